@@ -37,7 +37,7 @@ T = TypeVar("T")
 class DaskRanker(FrameRanker[Any]):
     """The ranker of a Dask frame: its results are those of a pandas frame, as Dask frames.
 
-    Only ``summarize`` differs: its interval is always that of ``method="poisson"``, and it adds the column ``ci_method``.
+    Only ``summarize`` differs: the interval of many queries is always that of ``interval="poisson"``.
     """
 
     _library = "Dask "

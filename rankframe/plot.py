@@ -66,7 +66,7 @@ class Plots(ItemPlots):
 
         Returns
         -------
-        A chart or axes. The bands are 95% intervals of the mean over the queries, by Student's t.
+        A chart or axes. The bands are 95% intervals of the mean over the queries, as of ``df.rank.summarize``.
 
         Raises
         ------

@@ -19,7 +19,7 @@ import polars as pl
 
 from ._decisions.mean import mean as mean_verb
 from ._decisions.mergeable_summary import summarize as summarize_verb
-from ._decisions.resampling import Resampling, SummaryMethod, SummaryResampling
+from ._decisions.resampling import Resampling, SummaryInterval, SummaryResampling
 from ._decisions.runs import RUN_OF_TABLE, Runs, names_of
 from ._engines.arrow_kernel import bound, seen
 from ._engines.engine import Side
@@ -129,7 +129,7 @@ def summarize(
     run: str | None = None,
     by: str | Sequence[str] | None = None,
     ci: float | None = 0.95,
-    method: SummaryMethod = "bca",
+    interval: SummaryInterval = "auto",
     weights: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
@@ -143,9 +143,10 @@ def summarize(
     """The metrics summarized over the queries: one row per run, slice and metric.
 
     Parameters and defaults are those of ``df.rank.summarize``. Every bucket sends the number of its values, their mean
-    and their sum of squares, which merge exactly, but not the values themselves. The interval is that of the Poisson
+    and their sum of squares, which merge exactly, and up to 50 different values. The interval is that of the Poisson
     bootstrap, which draws each query by a number derived from its id and the seed. So the interval does not depend on
-    the number of buckets, and equals that of one frame with ``method="poisson"``.
+    the number of buckets, and equals that of one frame with ``interval="poisson"``. For few queries, and for more if few
+    of them differ, it is the interval that ``"auto"`` takes there.
 
     Parameters
     ----------
@@ -158,9 +159,8 @@ def summarize(
         The column, or columns, of `df` whose values slice the queries; the same in all rows of a query.
     ci
         The confidence of the intervals; ``None`` for none.
-    method
-        Accepted as by ``df.rank.summarize``, but without effect: the interval of a table in parts is always that of
-        ``"poisson"``, which is the value of the column ``ci_method``.
+    interval
+        ``"poisson"`` for the Poisson bootstrap also of few queries; the other kinds have no effect.
     weights
         The column of `df` that holds the queries' weights, 0 or more, the same in all rows of a query; ``None`` weighs
         all queries equally. A query that occurs only in the judgments has no weight: write ``judged_only="drop"``.
@@ -175,8 +175,8 @@ def summarize(
     -------
     A Spark table with the columns of ``df.rank.summarize``: the slice's columns, ``metric``, ``n_queries`` (long, the queries
     whose value is not null), ``std``, ``total``, ``mean`` (for ``gm_map`` and ``gm_bpref`` the geometric mean), ``ci_low`` and
-    ``ci_high`` (null for fewer than two queries), all doubles, and ``ci_method`` (string). With ``ci=None`` the interval and
-    its method are left out.
+    ``ci_high``, all doubles, and ``interval`` (string, the kind of the interval); the last three are null for fewer than
+    two queries and left out with ``ci=None``.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def summarize(
         As for :func:`evaluate`; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is not a number from 0 on.
     """
-    args = weights, SummaryResampling(ci, method, resamples, seed, progress), *metrics
+    args = weights, SummaryResampling(ci, interval, resamples, seed, progress), *metrics
     two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
     named = Runs.of(runs, run)
     return _of_runs(SparkEngine(buckets), df, bound(options, summarize), named, by, summarize_verb, args, two)

@@ -5,6 +5,7 @@ Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -14,20 +15,22 @@ import numpy.typing as npt
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
 from ._support.floats import Floats
-from ._support.statistical_options import Correction, Method, PairedTest, Test
+from ._support.statistical_options import FEW, VERY_FEW, Bound, Correction, PairedTest, Test
 from .errors import InvalidOption, option
 
 __all__ = [
+    "Bound",
     "Correction",
-    "Method",
     "Test",
     "adjust",
+    "automatic",
     "intervals",
     "means",
     "paired_test",
     "power",
     "queries_needed",
     "reach",
+    "replicates",
     "spreads",
     "tukey",
 ]
@@ -60,7 +63,7 @@ def intervals(
     values: Floats,
     weights: Floats,
     ci: float,
-    method: Method,
+    interval: Bound,
     resamples: int,
     seed: int,
     step: Step | None = None,
@@ -74,7 +77,7 @@ def intervals(
         The values, and the queries' weights; a query is resampled together with its weight.
     ci
         The confidence, such as 0.95.
-    method
+    interval
         ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the jackknife, which a
         mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"`` Student's, which needs SciPy.
         ``"bounded"`` is valid for few and skewed values: for each end it adds one query, with the limit of the values
@@ -96,25 +99,84 @@ def intervals(
     low, high = (1 - ci) / 2, (1 + ci) / 2
     n = np.count_nonzero(~np.isnan(values), axis=0)
     fit = (n > 1) & np.isfinite(mean)
-    if method == "t":
-        half = reach(_errors(values, weights), n, ci)
-        return np.where(fit, mean - half, np.nan), np.where(fit, mean + half, np.nan)
+    if interval == "t":
+        half = np.where(fit, reach(_errors(np.where(fit, values, np.nan), weights), n, ci), np.nan)
+        return mean - half, mean + half
     bounds = np.full((2, values.shape[1]), np.nan)
-    if method == "bounded" and fit.any():
+    if interval == "bounded" and fit.any():
         if limits is None:
-            raise InvalidOption(option(method=method), " takes limits: the least and the greatest value of each column")
+            raise InvalidOption(
+                option(interval=interval), " takes limits: the least and the greatest value of each column"
+            )
         ends = [limit[fit] for limit in limits]
-        bounds[:, fit] = _bounded(values[:, fit], weights, low, high, ends, resamples, seed, step)
+        below, above = _with_one_more(values[:, fit], weights, ends, resamples, seed, step)
+        bounds[:, fit] = np.quantile(below, low, axis=0), np.quantile(above, high, axis=0)
     elif fit.any():
         values = values[:, fit]
         drawn = resampled(lambda sums: _over(*sums), _sums(values, weights), resamples, seed, step)
-        skew = _acceleration(values, weights) if method == "bca" else np.zeros(fit.sum())
+        skew = _acceleration(values, weights) if interval == "bca" else np.zeros(fit.sum())
         for at, column, center, a in zip(np.flatnonzero(fit), drawn.T, mean[fit], skew, strict=True):
             there = column[~np.isnan(column)]
-            levels = _levels(there, center, a, low, high) if method == "bca" else (low, high)
+            levels = _levels(there, center, a, low, high) if interval == "bca" else (low, high)
             bounds[:, at] = np.quantile(there, levels)
         bounds[:, fit] = np.clip(bounds[:, fit], *_ends(values, weights))
     return bounds[0], bounds[1]
+
+
+def automatic(values: Floats, weights: Floats, bounded: npt.NDArray[np.bool_]) -> list[Bound | None]:
+    """The kind of interval for each column: the shortest that holds for so many values and such a spread.
+
+    Where values have bounds, ``"bounded"`` for fewer than `FEW` values, of which those equal to their median count once; and
+    ``"bca"`` for more. Where they have none, ``"t"`` for fewer than `VERY_FEW` values and ``"bca"`` for more; none if all
+    are equal. Weights that differ count as fewer values (Kish's effective number).
+    """
+    found: list[Bound | None] = []
+    for column, has_bounds in zip(values.T, bounded, strict=True):
+        there = ~np.isnan(column) & (weights > 0)
+        x, w = column[there], weights[there]
+        if not has_bounds:
+            few: Bound = "t" if _effective(w) < VERY_FEW else "bca"
+            found.append(few if len(x) and x.min() < x.max() else None)
+        else:
+            differing = x != np.partition(x, len(x) // 2)[len(x) // 2] if len(x) else there[:0]
+            found.append("bounded" if 1 + _effective(w[differing]) < FEW else "bca")
+    return found
+
+
+def _effective(weights: Floats) -> float:
+    """The number of equal weights whose mean varies as much as one with these weights (Kish, Survey Sampling, 1965)."""
+    if not len(weights):
+        return 0.0
+    shares = weights / weights.max()  # whose squares neither overflow nor vanish
+    return float(shares.sum() ** 2 / (shares**2).sum())
+
+
+def replicates(
+    values: Floats,
+    weights: Floats,
+    kinds: Sequence[Bound | None],
+    limits: tuple[Floats, Floats],
+    resamples: int,
+    seed: int,
+) -> tuple[Floats, Floats]:
+    """Means of each column that it might have had: for the lower end and for the upper end of intervals of these kinds.
+
+    A row per resample; both are the same but for ``"bounded"``. NaN for None.
+    """
+    n = np.count_nonzero(~np.isnan(values), axis=0)
+    below = np.full((resamples, len(kinds)), np.nan)
+    above = below.copy()
+    for kind in {*kinds} - {None}:
+        at = np.array([x == kind for x in kinds])
+        if kind == "bounded":
+            of_kind = _with_one_more(values[:, at], weights, [limit[at] for limit in limits], resamples, seed, None)
+        elif kind == "t":
+            deviates = np.random.default_rng(seed).standard_t(np.maximum(n[at] - 1, 1), (resamples, at.sum()))
+            of_kind = (means(values[:, at], weights) + _errors(values[:, at], weights) * deviates,) * 2
+        else:
+            of_kind = (resampled(lambda sums: _over(*sums), _sums(values[:, at], weights), resamples, seed, None),) * 2
+        below[:, at], above[:, at] = of_kind
+    return below, above
 
 
 def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
@@ -290,22 +352,15 @@ def _levels(drawn: Floats, center: float, a: float, low: float, high: float) -> 
 # resampling
 
 
-def _bounded(
-    values: Floats,
-    weights: Floats,
-    low: float,
-    high: float,
-    limits: list[Floats],
-    resamples: int,
-    seed: int,
-    step: Step | None,
-) -> Floats:
-    """The quantiles of randomly weighted means, with one more query at the least and at the greatest value."""
+def _with_one_more(
+    values: Floats, weights: Floats, limits: Sequence[Floats], resamples: int, seed: int, step: Step | None
+) -> tuple[Floats, Floats]:
+    """Randomly weighted means, with one more query at the least and at the greatest value."""
     both = np.hstack([np.vstack([values, limit]) for limit in limits])
     sums = _sums(both, np.append(weights, weights.max()))
     drawn = resampled(lambda sums: _over(*sums), sums, resamples, seed, step, exponentials)
     below, above = np.split(drawn, 2, axis=1)
-    return np.stack([np.quantile(below, low, axis=0), np.quantile(above, high, axis=0)])
+    return below, above
 
 
 def _sums(values: Floats, weights: Floats, *, squares: bool = False) -> list[Floats]:

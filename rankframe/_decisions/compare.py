@@ -24,7 +24,7 @@ from .._text import displays
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, called_by_users, option
 from .paired_values import Design, PairedValues, columns, paired_values
-from .resampling import Resampling, limits
+from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import keys
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ TABLE = {
     "difference": pl.Float64,
     "ci_low": pl.Float64,
     "ci_high": pl.Float64,
+    "interval": pl.String,
     "p_value": pl.Float64,
     "p_adjusted": pl.Float64,
     "effect_size": pl.Float64,
@@ -65,8 +66,8 @@ class Comparison(Result, Generic[R_co]):
     table
         A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
         ``baseline_mean`` and ``mean`` (of the baseline and of the run, over the queries where both have a value),
-        ``difference`` (``mean`` less ``baseline_mean``), its interval from ``ci_low`` to ``ci_high``, ``p_value``,
-        ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
+        ``difference`` (``mean`` less ``baseline_mean``), its interval from ``ci_low`` to ``ci_high`` and the kind of that
+        ``interval`` (String, such as ``"bounded"``), ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
         where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
         is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value).
     per_query
@@ -153,6 +154,7 @@ def compare(
     found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":
         table = significance.adjusted(table)
+    warn_of_t(table, resampling)
     per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
     settings = {
         "metrics": [call.text for call in calls],
@@ -252,7 +254,7 @@ def compared_values(
     a, b = (np.where(np.isnan(d), np.nan, x) for x in (a, b))
     on_scale_a, on_scale_b = (scaled(x, of_pairs) for x in (a, b))
     mean_a, mean_b = (stats.means(x, weights) for x in (on_scale_a, on_scale_b))
-    low, high = (np.repeat(end, len(pairs)) for end in limits(found.values, calls))
+    low, high, declared = limits(found.values, calls).repeated(len(pairs))
     least, greatest = low - high, high - low
     tested, spread = d, d  # the differences under test; values whose standard error is that of the reported difference
     if geometric.any():
@@ -267,7 +269,7 @@ def compared_values(
             least = np.where(geometric, tangent(low, high), least)
             greatest = np.where(geometric, tangent(high, low), greatest)
             mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
-    low, high = resampling.intervals(spread, weights, (least, greatest), progress)
+    low, high, kinds = resampling.intervals(spread, weights, Limits(least, greatest, declared), progress)
     enumerated, p = 0, np.full(len(of_pairs), np.nan)
     options = resampling.resamples, resampling.seed, progress
     if test == "tukey":
@@ -289,6 +291,7 @@ def compared_values(
         "difference": stats.means(spread, weights),
         "ci_low": low,
         "ci_high": high,
+        "interval": pl.Series(kinds, dtype=pl.String),
         "p_value": p,
         "p_adjusted": p,
         "effect_size": np.where(np.isfinite(effect), effect, np.nan),

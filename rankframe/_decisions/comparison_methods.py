@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
 from .._catalog.requests import Request
-from .._support.statistical_options import Correction, Family, Method, Test
+from .._support.statistical_options import Bound, Correction, Family, Interval, Test
 from . import compare as _compare
 from . import gate as _gate
 from . import power as _power
@@ -32,7 +32,7 @@ def compare(
     family: Family = "all",
     by: str | Sequence[str] | None = None,
     ci: float = 0.95,
-    method: Method = "bca",
+    interval: Interval = "auto",
     weights: str | None = None,
     missing: Lacking = "error",
     resamples: int = 10_000,
@@ -69,8 +69,8 @@ def compare(
         The columns whose values slice the queries, as for :meth:`summarize`.
     ci
         The confidence of the interval of each difference.
-    method
-        The kind of that interval, as for :meth:`summarize`.
+    interval
+        The kind of that interval, as for :meth:`summarize`. The differences of a metric have bounds if the metric has.
     weights
         The column of the queries' weights, as for :meth:`summarize`.
     missing
@@ -109,7 +109,7 @@ def compare(
     (0.5, 0.03125, 6)
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
-    resampling = Resampling(ci, method, resamples, seed, progress)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
     testing = Significance(test, correction, family)
     return cast("Comparison[R]", ranker._of(design.runs)._run(_compare.compare, design, testing, resampling, *metrics))
 
@@ -179,7 +179,7 @@ def gate(
     run: str | None = None,
     by: str | Sequence[str] | None = None,
     confidence: float = 0.95,
-    method: Method = "bounded",
+    interval: Bound = "bounded",
     weights: str | None = None,
     missing: Lacking = "error",
     most_moved: int = 10,
@@ -196,7 +196,8 @@ def gate(
     Parameters
     ----------
     budgets
-        How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``.
+        How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``: in units of the
+        metric, less than its range, with a warning above a quarter of it.
     baseline
         The run that the others may replace; ``None`` is the first one. With `run`, name it.
     runs, run, by, weights, missing
@@ -204,9 +205,9 @@ def gate(
     confidence
         The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by exactly the
         budget passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
-    method
-        The method of the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that probability. The other
-        methods need 50 queries and pass more runs: more runs that are no worse, but also more with rare, large losses.
+    interval
+        The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that
+        probability. The others need 50 queries and pass more runs: more runs that are no worse, but also more with rare, large losses.
     most_moved
         How many queries to show per metric and run, those whose values changed most first.
     resamples, seed, progress
@@ -222,13 +223,13 @@ def gate(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
     ...     "old": [2, 1, 2, 1], "new": [2, 1, 1, 2]})
-    >>> verdict = df.rank.gate({"rr": 0.3}, runs=["old", "new"], baseline="old")
+    >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
     >>> bool(verdict), verdict.failures["verdict"].to_list(), verdict.failures["queries_needed"].to_list()
-    (False, ['too few queries'], [9])
+    (False, ['too few queries'], [14])
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
     rules = _gate.Gate(budgets, confidence, most_moved)
-    resampling = Resampling(rules.ci, method, resamples, seed, progress)
+    resampling = Resampling(rules.ci, interval, resamples, seed, progress)
     return cast("Verdict[R]", ranker._of(design.runs)._run(_gate.gate, design, rules, resampling))
 
 
@@ -241,7 +242,7 @@ def noninferior(
     run: str | None = None,
     by: str | Sequence[str] | None = None,
     confidence: float = 0.95,
-    method: Method = "bounded",
+    interval: Bound = "bounded",
     weights: str | None = None,
     missing: Lacking = "error",
     most_moved: int = 10,
@@ -256,8 +257,8 @@ def noninferior(
     *metrics
         Texts and functions, as for :meth:`evaluate`.
     margin
-        How much worse the mean may be, 0 or more.
-    baseline, runs, run, by, confidence, method, weights, missing, most_moved, resamples, seed, progress
+        How much worse the mean may be, as a budget of :meth:`gate`.
+    baseline, runs, run, by, confidence, interval, weights, missing, most_moved, resamples, seed, progress
         As for :meth:`gate`.
 
     Returns
@@ -287,7 +288,7 @@ def noninferior(
         run=run,
         by=by,
         confidence=confidence,
-        method=method,
+        interval=interval,
         weights=weights,
         missing=missing,
         most_moved=most_moved,

@@ -16,13 +16,14 @@ from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import F, Frame, as_given, refuse_names, with_labels
 from .._support.results import Result
+from .._support.statistical_options import FEW
 from .._table.policies import check_word, is_number
 from .._table.setup import Setup
 from .._text import displays
 from .._text.result_parts import Row
 from .._text.result_table import name_of, records
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, option, warn
 from .compare import compared, differences, settings_of
 from .paired_values import Design, PairedValues
 from .resampling import Resampling, limits
@@ -38,8 +39,6 @@ NOISE = 1e-12
 PASSED, FAILED, TOO_FEW = "passed", "failed", "too few queries"
 COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
 JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
-LEAST = 50
-"""The fewest queries for an interval other than ``"bounded"``: in simulations, few runs pass wrongly from here on."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Verdict(Result, Generic[R_co]):
         ``mean`` (of the run), ``difference`` (``mean`` less ``baseline_mean``), ``bound`` (the confidence bound of the
         difference, to the worse side; null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``,
         ``"failed"`` or ``"too few queries"`` to tell, which is no pass), ``passed``, ``n_queries`` and
-        ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another method than
+        ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another interval than
         ``"bounded"`` none does).
     failures
         The rows of ``table`` that did not pass.
@@ -99,9 +98,9 @@ class Verdict(Result, Generic[R_co]):
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
         >>> df = df.with_columns(old=pl.Series([2, 1, 2, 1]), new=pl.Series([2, 1, 1, 2]))
-        >>> verdict = df.rank.gate({"rr": 0.3}, runs=["old", "new"], baseline="old")
+        >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
         >>> print(*verdict.lines("github"), sep="\n")
-        ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.3 takes 9 or more
+        ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.2 takes 14 or more
         """
         check_word("format", format, Style)
         return [_line(row, self.settings["by"], format) for row in records(self.table)]
@@ -149,6 +148,7 @@ def gate(frame: F, setup: Setup, design: Design, gate: Gate, resampling: Resampl
                 raise InvalidOption(
                     f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"
                 )
+            _compare_with_range(call, budget)
             budgets[call] = budget
     calls = list(budgets) or averaged([], EXAMPLE)
     refuse_names(JUDGED, design.by, "by")
@@ -156,9 +156,9 @@ def gate(frame: F, setup: Setup, design: Design, gate: Gate, resampling: Resampl
     found, table, _ = compared(eager, setup, calls, design, None, resampling)
     by_text = {call.text: call for call in budgets}
     higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.higher_is_better])
-    low, high = limits(found.values, calls)
+    low, high, _ = limits(found.values, calls)
     needed = {
-        call.text: queries_needed(budgets[call], float(b - a), gate.confidence, call, resampling.method)
+        call.text: queries_needed(budgets[call], float(b - a), gate.confidence, call, resampling.interval)
         for call, a, b in zip(calls, low, high, strict=True)
     }
     allowed = pl.col("metric").replace_strict({text: float(budgets[call]) for text, call in by_text.items()})
@@ -167,7 +167,7 @@ def gate(frame: F, setup: Setup, design: Design, gate: Gate, resampling: Resampl
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
     few = pl.col("n_queries") < takes
-    passed = (within if resampling.method == "bounded" else within & ~few).fill_null(False)
+    passed = (within if resampling.interval == "bounded" else within & ~few).fill_null(False)
     told = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
     judged = dict(zip(JUDGED, (worst, allowed, told, passed, pl.col("n_queries"), takes), strict=True))
     table = table.select(*design.by, *COMPARED, **judged)
@@ -183,6 +183,18 @@ def gate(frame: F, setup: Setup, design: Design, gate: Gate, resampling: Resampl
     }
     good = failures.is_empty()
     return Verdict(good, as_given(frame, table), as_given(frame, failures), as_given(frame, moved), settings)
+
+
+def _compare_with_range(call: Call, budget: float) -> None:
+    """Refuse a budget that no loss exceeds, and warn of one that few do: most often a share given in percent."""
+    least, greatest = call.bounds
+    if least is None or greatest is None:
+        return
+    span, percent = greatest - least, f"; {budget:g}% is {budget / 100:g}"
+    if budget >= span:
+        raise InvalidOption(f"{budget:g} is not less than the range of {call.text}, {least:g} to {greatest:g}{percent}")
+    if budget > span / 4:
+        warn(f"{budget:g} is more than a quarter of the range of {call.text}, {least:g} to {greatest:g}{percent}")
 
 
 def _first(design: Design, frame: Frame) -> str:
@@ -201,14 +213,14 @@ def _first(design: Design, frame: Frame) -> str:
     )
 
 
-def queries_needed(budget: float, span: float, confidence: float, call: Call, method: str) -> int:
+def queries_needed(budget: float, span: float, confidence: float, call: Call, interval: str) -> int:
     """The fewest queries with which a run that changes nothing passes.
 
     A run that loses the `span` of the metric's values on a share budget / span of all queries lowers the mean by the
     budget, and changes none of n queries with probability (1 - budget / span)^n. An interval needs two queries.
     """
-    if method != "bounded":
-        return LEAST
+    if interval != "bounded":
+        return FEW
     share = budget / span if span > 0 else 1.0
     if share >= 1 or share < NOISE or Mean.of(call).is_geometric:  # the formula does not apply
         return 2

@@ -19,7 +19,7 @@ from .summary import summarize
 
 __all__ = ["Means", "mean"]
 
-NO_INTERVAL = SummaryResampling(None, "bca", 1, 0, progress=False)
+NO_INTERVAL = SummaryResampling(None, "auto", 1, 0, progress=False)
 
 
 @dataclass(frozen=True)

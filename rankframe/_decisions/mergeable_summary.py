@@ -3,14 +3,15 @@
 A part holds whole queries. For each metric it gives the sums `means.SUMS` (among them weight, mean and spread), which merge
 exactly (Chan, Golub, LeVeque, 1979); and for each bootstrap replicate the sum and the weight of its draws. Without weights,
 each query weighs 1. The number of times that a replicate draws a query is Poisson(1) distributed and derived from the
-query's id and the seed, so that it is the same in any part.
+query's id and the seed, so that it is the same in any part. A part with few different values also gives these, so that
+the interval of few queries is one that holds for few.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -19,10 +20,12 @@ from .._catalog.call import Call
 from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, collect, measure, refuse_names, table_of
+from .._support.progress import Progress
+from .._support.statistical_options import FEW
 from .._table.roles import require
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import verb
-from .resampling import Resampling, SummaryResampling
+from .resampling import SummaryInterval, SummaryResampling, limits
 from .summary import by_query, keys
 from .summary import summarize as summarize_at_once
 
@@ -32,10 +35,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Summary", "summarize", "summary_of"]
 
-DRAWS = ("metric", "draws", "sums")
+LISTS = ("draws", "sums", "values", "weights", "counts")
 
-PARTIAL = {"metric": pl.String(), **SUMS, "draws": pl.List(pl.Float64), "sums": pl.List(pl.Float64)}
-"""The figures of a part for a slice and a metric: its sums, and per resample the weight and the sum of its draws."""
+PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
+"""The figures of a part for a slice and a metric: its sums; per resample the weight and the sum of its draws; and its different
+pairs of value and weight with their counts, null for more than `FEW`."""
 
 FIGURES = {
     "metric": pl.String(),
@@ -45,9 +49,9 @@ FIGURES = {
     "mean": pl.Float64(),
     "ci_low": pl.Float64(),
     "ci_high": pl.Float64(),
-    "ci_method": pl.String(),
+    "interval": pl.String(),
 }
-OF_INTERVALS = ("ci_low", "ci_high", "ci_method")
+OF_INTERVALS = ("ci_low", "ci_high", "interval")
 """The figures that are left out with ``ci=None``."""
 
 AT_ONCE = 4_000_000
@@ -69,12 +73,8 @@ class Summary:
         The roles of columns, and the policies.
     by
         The columns whose values slice the queries.
-    ci
-        The confidence of the intervals; ``None`` for none.
-    resamples
-        The number of resamples.
-    seed
-        The seed of the draws.
+    resampling
+        The confidence, the resamples and the seed; ``"poisson"`` for the Poisson bootstrap also of few queries.
     weights
         The column of the queries' weights.
     largest_label
@@ -83,10 +83,8 @@ class Summary:
 
     calls: tuple[Call, ...]
     setup: Setup
-    by: tuple[str, ...] = ()
-    ci: float | None = 0.95
-    resamples: int = 10_000
-    seed: int = 0
+    by: tuple[str, ...]
+    resampling: SummaryResampling
     weights: str | None = None
     largest_label: float | None = None
 
@@ -109,7 +107,9 @@ class Summary:
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
         """The columns of the summary without the slices."""
-        return {name: dtype for name, dtype in FIGURES.items() if self.ci is not None or name not in OF_INTERVALS}
+        return {
+            name: dtype for name, dtype in FIGURES.items() if self.resampling.ci is not None or name not in OF_INTERVALS
+        }
 
     def require(self, names: Iterable[str]) -> None:
         """Refuse a table that lacks the column of a slice or of the weights."""
@@ -148,14 +148,17 @@ class Summary:
         return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect()
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        """A row per slice and metric: for each resample, the weight and the sum of its drawn queries."""
+        """A row per slice and metric: for each resample, the weight and the sum of its drawn queries; its different values."""
         slices = list(self.slices)
-        dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in DRAWS}
+        dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in ("metric", *LISTS)}
         found = []
         for queries in per_query.partition_by(slices, maintain_order=True) if self.by else [per_query]:
             where = queries.select(slices).row(0) if self.by else ()
             drawn = [x.T.tolist() for x in self._drawn(queries)]
-            found += [(*where, *row) for row in zip((call.text for call in self.calls), *drawn, strict=True)]
+            found += [
+                (*where, call.text, *row, *_different(queries, call.text))
+                for call, *row in zip(self.calls, *drawn, strict=True)
+            ]
         return pl.DataFrame(found, dtypes, orient="row")
 
     def _drawn(self, queries: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -167,10 +170,10 @@ class Summary:
         counts = ~np.isnan(values)
         on_scale = np.where(counts, scaled(values, self.calls), 0.0)
         weighed = np.where(weights > 0, on_scale, 0.0) * weights  # log 0 times the weight 0 would be NaN
-        resamples = 0 if self.ci is None else self.resamples
+        resamples = 0 if self.resampling.ci is None else self.resampling.resamples
         draws = np.zeros((resamples, len(self.calls)))
         sums = np.zeros_like(draws)
-        seeds = _seeds(queries, self.setup.roles.query, self.seed)
+        seeds = _seeds(queries, self.setup.roles.query, self.resampling.seed)
         step = max(1, AT_ONCE // max(1, resamples))
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
@@ -193,23 +196,54 @@ class Summary:
             for text, call in calls.items()
         ]
         return (
-            sums.with_columns(pl.DataFrame(ends, {"ci_low": pl.Float64, "ci_high": pl.Float64}, orient="row"))
-            .with_columns(pl.coalesce(figures).struct.unnest(), ci_method=pl.lit("poisson"))
+            sums.with_columns(pl.DataFrame(ends, {name: FIGURES[name] for name in OF_INTERVALS}, orient="row"))
+            .with_columns(pl.coalesce(figures).struct.unnest())
             .rename(dict(self.slices))
             .select(*self.by, *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
         )
 
-    def _interval(self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame) -> tuple[float | None, float | None]:
-        """The percentile interval of the mean; none for fewer than two values, or without a weight."""
+    def _interval(
+        self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame
+    ) -> tuple[float | None, float | None, str | None]:
+        """The interval of the mean and its kind; none for fewer than two values, or without a weight."""
         import numpy as np
 
-        if self.ci is None or sums["n"] < 2 or not sums["weight"]:
-            return None, None
+        ci = self.resampling.ci
+        if ci is None or sums["n"] < 2 or not sums["weight"]:
+            return None, None, None
+        if self.resampling.interval != "poisson" and not parts["values"].has_nulls():
+            low, high, kind = self._of_values(call, parts)
+            if kind != "bca":
+                return low, high, kind
         weights, totals = (np.sum(parts[name].to_list(), axis=0) for name in ("draws", "sums"))
         means = np.clip(totals[weights > 0] / weights[weights > 0], sums["least"], sums["greatest"])
-        tail = (1 - self.ci) / 2
-        low, high = np.quantile(unscaled(means[:, None], [call])[:, 0], [tail, 1 - tail])
-        return float(low), float(high)
+        low, high = np.quantile(unscaled(means[:, None], [call])[:, 0], [(1 - ci) / 2, (1 + ci) / 2])
+        return float(low), float(high), "poisson"
+
+    def _of_values(self, call: Call, parts: pl.DataFrame) -> tuple[float | None, float | None, str | None]:
+        """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
+        import numpy as np
+
+        different = (
+            parts.select("values", "weights", "counts")
+            .explode("values", "weights", "counts")
+            .drop_nulls()
+            .sort(pl.all())
+        )
+        counts = different["counts"].to_numpy().astype(int)
+        values, weights = (np.repeat(different[name].to_numpy(), counts) for name in ("values", "weights"))
+        resampling, progress = replace(self.resampling, interval="auto"), Progress("", False)
+        within = limits(values[:, None], [call])
+        low, high, (kind,) = resampling.intervals(scaled(values[:, None], [call]), weights, within, progress)
+        ends = unscaled(np.stack([low, high]), [call])[:, 0]
+        return (None, None, None) if kind is None else (float(ends[0]), float(ends[1]), kind)
+
+
+def _different(queries: pl.DataFrame, metric: str) -> tuple[list[float] | None, ...]:
+    """The different pairs of value and weight, and the counts of both; None for more than `FEW`."""
+    there = queries.select(values=metric, weights="#weight").drop_nulls().filter(pl.col("weights") > 0)
+    found = there.cast(pl.Float64).group_by(pl.all()).agg(counts=pl.len())
+    return tuple(x.to_list() if len(x) <= FEW else None for x in found)
 
 
 def summary_of(
@@ -218,6 +252,7 @@ def summary_of(
     by: str | Sequence[str] | None,
     *,
     ci: float | None = 0.95,
+    interval: SummaryInterval = "auto",
     resamples: int = 10_000,
     seed: int = 0,
     weights: str | None = None,
@@ -226,10 +261,10 @@ def summary_of(
     """The summary of metrics under an existing setup, with its options checked."""
     calls = averaged(metrics, "summarize('ndcg@10', 'map')")
     refuse_bounds(setup)
-    Resampling(ci, "percentile", resamples, seed, progress=False)  # checks the options
+    resampling = SummaryResampling(ci, interval, resamples, seed, progress=False)
     slices = (by,) if isinstance(by, str) else tuple(by or ())
     refuse_names(list(FIGURES), slices, "by")
-    return Summary(tuple(calls), setup, slices, ci, resamples, seed, weights, largest_label)
+    return Summary(tuple(calls), setup, slices, resampling, weights, largest_label)
 
 
 def in_parts(
@@ -237,13 +272,12 @@ def in_parts(
     largest_label: float | None,
     by: Sequence[str],
     weights: str | None,
-    resampling: Resampling,
+    resampling: SummaryResampling,
     *requests: Request | Call,
 ) -> Summary:
     """The summary of a call of `summarize`, to compute part by part."""
-    given: dict[str, Any] = {"ci": resampling.ci, "resamples": resampling.resamples, "seed": resampling.seed}
-    given |= {"weights": weights, "largest_label": largest_label}
-    return summary_of(setup, requests, tuple(by), **given)
+    given = {name: x for name, x in asdict(resampling).items() if name != "progress"}
+    return summary_of(setup, requests, tuple(by), **given, weights=weights, largest_label=largest_label)
 
 
 @verb(gives="table", reads=["by", "weights"], in_parts=in_parts)
@@ -256,16 +290,12 @@ def summarize(
     *requests: Request | Call,
 ) -> Frame:
     """One row per slice and metric; `summary.summarize` computes all intervals but the Poisson bootstrap's."""
-    if resampling.method != "poisson" or resampling.ci is None:
+    if resampling.interval != "poisson" or resampling.ci is None:
         return summarize_at_once(frame, setup, by, weights, resampling, *requests)
     summary = in_parts(setup, None, by, weights, resampling, *requests)
 
-    def summed(per_query: pl.DataFrame) -> pl.DataFrame:
-        return summary.at_once(per_query).drop("ci_method")
-
-    figures = {name: dtype for name, dtype in FIGURES.items() if name != "ci_method"}
-    schema = {**{name: frame.collect_schema()[name] for name in by}, **figures}
-    return table_of(frame, summary.per_query(frame), setup, "summarize", summed, schema)
+    schema = {**{name: frame.collect_schema()[name] for name in by}, **FIGURES}
+    return table_of(frame, summary.per_query(frame), setup, "summarize", summary.at_once, schema)
 
 
 def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:

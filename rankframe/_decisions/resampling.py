@@ -6,43 +6,67 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.means import scaled, unscaled
+from .._catalog.means import Mean, scaled, unscaled
 from .._support.progress import Progress
-from .._support.statistical_options import Method
+from .._support.statistical_options import Interval
 from .._table.policies import check_word, is_number
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, option, warn
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .._support.floats import Floats
 
-__all__ = ["Resampling", "SummaryMethod", "SummaryResampling", "arrays", "intervals_of", "limits"]
+__all__ = [
+    "Limits",
+    "Resampling",
+    "SummaryInterval",
+    "SummaryResampling",
+    "arrays",
+    "intervals_of",
+    "limits",
+    "warn_of_t",
+]
 
-SummaryMethod: TypeAlias = Literal["bca", "percentile", "t", "bounded", "poisson"]
+SummaryInterval: TypeAlias = Literal[Interval, "poisson"]
+
+
+class Limits(NamedTuple):
+    """The least and the greatest value of each column, and whether its metric declares both for an arithmetic mean."""
+
+    least: Floats
+    greatest: Floats
+    declared: NDArray[np.bool_]
+
+    def repeated(self, times: int) -> Limits:
+        """Those of as many columns for each."""
+        return Limits(self.least.repeat(times), self.greatest.repeat(times), self.declared.repeat(times))
 
 
 @dataclass(frozen=True)
 class Resampling:
-    """The confidence and the method of an interval, the number of resamples, and the seed."""
+    """The confidence and the kind of an interval, the number of resamples, and the seed."""
 
     ci: float | None
-    method: SummaryMethod
+    interval: SummaryInterval
     resamples: int
     seed: int
     progress: bool
 
-    methods: ClassVar[object] = Method
+    kinds: ClassVar[object] = Interval
 
     def __post_init__(self) -> None:
         if self.ci is not None and not (is_number(self.ci) and 0 < self.ci < 1):
             raise InvalidOption(
                 option(ci=self.ci), " is no confidence; write a number between 0 and 1, as ", option(ci=0.95)
             )
-        check_word("method", self.method, self.methods)
+        check_word("interval", self.interval, self.kinds)
         takes = f", as an interval of {self.ci:g} takes" if self.least > 1 else ""
         for name, least, why in (("resamples", self.least, takes), ("seed", 0, "")):
             value = getattr(self, name)
@@ -52,24 +76,43 @@ class Resampling:
     @property
     def least(self) -> int:
         """The least number of resamples: one is expected beyond each end of the interval."""
-        return 1 if self.ci is None or self.method == "t" else math.ceil(round(2 / (1 - self.ci), 6)) - 1
+        return 1 if self.ci is None or self.interval == "t" else math.ceil(round(2 / (1 - self.ci), 6)) - 1
 
     def intervals(
-        self, values: Floats, weights: Floats, limits: tuple[Floats, Floats], progress: Progress
-    ) -> tuple[Floats, Floats]:
-        """The interval of each column's mean, for values within `limits`; NaN with ``ci=None``."""
+        self, values: Floats, weights: Floats, limits: Limits, progress: Progress
+    ) -> tuple[Floats, Floats, list[str | None]]:
+        """The interval of each column's mean, for values within `limits`, and its kind; NaN and None with ``ci=None``."""
+        import numpy as np
+
         from .. import stats  # imports numpy
 
-        ci = math.nan if self.ci is None else self.ci
-        method = cast("Method", self.method)  # mergeable_summary computes the Poisson bootstrap
-        return stats.intervals(values, weights, ci, method, self.resamples, self.seed, progress, limits)
+        kinds: list[Any] = [self.interval] * values.shape[1]
+        if self.ci is None:
+            kinds = [None] * values.shape[1]
+        elif self.interval == "auto":
+            kinds = stats.automatic(values, weights, limits.declared)
+        ends = np.full((2, len(kinds)), np.nan)
+        for kind in {*kinds} - {None}:
+            at = np.array([x == kind for x in kinds])
+            ends[:, at] = stats.intervals(
+                values[:, at],
+                weights,
+                self.ci or math.nan,
+                kind,
+                self.resamples,
+                self.seed,
+                progress,
+                (limits.least[at], limits.greatest[at]),
+            )
+        there = ~np.isnan(ends[0])
+        return ends[0], ends[1], [kind if has else None for kind, has in zip(kinds, there, strict=True)]
 
 
 @dataclass(frozen=True)
 class SummaryResampling(Resampling):
     """The settings for a summary, which may also use the Poisson bootstrap."""
 
-    methods: ClassVar[object] = SummaryMethod
+    kinds: ClassVar[object] = SummaryInterval
 
 
 def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) -> tuple[Floats, Floats]:
@@ -81,27 +124,45 @@ def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) 
     return ordered.select(pl.col(names).fill_null(math.nan)).to_numpy(), ordered["#weight"].to_numpy()
 
 
-def limits(values: Floats, calls: Sequence[Call]) -> tuple[Floats, Floats]:
-    """The least and the greatest value of each metric: its declared bounds, or else the range of its values."""
+def limits(values: Floats, calls: Sequence[Call]) -> Limits:
+    """The declared bounds of each metric, or else the range of its values."""
     import numpy as np
 
-    bounds = [[math.nan if end is None else end for end in call.bounds] for call in calls]
-    on_scale = scaled(np.vstack([np.array(bounds, dtype=float).T, values.reshape(-1, len(calls))]), calls)
+    declared = np.array([[math.nan if end is None else end for end in call.bounds] for call in calls], dtype=float).T
+    on_scale = scaled(np.vstack([declared, values.reshape(-1, len(calls))]), calls)
     on_scale[~np.isfinite(on_scale)] = math.nan
-    return np.fmin.reduce(np.delete(on_scale, 1, axis=0)), np.fmax.reduce(on_scale[1:])
+    both: NDArray[np.bool_] = np.isfinite(on_scale[0]) & np.isfinite(on_scale[1])
+    both &= [not Mean.of(call).is_geometric for call in calls]  # the least logarithm is a floor, far from other values
+    return Limits(np.fmin.reduce(np.delete(on_scale, 1, axis=0)), np.fmax.reduce(on_scale[1:]), both)
 
 
 def intervals_of(
     slices: Sequence[pl.DataFrame], query: Sequence[str], calls: Sequence[Call], resampling: Resampling
-) -> dict[str, list[float]]:
-    """The intervals of the metrics' means, by metric and then slice."""
+) -> pl.DataFrame:
+    """The intervals of the metrics' means and their kinds, by metric and then slice."""
     import numpy as np
 
-    bounds = np.empty((2, len(calls), len(slices)))
+    ends, kinds = np.empty((2, len(calls), len(slices))), np.empty((len(calls), len(slices)), dtype=object)
     parts = [arrays(part, query, [call.text for call in calls]) for part in slices]
-    ends = limits(np.vstack([np.empty((0, len(calls))), *(values for values, _ in parts)]), calls)
+    within = limits(np.vstack([np.empty((0, len(calls))), *(values for values, _ in parts)]), calls)
     with Progress("resampling queries", resampling.progress) as progress:
         for i, (values, weights) in enumerate(parts):
-            found = resampling.intervals(scaled(values, calls), weights, ends, progress)
-            bounds[:, :, i] = unscaled(np.stack(found), calls)
-    return {name: x.ravel().tolist() for name, x in zip(("ci_low", "ci_high"), bounds, strict=True)}
+            low, high, kinds[:, i] = resampling.intervals(scaled(values, calls), weights, within, progress)
+            ends[:, :, i] = unscaled(np.stack([low, high]), calls)
+    if resampling.interval == "auto":  # Student's may leave the bounds
+        for of_call, call in zip(ends.swapaxes(0, 1), calls, strict=True):
+            least, greatest = call.bounds
+            np.clip(of_call, -np.inf if least is None else least, greatest, out=of_call)
+    columns = {"ci_low": ends[0].ravel(), "ci_high": ends[1].ravel(), "interval": kinds.ravel().tolist()}
+    return pl.DataFrame(columns, schema_overrides={"interval": pl.String}).fill_nan(None)
+
+
+def warn_of_t(table: pl.DataFrame, resampling: Resampling) -> None:
+    """Warn of intervals of few values without bounds."""
+    found = table.filter(interval="t") if resampling.interval == "auto" else table.clear()
+    if not found.is_empty():
+        row = found.row(0, named=True)
+        warn(
+            f"no interval is sure to hold for {row['n_queries']} values of {row['metric']}, which have no bounds; it is "
+            "Student's, too short if they are skewed"
+        )

@@ -15,7 +15,7 @@ from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import NO_WEIGHT, failing, is_weight
 from ..errors import InvalidOption
-from .resampling import Resampling, intervals_of
+from .resampling import Resampling, intervals_of, warn_of_t
 
 __all__ = ["by_query", "in_slices", "keys", "summarize"]
 
@@ -46,8 +46,9 @@ def summarize(
     def with_intervals(per_query: pl.DataFrame) -> pl.DataFrame:
         summed = _summed(per_query.lazy(), calls, by, ordered=True).collect(engine="in-memory")
         found = intervals_of(in_slices(per_query, by), setup.roles.query, calls, resampling)
-        bounds = [pl.Series(name, x, pl.Float64).fill_nan(None) for name, x in found.items()]
-        return summed.with_columns(bounds).select(*by, "metric", *FIGURES)
+        table = summed.with_columns(found).select(*by, "metric", *FIGURES)
+        warn_of_t(table, resampling)
+        return table
 
     of_slices = {name: frame.collect_schema()[name] for name in by}
     schema = {**of_slices, "metric": pl.String, **FIGURES}
@@ -61,6 +62,7 @@ FIGURES = {
     "mean": pl.Float64,
     "ci_low": pl.Float64,
     "ci_high": pl.Float64,
+    "interval": pl.String,
 }
 """The columns beside the slices and the metric: mean and interval last, since a wide frame prints its first and last columns."""
 

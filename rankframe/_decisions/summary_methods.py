@@ -9,7 +9,7 @@ from .._catalog.requests import Request
 from .._table.setup import Setup
 from . import mean as _mean
 from . import mergeable_summary as _summary
-from .resampling import SummaryMethod, SummaryResampling
+from .resampling import SummaryInterval, SummaryResampling
 from .runs import RunnerOfRuns, Runs, names_of
 
 __all__ = ["mean", "summarize"]
@@ -96,7 +96,7 @@ def summarize(
     run: str | None = None,
     by: str | Sequence[str] | None = None,
     ci: float | None = 0.95,
-    method: SummaryMethod = "bca",
+    interval: SummaryInterval = "auto",
     weights: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
@@ -116,13 +116,15 @@ def summarize(
         queries.
     ci
         The confidence of the intervals; ``None`` for no intervals and no resampling.
-    method
-        The interval of the mean: ``"bca"``, the bootstrap corrected for bias and skewness; ``"percentile"``, the plain
-        bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for few queries and any
-        values within the metric's bounds (or, if it has none, within the values found); ``"poisson"``, the bootstrap of
-        tables in parts, which draws each query by a number derived from its id and the seed, so that the result does
-        not depend on the number of parts. Spark and Dask always use it, and add the column ``ci_method`` with the name
-        of the method.
+    interval
+        The kind of the intervals. ``"auto"`` takes ``"bounded"`` for fewer than 50 queries, and for more if fewer than 50
+        of them differ, and ``"bca"`` otherwise; a metric without bounds, or of geometric means, has ``"t"`` for fewer than 10 queries, with a
+        warning, and no interval if all values are equal. ``"bca"`` is the bootstrap corrected for bias and skewness;
+        ``"percentile"``, the plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for
+        any number of queries and any values within the metric's bounds (or, if it has none, within the values found), for
+        values of 0 and 1 that of Clopper and Pearson; ``"poisson"``, the bootstrap of tables in parts, which draws each
+        query by a number derived from its id and the seed, so that the result does not depend on the number of parts.
+        Spark and Dask always use it.
     weights
         The column of the queries' weights, 0 or more, such as their frequencies in a log; the same in all rows of a
         query. ``None`` weighs all queries equally.
@@ -139,7 +141,8 @@ def summarize(
     ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std`` (the standard deviation over the
     queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
     for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
-    ``ci_high`` (the interval of ``mean``; null for fewer than two queries; left out with ``ci=None``), all Float64.
+    ``ci_high`` (the interval of ``mean``), all Float64, and ``interval`` (String, its kind); the last three are null for
+    fewer than two queries and left out with ``ci=None``.
 
     Raises
     ------
@@ -158,11 +161,11 @@ def summarize(
     >>> found = df.rank.summarize("rr", by="day")
     >>> found["day"].to_list(), found["mean"].to_list(), found["n_queries"].to_list()
     (['mo', 'tu'], [0.5, 0.0], [2, 1])
-    >>> found = df.rank.summarize("rr", method="percentile")      # of 0 and 1 relevant
+    >>> found = df.rank.summarize("rr", interval="percentile")      # of 0 and 1 relevant
     >>> found["ci_low"].item(), found["ci_high"].item()
     (0.0, 1.0)
     """
-    resampling = SummaryResampling(ci, method, resamples, seed, progress)
+    resampling = SummaryResampling(ci, interval, resamples, seed, progress)
     return _of_runs(ranker, Runs.of(runs, run), names_of(by), _summary.summarize, (weights, resampling), metrics)
 
 

@@ -9,7 +9,7 @@ from .._catalog.requests import Request
 from .._decisions.paired_values import Design, Lacking
 from .._decisions.resampling import Resampling
 from .._decisions.runs import RunnerOfRuns, Runs
-from .._support.statistical_options import Method
+from .._support.statistical_options import Interval
 from .._words.rankings import Missing
 from . import expected_exposure as _exposure
 from . import explain as _explain
@@ -140,7 +140,7 @@ def oracle(
     run: str | None = None,
     fusion: str | FittedFusion[object] | None = "rrf",
     ci: float = 0.95,
-    method: Method = "bca",
+    interval: Interval = "auto",
     weights: str | None = None,
     missing: Lacking = "error",
     resamples: int = 10_000,
@@ -162,7 +162,7 @@ def oracle(
         The method that fuses them, with its options, or a trained one, as for :meth:`fuse`; ``None`` for no fusion.
     ci
         The confidence of the interval of each gain.
-    method, weights, resamples, seed, progress
+    interval, weights, resamples, seed, progress
         As for :meth:`summarize`.
     missing
         Queries that a run lacks, as for :meth:`compare`.
@@ -175,7 +175,7 @@ def oracle(
     - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
       (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
       run; at most 0 for metrics where less is better, except over a fusion), its interval from ``ci_low`` to
-      ``ci_high``, all Float64; on how many queries the oracle is better, ``better``, and how many queries have a value,
+      ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how many queries have a value,
       ``n_queries`` (UInt32).
     - ``per_query`` has a row per run and query, also of the fusion and of the ``"oracle"``: the query, ``run``, and a
       Float64 column per metric.
@@ -201,7 +201,7 @@ def oracle(
     (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
     """
     design = Design(Runs.of(runs, run), None, (), weights, missing)
-    resampling = Resampling(ci, method, resamples, seed, progress)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
     found = ranker._of(design.runs)._run(_oracle.oracle, design, fusion, resampling, *metrics)
     return cast("_oracle.Oracle[R]", found)
 

@@ -10,7 +10,7 @@ from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import RunnerOfRuns, Runs
-from .._support.statistical_options import Correction, Method, PairedTest
+from .._support.statistical_options import Correction, Interval, PairedTest
 from .._words.rankings import Missing
 from . import fitted as _fitted
 from . import fuse as _fuse
@@ -171,7 +171,7 @@ def tune(
     test: PairedTest = "permutation",
     correction: Correction | None = "holm",
     ci: float = 0.95,
-    interval: Method = "bca",
+    interval: Interval = "auto",
     resamples: int = 10_000,
     progress: bool = True,
 ) -> TunedFusion[R]:
@@ -209,10 +209,8 @@ def tune(
         How many parts the queries have, from 2 to the number of queries.
     seed
         The seed of the folds and of the resamples. The folds do not depend on the order of the rows, or on labels.
-    test, correction, ci, resamples, progress
+    test, correction, ci, interval, resamples, progress
         As for :meth:`compare`, with the tuned method against the untuned one and each run.
-    interval
-        The kind of the intervals: `method` of :meth:`compare`.
 
     Returns
     -------

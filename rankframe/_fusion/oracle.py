@@ -12,7 +12,7 @@ from .._catalog.call import Call
 from .._catalog.requests import Request, averaged
 from .._decisions.compare import compared_values, settings_of
 from .._decisions.paired_values import Design, PairedValues, paired_values
-from .._decisions.resampling import Resampling
+from .._decisions.resampling import Resampling, warn_of_t
 from .._plan.per_query import F, as_given, measure
 from .._support.progress import Progress
 from .._support.results import Result
@@ -42,6 +42,7 @@ TABLE = {
     "gain": "difference",
     "ci_low": "ci_low",
     "ci_high": "ci_high",
+    "interval": "interval",
     "better": "wins",
     "n_queries": "n_queries",
 }
@@ -57,7 +58,7 @@ class Oracle(Result, Generic[R_co]):
     table
         A row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle`` (the mean of
         the best run of each query, over the queries where the run has a value), ``gain`` (the oracle less the run), its
-        interval from ``ci_low`` to ``ci_high``, all Float64; on how many queries the oracle is better, ``better``, and how
+        interval from ``ci_low`` to ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how
         many have a value, ``n_queries`` (UInt32).
     per_query
         A row per run and query, of the runs, the fusion and the oracle: the query, ``run``, and a column per metric.
@@ -100,6 +101,7 @@ def oracle(
     (rows,) = found.slices(())
     with Progress("comparing runs", resampling.progress) as progress:
         table, _ = compared_values(found, calls, rows, pairs, None, resampling, progress)
+    warn_of_t(table, resampling)
     table = table.select(pl.col(other).alias(name) for name, other in TABLE.items())
     per_query = found.long((), calls)
     settings = {

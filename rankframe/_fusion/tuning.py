@@ -61,7 +61,7 @@ class TunedFusion(Result, Generic[R_co]):
         The names of the runs.
     table
         A row per ranking: ``ranking`` (the tuned method out of fold and in sample, the untuned one, and each run),
-        ``method`` (its text, null for a run and out of fold), ``mean``, ``ci_low`` and ``ci_high``, and ``n_queries``.
+        ``method`` (its text, null for a run and out of fold), ``mean``, ``ci_low``, ``ci_high`` and ``interval``, and ``n_queries``.
         Out of fold, each query is fused by options that were chosen on the other folds.
     comparison
         The tuned method out of fold compared with the untuned one and each run: the columns of `Comparison.table`.
@@ -312,17 +312,23 @@ def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampli
     (rows,) = found.slices(())
     calls = [metric] * len(found.runs)
     x, weights = scaled(found.values[:, rows, 0].T, calls), np.ones(len(rows))
-    ends = [np.repeat(end, len(calls)) for end in limits(found.values, [metric])]
+    within = limits(found.values, [metric]).repeated(len(calls))
     with Progress("resampling queries", resampling.progress) as progress:
-        low, high = resampling.intervals(x, weights, (ends[0], ends[1]), progress)
+        low, high, kinds = resampling.intervals(x, weights, within, progress)
     figures = {
         name: unscaled(y, calls) for name, y in (("mean", stats.means(x, weights)), ("ci_low", low), ("ci_high", high))
     }
     counted = (~np.isnan(x)).sum(axis=0)
     return pl.DataFrame(
-        {"ranking": found.runs, "method": [texts.get(name) for name in found.runs], **figures, "n_queries": counted},
-        schema_overrides={"method": pl.String, "n_queries": pl.UInt32},
-    ).with_columns(pl.col("mean", "ci_low", "ci_high").fill_nan(None))
+        {
+            "ranking": found.runs,
+            "method": [texts.get(name) for name in found.runs],
+            **figures,
+            "interval": kinds,
+            "n_queries": counted,
+        },
+        schema_overrides={"method": pl.String, "interval": pl.String, "n_queries": pl.UInt32},
+    ).fill_nan(None)
 
 
 def _folds(fold: Numbers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -12,7 +13,7 @@ from .._catalog.call import Call
 from .._catalog.means import scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._decisions.compare import settings_of
-from .._decisions.resampling import Resampling
+from .._decisions.resampling import Limits, Resampling, limits, warn_of_t
 from .._decisions.runs import Runs
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import F, as_given, collect, measure, refuse_names
@@ -48,6 +49,7 @@ TABLE = {
     "value": pl.Float64,
     "ci_low": pl.Float64,
     "ci_high": pl.Float64,
+    "interval": pl.String,
     "p_value": pl.Float64,
     "p_adjusted": pl.Float64,
     "best": pl.String,
@@ -93,8 +95,8 @@ class Gaps(Result, Generic[R_co]):
         A row per metric and figure: ``metric``, ``gap`` (``"difference"``, the best group's mean less the worst
         group's, ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of the
         groups' means over their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its
-        interval from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), ``best`` and ``worst``
-        (the groups as text), ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries`` (UInt32:
+        interval from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), the kind of the ``interval``
+        (String, as of :meth:`summarize`: ``"bounded"`` if few users of a group differ), ``best`` and ``worst`` (the groups as text), ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries`` (UInt32:
         groups, and users, with a value).
     groups
         A row per metric and group: ``metric``, the group's columns, ``mean`` (Float64) and ``n_queries`` (UInt32), the
@@ -139,19 +141,21 @@ def gaps(frame: F, setup: Setup, groups: Groups, resampling: Resampling, *reques
         "#group", maintain_order=True
     )
     starts = starts_of(users["#group"].to_numpy())
-    array = scaled(users.select(pl.col([call.text for call in calls]).fill_null(float("nan"))).to_numpy(), calls)
+    values_found = users.select(pl.col([call.text for call in calls]).fill_null(float("nan"))).to_numpy()
+    array, within = scaled(values_found, calls), limits(values_found, calls)
     names = found.select(
         pl.concat_str([pl.col(key).cast(pl.String).fill_null("null") for key in keys(groups.by)], separator=", ")
     ).to_series()
     with Progress("resampling users", resampling.progress) as progress:
-        table = _table(array, starts, names, calls, resampling, progress)
+        table = _table(array, starts, names, calls, within, resampling, progress)
+    warn_of_t(table, resampling)
     table = _adjusted(table, groups.correction)
     of_groups = _of_groups(array, starts, found, groups, calls)
     settings = {
         "metrics": [call.text for call in calls],
         "by": list(groups.by),
         "correction": groups.correction,
-        **{name: x for name, x in asdict(resampling).items() if name != "method"},
+        **asdict(resampling),
         **settings_of(setup, eager),
     }
     return Gaps(as_given(frame, table), as_given(frame, of_groups), settings)
@@ -201,6 +205,7 @@ def _table(
     starts: npt.NDArray[np.int64],
     names: pl.Series,
     calls: Sequence[Call],
+    within: Limits,
     resampling: Resampling,
     progress: Progress,
 ) -> pl.DataFrame:
@@ -209,7 +214,7 @@ def _table(
 
     means, counts = _means(values, starts, calls)
     value = figures(means)
-    low, high = _intervals(values, starts, calls, value, resampling, progress)
+    low, high, kinds = _intervals(values, starts, calls, value, within, resampling, progress)
     low[:, ((counts > 0) & (counts < 2)).any(axis=0)] = np.nan  # a group of one user does not spread
     high[np.isnan(low)] = np.nan
     p = _p_values(values, starts, calls, value, resampling, progress)
@@ -223,8 +228,9 @@ def _table(
         ends = (*named, *(None if g is None else float(means[g, i]) for g in (best, worst)))
         counted = len(there), int(counts[:, i].sum())
         for j, gap in enumerate(FIGURES):
-            numbers = (float(x[j, i]) for x in (value, low, high, p, p))
-            rows.append((call.text, gap, *numbers, *ends, *counted))
+            numbers = (float(x[j, i]) for x in (value, low, high))
+            kind = None if math.isnan(low[j, i]) else kinds[i]
+            rows.append((call.text, gap, *numbers, kind, float(p[j, i]), float(p[j, i]), *ends, *counted))
     return pl.DataFrame(rows, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
@@ -233,10 +239,11 @@ def _intervals(
     starts: npt.NDArray[np.int64],
     calls: Sequence[Call],
     value: Floats,
+    within: Limits,
     resampling: Resampling,
     progress: Progress,
-) -> tuple[Floats, Floats]:
-    """The intervals of the figures: users are resampled inside their groups.
+) -> tuple[Floats, Floats, list[str]]:
+    """The intervals of the figures, and the kind of each metric's: users are resampled inside their groups.
 
     The spread of observed means differs from that of the true means by at most the spread of the errors; so the interval is
     the observed figure plus or minus a quantile of the same figure of the errors, for the ratio on the logarithms. It holds
@@ -244,24 +251,26 @@ def _intervals(
     """
     import numpy as np
 
-    from .._support.draws import resampled
+    from .. import stats
 
-    def means(sums: list[Floats]) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return unscaled(sums[0] / sums[1], calls)
-
-    of_groups = []
+    of_groups, kinds = [], []
     for group, part in enumerate(np.split(values, starts[1:])):
         seed = int(np.random.SeedSequence([resampling.seed, group]).generate_state(1, np.uint64)[0])
-        there = ~np.isnan(part)
-        columns = [np.where(there, part, 0.0), there.astype(float)]
-        of_groups.append(resampled(means, columns, resampling.resamples, seed, None))
+        weights, there = np.ones(len(part)), ~np.isnan(part).all(axis=0)
+        automatic = zip(stats.automatic(part, weights, within.declared), there, strict=True)
+        kinds.append(["percentile" if x == "bca" or not has else x for x, has in automatic])
+        ends = within.least, within.greatest
+        drawn = stats.replicates(part, weights, kinds[-1], ends, resampling.resamples, seed)
+        of_groups.append([unscaled(x, calls) for x in drawn])
         progress(group + 1, len(starts))
-    drawn, (means_found, _) = np.stack(of_groups), _means(values, starts, calls)
+    below, above = np.stack(of_groups, axis=1)
+    means_found = _means(values, starts, calls)[0][:, None]
     ci = 0.0 if resampling.ci is None else resampling.ci
     with np.errstate(invalid="ignore", divide="ignore"):
-        errors = apart(drawn - means_found[:, None])
-        of_logarithms = apart(np.log(np.maximum(drawn, LEAST)) - np.log(np.maximum(means_found, LEAST))[:, None])[0]
+        errors = _largest(below - means_found, above - means_found)
+        logarithm, below, above = (np.log(np.maximum(x, LEAST)) for x in (means_found, below, above))
+        of_logarithms = _largest(below - logarithm, above - logarithm)[0]
+        means_found = means_found[:, 0]
         difference, deviation, mean_difference = np.quantile(np.nan_to_num(errors), ci, axis=1)
         factor = np.exp(np.quantile(np.nan_to_num(of_logarithms), ci, axis=0))
         relative = deviation / np.abs(np.nansum(means_found, axis=0) / (~np.isnan(means_found)).sum(axis=0))
@@ -269,7 +278,21 @@ def _intervals(
     low, high = np.maximum(value - wide, 0.0), value + wide
     ratio = FIGURES.index("ratio")
     low[ratio], high[ratio] = value[ratio] / factor, np.minimum(value[ratio] * factor, 1.0)
-    return low, high
+    of_metrics = [{*of_groups} for of_groups in zip(*kinds, strict=True)]
+    low[:, [None in x for x in of_metrics]] = np.nan
+    return low, high, [next((kind for kind in ("t", "bounded") if kind in x), "percentile") for x in of_metrics]
+
+
+def _largest(below: Floats, above: Floats) -> Floats:
+    """The largest spreads of errors of which each is the one below or the one above: some are above, the others below."""
+    import numpy as np
+
+    order = np.argsort(below + above, axis=0)
+    below, above = (np.take_along_axis(x, order, axis=0) for x in (below, above))
+    found = apart(below)
+    for first in range(1, len(below) if (below != above).any() else 1):
+        found = np.fmax(found, apart(np.concatenate([below[:first], above[first:]])))
+    return found
 
 
 def _p_values(

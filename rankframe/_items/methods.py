@@ -362,5 +362,5 @@ def gaps(
     (['difference', 'ratio'], [0.75, 0.25], 'old')
     """
     groups = _gaps.Groups(names_of(by), correction)
-    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    resampling = Resampling(ci, "auto", resamples, seed, progress)
     return cast("Gaps[R]", ranker._run(_gaps.gaps, groups, resampling, *metrics))

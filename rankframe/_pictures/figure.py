@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -12,7 +11,9 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import averaged
+from .._decisions.resampling import Resampling, intervals_of
 from .._decisions.runs import RUN
+from .._text.result_table import intervals_of as kinds_of
 from .._text.user_text import rewritten
 from ..errors import InvalidOption, asked_as
 
@@ -28,6 +29,7 @@ __all__ = [
     "lines_of",
     "means",
     "named",
+    "of_intervals",
     "one_call",
 ]
 
@@ -35,6 +37,9 @@ LINES = 12
 """The most lines that can be told apart: six colours, each solid and dashed."""
 ROWS = 40
 """The most rows in one plot: slices, runs or ranks."""
+
+RESAMPLED = Resampling(0.95, "auto", 1_000, 0, progress=False)
+"""The intervals of a plot."""
 
 Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
 
@@ -99,25 +104,27 @@ class Figure:
         )
 
 
-def means(found: pl.DataFrame, key: Sequence[str], call: Call, name: str | None = None) -> pl.DataFrame:
-    """The mean of a metric per key as `y`, its 95% interval by Student's t as `low` and `high`, and `queries`.
-
-    Intervals are cut at the metric's bounds.
-    """
-    from ..stats import reach  # numpy comes with it
-
-    value, mean = pl.col(name or call.text), Mean.of(call)
-    on_scale = mean.scaled(value)
-    summed = found.group_by(key, maintain_order=True).agg(
-        y=mean.unweighted(value),
-        center=on_scale.mean(),
-        error=on_scale.std() / value.count().sqrt(),
-        queries=value.count(),
+def means(
+    found: pl.DataFrame, key: Sequence[str], calls: Sequence[Call], resampling: Resampling = RESAMPLED
+) -> pl.DataFrame:
+    """A row per key and metric: the mean `y`, its 95% interval from `low` to `high`, its kind `interval`, and `queries`."""
+    texts = [call.text for call in calls]
+    others = [name for name in found.columns if name not in {*key, *texts}]
+    groups = found.with_columns(pl.lit(1.0).alias("#weight")).partition_by(key, maintain_order=True)
+    ends = intervals_of(groups, others or texts, calls, resampling).rename({"ci_low": "low", "ci_high": "high"})
+    by_key = found.group_by(key, maintain_order=True)
+    rows = pl.concat(
+        by_key.agg(
+            metric=pl.lit(call.text), y=Mean.of(call).unweighted(pl.col(call.text)), queries=pl.col(call.text).count()
+        )
+        for call in calls
     )
-    far = pl.Series(reach(summed["error"].fill_null(math.nan).to_numpy(), summed["queries"].to_numpy(), 0.95))
-    ends = {"low": pl.col("center") - far, "high": pl.col("center") + far}
-    drawn = {end: mean.unscaled(x).fill_nan(None).clip(*call.bounds) for end, x in ends.items()}
-    return summed.with_columns(**drawn).drop("center", "error").drop_nulls("y")
+    return pl.concat([rows, ends], how="horizontal").drop_nulls("y")
+
+
+def of_intervals(rows: pl.DataFrame) -> str:
+    """The level and the kinds of the intervals in a picture."""
+    return f"95% intervals ({kinds_of(rows['interval'])})"
 
 
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
@@ -125,7 +132,7 @@ def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
     series = rows["series"].unique(maintain_order=True).to_list()
     legible(series, LINES, "lines")
     band = rows.drop_nulls("low").select("series", "x", y="low", y2="high")
-    return (Mark("band", band), Mark("line", rows.drop("low", "high", RUN, strict=False)))
+    return (Mark("band", band), Mark("line", rows.drop("low", "high", "interval", "metric", RUN, strict=False)))
 
 
 def lines_of(rows: pl.DataFrame) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from .._items.exposure import Weighing, exposure
 from .._items.lists import item_column
 from .._table.background import place_in
 from .._table.setup import Setup
+from .._text.result_table import intervals_of as kinds_of
 from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
 from .plots import deepest, nice_cutoffs, parse_one
@@ -179,7 +180,9 @@ def trade_off(frame: pl.DataFrame, setup: Setup, runs: Runs, x: str, y: str) -> 
     names = runs.named(found)
     legible(names, LINES, "runs")
     across, up = (
-        means(found, [RUN], call).rename({"low": f"{at}1", "high": f"{at}2", "queries": f"queries of {at}"})
+        means(found, [RUN], [call]).rename(
+            {"low": f"{at}1", "high": f"{at}2", "queries": f"queries of {at}", "interval": f"interval of {at}"}
+        )
         for call, at in ((of_x, "x"), (of_y, "y"))
     )
     rows = across.rename({"y": "x"}).join(up, on=RUN, how="inner", maintain_order="left").rename({RUN: "series"})
@@ -189,9 +192,10 @@ def trade_off(frame: pl.DataFrame, setup: Setup, runs: Runs, x: str, y: str) -> 
     n, other = (max(rows[f"queries of {at}"], default=0) for at in "xy")
     queries = f"{n:,} {'query' if n == 1 else 'queries'}"
     counted = queries if n == other else f"{queries} ({of_x.display}) and {other:,} ({of_y.display})"
+    kinds = kinds_of([*rows["interval of x"], *rows["interval of y"]])
     return Figure(
         f"{of_y.display} against {of_x.display}",
-        f"Means over {counted}, with 95% intervals (Student's t)",
+        f"Means over {counted}, with 95% intervals ({kinds})",
         Axis(_directed(of_x)),
         Axis(_directed(of_y)),
         (Mark("interval", wide), Mark("interval", high), Mark("point", told)),

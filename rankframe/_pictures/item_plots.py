@@ -192,7 +192,7 @@ class ItemPlots(Drawing, ABC):
 
         Returns
         -------
-        A chart or axes: the means of each run, with 95% intervals of both by Student's t.
+        A chart or axes: the means of each run, with 95% intervals of both.
 
         Examples
         --------

@@ -10,6 +10,7 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.parse import parse
 from .._catalog.requests import averaged
+from .._decisions.resampling import Resampling
 from .._decisions.runs import RUN, Runs, values
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import by_document, collect
@@ -19,6 +20,7 @@ from .._table.trec_eval import LEVELS
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,
+    RESAMPLED,
     ROWS,
     Axis,
     Figure,
@@ -29,6 +31,7 @@ from .figure import (
     lines_of,
     means,
     named,
+    of_intervals,
     one_call,
 )
 
@@ -65,8 +68,9 @@ def curve(
     at = {(call, k): parse_one(call, k) for call in drawn for k in cutoffs}
     found = values(frame, setup, runs, list(dict.fromkeys(at.values())))
     several = found[RUN].n_unique() > 1
+    of_calls = means(found, [RUN], list(dict.fromkeys(at.values())))
     rows = pl.concat(
-        means(found, [RUN], at[call, k]).with_columns(
+        of_calls.filter(metric=at[call, k].text).with_columns(
             series=named(call.display, runs=several, metrics=len(drawn) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
         )
         for call in drawn
@@ -77,7 +81,7 @@ def curve(
     title = f"{', '.join(call.display for call in drawn)} at every cutoff"
     return Figure(
         title,
-        f"Mean of the first k documents over {count(found)}, with 95% intervals (Student's t)",
+        f"Mean of the first k documents over {count(found)}, with {of_intervals(rows)}",
         Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True),
         Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else "mean"),
         banded(rows),
@@ -89,13 +93,14 @@ def precision_recall(frame: pl.DataFrame, setup: Setup, runs: Runs) -> Figure:
     """The mean of interpolated precision at the eleven levels of recall."""
     calls = [parse(f"interpolated_precision@{level:g}")[0] for level in LEVELS]
     found = values(frame, setup, runs, calls)
+    of_calls = means(found, [RUN], calls)
     rows = pl.concat(
-        means(found, [RUN], call).with_columns(series=pl.col(RUN), x=pl.lit(level), recall=pl.lit(level))
+        of_calls.filter(metric=call.text).with_columns(series=pl.col(RUN), x=pl.lit(level), recall=pl.lit(level))
         for call, level in zip(calls, LEVELS, strict=True)
     )
     return Figure(
         "Interpolated precision at eleven levels of recall",
-        f"Best precision from that recall on; mean over {count(found)}, with 95% intervals (Student's t)",
+        f"Best precision from that recall on; mean over {count(found)}, with {of_intervals(rows)}",
         Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2])),
         Axis("mean interpolated precision", limits=(0, 1)),
         banded(rows),
@@ -223,7 +228,13 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
 
 
 def slices(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, by: str, given: Sequence[str] | None = None
+    frame: pl.DataFrame,
+    setup: Setup,
+    runs: Runs,
+    metric: str,
+    by: str,
+    given: Sequence[str] | None = None,
+    resampling: Resampling = RESAMPLED,
 ) -> Figure:
     """A metric's mean in each slice of the queries, with its interval: the best above, or in the `given` order."""
     call = one_call(metric, "slices('ndcg@10', by='market')")
@@ -236,8 +247,8 @@ def slices(
     if runs.column is not None:
         of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
     on = [name for name in of.columns if name != "#slice"]
-    found = found.join(of, on=on, how="left", nulls_equal=True).select(RUN, "#slice", call.text)
-    rows = means(found, ["#slice", RUN], call)
+    found = found.join(of, on=on, how="left", nulls_equal=True)
+    rows = means(found, ["#slice", RUN], [call], resampling)
     names = runs.named(found)
     legible(names, LINES, "runs")
     sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
@@ -250,6 +261,7 @@ def slices(
     )
     high = max(28, GAP * (len(names) + 1))
     apart = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
+    kinds = of_intervals(rows)
     rows = rows.filter(pl.col("#slice").is_in(order)).select(
         pl.col(RUN).alias("series"),
         x="y",
@@ -268,7 +280,7 @@ def slices(
     between = Mark("divider", pl.DataFrame({"y": [i - 0.5 for i in range(1, len(order))]}, {"y": pl.Float64}))
     return Figure(
         f"{call.display} by {by}",
-        f"Mean over {count(found)}, with 95% intervals (Student's t){some}{'; dashed: all queries' if rule else ''}",
+        f"Mean over {count(found)}, with {kinds}{some}{'; dashed: all queries' if rule else ''}",
         Axis(call.display),
         Axis(
             by,
@@ -304,13 +316,14 @@ def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
         cells = both.group_by(x=middles("judged", both), y=middles("value", both)).agg(queries=pl.len())
     groups = min(12, len(both) // 8, both["judged"].n_unique())
     line: tuple[Mark, ...] = ()
+    legend = ""
     if groups > 1:
         both = both.with_columns(part=((pl.col("judged").rank() - 1) * groups // len(both)))
         xs = both.group_by("part").agg(x=pl.col("judged").mean())
-        rows = means(both, ["part"], call, "value").join(xs, on="part").sort("x").drop("part")
+        rows = means(both.rename({"value": call.text}), ["part"], [call]).join(xs, on="part").sort("x").drop("part")
         line = banded(rows.with_columns(series=pl.lit(call.display)))
+        legend = f". Line: mean, with {of_intervals(rows)}"
     points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt(), series=pl.lit(call.display))
-    legend = ". Line: mean, with 95% intervals (Student's t)" if line else ""
     return Figure(
         f"{call.display} against the number of judged documents",
         f"Dots: {count(both)}, larger where several share a place{legend}",

@@ -12,6 +12,7 @@ from .._fusion.oracle import Oracle, oracle
 from .._fusion.overlap import Overlap, overlap
 from .._table.setup import Setup
 from .._text.fusion_displays import oracle_lines, overlap_lines
+from .._text.result_table import intervals_of
 from .._text.sentences import IN_HTML
 from ..errors import InvalidOption, option
 from . import fusion_figures
@@ -72,7 +73,7 @@ def _of_oracle(found: Oracle[pl.DataFrame]) -> Table:
     ]
     note = (
         "Oracle: the mean of each query's best run, which only the labels tell. Gain: the oracle less the run, with its "
-        "95% interval. Better on: on how many queries the oracle is better."
+        f"95% interval ({intervals_of(found.table['interval'])}). Better on: on how many queries the oracle is better."
     )
     return Table(("metric", "run", "mean", "oracle", "gain", "better on", "queries"), tuple(rows), 5, (note,))
 

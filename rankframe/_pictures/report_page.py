@@ -106,7 +106,7 @@ def _settings(frame: pl.DataFrame, setup: Setup, contents: Contents, calls: Iter
         "metrics": [call.text for call in calls],
         "runs": list(contents.runs.scores) or contents.runs.column or setup.roles.score,
         "policies": setup.followed(frame.columns),
-        "intervals": {**_of_resampling(contents), "of plots": "Student's t"},
+        "intervals": _of_resampling(contents),
         **({} if design is None else {"comparison": {**design.settings, **asdict(contents.testing)}}),
         "slices": contents.by,
         **({} if contents.fusion is None else {"fusion": text_of(contents.fusion)}),

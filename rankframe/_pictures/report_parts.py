@@ -99,7 +99,7 @@ class Contents:
     @property
     def resampling(self) -> Resampling:
         """The settings of resampling for intervals."""
-        return Resampling(0.95, "bca", self.resamples, self.seed, progress=True)
+        return Resampling(0.95, "auto", self.resamples, self.seed, progress=True)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -173,7 +173,11 @@ def by_slice(
         }
         order = order or sorted(lines, key=lambda text: lines[text].urgency)
         heading = call.text if len(calls) > 1 else ""
-        drawn = () if parts else (picture(plots.slices, frame, setup, contents.runs, call.text, by, order),)
+        drawn = (
+            ()
+            if parts
+            else (picture(plots.slices, frame, setup, contents.runs, call.text, by, order, contents.resampling),)
+        )
         parts.append(Part(heading, _tables(by, [lines[text] for text in order], runs), drawn))
     return parts
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .._catalog.call import Call
 from .._support.statistical_options import CORRECTIONS, TESTS
 from .._text.result_parts import Row
-from .._text.result_table import plain
+from .._text.result_table import intervals_of, plain
 from .._text.sentences import decimals, interval, p_value
 
 __all__ = [
@@ -149,7 +149,7 @@ def of_tests(table: Sequence[Row], settings: Mapping[str, Any]) -> Table:
     adjusted = f", adjusted by {CORRECTIONS[settings['correction']]} for {len(table)} comparisons"
     note = (
         f"p by {TESTS[settings['test']]}{adjusted if len(table) > 1 else ''}. Brackets: {settings['ci']:.0%} interval of "
-        "the mean difference. Better, equal and worse: on how many queries."
+        f"the mean difference ({intervals_of(row['interval'] for row in table)}). Better, equal and worse: on how many queries."
     )
     return Table(head, tuple(rows), 6, (note,))
 

@@ -5,9 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-__all__ = ["CORRECTIONS", "OTHER_WORDS", "TESTS", "Correction", "Family", "Method", "PairedTest", "Test"]
+__all__ = [
+    "CORRECTIONS",
+    "FEW",
+    "INTERVALS",
+    "OTHER_WORDS",
+    "TESTS",
+    "VERY_FEW",
+    "Bound",
+    "Correction",
+    "Family",
+    "Interval",
+    "PairedTest",
+    "Test",
+]
 
-Method: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
+Bound: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
+"""The kinds of interval, one end of which is a bound."""
+
+Interval: TypeAlias = Literal["auto", Bound]
+"""A kind of interval, or the choice of one by the number of values and their spread."""
+
+INTERVALS: Mapping[str, str] = {
+    "bca": "BCa",
+    "percentile": "percentile",
+    "t": "Student's t",
+    "bounded": "bounded",
+    "poisson": "Poisson bootstrap",
+}
+"""The kinds of interval in sentences."""
+
+FEW = 50
+"""The fewest values that differ for which, in simulations, a bootstrap interval of 95% holds in 93% of cases or more."""
+
+VERY_FEW = 10
+"""The fewest values without bounds for a bootstrap interval; fewer have Student's."""
 
 PairedTest: TypeAlias = Literal["permutation", "t", "bootstrap"]
 Test: TypeAlias = Literal[PairedTest, "tukey"]

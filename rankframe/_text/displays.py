@@ -14,6 +14,7 @@ from .result_table import (
     Cell,
     Grid,
     grid_of,
+    intervals_of,
     lazy_note,
     letters,
     name_of,
@@ -105,7 +106,7 @@ def _of_pairs(of: TableAndSettings, rows: Sequence[Row], most: int | None) -> Gr
         )
         names = (*(row[name] for name in by), row["metric"], row["run"], row["baseline"])
         body.append((*(Cell(name_of(name)) for name in names), *map(Cell, figures)))
-    tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean."
+    tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean. Interval: {intervals_of(row['interval'] for row in rows)}."
     return Grid(head, tuple(body), 5, (tested, *_left_out(of, rows, ".table, .per_query and .per_query_delta", most)))
 
 
@@ -319,7 +320,8 @@ def _of_rankings(of: Tuned) -> Grid:
         mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"
         body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
     chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(of.folds))
-    return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, tuple(chosen))
+    kinds = f"Interval: {intervals_of(row['interval'] for row in records(of.table))}."
+    return Grid(("ranking", "method", f"mean [{ci}]"), tuple(body), 1, (kinds, *chosen))
 
 
 def _left_out(of: TableAndSettings, rows: Sequence[Row], tables: str, most: int | None) -> list[str]:

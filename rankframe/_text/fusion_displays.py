@@ -7,7 +7,7 @@ from html import escape
 
 from .markup import html, text
 from .result_parts import Overlapping, Row, TableAndSettings
-from .result_table import Cell, Grid, higher_is_better, lazy_note, name_of, number, queries_of, records
+from .result_table import Cell, Grid, higher_is_better, intervals_of, lazy_note, name_of, number, queries_of, records
 from .sentences import IN_HTML, IN_TEXT, decimals, interval, quoted, signed
 from .user_text import visible
 
@@ -110,7 +110,8 @@ def oracle_grid(of: TableAndSettings) -> Grid:
         )
         for row in rows
     ]
-    note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries."
+    note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries. "
+    note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
     head = ("metric", "run", "mean", "oracle", f"gain [{ci}]", "better")
     return Grid(head, tuple(body), 4, (note, *lazy_note(of.table, ".table and .per_query")))
 

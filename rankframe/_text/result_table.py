@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import Any
 
 from .._catalog.parse import parse
-from .._support.statistical_options import CORRECTIONS, TESTS
+from .._support.statistical_options import CORRECTIONS, INTERVALS, TESTS
 from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 from .result_parts import Row
@@ -22,6 +22,7 @@ __all__ = [
     "correction_of",
     "grid_of",
     "higher_is_better",
+    "intervals_of",
     "lazy_note",
     "letters",
     "name_of",
@@ -47,6 +48,7 @@ COMPARED = {
     "mean",
     "difference",
     *INTERVAL,
+    "interval",
     "p_value",
     "p_adjusted",
     "effect_size",
@@ -149,6 +151,12 @@ def test_of(table: Sequence[Row], settings: Mapping[str, Any]) -> str:
     return f"{TESTS[settings['test']]}{f', after {corrected}' if corrected else ''}"
 
 
+def intervals_of(kinds: Iterable[str | None]) -> str:
+    """The kinds of the intervals of a table, in words."""
+    there = {*kinds}
+    return " and ".join(text for kind, text in INTERVALS.items() if kind in there) or "none"
+
+
 def queries_of(table: Sequence[Row]) -> str:
     """How many queries count in the rows of a table."""
     n = sorted({row["n_queries"] for row in table})
@@ -173,7 +181,7 @@ def _of_summary(table: Sequence[Row], digits: int) -> Grid:
         raise InvalidOption(
             f"the frame has columns {', '.join(names) or 'none'}, and is no summary; give what df.rank.summarize(...) made"
         )
-    by = [name for name in names if name not in {*NAMES, *INTERVAL}]
+    by = [name for name in names if name not in {*NAMES, *INTERVAL, "interval"}]
     with_interval = set(INTERVAL) <= set(names)
     figures = ["mean", *(["interval"] if with_interval else []), *(x for x in ("std", "n_queries") if x in names)]
     if any(row.get("total") is not None for row in table):
@@ -189,7 +197,8 @@ def _of_summary(table: Sequence[Row], digits: int) -> Grid:
                 cells.append(Cell(number(row[figure], digits)))
         rows.append(tuple(cells))
     head = (*by, "metric", *(NAMES.get(figure, figure) for figure in figures))
-    return Grid(head, tuple(rows), len(figures))
+    notes = (f"Interval: {intervals_of(row['interval'] for row in table)}.",) if "interval" in names else ()
+    return Grid(head, tuple(rows), len(figures), notes)
 
 
 def by_kind(findings: Sequence[Row]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from .._catalog.requests import Request
 from .._decisions.mergeable_summary import summarize
-from .._decisions.resampling import SummaryMethod, SummaryResampling
+from .._decisions.resampling import SummaryInterval, SummaryResampling
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from .._verbs import verbs
@@ -32,7 +32,7 @@ def sentence_transformers_evaluator(
     qrels: object,
     top_k: int = 100,
     ci: float | None = 0.95,
-    method: SummaryMethod = "bca",
+    interval: SummaryInterval = "auto",
     resamples: int = 10_000,
     seed: int = 0,
     batch_size: int = 32,
@@ -60,7 +60,7 @@ def sentence_transformers_evaluator(
     top_k
         How many documents are retrieved for each query. The tie rule, `ties`, decides which documents with equal
         similarities at the end of the list are retrieved.
-    ci, method, resamples, seed
+    ci, interval, resamples, seed
         The confidence and kind of the intervals of the means, as for ``df.rank.summarize``; ``ci=None`` for none.
     batch_size
         How many texts the model embeds at once.
@@ -98,7 +98,7 @@ def sentence_transformers_evaluator(
         if not isinstance(texts, Mapping) or not texts:
             raise InvalidOption(f"{option}={shown(texts)}: write a dictionary of texts by their ids")
     means = Means.of(sentence_transformers_evaluator, metrics, options, table=True)
-    resampling = SummaryResampling(ci, method, resamples, seed, progress=False)
+    resampling = SummaryResampling(ci, interval, resamples, seed, progress=False)
     evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
     return evaluator(  # type: ignore[no-any-return]
         means, resampling, queries, corpus, qrels, top_k, batch_size, chunk_size, name, write_csv

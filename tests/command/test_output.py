@@ -183,7 +183,7 @@ def test_a_comparison_prints_its_sentences_and_figures_as_in_python(out: Out) ->
     # By hand: two differences of 1/2 and one of 0 have the mean 1/3 and the standard error 1/6, so that the half of Student's
     # interval is 4.302653 / 6 = 0.717109. Of the four ways to choose two signs, two are as far from 0: p = 1/2.
     assert (
-        out(TABLES["compare"].replace("-m precision@1", "").replace("--resamples", "--method t --resamples"))
+        out(TABLES["compare"].replace("-m precision@1", "").replace("--resamples", "--interval t --resamples"))
         == """\
 No significant difference of `dense` from `bm25` on rr: +0.333 [-0.384, 1.050], p = 0.5, better on 2 and worse on 0 of 3 queries
 

@@ -20,12 +20,12 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from statsmodels.stats.multitest import multipletests
 
-COLUMNS = ["metric", "baseline", "run", "baseline_mean", "mean", "difference", "ci_low", "ci_high", "p_value"]
-COLUMNS += ["p_adjusted", "effect_size", "wins", "ties", "losses", "n_queries"]
+COLUMNS = ["metric", "baseline", "run", "baseline_mean", "mean", "difference", "ci_low", "ci_high", "interval"]
+COLUMNS += ["p_value", "p_adjusted", "effect_size", "wins", "ties", "losses", "n_queries"]
 
 
 def test_the_table_is_what_the_values_say() -> None:
-    found = DF.rank.compare("ndcg@5", "map", runs=RUNS, test="t", method="t", ci=0.9).table
+    found = DF.rank.compare("ndcg@5", "map", runs=RUNS, test="t", interval="t", ci=0.9).table
     assert found.columns == COLUMNS
     assert found.select("metric", "baseline", "run").rows() == [
         (metric, *pair) for metric in ("ndcg@5", "map") for pair in (("old", "new"), ("old", "odd"), ("new", "odd"))
@@ -330,7 +330,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "new"], "missing": "mean"}, "missing='mean': write one of 'error'"),
         ({"runs": ["old", "new"], "ci": 95}, "ci=95 is no confidence"),
         ({"runs": ["old", "new"], "ci": None}, "a comparison has intervals"),
-        ({"runs": ["old", "new"], "method": "normal"}, "method='normal': write one of 'bca'"),
+        ({"runs": ["old", "new"], "interval": "normal"}, "interval='normal': write one of 'auto'"),
         ({"runs": ["old", "new"], "resamples": 0}, "resamples=0: write a whole number from 39 on"),
         ({"runs": ["old", "new"], "seed": -1}, "seed=-1: write a whole number from 0 on"),
         ({"runs": ["old", "new"], "seed": True}, "seed=True"),

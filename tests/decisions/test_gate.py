@@ -43,7 +43,7 @@ def test_a_run_passes_where_the_bound_is_within_the_budget() -> None:
     a, b = values("old", "map", MANY), values("odd", "map", MANY)
     bound = scipy_stats.ttest_rel(b, a, alternative="greater").confidence_interval(0.9).low
     for budget in (-bound + 1e-6, -bound - 1e-6):
-        verdict = MANY.rank.gate({"map": budget}, runs=["old", "odd"], baseline="old", confidence=0.9, method="t")
+        verdict = MANY.rank.gate({"map": budget}, runs=["old", "odd"], baseline="old", confidence=0.9, interval="t")
         assert bool(verdict) is verdict.passed is bool(budget > -bound)
         row = verdict.table.row(0, named=True)
         assert (row["bound"], row["difference"]) == pytest.approx((bound, (b - a).mean()))
@@ -61,20 +61,20 @@ def test_worse_is_more_where_less_is_better() -> None:
 
 
 def test_every_metric_slice_and_run_has_to_pass() -> None:
-    verdict = DF.rank.gate({"map": 1, "ndcg_cut.5,10": 0.0}, runs=RUNS, baseline="odd", by="day")
+    verdict = DF.rank.gate({"map": 0.25, "ndcg_cut.5,10": 0.0}, runs=RUNS, baseline="odd", by="day")
     assert verdict.table.columns[:4] == ["day", "metric", "baseline", "run"]
     assert verdict.table["metric"].unique(maintain_order=True).to_list() == ["map", "ndcg@5", "ndcg@10"]
     assert len(verdict.table) == 3 * 2 * 2
     assert verdict.table.filter(metric="map")["passed"].all()
     for day in ("mo", "tu"):
-        alone = DF.filter(day=day).rank.gate({"map": 1, "ndcg_cut.5,10": 0.0}, runs=RUNS, baseline="odd")
+        alone = DF.filter(day=day).rank.gate({"map": 0.25, "ndcg_cut.5,10": 0.0}, runs=RUNS, baseline="odd")
         assert_frame_equal(verdict.table.filter(day=day).drop("day"), alone.table)
 
 
-@pytest.mark.parametrize("method", ["bounded", "bca", "percentile", "t"])
+@pytest.mark.parametrize("interval", ["bounded", "bca", "percentile", "t"])
 @pytest.mark.parametrize("n", [2, 5, 20])
-def test_few_queries_are_no_pass_though_nothing_changed_on_them(n: int, method: Any) -> None:
-    verdict = differing(n).rank.gate({"rr": 0.05, "ndcg@10": 0.01}, **TWO, method=method)
+def test_few_queries_are_no_pass_though_nothing_changed_on_them(n: int, interval: Any) -> None:
+    verdict = differing(n).rank.gate({"rr": 0.05, "ndcg@10": 0.01}, **TWO, interval=interval)
     assert not verdict
     assert verdict.table.select("difference", "verdict", "passed").unique().rows() == [(0.0, "too few queries", False)]
     assert len(verdict.failures) == 2
@@ -105,7 +105,7 @@ def test_a_run_that_loses_rarely_but_all_passes_once_in_twenty_times() -> None:
     rate = df.rank.gate({"rr": 0.1}, **options).table["passed"].mean()
     assert rate <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
     assert (
-        df.rank.compare("rr", runs=["old", "new"], by="experiment", ci=0.9, resamples=199)
+        df.rank.compare("rr", runs=["old", "new"], by="experiment", ci=0.9, interval="bca", resamples=199)
         .table.select((pl.col("ci_low") > -0.1).mean())
         .item()
         > 0.1
@@ -144,10 +144,12 @@ def test_what_no_bound_is_known_of_is_no_pass() -> None:
 
 def test_too_few_queries_to_tell_are_no_pass() -> None:
     one = TINY.filter(query_id=2)
-    assert one.rank.gate({"rr": 1}, **TWO).table.select("bound", "passed").row(0) == (None, False)
-    assert "too few queries to tell: 1, and a budget of 1 takes 2 or more" in repr(one.rank.gate({"rr": 1}, **TWO))
+    assert one.rank.gate({"rr": 0.25}, **TWO).table.select("bound", "passed").row(0) == (None, False)
+    assert "too few queries to tell: 1, and a budget of 0.25 takes 11 or more" in repr(
+        one.rank.gate({"rr": 0.25}, **TWO)
+    )
     assert not TINY.filter(query_id=1).rank.gate({"rr": 0}, **TWO)
-    nothing = TINY.clear().rank.gate({"rr": 1}, **TWO)
+    nothing = TINY.clear().rank.gate({"rr": 0.25}, **TWO)
     assert not nothing
     assert "no difference against old" in repr(nothing)
 
@@ -174,7 +176,7 @@ def test_one_margin_for_all_metrics_is_the_gate_with_equal_budgets() -> None:
 
 
 def test_the_queries_that_moved_most_come_with_their_documents() -> None:
-    moved = TINY.rank.gate({"rr": 1, "map": 1}, **TWO, by="market").moved
+    moved = TINY.rank.gate({"rr": 0.25, "map": 0.25}, **TWO, by="market").moved
     columns = ["query_id", "market", "metric", "baseline", "run", "difference", "doc_id", "label"]
     assert moved.columns == [*columns, "baseline_rank", "rank", "baseline_contribution", "contribution"]
     assert moved.drop("market").rows() == [
@@ -184,8 +186,8 @@ def test_the_queries_that_moved_most_come_with_their_documents() -> None:
 
 @pytest.mark.parametrize("metric", ["ndcg@5", "map"])
 def test_what_the_documents_contributed_makes_up_the_difference(metric: str) -> None:
-    by_column = DF.rank.gate({metric: 1}, runs=RUNS, baseline="old", most_moved=4).moved
-    by_run = LONG.rank.gate({metric: 1}, run="system", baseline="old", most_moved=4).moved
+    by_column = DF.rank.gate({metric: 0.25}, runs=RUNS, baseline="old", most_moved=4).moved
+    by_run = LONG.rank.gate({metric: 0.25}, run="system", baseline="old", most_moved=4).moved
     assert_frame_equal(by_column, by_run)
     for run in ("new", "odd"):
         rows = by_column.filter(run=run)
@@ -201,13 +203,13 @@ def test_what_the_documents_contributed_makes_up_the_difference(metric: str) -> 
 
 def test_queries_without_an_explanation_have_a_row_of_nulls() -> None:
     for df, metric in ((DF, "gm_map"), (DF.drop("doc_id"), "map")):
-        moved = df.rank.gate({metric: 1}, runs=["old", "new"], baseline="old", most_moved=3).moved
+        moved = df.rank.gate({metric: 0.2}, runs=["old", "new"], baseline="old", most_moved=3).moved
         assert len(moved) == 3
         assert (
             moved.select("label", "baseline_rank", "rank", "baseline_contribution", "contribution").null_count().row(0)
             == (3,) * 5
         )
-    assert DF.rank.gate({"map": 1}, runs=["old", "new"], baseline="old", most_moved=0).moved.is_empty()
+    assert DF.rank.gate({"map": 0.25}, runs=["old", "new"], baseline="old", most_moved=0).moved.is_empty()
 
 
 def test_lazy_and_pandas_frames_get_verdicts_of_their_own_kind() -> None:
@@ -224,18 +226,18 @@ def test_lazy_and_pandas_frames_get_verdicts_of_their_own_kind() -> None:
         back = pl.from_pandas(back.reset_index() if name == "moved" else back)
         assert_frame_equal(back, getattr(wanted, name), check_dtypes=False)
     assert wanted.settings["budgets"] == {"map": 0.01}
-    one = TINY.filter(query_id=2).to_pandas().rank.gate({"rr": 1}, **TWO)
+    one = TINY.filter(query_id=2).to_pandas().rank.gate({"rr": 0.25}, **TWO)
     assert "too few queries to tell" in repr(one)
 
 
 def test_annotations_are_escaped_as_github_wants_it() -> None:
-    verdict = TINY.rank.gate({"rr": 0.3}, **TWO, by="market")
-    said = "-0.2500 against old, too few queries to tell: 2, and a budget of 0.3 takes 9 or more"
+    verdict = TINY.rank.gate({"rr": 0.25}, **TWO, by="market")
+    said = "-0.2500 against old, too few queries to tell: 2, and a budget of 0.25 takes 11 or more"
     assert verdict.lines() == [f"TOO FEW QUERIES: rr of new, market a: b, 100%: {said}"]
     assert verdict.lines("github") == [f"::error title=rr of new%2C market a%3A b%2C 100%25::{said}"]
-    (passed,) = TINY.rank.gate({"rr": 1}, **TWO).lines("github")
-    assert passed.startswith("::notice title=rr of new::-0.2500 against old, at worst -0.8")
-    assert passed.endswith(", within the budget of 1 (2 queries)")
+    (passed,) = differing(60).rank.gate({"rr": 0.25}, **TWO).lines("github")
+    assert passed.startswith("::notice title=rr of new::+0.0000 against old, at worst -0.04")
+    assert passed.endswith(", within the budget of 0.25 (60 queries)")
     (failed,) = differing(60, 20).rank.gate({"rr": 0.1}, **TWO).lines("github")
     assert failed.startswith("::error title=rr of new::-0.3333 against old, at worst -0.4")
     assert failed.endswith(", beyond the budget of 0.1 (60 queries)")
@@ -250,12 +252,12 @@ def test_annotations_are_escaped_as_github_wants_it() -> None:
         (["map"], {}, r"\['map'\] gives no budgets; write .* as gate\({'ndcg@10': 0.01}"),
         ("map", {}, "'map' gives no budgets"),
         (None, {}, "None gives no budgets"),
-        ({"map": 1}, {"resamples": 1}, "resamples=1: write a whole number from 19 on, as an interval of 0.9 takes"),
+        ({"map": 0.25}, {"resamples": 1}, "resamples=1: write a whole number from 19 on, as an interval of 0.9 takes"),
         ({"map": -1}, {}, "the budget of 'map' is -1"),
         ({"map": "1%"}, {}, "the budget of 'map' is '1%'"),
-        ({"map": 1}, {"confidence": 0.5}, "confidence=0.5"),
-        ({"map": 1}, {"most_moved": -1}, "most_moved=-1"),
-        ({"map": 1}, {"most_moved": True}, "most_moved=True"),
+        ({"map": 0.25}, {"confidence": 0.5}, "confidence=0.5"),
+        ({"map": 0.25}, {"most_moved": -1}, "most_moved=-1"),
+        ({"map": 0.25}, {"most_moved": True}, "most_moved=True"),
     ],
 )
 def test_a_gate_that_means_nothing_says_why(budgets: Any, options: Any, message: str) -> None:
@@ -265,18 +267,18 @@ def test_a_gate_that_means_nothing_says_why(budgets: Any, options: Any, message:
 
 def test_a_name_that_moved_has_too_is_refused() -> None:
     with pytest.raises(rf.InvalidOption, match="second column 'contribution'"):
-        TINY.rename({"doc_id": "contribution"}).rank.on(doc="contribution").gate({"rr": 1}, **TWO)
+        TINY.rename({"doc_id": "contribution"}).rank.on(doc="contribution").gate({"rr": 0.25}, **TWO)
 
 
 @pytest.mark.parametrize("name", ["bound", "budget", "verdict", "passed", "queries_needed"])
 def test_a_slice_with_the_name_of_a_figure_is_refused(name: str) -> None:
     with pytest.raises(rf.InvalidOption, match=f"second column '{name}'"):
-        DF.rename({"day": name}).rank.gate({"rr": 1}, runs=RUNS, by=name)
+        DF.rename({"day": name}).rank.gate({"rr": 0.25}, runs=RUNS, by=name)
 
 
 def test_the_labels_themselves_may_be_a_run() -> None:
     assert TINY.rank.on(score="label").explain("rr").columns.count("label") == 1
-    verdict = TINY.rank.gate({"rr": 1}, runs=["old", "label"], baseline="old")
+    verdict = differing(60).rank.gate({"rr": 0.25}, runs=["old", "label"], baseline="old")
     assert bool(verdict)
     assert verdict.table["mean"].to_list() == [1.0]
 
@@ -336,14 +338,26 @@ GATE = ("gate", "table.parquet", "--runs", "old,new", "--baseline", "old", "--bu
 
 @pytest.mark.usefixtures("files")
 def test_the_command_gate_exits_with_1_when_it_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*GATE, "rr=1"]) == 0
-    assert capsys.readouterr().out.startswith("passed: rr of new: -0.2500")
-    assert main([*GATE, "rr=0.5"]) == 1
-    too_few = "TOO FEW QUERIES: rr of new: -0.2500 against old, too few queries to tell: 2, and a budget of 0.5 takes 5"
+    assert main([*GATE, "rr=0.25"]) == 1
+    too_few = (
+        "TOO FEW QUERIES: rr of new: -0.2500 against old, too few queries to tell: 2, and a budget of 0.25 takes 11"
+    )
     assert capsys.readouterr().out == f"{too_few} or more\n"
-    assert main([*GATE, "rr=1", "--budget", "rbp(p=0.5)=0.01", "--format", "github"]) == 1
+    gains = [
+        "gate",
+        "table.parquet",
+        "--runs",
+        "old,label",
+        "--baseline",
+        "old",
+        "--budget",
+        "average_relevance_position=5",
+    ]
+    assert main(gains) == 0
+    assert capsys.readouterr().out.startswith("passed: average_relevance_position of label: +0.0000")
+    assert main([*GATE, "average_relevance_position=5", "--budget", "rbp(p=0.5)=0.01", "--format", "github"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("::notice title=rr of new::")
+    assert lines[0].startswith("::notice title=average_relevance_position of new::")
     assert lines[1].startswith("::error title=rbp(p=0.5) of new::")
     assert main([*GATE, "rr"]) == 2
     assert "write --budget rr=0.01" in capsys.readouterr().err
@@ -369,4 +383,21 @@ def test_the_command_compare_prints_the_table(capsys: pytest.CaptureFixture[str]
 
 def test_a_metric_has_one_budget() -> None:
     with pytest.raises(rf.InvalidOption, match="'RR' has two budgets, as 'rr' was given before"):
-        TINY.rank.gate({"rr": 0.0, "RR": 0.9}, **TWO)
+        TINY.rank.gate({"rr": 0.0, "RR": 0.1}, **TWO)
+
+
+BEYOND = r"^1 is not less than the range of rr, 0 to 1; 1% is 0.01"
+FAR = r"^0.3 is more than a quarter of the range of rr, 0 to 1; 0.3% is 0.003"
+
+
+def test_a_budget_of_a_metrics_whole_range_is_refused_and_one_above_a_quarter_warns() -> None:
+    """No run loses more than the range, so that a gate with such a budget passes whatever happens."""
+    for ask, budget in ((TINY.rank.gate, {"budgets": {"rr": 1}}), (TINY.rank.noninferior, {"margin": 1})):
+        metrics = () if "budgets" in budget else ("rr",)
+        with pytest.raises(rf.InvalidOption, match=BEYOND):
+            ask(*metrics, **TWO, **budget)  # type: ignore[operator]
+    with pytest.raises(rf.InvalidOption, match=r"^5 is not less than the range of ndcg@10, 0 to 1; 5% is 0.05"):
+        TINY.rank.gate({"ndcg@10": 5}, **TWO)
+    with pytest.warns(rf.RankframeWarning, match=FAR):
+        TINY.rank.gate({"rr": 0.3}, **TWO)
+    assert differing(60).rank.gate({"rr": 0.25, "average_relevance_position": 5}, **TWO)  # which has no greatest value

@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rankframe as rf
+from rankframe._decisions.mean import NO_INTERVAL
 from rankframe._decisions.mergeable_summary import Summary, _poisson, _seeds, summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from tests.support.calls import thinned
@@ -24,6 +25,7 @@ METRICS = ("ndcg@10", "map", "gm_map", "hits")
 
 
 def summed(df: pl.DataFrame, parts: int, *metrics: Any, by: Any = None, **given: Any) -> pl.DataFrame:
+    given = {"interval": "poisson", **given}
     summary = summary_of(bound(given.pop("on", {}), arrow_kernel), metrics or METRICS, by, **given)
     split = df.with_columns(part=pl.col("query_id").rank("dense") % parts).partition_by("part", include_key=False)
     return summary.merge(pl.concat(summary.part(part) for part in split))
@@ -56,8 +58,8 @@ def test_figures_are_those_of_a_frame_in_one_for_any_number_of_parts(by: Any) ->
     for parts in (2, 13):
         assert_frame_equal(summed(df, parts, by=by), one, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
     keys = [*([by] if isinstance(by, str) else by or []), "metric"]
-    polars = df.rank.summarize(*METRICS, by=by).drop("ci_low", "ci_high")
-    found = one.drop("ci_low", "ci_high", "ci_method").sort(keys)
+    polars = df.rank.summarize(*METRICS, by=by, ci=None)
+    found = one.drop("ci_low", "ci_high", "interval").sort(keys)
     assert_frame_equal(found, polars.sort(keys), check_dtypes=False, check_column_order=False, rel_tol=1e-12)
 
 
@@ -72,7 +74,7 @@ def test_weights_mean_what_they_mean_on_a_frame_for_any_number_of_parts(by: Any)
     for parts in (1, 13):
         found = summed(df, parts, by=by, weights="asked", seed=5)
         assert_frame_equal(found, one, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
-        found = found.drop("ci_low", "ci_high", "ci_method").sort(keys)
+        found = found.drop("ci_low", "ci_high", "interval").sort(keys)
         assert_frame_equal(found, wanted, check_dtypes=False, check_column_order=False, rel_tol=1e-12)
 
 
@@ -186,7 +188,7 @@ def test_queries_without_a_value_do_not_count() -> None:
         "ci_high": None,
         "n_queries": 1,
         "total": None,
-        "ci_method": "poisson",
+        "interval": None,
     }
     (none,) = summed(df.filter(query_id=2), 1, "rr", on=null).iter_rows(named=True)
     assert none == {
@@ -197,7 +199,7 @@ def test_queries_without_a_value_do_not_count() -> None:
         "ci_high": None,
         "n_queries": 0,
         "total": None,
-        "ci_method": "poisson",
+        "interval": None,
     }
 
 
@@ -218,7 +220,7 @@ def test_slices_are_one_for_all_rows_of_a_query() -> None:
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": list("ab"), "score": 1.0, "label": 1, "day": ["mo", None]})
     with pytest.raises(rf.InvalidData, match="several values of 'day'; name a column that has one value in all rows"):
         summed(df.with_columns(day="doc_id"), 1, "rr", by="day")
-    both = Summary(tuple(rf.parse("rr")), bound({}, arrow_kernel), ("day",))
+    both = Summary(tuple(rf.parse("rr")), bound({}, arrow_kernel), ("day",), NO_INTERVAL)
     assert both.merge(both.part(df)).row(0, named=True)["day"] == "mo"
     with pytest.raises(rf.MissingColumn, match="no column 'market' for by"):
         summed(df, 1, "rr", by="market")
@@ -240,3 +242,39 @@ def test_slices_are_one_for_all_rows_of_a_query() -> None:
 def test_options_out_of_range_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(rf.InvalidOption, match=message):
         summed(DF, 1, "map", **given)
+
+
+def test_few_queries_in_parts_have_the_interval_of_few() -> None:
+    """By hand: nine hits of ten, Clopper's and Pearson's; of labels without bounds, Student's."""
+    df = pl.DataFrame({"query_id": range(10), "score": 1.0, "label": [1, 2, 3, 1, 2, 3, 1, 2, 3, 0]})
+    for parts in (1, 4):
+        hits, gains = summed(df, parts, "hit_rate@1", "cg", interval="auto").iter_rows(named=True)
+        wanted = stats.binomtest(9, 10).proportion_ci(method="exact")
+        assert (hits["ci_low"], hits["ci_high"]) == pytest.approx((wanted.low, wanted.high), abs=0.01)
+        assert (hits["interval"], gains["interval"]) == ("bounded", "poisson")
+    few = df.filter(pl.col("query_id") < 9)
+    (gains,) = summed(few, 3, "cg", interval="auto").iter_rows(named=True)
+    low, high = stats.t.interval(0.95, 8, 2, stats.sem([1, 2, 3] * 3))
+    assert (gains["ci_low"], gains["ci_high"], gains["interval"]) == (pytest.approx(low), pytest.approx(high), "t")
+    (equal,) = summed(few.with_columns(label=2), 3, "cg", interval="auto").iter_rows(named=True)
+    assert (equal["ci_low"], equal["ci_high"], equal["interval"]) == (None, None, None)
+
+
+def test_many_queries_of_which_few_differ_have_the_interval_of_few_in_parts_too() -> None:
+    df = pl.DataFrame({"query_id": range(400), "score": 1.0}).with_columns(w=1 + pl.col("query_id") % 2)
+    for misses, kind in ((5, "bounded"), (100, "poisson")):
+        of = df.with_columns(label=(pl.col("query_id") >= misses).cast(pl.Int64))
+        whole = of.rank.summarize("hit_rate@1", weights="w")
+        for parts in (1, 7):
+            (row,) = summed(of, parts, "hit_rate@1", interval="auto", weights="w").iter_rows(named=True)
+            assert row["interval"] == kind
+            assert (row["ci_low"], row["ci_high"]) == pytest.approx(whole.select("ci_low", "ci_high").row(0), abs=0.005)
+
+
+def test_values_that_are_not_few_are_not_sent() -> None:
+    """A part sends up to fifty different values; the whole has the bootstrap's interval where one part has more."""
+    df = pl.DataFrame({"query_id": range(120), "score": 1.0}).with_columns(label=pl.col("query_id") / 120)
+    part = summary_of(bound({}, arrow_kernel), ["cg"], None, resamples=39).part(df)
+    assert part.select("values", "weights", "counts").row(0) == (None, None, None)
+    (row,) = summed(df, 1, "cg", interval="auto").iter_rows(named=True)
+    assert row["interval"] == "poisson"

@@ -16,9 +16,16 @@ import polars as pl
 import pytest
 
 from rankframe import stats
-from rankframe._decisions.gate import LEAST as FEWEST
+from rankframe._decisions.resampling import Limits, Resampling
+from rankframe._support.progress import Progress
+from rankframe._support.statistical_options import FEW
 
 pytestmark = pytest.mark.simulation
+
+OF_TOPICS = pl.read_csv(Path(__file__).parents[1] / "data" / "robust03.csv").partition_by("metric", as_dict=True)
+REAL = {str(metric): rows.drop("metric", "topic").to_numpy() for (metric,), rows in OF_TOPICS.items()}
+"""The values of eight runs of TREC's Robust track of 2003 on its hundred topics, a column each, by metric."""
+ROBUST = REAL["ndcg@10"]
 
 TIMES, RESAMPLES = 1000, 999
 
@@ -44,14 +51,56 @@ LEAST = {("bca", 20): 0.89, ("percentile", 20): 0.88, ("t", 20): 0.89}
 
 @pytest.mark.parametrize("population", POPULATIONS)
 @pytest.mark.parametrize("n", [20, 50, 200])
-@pytest.mark.parametrize("method", ["bca", "percentile", "t"])
-def test_intervals_of_95_percent_hold_the_mean_about_as_often(population: str, n: int, method: Any) -> None:
+@pytest.mark.parametrize("interval", ["bca", "percentile", "t"])
+def test_intervals_of_95_percent_hold_the_mean_about_as_often(population: str, n: int, interval: Any) -> None:
     rng = np.random.default_rng(n)
     values = POPULATIONS[population](rng, n, TIMES)  # a column per experiment
-    low, high = stats.intervals(values, np.ones(n), 0.95, method, RESAMPLES, 0)
+    low, high = stats.intervals(values, np.ones(n), 0.95, interval, RESAMPLES, 0)
     share = float(np.mean((low <= MEANS[population]) & (high >= MEANS[population])))
-    print(f"coverage {method:>10} {population:>16} n={n:<3} {share:.3f}")
-    assert LEAST.get((method, n), 0.92) <= share <= 0.98
+    print(f"coverage {interval:>10} {population:>16} n={n:<3} {share:.3f}")
+    assert LEAST.get((interval, n), 0.92) <= share <= 0.98
+
+
+def share(rng: np.random.Generator, n: int, p: float) -> tuple[Any, Any]:
+    return (rng.random((n, TIMES)) < p).astype(float), np.full(TIMES, p)
+
+
+def topics(rng: np.random.Generator, n: int, metric: str) -> tuple[Any, Any]:
+    """Topics drawn with replacement, of another run for each experiment."""
+    of_run = REAL[metric][:, rng.integers(0, 8, TIMES)]
+    return np.take_along_axis(of_run, rng.integers(0, len(of_run), (n, TIMES)), axis=0), of_run.mean(axis=0)
+
+
+def changes(rng: np.random.Generator, n: int, metric: str) -> tuple[Any, Any]:
+    """The same, of the difference of two runs."""
+    first = rng.integers(0, 8, TIMES)
+    of_pair = REAL[metric][:, first] - REAL[metric][:, (first + rng.integers(1, 8, TIMES)) % 8]
+    return np.take_along_axis(of_pair, rng.integers(0, len(of_pair), (n, TIMES)), axis=0), of_pair.mean(axis=0)
+
+
+VALUES: dict[str, tuple[Any, Any, float]] = {
+    **{f"share {p}": (share, p, 0.0) for p in (0.5, 0.9, 0.99)},
+    **{metric: (topics, metric, 0.0) for metric in ("rr", "ndcg@10", "map")},
+    **{f"difference of {metric}": (changes, metric, -1.0) for metric in ("rr", "ndcg@10", "map")},
+}
+
+
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("n", [2, 4, 8, 12, 20, 50, 200])
+def test_the_default_interval_holds_the_mean_in_93_of_100_experiments_or_more(values: str, n: int) -> None:
+    draw, of, least = VALUES[values]
+    drawn, mean = draw(np.random.default_rng(n), n, of)
+    limits = Limits(np.full(TIMES, least), np.ones(TIMES), np.ones(TIMES, dtype=bool))
+    resampling = Resampling(0.95, "auto", RESAMPLES, 0, progress=False)
+    low, high, kinds = resampling.intervals(drawn, np.ones(n), limits, Progress("", False))
+    held = float(np.mean((low <= mean + 1e-12) & (mean - 1e-12 <= high)))
+    old = stats.intervals(drawn, np.ones(n), 0.95, "bca", RESAMPLES, 0)
+    before = float(np.mean((old[0] <= mean + 1e-12) & (mean - 1e-12 <= old[1])))
+    bounded = kinds.count("bounded") / TIMES
+    print(
+        f"coverage auto {values:>22} n={n:<3} {held:.1%}, bca {before:.1%}, bounded {bounded:.0%}, width {np.mean(high - low):.3f}"
+    )
+    assert held >= 0.93
 
 
 @pytest.mark.parametrize("population", POPULATIONS)
@@ -79,10 +128,6 @@ def test_one_in_twenty_families_of_equal_runs_has_any_alarm_by_tukey_and_by_holm
     print(f"any false alarm of ten, {population}: tukey {tukey / 300:.3f}, holm {holm / 300:.3f}")
     assert tukey / 300 <= 0.08
     assert holm / 300 <= 0.08
-
-
-ROBUST = pl.read_csv(Path(__file__).parents[1] / "data" / "robust03_ndcg_10.csv").drop("topic").to_numpy()
-"""nDCG@10 of eight runs of TREC's Robust track of 2003 on its hundred topics, a column each."""
 
 
 def normal(rng: np.random.Generator, n: int, times: int) -> tuple[Any, Any]:
@@ -117,9 +162,9 @@ SIZES = [2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]
 LIMITS = np.full(1000, -1.0), np.full(1000, 1.0)
 
 
-def passing(d: Any, budget: Any, method: Any) -> float:
+def passing(d: Any, budget: Any, interval: Any) -> float:
     """The share of experiments, a column each, whose one-sided bound of 95% is within the budget."""
-    low, _ = stats.intervals(d, np.ones(len(d)), 0.9, method, RESAMPLES, 0, limits=LIMITS)
+    low, _ = stats.intervals(d, np.ones(len(d)), 0.9, interval, RESAMPLES, 0, limits=LIMITS)
     return float(np.mean(low >= -budget))
 
 
@@ -130,7 +175,7 @@ def test_a_run_that_is_worse_by_the_whole_budget_passes_once_in_twenty_times_or_
     shares = {method: passing(d, -mean, method) for method in ("bounded", "bca", "t")}
     print(f"passed though worse, {population:>11} n={n:<4}", {name: f"{share:.1%}" for name, share in shares.items()})
     assert shares["bounded"] <= 0.05 + 3 * (0.05 * 0.95 / TIMES) ** 0.5
-    if n >= FEWEST and population != "rare":
+    if n >= FEW and population != "rare":
         assert max(shares.values()) <= 0.12
 
 

@@ -72,13 +72,13 @@ RECORDED = [[17394127715520444142, 5835390491061343638], [12492077108140196533, 
 HALVES = [half for x in RECORDED[0] for half in (x % 2**32, x // 2**32)]
 
 
-@pytest.mark.parametrize("method", ["bca", "percentile"])
-def test_bootstrap_intervals_are_scipys_over_the_same_resamples(method: Any) -> None:
-    low, high = stats.intervals(VALUES, ONES, 0.9, method, 250, 3)
+@pytest.mark.parametrize("interval", ["bca", "percentile"])
+def test_bootstrap_intervals_are_scipys_over_the_same_resamples(interval: Any) -> None:
+    low, high = stats.intervals(VALUES, ONES, 0.9, interval, 250, 3)
     for i, column in enumerate(VALUES.T):
         drawn = SimpleNamespace(bootstrap_distribution=resampled_means(column, ONES, 250, 3))
         wanted = scipy_stats.bootstrap(
-            (column,), np.mean, n_resamples=0, confidence_level=0.9, method=method, bootstrap_result=drawn
+            (column,), np.mean, n_resamples=0, confidence_level=0.9, method=interval, bootstrap_result=drawn
         ).confidence_interval
         assert (low[i], high[i]) == pytest.approx((wanted.low, wanted.high), rel=1e-12)
 
@@ -149,7 +149,7 @@ def test_the_bounded_interval_weighs_all_queries_and_one_more_at_random() -> Non
 
 
 def test_a_bounded_interval_takes_limits() -> None:
-    with pytest.raises(rf.InvalidOption, match="method='bounded' takes limits"):
+    with pytest.raises(rf.InvalidOption, match="interval='bounded' takes limits"):
         stats.intervals(VALUES, ONES, 0.9, "bounded", 100, 0)
 
 
@@ -176,15 +176,15 @@ def test_the_mean_of_equal_values_is_that_value_and_they_do_not_spread(value: fl
     values = np.full((10, 1), value)
     assert stats.means(values, weights).tolist() == [value]
     assert stats.spreads(values, weights).tolist() == [0.0]
-    for method in ("bca", "percentile", "t"):
-        low, high = stats.intervals(values, weights, 0.95, method, 200, 0)  # type: ignore[arg-type]
+    for interval in ("bca", "percentile", "t"):
+        low, high = stats.intervals(values, weights, 0.95, interval, 200, 0)  # type: ignore[arg-type]
         assert (low.tolist(), high.tolist()) == ([value], [value])
 
 
-@pytest.mark.parametrize("method", ["bca", "percentile", "t"])
-def test_equal_values_have_an_interval_of_one_point_and_fewer_than_two_have_none(method: Any) -> None:
+@pytest.mark.parametrize("interval", ["bca", "percentile", "t"])
+def test_equal_values_have_an_interval_of_one_point_and_fewer_than_two_have_none(interval: Any) -> None:
     values = np.array([[0.3, 1.0, np.nan], [0.3, np.nan, np.nan], [0.3, np.nan, np.nan]])
-    low, high = stats.intervals(values, np.ones(3), 0.95, method, 200, 0)
+    low, high = stats.intervals(values, np.ones(3), 0.95, interval, 200, 0)
     assert low[0] == pytest.approx(0.3)
     assert high[0] == pytest.approx(0.3)
     assert np.isnan([low[1:], high[1:]]).all()
@@ -438,3 +438,45 @@ def test_scripts_see_no_bar(capfd: pytest.CaptureFixture[str], monkeypatch: pyte
     monkeypatch.setattr(progress, "PATIENCE", -1.0)
     work()
     assert capfd.readouterr() == ("", "")
+
+
+def kinds(values: Any, weights: Any = None, bounded: bool = True) -> list[str | None]:
+    column = np.asarray(values, dtype=float)[:, None]
+    weights = np.ones(len(column)) if weights is None else np.asarray(weights, dtype=float)
+    return stats.automatic(column, weights, np.array([bounded]))
+
+
+def test_the_default_interval_is_bounded_for_fewer_than_fifty_values_that_differ() -> None:
+    spread = np.arange(100) / 100
+    assert [kinds(spread[:n]) for n in (2, 49, 50, 100)] == [["bounded"], ["bounded"], ["bca"], ["bca"]]
+    for differing, kind in ((0, "bounded"), (48, "bounded"), (49, "bca")):  # those equal to the median count once
+        assert kinds([1.0] * 951 + [*spread[:differing]]) == [kind]
+    missing = np.where(np.arange(100) < 49, spread, np.nan)
+    assert kinds(missing) == ["bounded"]
+    assert kinds(spread, np.arange(100) < 49) == ["bounded"]  # the others weigh nothing
+    assert kinds([np.nan]) == ["bounded"]
+
+
+def test_weights_that_differ_make_few_values_of_many() -> None:
+    """Kish: ten of a weight that outweighs all others count about as ten."""
+    spread, heavy = np.arange(1000) / 1000, np.where(np.arange(1000) < 10, 1e300, 1.0)
+    assert kinds(spread, heavy) == ["bounded"]
+    assert kinds(spread, np.where(heavy > 1, 1.5, 1.0)) == ["bca"]
+    assert kinds(spread, heavy, bounded=False) == ["bca"]
+    assert kinds(spread, np.where(np.arange(1000) < 9, 1e300, 1.0), bounded=False) == ["t"]
+
+
+def test_without_bounds_it_is_students_for_fewer_than_ten_values_and_none_if_they_are_equal() -> None:
+    assert [kinds(np.arange(n), bounded=False) for n in (2, 9, 10, 500)] == [["t"], ["t"], ["bca"], ["bca"]]
+    assert kinds([3.0] * 500, bounded=False) == kinds([np.nan], bounded=False) == [None]
+
+
+def test_replicates_lie_as_far_out_as_intervals_do() -> None:
+    values = np.random.default_rng(1).random((8, 4))
+    limits = np.zeros(4), np.ones(4)
+    below, above = stats.replicates(values, np.ones(8), ["bounded", "percentile", "t", None], limits, 20_000, 0)
+    low, high = np.quantile(below, 0.025, axis=0), np.quantile(above, 0.975, axis=0)
+    for column, kind in enumerate(("bounded", "percentile", "t")):
+        wanted = stats.intervals(values, np.ones(8), 0.95, kind, 20_000, 0, limits=limits)  # type: ignore[arg-type]
+        assert (low[column], high[column]) == pytest.approx([end[column] for end in wanted], abs=0.02)
+    assert np.isnan([low[3], high[3]]).all()

@@ -62,12 +62,12 @@ def test_a_table_for_each_run_is_taken_too(kind: str) -> None:
     assert rows(new.rank.mean("rr", runs={"old": old, "new": new})) == [("new", 0.75), ("old", 0.5)]
 
 
-@pytest.mark.parametrize("method", ["bca", "percentile", "poisson"])
-def test_the_interval_of_a_run_is_that_of_the_run_alone(method: Any) -> None:
+@pytest.mark.parametrize("interval", ["bca", "percentile", "poisson"])
+def test_the_interval_of_a_run_is_that_of_the_run_alone(interval: Any) -> None:
     df, runs = rf.load_example(), ["score", "score_pca"]
-    found = df.rank.summarize("ndcg@10", runs=runs, method=method, resamples=200)
+    found = df.rank.summarize("ndcg@10", runs=runs, interval=interval, resamples=200)
     for run in runs:
-        alone = df.rank.on(score=run).summarize("ndcg@10", method=method, resamples=200)
+        alone = df.rank.on(score=run).summarize("ndcg@10", interval=interval, resamples=200)
         assert found.filter(run=run).drop("run").equals(alone)
 
 

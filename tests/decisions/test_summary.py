@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from scipy.stats import binomtest, ttest_1samp
+from scipy.stats import binom, binomtest, ttest_1samp
 
 import rankframe as rf
 from rankframe.__main__ import main
@@ -30,14 +30,14 @@ DF = pl.DataFrame(
 )
 
 FIGURES = ("metric", "mean", "std", "n_queries", "total")
-COLUMNS = ["metric", "n_queries", "std", "total", "mean", "ci_low", "ci_high"]
+COLUMNS = ["metric", "n_queries", "std", "total", "mean", "ci_low", "ci_high", "interval"]
 
 
 def test_means_deviations_totals_and_counts() -> None:
-    found = DF.rank.summarize("rr", "hits")
+    found = DF.rank.summarize("rr", "hits", interval="bca")
     assert found.columns == COLUMNS
-    assert DF.rank.summarize("rr", ci=None).columns == COLUMNS[:-2]
-    assert dict(found.schema) == dict(DF.lazy().rank.summarize("rr", "hits").collect_schema())
+    assert DF.rank.summarize("rr", ci=None).columns == COLUMNS[:-3]
+    assert dict(found.schema) == dict(DF.lazy().rank.summarize("rr", "hits", interval="bca").collect_schema())
     assert found.schema["n_queries"] == pl.UInt32
     values = [1, 0.5, 0, 0]
     plain = found.select(FIGURES)
@@ -49,7 +49,7 @@ def test_queries_without_a_value_do_not_count() -> None:
     found = DF.rank.on(no_relevant="null").summarize("rr", ci=None)
     assert found.select(FIGURES).row(0) == ("rr", 0.75, pytest.approx(0.5 / 2**0.5), 2, None)
     nothing = DF.filter(query_id=4).rank.on(no_relevant="null").summarize("rr")
-    assert nothing.row(0) == ("rr", 0, None, None, None, None, None)
+    assert nothing.row(0) == ("rr", 0, None, None, None, None, None, None)
 
 
 @pytest.mark.parametrize("lazy", [False, True])
@@ -60,7 +60,8 @@ def test_the_mean_of_equal_values_is_that_value(lazy: bool) -> None:
     df = df.with_columns(label=(pl.col("doc_id") == "a").cast(pl.Int64), w=pl.col("query_id") / 7)
     for weights in (None, "w"):
         ranker = (df.lazy() if lazy else df).rank
-        found = ranker.summarize("rr", "precision@3", "hit_rate@3", "gm_map", weights=weights).lazy().collect()
+        metrics = "rr", "precision@3", "hit_rate@3", "gm_map"
+        found = ranker.summarize(*metrics, weights=weights, interval="bca").lazy().collect()
         exact = found.filter(pl.col("metric") != "gm_map")
         assert exact["mean"].to_list() == exact["ci_low"].to_list() == exact["ci_high"].to_list() == [1 / 3, 1 / 3, 1.0]
         assert found["std"].to_list() == [0.0] * 4
@@ -81,10 +82,10 @@ def test_the_mean_of_equal_values_is_that_value_on_the_command_line_and_for_othe
 def test_bounded_intervals_are_those_of_shares() -> None:
     """One hit and three misses, by Clopper and Pearson; the default of a geometric mean lies within its bounds, too."""
     df = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a"] * 4, "score": [1] * 4, "label": [1, 0, 0, 0]})
-    low, high = df.rank.summarize("rr", method="bounded").select("ci_low", "ci_high").row(0)
+    low, high = df.rank.summarize("rr", interval="bounded").select("ci_low", "ci_high").row(0)
     wanted = binomtest(1, 4).proportion_ci(method="exact")
     assert (low, high) == pytest.approx((wanted.low, wanted.high), abs=0.01)
-    low, mean, high = df.rank.summarize("gm_map", method="bounded").select("ci_low", "mean", "ci_high").row(0)
+    low, mean, high = df.rank.summarize("gm_map", interval="bounded").select("ci_low", "mean", "ci_high").row(0)
     assert 1e-5 < low < mean < high < 1
 
 
@@ -96,11 +97,11 @@ def test_fewer_resamples_than_an_interval_has_ends_for_are_refused(resamples: in
         DF.rank.summarize("rr", ci=ci, resamples=resamples)
     DF.rank.summarize("rr", ci=ci, resamples=least)
     DF.rank.summarize("rr", ci=None, resamples=1)
-    DF.rank.summarize("rr", method="t", resamples=1)
+    DF.rank.summarize("rr", interval="t", resamples=1)
 
 
 def test_slices_come_as_first_seen_metric_by_metric() -> None:
-    found = DF.rank.summarize("rr", "hits", by="day")
+    found = DF.rank.summarize("rr", "hits", by="day", ci=None)
     assert found.select("day", "metric", "mean", "n_queries").rows() == [
         ("mo", "rr", 0.5, 2),
         ("tu", "rr", 0.25, 2),
@@ -115,7 +116,7 @@ def test_queries_weigh_what_their_column_says() -> None:
     values, weights = np.array([1, 0.5, 0, 0]), np.array([3, 1, 0, 2])
     mean = np.average(values, weights=weights)
     spread = math.sqrt(np.average((values - mean) ** 2, weights=weights) * 4 / 3)
-    found = DF.rank.summarize("rr", "hits", weights="asked").select(FIGURES)
+    found = DF.rank.summarize("rr", "hits", weights="asked", ci=None).select(FIGURES)
     assert found.row(0) == ("rr", pytest.approx(mean), pytest.approx(spread), 4, None)
     assert found["total"][1] == 3 * 1 + 1 * 1
     by_day = DF.rank.summarize("rr", by="day", weights="asked")
@@ -129,7 +130,7 @@ def test_a_metric_of_geometric_means_is_summed_up_so() -> None:
     def floored(r: rf.Ranking) -> pl.Expr:
         return pl.max_horizontal(r.total(r.first_relevant, over=r.rank), pl.lit(0.25))
 
-    found = DF.rank.summarize("floored", method="t").row(0, named=True)
+    found = DF.rank.summarize("floored", interval="t").row(0, named=True)
     rf.unregister(floored)
     assert found["mean"] == pytest.approx((1 * 0.5 * 0.25 * 0.25) ** 0.25)
     assert found["total"] is None
@@ -151,8 +152,10 @@ def test_lazy_and_pandas_frames_give_the_same_summary() -> None:
     assert_frame_equal(pl.from_pandas(pandas), wanted, check_dtypes=False)
     without = df.lazy().rank.summarize("ndcg@5", "map", by="day", weights="asked", ci=None)
     assert "map_batches" not in without.explain().lower()
-    assert without.collect_schema().names() == ["day", *COLUMNS[:-2]]
-    assert_frame_equal(without.collect(), wanted.drop("ci_low", "ci_high"), check_row_order=False, rel_tol=1e-12)
+    assert without.collect_schema().names() == ["day", *COLUMNS[:-3]]
+    assert_frame_equal(
+        without.collect(), wanted.drop("ci_low", "ci_high", "interval"), check_row_order=False, rel_tol=1e-12
+    )
 
 
 def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:
@@ -168,7 +171,7 @@ def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:
         DF.rank.summarize("rr", by="dya")
 
 
-@pytest.mark.parametrize("options", [{"ci": None}, {"resamples": 99}, {"method": "poisson", "resamples": 99}])
+@pytest.mark.parametrize("options", [{"ci": None}, {"resamples": 99}, {"interval": "poisson", "resamples": 99}])
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_a_lazy_summary_refuses_them_with_an_error_of_the_package(engine: Any, options: dict[str, Any]) -> None:
     df = pl.DataFrame({"query_id": [1, 1], "score": [2.0, 1.0], "label": [0, 1], "by": ["x", "y"], "w": [-1.0, -1.0]})
@@ -253,3 +256,45 @@ def test_a_query_that_weighs_nothing_takes_nothing_from_a_geometric_mean() -> No
         )
     finally:
         rf.unregister("first")
+
+
+def test_the_default_interval_of_a_share_holds_it_for_any_number_of_queries() -> None:
+    """All outcomes of n queries, each a slice, with their binomial probabilities."""
+    outcomes = [(n, k) for n in (2, 4, 8, 12, 20) for k in range(n + 1)]
+    rows = [(f"{n} {k}", f"{n} {k} {i}", int(i < k)) for n, k in outcomes for i in range(n)]
+    df = pl.DataFrame(rows, ["outcome", "query_id", "label"], orient="row").with_columns(score=1.0)
+    found = df.rank.summarize("hit_rate@1", by="outcome", resamples=2000)
+    assert set(found["interval"]) == {"bounded"}
+    ends = dict(zip(outcomes, found.select("ci_low", "ci_high").rows(), strict=True))
+    for n in (2, 4, 8, 12, 20):
+        for share in (0.5, 0.9, 0.99):
+            held = [binom.pmf(k, n, share) for k in range(n + 1) if ends[n, k][0] <= share <= ends[n, k][1]]
+            assert sum(held) >= 0.93, (n, share)
+            assert ends[n, n][0] < 1
+
+
+def test_many_values_have_the_bootstraps_interval_and_a_slice_of_few_its_own() -> None:
+    rng = np.random.default_rng(5)
+    df = pl.DataFrame(
+        {"query_id": np.repeat(np.arange(200), 5), "score": rng.random(1000), "label": rng.integers(0, 2, 1000)}
+    )
+    df = df.with_columns(few=pl.col("query_id") < 20)
+    found = df.rank.summarize("ndcg", by="few", resamples=99)
+    assert dict(found.select("few", "interval").rows()) == {True: "bounded", False: "bca"}
+    alone = pl.concat(df.filter(few=few).rank.summarize("ndcg", resamples=99) for few in (True, False))
+    assert_frame_equal(found.drop("few"), alone)
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_few_values_without_bounds_have_students_interval_and_a_warning(lazy: bool) -> None:
+    df = DF.with_columns(label=pl.Series([3, 0, 1, 0, 2, 5]))
+    with pytest.warns(
+        rf.RankframeWarning, match=r"no interval is sure to hold for 4 values of cg, which have no bounds"
+    ) as said:
+        found = (df.lazy() if lazy else df).rank.summarize("cg", "rr").lazy().collect()
+    assert len(said) == 1
+    assert found["interval"].to_list() == ["t", "bounded"]
+    low, high = ttest_1samp([3, 1, 2, 5], 0).confidence_interval()
+    assert (found["ci_low"][0], found["ci_high"][0]) == pytest.approx((max(low, 0), high))  # cg is at least 0
+    equal = df.with_columns(label=pl.lit(2)).filter(doc_id="a").rank.summarize("cg")
+    assert equal.select("mean", "ci_low", "ci_high", "interval").row(0) == (2, None, None, None)

@@ -52,7 +52,7 @@ def test_tables_are_compared_as_runs(kind: Callable[[pl.DataFrame], Any]) -> Non
 @KINDS
 def test_a_gate_of_tables_measures_against_the_first(kind: Callable[[pl.DataFrame], Any]) -> None:
     old, new = kind(OLD), kind(NEW)
-    verdict = old.rank.gate({"rr": 0.5}, runs={"new": new, "old": old})
+    verdict = old.rank.gate({"rr": 0.25}, runs={"new": new, "old": old})
     assert rows(verdict.table, "baseline", "run", "difference") == [("new", "old", 0.5)]
 
 

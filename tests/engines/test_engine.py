@@ -219,15 +219,13 @@ def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str
     )
     texts = ("ndcg@10", "err", "gm_map")
     given: dict[str, Any] = {"by": by, "weights": weights, "ci": ci, "resamples": 200, "seed": 3}
-    resampling = SummaryResampling(ci, "bca", 200, 3, progress=False)
+    resampling = SummaryResampling(ci, "poisson", 200, 3, progress=False)
     found = asked(df, summarize, by, weights, resampling, *texts)
-    wanted = df.rank.summarize(*texts, method="poisson", **given)
-    if ci is not None:
-        assert found["ci_method"].unique().to_list() == ["poisson"]
-        found = found.drop("ci_method")
+    wanted = df.rank.summarize(*texts, interval="poisson", **given)
+    assert ci is None or found["interval"].unique().to_list() == ["poisson"]
     assert found.schema == wanted.schema
     assert_same(found, wanted)
-    lazy = df.lazy().rank.summarize(*texts, method="poisson", **given)
+    lazy = df.lazy().rank.summarize(*texts, interval="poisson", **given)
     assert lazy.collect_schema() == wanted.schema
     assert_same(lazy.collect(), wanted)
 
@@ -243,8 +241,8 @@ def test_slices_of_a_run_are_those_of_its_queries() -> None:
 
 
 def test_a_comparison_has_no_poisson_bootstrap() -> None:
-    with pytest.raises(rf.InvalidOption, match="method='poisson'"):
-        DF.rank.compare("rr", runs=["score", "label"], method="poisson")
+    with pytest.raises(rf.InvalidOption, match="interval='poisson'"):
+        DF.rank.compare("rr", runs=["score", "label"], interval="poisson")
 
 
 def test_summarize_has_the_same_parameters_and_defaults_on_every_engine() -> None:

@@ -111,9 +111,9 @@ def test_parts_of_a_summary_merge() -> None:
     parts = [OnArrow(Partial(summary))(TABLE.slice(0, 2)), OnArrow(Partial(summary))(TABLE.slice(2))]
     assert parts[0].schema.field("#by0").type == pa.string()
     merged = OnArrow(Merged(summary))(pa.concat_tables(parts))
-    assert merged.select(["day", "metric", "mean", "n_queries", "total", "ci_method"]).to_pylist() == [
-        {"day": "mo", "metric": "rr", "mean": 0.5, "n_queries": 1, "total": None, "ci_method": "poisson"},
-        {"day": "tu", "metric": "rr", "mean": 1.0, "n_queries": 1, "total": None, "ci_method": "poisson"},
+    assert merged.select(["day", "metric", "mean", "n_queries", "total", "interval"]).to_pylist() == [
+        {"day": "mo", "metric": "rr", "mean": 0.5, "n_queries": 1, "total": None, "interval": None},
+        {"day": "tu", "metric": "rr", "mean": 1.0, "n_queries": 1, "total": None, "interval": None},
     ]
     assert Partial(summary).kept == {"#by0": "day"}
     assert Merged(summary).kept == {"day": "#by0"}

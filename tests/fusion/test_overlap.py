@@ -212,11 +212,11 @@ def test_the_fusion_is_evaluated_as_by_hand() -> None:
 
 def test_the_interval_of_a_gain_is_that_of_its_mean() -> None:
     df = random_table(3)
-    found = df.rank.oracle("ndcg@5", runs=["x", "y", "z"], fusion=None)
+    found = df.rank.oracle("ndcg@5", runs=["x", "y", "z"], fusion=None, interval="bca")
     values = found.per_query.pivot("run", index="query_id", values="ndcg@5")
     # the gain of one document at rank 1 is its label, so that a summary of these labels has the same draws
     gain = values.select(label=pl.col("oracle") - pl.col("x"), query_id="query_id", score=1.0)
-    summary = gain.rank.on(no_relevant="zero").summarize("dcg(gain=linear)").row(0, named=True)
+    summary = gain.rank.on(no_relevant="zero").summarize("dcg(gain=linear)", interval="bca").row(0, named=True)
     row = found.table.row(by_predicate=pl.col("run") == "x", named=True)
     assert row["gain"] == pytest.approx(summary["mean"], abs=1e-12)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((summary["ci_low"], summary["ci_high"]), abs=1e-12)
@@ -234,7 +234,7 @@ def test_the_sentence_says_what_the_oracle_gains_over_the_best_run_and_over_the_
     df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
     df = df.with_columns(x=pl.Series([2, 1, 1, 2]), y=pl.Series([1, 2, 2, 1]), z=pl.Series([1, 2, 1, 2]))
     # x is right on the first query, y on the second, z on none; equal fused scores stand by document
-    found = df.rank.on(ties="doc_asc").oracle("rr", runs=["x", "y", "z"], fusion="rrf", method="percentile")
+    found = df.rank.on(ties="doc_asc").oracle("rr", runs=["x", "y", "z"], fusion="rrf", interval="percentile")
     assert found.table.select("run", "mean", "oracle", "gain").rows() == [
         ("x", 0.75, 1.0, 0.25), ("y", 0.75, 1.0, 0.25), ("z", 0.5, 1.0, 0.5), ("rrf", 0.5, 1.0, 0.5),
     ]  # fmt: skip

@@ -128,7 +128,7 @@ def test_the_table_has_the_mean_of_every_ranking(tuned: rf.TunedFusion[pl.DataFr
     for name in RUNS:
         assert TABLE.rank.on(score=name).mean("rr").item() == pytest.approx(tuned.per_query[name].mean())
     summary = tuned.per_query.sort("query_id")["tuned, out of fold"].to_numpy()[:, None]
-    low, high = stats.intervals(summary, np.ones(12), 0.95, "bca", 200, 0, None, (np.zeros(1), np.ones(1)))
+    low, high = stats.intervals(summary, np.ones(12), 0.95, "bounded", 200, 0, None, (np.zeros(1), np.ones(1)))
     assert tuned.table.select("ci_low", "ci_high").row(0) == pytest.approx((low[0], high[0]))
 
 

@@ -12,7 +12,7 @@ import rankframe as rf
 from rankframe._decisions.runs import Runs
 from rankframe._pictures import item_figures
 from rankframe._table.setup import Setup
-from tests.pictures.test_plots import BOTH, COLUMNS, DF, OLD, PAST, approx, interval, long, marks
+from tests.pictures.test_plots import BOTH, COLUMNS, DF, OLD, PAST, about, approx, interval, long, marks
 
 # Shown at rank 1 by `old`: a, a, a and a. By `new`: b, b, c and a.
 RUNS = Runs(("old", "new"))
@@ -144,15 +144,15 @@ def test_a_trade_off_has_a_point_per_run_and_its_two_intervals() -> None:
         (run, sum(at_1[run]) / 4, sum(rr[run]) / 4) for run in BOTH
     )
     across, up = (mark.rows for mark in found.marks if mark.kind == "interval")
-    assert across.select("x", "x2").rows() == approx(interval(at_1[run]) for run in BOTH)
-    assert up.select("y", "y2").rows() == approx(interval(rr[run]) for run in BOTH)
-    assert found.subtitle == "Means over 4 queries, with 95% intervals (Student's t)"
+    assert across.select("x", "x2").rows() == about(interval(at_1[run]) for run in BOTH)
+    assert up.select("y", "y2").rows() == about(interval(rr[run]) for run in BOTH)
+    assert found.subtitle == "Means over 4 queries, with 95% intervals (bounded)"
 
 
 def test_a_trade_off_says_over_how_many_queries_each_mean_is() -> None:
     # one of the four queries has nothing relevant
     found = item_figures.trade_off(DF, COLUMNS.on(no_relevant="null", interactions=PAST), RUNS, "novelty@1", "rr")
-    assert found.subtitle == "Means over 4 queries (Novelty@1) and 3 (RR), with 95% intervals (Student's t)"
+    assert found.subtitle == "Means over 4 queries (Novelty@1) and 3 (RR), with 95% intervals (Student's t and bounded)"
 
 
 def test_the_axis_of_a_metric_where_less_is_better_says_so() -> None:

@@ -19,6 +19,7 @@ import vl_convert
 from scipy import stats
 
 import rankframe as rf
+from rankframe._decisions.resampling import Resampling
 from rankframe._decisions.runs import Runs
 from rankframe._pictures import figure, item_figures, plots
 from rankframe._pictures.colours import PALETTE
@@ -69,9 +70,14 @@ def many(queries: int, docs: int = 4) -> pl.DataFrame:
 
 
 def interval(x: list[float]) -> tuple[float, float]:
-    """Student's, by SciPy."""
-    low, high = stats.t.interval(0.95, len(x) - 1, loc=np.mean(x), scale=stats.sem(x))
-    return max(0.0, float(low)), min(1.0, float(high))
+    """That of Learned-Miller and Thomas, by NumPy's Dirichlet distribution: one more value, 0 or 1, and random weights."""
+    weights = np.random.default_rng(0).dirichlet(np.ones(len(x) + 1), 40_000)
+    return float(np.quantile(weights @ [*x, 0], 0.025)), float(np.quantile(weights @ [*x, 1], 0.975))
+
+
+def about(rows: Any) -> Any:
+    """As near as two thousand random draws are."""
+    return [pytest.approx(row, abs=0.05) for row in rows]
 
 
 def marks(figure: Figure, kind: str) -> pl.DataFrame:
@@ -83,15 +89,15 @@ def approx(rows: Any) -> Any:
     return [tuple(pytest.approx(x) if isinstance(x, float) else x for x in row) for row in rows]
 
 
-def test_a_curve_is_the_mean_at_every_cutoff_with_students_interval() -> None:
+def test_a_curve_is_the_mean_at_every_cutoff_with_its_interval() -> None:
     found = plots.curve(OLD, COLUMNS, Runs(), ["rr"], None)
     at = [[0, 1, 0, 0], [0.5, 1, 0, 0], [0.5, 1, 1 / 3, 0]]
     line, band = marks(found, "line"), marks(found, "band")
     assert line.select("x", "y", "queries").rows() == approx((k + 1.0, float(np.mean(x)), 4) for k, x in enumerate(at))
-    assert band.select("y", "y2").rows() == approx(interval(x) for x in at)
+    assert band.select("y", "y2").rows() == about(interval(x) for x in at)
     assert found.series == ("RR",)
     assert found.title == "RR at every cutoff"
-    assert found.subtitle == "Mean of the first k documents over 4 queries, with 95% intervals (Student's t)"
+    assert found.subtitle == "Mean of the first k documents over 4 queries, with 95% intervals (bounded)"
     assert (found.x.title, found.y.title) == ("cutoff k", "RR@k")
 
 
@@ -216,7 +222,7 @@ def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
         [(0.0, 0.0, "null"), (5 / 12, 1.0, "mo"), (1.0, 2.0, "tu")]
     )
     low, high = interval([1 / 2, 1 / 3])
-    assert marks(found, "interval").select("x", "x2", "y").rows() == approx([(low, high, 1.0)])
+    assert marks(found, "interval").select("x", "x2", "y").rows() == about([(low, high, 1.0)])
     assert marks(found, "rule")["x"].item() == pytest.approx(11 / 24)
     assert "over 4 queries" in found.subtitle
 
@@ -654,3 +660,14 @@ def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None
     legend, picture = ax.get_legend().get_window_extent(), ax.figure.bbox
     assert legend.x1 <= picture.x1
     assert legend.y0 >= picture.y0
+
+
+def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
+    df = many(300).with_columns(market=pl.col("query_id") % 2 + pl.col("query_id") // 260)
+    resampling = Resampling(0.95, "auto", 200, 3, progress=False)
+    figure = plots.slices(df, COLUMNS, Runs(), "ndcg@3", "market", resampling=resampling)
+    wanted = df.rank.summarize("ndcg@3", by="market", resamples=200, seed=3)
+    assert set(wanted["interval"]) == {"bca", "bounded"}
+    assert figure.subtitle.startswith("Mean over 300 queries, with 95% intervals (BCa and bounded)")
+    drawn = marks(figure, "interval").sort("slice").select("x", "x2").rows()
+    assert drawn == wanted.sort("market").select("ci_low", "ci_high").rows()

@@ -210,7 +210,7 @@ def test_summaries_are_those_of_one_polars_frame_for_any_number_of_partitions(by
     for partitions in (1, 7, 30):
         found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, seed=3, resamples=200))
         assert_same(found, one)
-        assert_same(found.drop("ci_low", "ci_high", "ci_method"), polars)
+        assert_same(found.drop("ci_low", "ci_high", "interval"), polars)
 
 
 @pytest.mark.parametrize("by", [None, ["slice", "day"]])
@@ -232,7 +232,7 @@ def test_weights_mean_what_they_mean_on_a_polars_frame(by: Any) -> None:
     summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200, weights="asked")
     for partitions in (1, 7):
         found = to_polars(to_dask(df, partitions).rank.summarize(*texts, by=by, weights="asked", seed=3, resamples=200))
-        assert_same(found.drop("ci_low", "ci_high", "ci_method"), wanted)
+        assert_same(found.drop("ci_low", "ci_high", "interval"), wanted)
         assert_same(found, summary.merge(summary.part(df)))
     with pytest.raises(rf.InvalidData, match="a query's weight, 'w', is null, negative"):
         to_dask(df.with_columns(w=-1)).rank.summarize("map", weights="w").compute()
@@ -259,8 +259,8 @@ def test_a_new_verb_runs_by_its_declaration() -> None:
 def test_a_summary_has_the_columns_and_the_types_of_one_pandas_frame() -> None:
     df = DF.with_columns(slice=pl.col("query_id").str.slice(-1))
     found = to_dask(df).rank.summarize("map", by="slice", resamples=100, seed=2).compute()
-    wanted = df.to_pandas().rank.summarize("map", by="slice", method="poisson", resamples=100, seed=2)  # type: ignore[operator]
-    assert found.pop("ci_method").tolist() == ["poisson"] * len(wanted)
+    wanted = df.to_pandas().rank.summarize("map", by="slice", interval="poisson", resamples=100, seed=2)  # type: ignore[operator]
+    assert found.pop("interval").tolist() == ["poisson"] * len(wanted)
     wanted = wanted.set_index("slice").loc[found["slice"]].reset_index()
     pd.testing.assert_frame_equal(found.reset_index(drop=True), wanted, rtol=1e-12)
 

@@ -35,11 +35,11 @@ No significant difference of `new` from `old` on rr: +0.417 [0.202, 0.631], p = 
 
 metric  run  baseline  baseline mean   mean  difference [95% interval]      p  wins-ties-losses
 rr      new  old               0.583  1.000      +0.417 [0.202, 0.631]  0.062             5-1-0
-p by the paired permutation test, over 6 queries. Difference: mean less baseline mean."""
+p by the paired permutation test, over 6 queries. Difference: mean less baseline mean. Interval: Student's t."""
 
 
 def of_one(frame: Any) -> Any:
-    return rf.rank(frame).compare("rr", runs=["old", "new"], method="t")
+    return rf.rank(frame).compare("rr", runs=["old", "new"], interval="t")
 
 
 def test_a_comparison_prints_its_sentence_and_its_figures() -> None:
@@ -66,7 +66,7 @@ Too few queries to tell `new` from `old` on rr (market fr): a difference of 0.00
 market  metric  run  baseline  baseline mean   mean  difference [95% interval]  p  wins-ties-losses
 null    rr      new  old                                                                      0-0-0
 fr      rr      new  old               1.000  1.000                      0.000  1             0-1-0
-p by Tukey's test, over 0 to 1 queries. Difference: mean less baseline mean."""
+p by Tukey's test, over 0 to 1 queries. Difference: mean less baseline mean. Interval: none."""
     )
 
 
@@ -83,7 +83,7 @@ def test_many_rows_are_counted_and_cut() -> None:
 
 def test_names_of_runs_that_make_the_table_too_wide_have_letters() -> None:
     names = [f"a_run_with_a_rather_long_name_{i}" for i in range(2)]
-    found = DF.rename({"old": names[0], "new": names[1]}).rank.compare("rr", runs=names, method="t")
+    found = DF.rename({"old": names[0], "new": names[1]}).rank.compare("rr", runs=names, interval="t")
     sentence, *lines = repr(found).splitlines()
     assert all(f"`{name}`" in sentence for name in names)
     assert lines[:4] == ["", f"a = {names[0]}", f"b = {names[1]}", ""]
@@ -94,7 +94,7 @@ def test_names_of_runs_that_make_the_table_too_wide_have_letters() -> None:
 
 def test_letters_are_left_out_where_they_save_nothing() -> None:
     metric = "ndcg(gain={0:1,1:2,2:4,3:8,4:16,5:32,6:64,7:128,8:256,9:512})@10"
-    lines = repr(DF.rename({"old": "a", "new": "b"}).rank.compare(metric, runs=["a", "b"], method="t")).splitlines()
+    lines = repr(DF.rename({"old": "a", "new": "b"}).rank.compare(metric, runs=["a", "b"], interval="t")).splitlines()
     assert len(lines[2]) > 120
     assert len(lines) == 5
 
@@ -105,7 +105,7 @@ def test_notes_stand_in_lines_that_a_terminal_shows() -> None:
     notes = repr(df.rank.compare("rr", "map", runs=runs, resamples=39)).splitlines()[-2:]
     assert " ".join(notes) == (
         "p by the paired permutation test, after Holm's correction for 12 comparisons of all metrics together, over 6 queries. "
-        "Difference: mean less baseline mean."
+        "Difference: mean less baseline mean. Interval: bounded."
     )
     assert all(len(line) <= 120 for line in notes)
 
@@ -162,7 +162,10 @@ def test_a_notebook_shows_letters_of_more_than_two_runs() -> None:
 @pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
 def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> None:
     frame: Any = {"polars": DF, "lazy": DF.lazy(), "pandas": DF.to_pandas()}[kind]
-    found = rf.rank(frame).gate({"rr": 1, "hit_rate@1": 0.01, "recall": 0.01}, runs=["new", "old"])
+    with pytest.warns(
+        rf.RankframeWarning, match=r"^0.99 is more than a quarter of the range of rr, 0 to 1; 0.99% is 0.0099$"
+    ):
+        found = rf.rank(frame).gate({"rr": 0.99, "hit_rate@1": 0.01, "recall": 0.01}, runs=["new", "old"])
     lines = repr(found).splitlines()
     assert lines[0] == "NOT PASSED: 1 of 3 within the budget, 1 failed, 1 too few queries"
     assert lines[1].startswith("passed: rr of old: -0.4167 against new, at worst -0.")

@@ -85,13 +85,13 @@ def test_equal_similarities_are_cut_as_ties_are_ordered(ties: str, kept: list[st
 def test_intervals_are_those_of_the_summary_of_the_long_table() -> None:
     queries = {f"q{i}": "x" if i % 3 else "y" for i in range(12)}
     qrels = {query: {"b"} for query in queries}
-    found = evaluator("rr", queries=queries, qrels=qrels, method="percentile", ci=0.9, resamples=500, seed=3)
+    found = evaluator("rr", queries=queries, qrels=qrels, interval="percentile", ci=0.9, resamples=500, seed=3)
     got = found(Model(EMBEDDINGS))
     df = pl.DataFrame(
         [(q, d, (3 - i, i)[text == "y"], int(d == "b")) for q, text in queries.items() for i, d in enumerate(CORPUS)],
         ["query_id", "doc_id", "score", "label"], orient="row",
     )  # fmt: skip
-    wanted = df.rank.summarize("rr", method="percentile", ci=0.9, resamples=500, seed=3)
+    wanted = df.rank.summarize("rr", interval="percentile", ci=0.9, resamples=500, seed=3)
     assert found.summary.equals(wanted)
     ends = wanted.select("mean", "ci_low", "ci_high").row(0)
     assert tuple(got.values()) == pytest.approx(ends, abs=1e-15)
@@ -114,7 +114,7 @@ def test_judgments_are_sets_labels_or_a_table_with_columns_of_any_name() -> None
 
 def test_policies_are_those_of_on() -> None:
     assert evaluator("rr", relevant=2, ci=None)(Model(EMBEDDINGS)) == {"rr": 0.25}
-    assert evaluator("rr", relevant=2, no_relevant="null", ci=None)(Model(EMBEDDINGS)) == {"rr": 0.5}
+    assert evaluator("rr", relevant=2, no_relevant="null", ci=None)(Model(EMBEDDINGS)) == {"rr": 0.25}
     with pytest.raises(rf.InvalidData, match="no query has a value of rr"):
         evaluator("rr", relevant=3, no_relevant="null")(Model(EMBEDDINGS))
 

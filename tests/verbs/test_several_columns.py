@@ -104,9 +104,9 @@ BY_VERB = {
     "mean": lambda ranker: ranker.mean("rr,ndcg@1,2").columns,
     "summarize": lambda ranker: ranker.summarize("rr,ndcg@1,2", ci=None)["metric"].to_list(),
     "compare": lambda ranker: ranker.compare("rr,ndcg@1,2", runs=["score", "new"]).table["metric"].to_list(),
-    "gate": lambda ranker: ranker.gate({"rr,ndcg@1,2": 1}, runs=["score", "new"]).table["metric"].to_list(),
+    "gate": lambda ranker: ranker.gate({"rr,ndcg@1,2": 0.25}, runs=["score", "new"]).table["metric"].to_list(),
     "noninferior": lambda ranker: (
-        ranker.noninferior("rr,ndcg@1,2", margin=1, runs=["score", "new"]).table["metric"].to_list()
+        ranker.noninferior("rr,ndcg@1,2", margin=0.25, runs=["score", "new"]).table["metric"].to_list()
     ),
     "explain": lambda ranker: ranker.explain("rr,ndcg@1,2").columns[-3:],
 }
