@@ -12,7 +12,7 @@ from ..errors import InvalidOption, on, option
 from .background import Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
-from .policies import Policies, read_fields
+from .policies import FACTS, Policies, read_fields
 from .roles import not_a_name
 from .steps import renamed
 
@@ -139,7 +139,7 @@ class Setup:
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     given
-        Options given beside the convention, which does not change them.
+        The policies that were set and do not describe the data: no convention changes them.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
     """
@@ -171,13 +171,29 @@ class Setup:
             if options.get("score") is not None:
                 raise InvalidOption("rank and score both name the column to rank by; name one of them")
             given |= {"score": given.pop("rank"), "ascending": True}
-        convention = given.pop("convention", None)
-        setup = self
-        if convention is not None:
-            policies = Policies(**convention_of(convention).policies)
-            setup = Setup(self.roles, policies, self.running, self.background, convention, flat=self.flat)
+        setup, tool = self, given.pop("convention", None)
+        if tool is not None:
+            setup = self.counted_as(tool)
+            kept = [name for name in PARTS["policies"] if name in self.given and name not in given]
+            ours, theirs = ({name: getattr(x.policies, name) for name in kept} for x in (self, setup))
+            lost = {name: x for name, x in ours.items() if x != theirs[name]}
+            if lost:
+                raise InvalidOption(
+                    f"{tool} counts by ",
+                    option(**{name: theirs[name] for name in lost}),
+                    ", not by ",
+                    option(**lost),
+                    " as set before; leave that out, or set it beside the convention: ",
+                    on(convention=tool, **lost),
+                )
         setup = setup.changed(**given)
-        return setup if setup.convention is None else replace(setup, given=setup.given.union(given))
+        return replace(setup, given=self.given | (CHOICES & {*given}))
+
+    def counted_as(self, tool: str) -> Setup:
+        """The setup with the choices of a tool; all that describes the data stays."""
+        facts = {name: getattr(self.policies, name) for name in FACTS}
+        policies = Policies(**facts, **convention_of(tool).policies)
+        return replace(self, policies=policies, convention=tool, given=frozenset())
 
     def changed(self, **values: Any) -> Setup:
         """The setup with other roles, policies or settings of `Running`."""
@@ -240,6 +256,9 @@ PARTS = {
 
 ROLES = PARTS["roles"]
 """The names of the roles."""
+
+CHOICES = frozenset(PARTS["policies"]).difference(FACTS)
+"""The names of the policies that a convention makes anew."""
 
 TABLES = PARTS["background"]
 """The names of the options that take tables."""

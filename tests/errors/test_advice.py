@@ -372,6 +372,7 @@ CASES = {
         "OK", "df.rank.on(convention='pytrec_eval').evaluate('map')", "df.rank.on(convention=ADVICE).evaluate('map')",
         r"Did you mean (.*)\?",
     ),
+    "a choice that a tool makes otherwise": Case("OK", "df.rank.on(depth=1).on(convention='ranx').rr()", "ADVICE.rr()"),
     "a metric that a tool lacks": Case(
         "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"Evaluate (\S+) apart"
     ),

@@ -133,9 +133,9 @@ def test_what_is_said_beside_a_convention_stays() -> None:
     assert theirs.evaluate("map@3")["map@3"].null_count() == 0
 
 
-def test_a_convention_keeps_the_columns_and_replaces_the_policies() -> None:
+def test_a_convention_keeps_the_columns() -> None:
     renamed = DF.rename({"query_id": "qid"})
-    found = renamed.rank.on(query="qid", ties="best", relevant=2).on(convention="spark").evaluate("map@3")
+    found = renamed.rank.on(query="qid").on(convention="spark").evaluate("map@3")
     assert found.rows() == DF.rank.on(convention="spark").evaluate("map@3").rows()
 
 
