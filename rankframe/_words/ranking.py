@@ -98,9 +98,10 @@ class Ranking(Beside):
     def __init__(self, rows: Rows, setup: Setup, expected: Expectation | None = None) -> None:
         self.rows, self.setup, self.expected, self.used = rows, setup, expected, Used()
         self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
-        listed_only = setup.policies.unretrieved == "drop"  # a tool that sees only the list knows no collection
-        size = None if listed_only else setup.policies.collection_size
-        self.threshold, self.collection_size = setup.policies.relevant, size
+        self.threshold, self.collection_size = setup.policies.relevant, setup.policies.collection_size
+        listed_only = setup.policies.unretrieved == "drop"
+        if listed_only:
+            self.collection_size = None  # a tool that sees only the list knows no collection
         self._falls_by: pl.Expr | None = None  # the sort key of an ideal ranking
         if setup.roles.weight is not None:
             self.weight = rows.column(pl.col(setup.roles.weight).cast(pl.Float64).fill_null(0.0))
