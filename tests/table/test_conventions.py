@@ -156,6 +156,16 @@ def test_metrics_of_several_policies_stand_side_by_side() -> None:
         DF.rank.on(convention="catboost").explain("ndcg", "precision@5")
 
 
+def test_label_ranking_average_precision_is_map_where_a_query_without_relevant_documents_counts_1() -> None:
+    table = random_table(8, queries=60, labels=[0, 0, 0, 1], ties=False)
+    table = {query: [row for row in rows if row[1] is not None] for query, rows in table.items()}
+    table = {query: rows for query, rows in table.items() if rows}
+    found = dict(frame(table, seed=None).rank.on(no_relevant="one").average_precision().iter_rows())
+    wanted = {q: formulas.value("sklearn", "label_ranking_average_precision", rows) for q, rows in table.items()}
+    assert found == pytest.approx(wanted, abs=1e-12)
+    assert any(not any(label for *_, label in rows) for rows in table.values())
+
+
 def test_scores_may_be_compared_as_short_floats() -> None:
     df = pl.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": [1 + 1e-9, 1.0], "label": [1, 0]})
     assert df.rank.reciprocal_rank().item(0, 1) == 1
