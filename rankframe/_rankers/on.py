@@ -115,7 +115,7 @@ def on(
         The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
         ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
         ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
-        precedence. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for
+        precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for
         ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
     relevant
         The least label that counts as relevant; default: 1.

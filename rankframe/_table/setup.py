@@ -139,7 +139,8 @@ class Setup:
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     given
-        The policies that were set and do not describe the data: no convention changes them.
+        The options among `RECORDED` that were named. No convention changes such a policy; such a label has to exist, while
+        that of a preset may be missing from judgments.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
     """
@@ -163,6 +164,7 @@ class Setup:
     def on(self, **options: Any) -> Setup:
         """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
+        said = RECORDED.intersection(given)
         if "names" in given:
             names = given.pop("names")
             flat = {"flat": True} if FLAT in texts_of_presets(names) else {}
@@ -187,7 +189,7 @@ class Setup:
                     on(convention=tool, **lost),
                 )
         setup = setup.changed(**given)
-        return replace(setup, given=self.given | (CHOICES & {*given}))
+        return replace(setup, given=self.given | said)
 
     def counted_as(self, tool: str) -> Setup:
         """The setup with the choices of a tool; all that describes the data stays."""
@@ -257,8 +259,8 @@ PARTS = {
 ROLES = PARTS["roles"]
 """The names of the roles."""
 
-CHOICES = frozenset(PARTS["policies"]).difference(FACTS)
-"""The names of the policies that a convention makes anew."""
+RECORDED = frozenset({"label", *PARTS["policies"]}).difference(FACTS)
+"""The options of which a setup records that they were named, and not only set by a preset or a convention."""
 
 TABLES = PARTS["background"]
 """The names of the options that take tables."""
