@@ -94,6 +94,7 @@ POLICIES_HEAD = """\
 ## Policies
 
 The policies of `on`. Each is also an option of the command line. [What the numbers mean](semantics.md) explains them.
+`ascending`, `unjudged_labels` and `collection_size` describe the data, and no tool's convention changes them.
 """
 
 COUNTING = """\

@@ -115,8 +115,9 @@ def on(
         The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
         ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
         ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
-        precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for
-        ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
+        precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. ``"flat"``
+        names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for ``ndcg@10``,
+        ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
     relevant
         The least label that counts as relevant; default: 1.
     ascending
@@ -155,11 +156,11 @@ def on(
         The tool whose results to reproduce: the policies become the tool's, and so do the defaults of the metrics'
         options. What describes the data stays: columns, tables, `ascending`, `unjudged_labels` and `collection_size`.
         Any other policy that is set beside the convention, or later, takes precedence. One that was set before, and
-        that the tool sets to another value, raises an error. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``,
-        ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``, ``"tf_ranking"``, ``"ptranking"``,
-        ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``, ``"quepid"``, ``"mlflow"``, ``"llamaindex"``,
-        ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``, ``"recbole"``, ``"microsoft_recommenders"``,
-        ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``.
+        that the tool sets to another value, raises an error. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval),
+        ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
+        ``"tf_ranking"``, ``"ptranking"``, ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``,
+        ``"quepid"``, ``"mlflow"``, ``"llamaindex"``, ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``,
+        ``"recbole"``, ``"microsoft_recommenders"``, ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``.
     memory_limit
         The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
         variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed a

@@ -625,6 +625,7 @@ CASES = {
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
     "a mean": Case("OK", "df.rank.average", "ADVICE"),
+    "a name that another tool has for another number": Case("OK", "df.rank.evaluate('sDCG@1')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a method of two meanings": Case("OK", "df.rank.accuracy", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE", fill="9"),
     # texts

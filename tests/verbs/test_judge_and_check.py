@@ -310,7 +310,7 @@ def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(k
         values = run.rank.on(names=name).judge(KINDS[kind](truth)).rank.mean("recall", "rr")
         values = values.collect() if kind == "lazy" else values
         assert [*values["recall"], *values["rr"]] == [0.5, 0.5], name
-        with pytest.raises(rf.MissingColumn, match="Say df.rank.on"):
+        with pytest.raises(rf.MissingColumn, match=r"Say df\.rank\.on"):
             run.rank.on(names=name).judge(KINDS[kind](truth.with_columns(stars=5)))
         with pytest.raises(rf.MissingColumn, match="no column 'gain' for label"):
             run.rank.on(names=name, label="gain").judge(KINDS[kind](truth))
