@@ -58,8 +58,8 @@ NAMES_HEAD = """\
 <!-- Made by scripts/build_metrics_page.py. -->
 
 The names of each metric in other tools. `evaluate` and every other method accept these texts, in upper or lower case; result
-columns have the name on the right. A name that means different metrics in different tools is an error, whatever its case,
-and the error names both metrics:
+columns have the name on the right. A name that means different metrics in different tools is an error, and the error names them. It
+is an error in any case of letters, or, if it has capitals in this table, as it is written here:
 
 UNCLEAR
 """
@@ -94,6 +94,7 @@ POLICIES_HEAD = """\
 ## Policies
 
 The policies of `on`. Each is also an option of the command line. [What the numbers mean](semantics.md) explains them.
+`ascending`, `unjudged_labels` and `collection_size` describe the data, and no tool's convention changes them.
 """
 
 COUNTING = """\
@@ -113,7 +114,12 @@ def main() -> None:
 def names_page() -> str:
     """The page of names: each tool's texts, every metric's names, and what the tools have."""
     rows: list[tuple[str, ...]] = [
-        (f"`{name}`", ", ".join(f"{linked(metric)} in {tool}" for tool, metric in meant.items()))
+        (
+            f"`{name}`",
+            ", ".join(
+                f"{linked(metric) if metric else 'no metric of ours'} in {tool}" for tool, metric in meant.items()
+            ),
+        )
         for name, meant in UNCLEAR.items()
     ]
     parts = [NAMES_HEAD.replace("UNCLEAR\n", table(("name", "means"), rows))]

@@ -77,7 +77,7 @@ def explained(text: str) -> pl.DataFrame:
         if other is not None:
             rows.append(Row(tool, None, None, (), convention.note, other.says))
             continue
-        theirs, meant = setup.on(convention=tool).resolve(call)
+        theirs, meant = setup.counted_as(tool).resolve(call)
         choices = tuple(choice for choice, _ in _choices(theirs, meant, setup, call))
         rows.append(Row(tool, None, meant.text, choices, convention.note))
     told = [(row.tool, row.value, row.metric, row.differs_by, row.note, row.clauses) for row in rows]
@@ -145,7 +145,7 @@ class _Numbers:
 
     def of_tool(self, tool: str, convention: Convention, other: Otherwise | None) -> Row:
         """The number that a tool prints, by options of ours or by another formula."""
-        theirs = self.setup.on(convention=tool)
+        theirs = self.setup.counted_as(tool)
         if other is None:
             return self.row(tool, *theirs.resolve(self.call), convention.note)
         value, note = None, convention.note

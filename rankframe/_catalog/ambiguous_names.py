@@ -16,8 +16,13 @@ UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
     "arp": {"TF-Ranking": "average_relevance_position", "RecTools and RecBole": "mean_popularity"},
     "diversity": {"Evidently": "ild", "RePlay": "category_diversity", "TREC's diversity tasks": "alpha_ndcg"},
+    "Novelty": {"Evidently": "novelty", "RePlay": "unseen"},
+    "sDCG": {"cwl-eval": "sdcg", "TREC's session tracks": ""},
 }
-"""Ambiguous names, which are refused: the tools that use each, with our metric for it."""
+"""Ambiguous names, which are refused: the tools that use each, with our metric for it, if there is one.
+
+A name with capitals is refused as it is written there: in small letters it is the name of one metric here.
+"""
 
 WITHOUT_CUTOFF = {"average_relevance_position"}
 """The metrics of `UNCLEAR` that take no cutoff, so that advice gives none."""
@@ -29,9 +34,10 @@ OF_ALL_QUERIES = {"coverage", "entropy", "gini", "hhi", "personalisation", "pers
 def elsewhere(name: str, text: str) -> Text | None:
     """Advice for a name from other tools that is no single metric here; None for any other name."""
     base, cutoff = without_digits(name)
-    if meant := UNCLEAR.get(base.lower()):
-        tools = " and ".join(f"{metric} in {tool}" for tool, metric in meant.items())
-        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in meant.values()]
+    if meant := UNCLEAR.get(base) or UNCLEAR.get(base.lower()):
+        tools = " and ".join(f"{metric or 'no metric of ours'} in {tool}" for tool, metric in meant.items())
+        metrics = filter(None, meant.values())
+        texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in metrics]
         texts = [re.sub(r"@.*|\(k=\w+\)", "", x) if {*WITHOUT_CUTOFF} & {*re.split(r"\W", x)} else x for x in texts]
         return f"{base!r} is {tools}; write {' or '.join(map(repr, texts))}"
     if name in SETS:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from ..errors import InvalidOption, Text, UnknownMetric, called_by_users, nearest, shown
-from .ambiguous_names import call_with, elsewhere, without_digits
+from .ambiguous_names import UNCLEAR, call_with, elsewhere, without_digits
 from .registry import AGREEMENTS, CATALOG_METRICS, METRICS, Metric, of, unlist
 
 __all__ = ["find", "nearest_name", "of_other_method", "unregister"]
@@ -43,6 +43,8 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
     """The metric called `name` in `text`, in upper or lower case, and the options that the name implies."""
     if name in among:
         return among[name], {}
+    if name in UNCLEAR:
+        raise UnknownMetric(elsewhere(name, text) or "")
     for entry in among.values():
         if meanings := entry.meanings(name):
             return entry, meanings[0]

@@ -115,8 +115,9 @@ def on(
         The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
         ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
         ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
-        precedence. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for
-        ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
+        precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. ``"flat"``
+        names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for ``ndcg@10``,
+        ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
     relevant
         The least label that counts as relevant; default: 1.
     ascending
@@ -138,7 +139,7 @@ def on(
     unretrieved
         How judged documents that were not retrieved count: ``"missed"`` (default; they count in recall, in the
         divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out entirely, like tools
-        that see only the retrieved list.
+        that see only the retrieved list, and no collection behind it.
     no_relevant
         The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide by 0;
         ``"null"`` is null in every metric that reads labels, so that means leave the query out; ``"one"`` is 1 in every
@@ -152,13 +153,14 @@ def on(
         ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so that more of them
         tie, as in trec_eval 9 and the boosters.
     convention
-        The tool whose results to reproduce: all policies become the tool's, and so do the defaults of the metrics'
-        options. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval), ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``,
-        ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``, ``"tf_ranking"``, ``"ptranking"``,
-        ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``, ``"quepid"``, ``"mlflow"``, ``"llamaindex"``,
-        ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``, ``"recbole"``, ``"microsoft_recommenders"``,
-        ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``. Policies that are given with it, or later, take
-        precedence.
+        The tool whose results to reproduce: the policies become the tool's, and so do the defaults of the metrics'
+        options. What describes the data stays: columns, tables, `ascending`, `unjudged_labels` and `collection_size`.
+        Any other policy that is set beside the convention, or later, takes precedence. One that was set before, and
+        that the tool sets to another value, raises an error. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval),
+        ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
+        ``"tf_ranking"``, ``"ptranking"``, ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``,
+        ``"quepid"``, ``"mlflow"``, ``"llamaindex"``, ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``,
+        ``"recbole"``, ``"microsoft_recommenders"``, ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``.
     memory_limit
         The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
         variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed a
@@ -176,7 +178,7 @@ def on(
     Raises
     ------
     InvalidOption
-        If a value is not one of those listed.
+        If a value is not one of those listed, or a convention counts otherwise than a policy that was set before.
 
     Examples
     --------

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 __all__ = [
+    "FACTS",
     "GREATEST",
     "IN_WORDS",
     "Cutoff",
@@ -91,6 +92,10 @@ def read_fields(of: DataclassInstance) -> None:
     for name, field in declared(of.__class__).items():
         if kind_of(field.values) is not None:
             object.__setattr__(of, name, check(name, getattr(of, name), field.values))
+
+
+FACTS = ("ascending", "unjudged_labels", "collection_size")
+"""The policies that describe the data: a tool's convention keeps them. The others are choices, which it makes anew."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from ..errors import InvalidOption, on, option
 from .background import Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
-from .policies import Policies, read_fields
+from .policies import FACTS, Policies, read_fields
 from .roles import not_a_name
 from .steps import renamed
 
@@ -139,7 +139,8 @@ class Setup:
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     given
-        Options given beside the convention, which does not change them.
+        The options among `RECORDED` that were named. No convention changes such a policy; such a label has to exist, while
+        that of a preset may be missing from judgments.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
     """
@@ -163,6 +164,7 @@ class Setup:
     def on(self, **options: Any) -> Setup:
         """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
+        said = RECORDED.intersection(given)
         if "names" in given:
             names = given.pop("names")
             flat = {"flat": True} if FLAT in texts_of_presets(names) else {}
@@ -171,13 +173,29 @@ class Setup:
             if options.get("score") is not None:
                 raise InvalidOption("rank and score both name the column to rank by; name one of them")
             given |= {"score": given.pop("rank"), "ascending": True}
-        convention = given.pop("convention", None)
-        setup = self
-        if convention is not None:
-            policies = Policies(**convention_of(convention).policies)
-            setup = Setup(self.roles, policies, self.running, self.background, convention, flat=self.flat)
+        setup, tool = self, given.pop("convention", None)
+        if tool is not None:
+            setup = self.counted_as(tool)
+            kept = [name for name in PARTS["policies"] if name in self.given and name not in given]
+            ours, theirs = ({name: getattr(x.policies, name) for name in kept} for x in (self, setup))
+            lost = {name: x for name, x in ours.items() if x != theirs[name]}
+            if lost:
+                raise InvalidOption(
+                    f"{tool} counts by ",
+                    option(**{name: theirs[name] for name in lost}),
+                    ", not by ",
+                    option(**lost),
+                    " as set before; leave that out, or set it beside the convention: ",
+                    on(convention=tool, **lost),
+                )
         setup = setup.changed(**given)
-        return setup if setup.convention is None else replace(setup, given=setup.given.union(given))
+        return replace(setup, given=self.given | said)
+
+    def counted_as(self, tool: str) -> Setup:
+        """The setup with the choices of a tool; all that describes the data stays."""
+        facts = {name: getattr(self.policies, name) for name in FACTS}
+        policies = Policies(**facts, **convention_of(tool).policies)
+        return replace(self, policies=policies, convention=tool, given=frozenset())
 
     def changed(self, **values: Any) -> Setup:
         """The setup with other roles, policies or settings of `Running`."""
@@ -240,6 +258,9 @@ PARTS = {
 
 ROLES = PARTS["roles"]
 """The names of the roles."""
+
+RECORDED = frozenset({"label", *PARTS["policies"]}).difference(FACTS)
+"""The options of which a setup records that they were named, and not only set by a preset or a convention."""
 
 TABLES = PARTS["background"]
 """The names of the options that take tables."""

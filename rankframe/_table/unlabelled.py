@@ -18,10 +18,10 @@ __all__ = ["all_ones"]
 def all_ones(qrels: pl.LazyFrame, setup: Setup, lacking: Sequence[str]) -> pl.LazyFrame | None:
     """The judgments with the label 1 in every row; ``None`` if they have labels, or lack other columns too.
 
-    `lacking` are the roles without a column. A label column that was named has to exist.
+    `lacking` are the roles without a column. A label column that was named, not by a preset, has to exist.
     """
     roles, schema = setup.roles, qrels.collect_schema()
-    if roles.label in schema or roles.label != Roles.label:
+    if roles.label in schema or (roles.label != Roles.label and "label" in setup.given):
         return None
     others = [*roles.query, str(roles.doc_name), *([] if roles.subtopic is None else [roles.subtopic])]
     for name in _may_be_labels(schema, others):

@@ -15,7 +15,15 @@ from ..errors import InvalidData
 from .arrays import Array, same
 from .means import Means, read
 
-__all__ = ["EvaluationSet", "Lists", "SetCache"]
+__all__ = ["EvaluationSet", "Lists", "SetCache", "logged"]
+
+
+def logged(text: str) -> str:
+    """The name under which a booster logs a metric: none of its own ends so.
+
+    It starts with the metric's, since XGBoost maximizes what starts with ndcg, map, pre or auc; a colon ends a name there.
+    """
+    return f"{text.replace(':', '=')}_rankframe"
 
 
 @dataclass(frozen=True)

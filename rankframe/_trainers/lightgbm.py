@@ -8,7 +8,7 @@ import numpy as np
 
 from .._catalog.requests import Request
 from ..errors import InvalidData, called_by_users
-from .evaluation_set import Lists, SetCache
+from .evaluation_set import Lists, SetCache, logged
 
 __all__ = ["LightGBMMetric", "lightgbm_metric"]
 
@@ -36,8 +36,9 @@ def lightgbm_metric(*metrics: Request, table: object = None, **options: object) 
     Returns
     -------
     A function. LightGBM calls it with the predictions and the Dataset, or with labels, predictions, weights and group
-    sizes. It returns the metric's text, its mean over the queries and whether higher is better; a list of these for
-    several metrics. Weights of rows weigh the mean: a query weighs as much as its rows do on average (in LightGBM's own
+    sizes. It returns a name, the metric's mean over the queries and whether higher is better; a list of these for
+    several metrics. The name is the metric's text with ``_rankframe`` behind it, since LightGBM's own ``ndcg@10`` is
+    another number, and with ``=`` in place of ``:``. Weights of rows weigh the mean: a query weighs as much as its rows do on average (in LightGBM's own
     nDCG, queries without gain weigh 1).
 
     Raises
@@ -53,7 +54,7 @@ def lightgbm_metric(*metrics: Request, table: object = None, **options: object) 
     >>> metric = rf.lightgbm_metric("ndcg@10", "rr", no_relevant="null")
     >>> labels, predictions, group = np.array([0, 1, 0, 0]), np.array([0.9, 0.1, 0.5, 0.4]), np.array([2, 2])
     >>> metric(labels, predictions, None, group)
-    [('ndcg@10', 0.6309297535714574, True), ('rr', 0.5, True)]
+    [('ndcg@10_rankframe', 0.6309297535714574, True), ('rr_rankframe', 0.5, True)]
     """
     return LightGBMMetric(Lists.read(lightgbm_metric, metrics, table, options))
 
@@ -81,7 +82,7 @@ class LightGBMMetric:
             )
         arrays = (np.asarray(labels), np.asarray(group), None if weight is None else np.asarray(weight))
         means = self._cache.of(of, self._lists.set_of, *arrays).of(predictions)
-        found = [(call.text, means[call.text], call.higher_is_better) for call in self._lists.means.calls]
+        found = [(logged(call.text), means[call.text], call.higher_is_better) for call in self._lists.means.calls]
         return found if len(found) > 1 else found[0]
 
     def __repr__(self) -> str:

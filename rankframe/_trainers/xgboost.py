@@ -8,7 +8,7 @@ import numpy as np
 
 from .._catalog.requests import Request
 from ..errors import InvalidData, called_by_users
-from .evaluation_set import Lists, SetCache
+from .evaluation_set import Lists, SetCache, logged
 
 __all__ = ["XGBoostMetric", "xgboost_metric"]
 
@@ -20,8 +20,8 @@ def xgboost_metric(*metrics: Request, table: object = None, **options: object) -
     """The metrics for XGBoost: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
 
     Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated.
-    XGBoost prefers lower values by default: write
-    ``xgboost.callback.EarlyStopping(30, metric_name="ndcg@10", data_name="valid", maximize=True)``.
+    Say which way is better, ``xgboost.callback.EarlyStopping(rounds=30, maximize=True)``: XGBoost guesses from the name
+    otherwise, and takes ``rr`` and ``recall`` for losses.
 
     Parameters
     ----------
@@ -35,9 +35,10 @@ def xgboost_metric(*metrics: Request, table: object = None, **options: object) -
     Returns
     -------
     A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It returns the metric's
-    name and its mean over the queries; a list of these for several metrics. The name is the text of the metric, with
-    ``=`` in place of ``:``, which ends a name in XGBoost. Weights of the queries weigh the mean (in XGBoost's own nDCG,
-    the weights of queries without gain are 1). XGBoost rounds the returned values to six decimals.
+    name and its mean over the queries; a list of these for several metrics. The name is the text of the metric with
+    ``_rankframe`` behind it, since XGBoost's own ``ndcg@10`` is another number, and with ``=`` in place of ``:``, which
+    ends a name in XGBoost. Weights of the queries weigh the mean (in XGBoost's own nDCG, the weights of queries without
+    gain are 1). XGBoost rounds the returned values to six decimals.
 
     Raises
     ------
@@ -60,7 +61,7 @@ def xgboost_metric(*metrics: Request, table: object = None, **options: object) -
     ...     def get_uint_info(self, field):
     ...         return {"group_ptr": np.array([0, 2, 4])}[field]
     >>> rf.xgboost_metric("ndcg@10", no_relevant="null")(np.array([0.9, 0.1, 0.5, 0.4]), Matrix())
-    ('ndcg@10', 0.6309297535714574)
+    ('ndcg@10_rankframe', 0.6309297535714574)
     """
     return XGBoostMetric(Lists.read(xgboost_metric, metrics, table, options))
 
@@ -91,7 +92,7 @@ class XGBoostMetric:
         of_rows = np.repeat(weights, sizes) if len(weights) == len(sizes) else weights
         arrays = (np.asarray(matrix.get_label()), sizes, of_rows if len(weights) else None)
         means = self._cache.of(matrix, self._lists.set_of, *arrays).of(predictions)
-        found = [(text.replace(":", "="), value) for text, value in means.items()]
+        found = [(logged(text), value) for text, value in means.items()]
         return found if len(found) > 1 else found[0]
 
     def __repr__(self) -> str:

@@ -90,7 +90,7 @@ class Ranking(Beside):
     label: pl.Expr
     #: The least label that is relevant.
     threshold: float
-    #: The number of documents in the collection; None if it was not given.
+    #: The number of documents in the collection; None if it is not known.
     collection_size: float | None
     #: The weight of each document; None without a weight column.
     weight: pl.Expr | None = None
@@ -99,12 +99,13 @@ class Ranking(Beside):
         self.rows, self.setup, self.expected, self.used = rows, setup, expected, Used()
         self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
         self.threshold, self.collection_size = setup.policies.relevant, setup.policies.collection_size
+        listed_only = setup.policies.unretrieved == "drop"
+        if listed_only:
+            self.collection_size = None  # a tool that sees only the list knows no collection
         self._falls_by: pl.Expr | None = None  # the sort key of an ideal ranking
         if setup.roles.weight is not None:
             self.weight = rows.column(pl.col(setup.roles.weight).cast(pl.Float64).fill_null(0.0))
-        counted = [self.retrieved] * (setup.policies.unretrieved == "drop") + [self.judged] * (
-            setup.policies.unjudged == "drop"
-        )
+        counted = [self.retrieved] * listed_only + [self.judged] * (setup.policies.unjudged == "drop")
         self._counted = pl.all_horizontal(counted) if counted else None
 
     @property

@@ -50,7 +50,7 @@ def test_the_table_of_conventions_names_every_policy_that_makes_a_difference() -
     df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
     table = df.rank.on(collection_size=10).conventions("fall_out")
     assert table.select("tool", "value", "differs_by").rows() == [
-        ("rankframe", 0.125, ""), ("torchmetrics", 1.0, "collection_size=None"),
+        ("rankframe", 0.125, ""), ("torchmetrics", 1.0, "unretrieved=drop"),
     ]  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def test_no_two_metrics_have_names_that_are_equal_but_for_case() -> None:
 
 def test_a_name_of_several_meanings_is_the_name_of_no_metric() -> None:
     assert UNCLEAR.keys().isdisjoint(name for name, _ in meanings())
-    assert all(metric in rf.METRICS for meant in UNCLEAR.values() for metric in meant.values())
+    assert all(not metric or metric in rf.METRICS for meant in UNCLEAR.values() for metric in meant.values())
 
 
 @pytest.mark.parametrize("text", ["accuracy", "Accuracy", "ACCURACY", "accuracy@10", "Accuracy(k=3)", "accuracy_10"])
@@ -54,12 +54,32 @@ def test_arp_is_refused_and_the_metrics_that_tools_call_so_are_named_as_they_are
     assert [call.text for x in named for call in rf.parse(x)] == ["average_relevance_position", f"mean_popularity{at}"]
 
 
+@pytest.mark.parametrize("at", ["@5", "_5", "(k=5)", "(divisor=k)@5"])
+def test_a_spelling_that_another_tool_has_for_another_metric_is_refused_as_it_is_written_there(at: str) -> None:
+    with pytest.raises(
+        rf.UnknownMetric, match="'Novelty' is novelty in Evidently and unseen in RePlay; write"
+    ) as caught:
+        rf.parse(f"Novelty{at}")
+    named = str(caught.value).rpartition("; write ")[2].replace("'", "").split(" or ")
+    assert [call.metric.name for x in named for call in rf.parse(x)] == ["novelty", "unseen"]
+    assert [call.text for x in named for call in rf.parse(x)] == [text.replace("(k=5)", "@5") for text in named]
+    assert rf.parse(f"novelty{at}")[0].metric.name == rf.parse(f"NOVELTY{at}")[0].metric.name == "novelty"
+
+
+def test_the_gain_of_a_session_is_not_taken_for_that_of_one_ranking() -> None:
+    with pytest.raises(rf.UnknownMetric, match=r"no metric of ours in TREC's session tracks; write 'sdcg@10'$"):
+        rf.parse("sDCG@10")
+    assert [call.text for text in ("sdcg@10", "SDCG@10") for call in rf.parse(text)] == ["sdcg@10"] * 2
+
+
 def test_a_name_of_several_meanings_says_which_of_its_metrics_take_no_cutoff() -> None:
-    meant = {metric for of_tools in UNCLEAR.values() for metric in of_tools.values()}
+    meant = {metric for of_tools in UNCLEAR.values() for metric in of_tools.values() if metric}
     assert {metric for metric in meant if "k" not in rf.METRICS[metric].parameters} == WITHOUT_CUTOFF
 
 
-@pytest.mark.parametrize("name", ["Accuracy", "accuracy", "NDCG", "ndcg", "Mrr", "NDCG_Burges", "relative_p"])
+@pytest.mark.parametrize(
+    "name", ["Accuracy", "accuracy", "Novelty", "NDCG", "ndcg", "Mrr", "NDCG_Burges", "relative_p"]
+)
 def test_a_metric_of_ones_own_takes_no_name_that_is_taken_but_for_case(name: str) -> None:
     def mine(r: rf.Ranking, k: int | None = None) -> pl.Expr:
         return r.total(r.relevant, k)

@@ -139,6 +139,11 @@ def test_a_policy_is_that_of_on(asked: str, said: dict[str, Any], rows: Out) -> 
     assert found == judged.rank.on(**said).evaluate("ndcg@5", "map", "precision@1").to_dicts()
 
 
+def test_the_best_rank_is_the_best_under_a_convention_too(rows: Out) -> None:
+    pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "place": [1, 2], "label": [1, 0]}).write_csv("places.csv")
+    assert rows("evaluate places.csv --rank place --convention ranx -m rr")[0]["mean"] == 1.0
+
+
 def test_the_size_of_the_collection_and_ties_as_floats_change_numbers(rows: Out) -> None:
     sizes = [rows(f"evaluate a.run --qrels qrels.txt -m fall_out@5 --collection-size {n}")[0]["mean"] for n in (10, 20)]
     assert sizes[0] > sizes[1] > 0

@@ -372,6 +372,7 @@ CASES = {
         "OK", "df.rank.on(convention='pytrec_eval').evaluate('map')", "df.rank.on(convention=ADVICE).evaluate('map')",
         r"Did you mean (.*)\?",
     ),
+    "a choice that a tool makes otherwise": Case("OK", "df.rank.on(depth=1).on(convention='ranx').rr()", "ADVICE.rr()"),
     "a metric that a tool lacks": Case(
         "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"Evaluate (\S+) apart"
     ),
@@ -624,6 +625,7 @@ CASES = {
     "a method that is a text": Case("OK", "df.rank.mrr", "df.rank.ADVICE", r"a text: (.*)$"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
     "a mean": Case("OK", "df.rank.average", "ADVICE"),
+    "a name that another tool has for another number": Case("OK", "df.rank.evaluate('sDCG@1')", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a method of two meanings": Case("OK", "df.rank.accuracy", "df.rank.evaluate(ADVICE)", r"write (.*)$"),
     "a method over all queries": Case("OK", "df.rank.coverage", "ADVICE", fill="9"),
     # texts

@@ -133,9 +133,9 @@ def test_what_is_said_beside_a_convention_stays() -> None:
     assert theirs.evaluate("map@3")["map@3"].null_count() == 0
 
 
-def test_a_convention_keeps_the_columns_and_replaces_the_policies() -> None:
+def test_a_convention_keeps_the_columns() -> None:
     renamed = DF.rename({"query_id": "qid"})
-    found = renamed.rank.on(query="qid", ties="best", relevant=2).on(convention="spark").evaluate("map@3")
+    found = renamed.rank.on(query="qid").on(convention="spark").evaluate("map@3")
     assert found.rows() == DF.rank.on(convention="spark").evaluate("map@3").rows()
 
 
@@ -154,6 +154,16 @@ def test_metrics_of_several_policies_stand_side_by_side() -> None:
     assert DF.rank.on(convention="catboost").curve("recall").columns == ["query_id", "doc_id", "rank", "recall"]
     with pytest.raises(rf.InvalidOption, match="ask for one"):
         DF.rank.on(convention="catboost").explain("ndcg", "precision@5")
+
+
+def test_label_ranking_average_precision_is_map_where_a_query_without_relevant_documents_counts_1() -> None:
+    table = random_table(8, queries=60, labels=[0, 0, 0, 1], ties=False)
+    table = {query: [row for row in rows if row[1] is not None] for query, rows in table.items()}
+    table = {query: rows for query, rows in table.items() if rows}
+    found = dict(frame(table, seed=None).rank.on(no_relevant="one").average_precision().iter_rows())
+    wanted = {q: formulas.value("sklearn", "label_ranking_average_precision", rows) for q, rows in table.items()}
+    assert found == pytest.approx(wanted, abs=1e-12)
+    assert any(not any(label for *_, label in rows) for rows in table.values())
 
 
 def test_scores_may_be_compared_as_short_floats() -> None:

@@ -71,7 +71,7 @@ def test_no_option_stands_in_two_parts(part: type) -> None:
 
 
 def test_a_setting_of_how_to_run_outlives_a_convention() -> None:
-    setup = Setup().on(memory_limit="2GB", grouped=True, unjudged="drop").on(convention="ranx")
+    setup = Setup().on(memory_limit="2GB", grouped=True).on(convention="ranx")
     assert (setup.running.memory_limit, setup.running.grouped) == (2 * 10**9, True)
     assert setup.policies == Policies(ties="order")
 

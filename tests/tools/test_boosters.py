@@ -78,11 +78,12 @@ def test_lightgbm_logs_the_means_of_the_long_table_in_every_iteration(policies: 
     model, found = booster(rf.lightgbm_metric("ndcg@10", "map", "ndcg(gain=exponential)@5", **policies))
     assert sorted(found) == ["training", "valid_0"]
     for name, df in (("valid_0", VALID), ("training", TRAIN)):
-        assert list(found[name]) == ["ndcg@10", "map", "ndcg(gain=exponential)@5"]
+        assert list(found[name]) == ["ndcg@10_rankframe", "map_rankframe", "ndcg(gain=exponential)@5_rankframe"]
         for iteration in (1, 2, 13, 25):
             scores = model.predict(df[FEATURES].to_numpy(), num_iteration=iteration)
-            for metric, value in long_table(scores, policies, *found[name], of=df).items():
-                assert found[name][metric][iteration - 1] == pytest.approx(value, abs=1e-12)
+            texts = [metric.removesuffix("_rankframe") for metric in found[name]]
+            for metric, value in long_table(scores, policies, *texts, of=df).items():
+                assert found[name][f"{metric}_rankframe"][iteration - 1] == pytest.approx(value, abs=1e-12)
 
 
 def test_under_its_convention_lightgbm_logs_the_same_as_its_own_metrics_also_with_weights() -> None:
@@ -98,19 +99,36 @@ def test_under_its_convention_lightgbm_logs_the_same_as_its_own_metrics_also_wit
         found: dict[str, Any] = {}
         params = {"objective": "lambdarank", "metric": ["ndcg"], "eval_at": [3, 10], "verbose": -1, "num_threads": 1}
         hook = rf.lightgbm_metric("ndcg@3", "ndcg@10", convention="lightgbm")
-        lgb.train(params, data, 12, [valid], feval=lambda p, d, hook=hook: [(f"our {n}", v, b) for n, v, b in hook(p, d)],
-                  callbacks=[lgb.record_evaluation(found)])  # fmt: skip
+        lgb.train(params, data, 12, [valid], feval=hook, callbacks=[lgb.record_evaluation(found)])
         assert found["valid_0"]["ndcg@3"] != found["valid_0"]["ndcg@10"]
         for k in (3, 10):
-            assert found["valid_0"][f"our ndcg@{k}"] == pytest.approx(found["valid_0"][f"ndcg@{k}"], abs=1e-12)
+            assert found["valid_0"][f"ndcg@{k}_rankframe"] == pytest.approx(found["valid_0"][f"ndcg@{k}"], abs=1e-12)
 
 
 def test_lightgbm_stops_at_the_iteration_that_is_best_by_the_first_metric_whichever_way_is_better() -> None:
     for metric, best in (("ndcg@10", np.argmax), ("average_relevance_position", np.argmin)):
         model, found = booster(rf.lightgbm_metric(metric), rounds=400)
-        values = found["valid_0"][metric]
+        values = found["valid_0"][f"{metric}_rankframe"]
         assert len(values) < 400
         assert model.best_iteration == best(values) + 1 == len(values) - 10
+
+
+def test_lightgbms_own_ndcg_and_ours_are_logged_apart_and_stop_the_training_together() -> None:
+    import lightgbm as lgb
+
+    data = lgb.Dataset(TRAIN[FEATURES].to_numpy(), TRAIN["label"].to_numpy(), group=sizes(TRAIN))
+    valid = lgb.Dataset(VALID[FEATURES].to_numpy(), VALID["label"].to_numpy(), group=sizes(VALID), reference=data)
+    params = {"objective": "lambdarank", "metric": "ndcg", "eval_at": [5], "verbose": -1, "num_threads": 1, "seed": 1}
+    hook, found = rf.lightgbm_metric("ndcg@5"), dict[str, Any]()
+    lgb.train(params, data, 30, [valid, data], feval=hook, callbacks=[lgb.record_evaluation(found)])
+    for name in ("valid_0", "training"):
+        assert {metric: len(values) for metric, values in found[name].items()} == {"ndcg@5": 30, "ndcg@5_rankframe": 30}
+        assert found[name]["ndcg@5"] != found[name]["ndcg@5_rankframe"]
+    for first_metric_only in (False, True):
+        stop = lgb.early_stopping(5, first_metric_only, verbose=False)
+        model = lgb.train(params, data, 400, [valid, data], feval=hook, callbacks=[stop, lgb.record_evaluation(found)])
+        best = [int(np.argmax(values)) + 1 for values in found["valid_0"].values()]
+        assert model.best_iteration in (best[:1] if first_metric_only else best)
 
 
 def test_lightgbm_counts_what_a_table_adds_and_orders_ties_by_its_ids() -> None:
@@ -127,7 +145,7 @@ def test_lightgbm_counts_what_a_table_adds_and_orders_ties_by_its_ids() -> None:
             "ndcg@10", "recall@5", ci=None
         )
         for metric, value in wanted.select("metric", "mean").iter_rows():
-            assert found["valid_0"][metric][iteration - 1] == pytest.approx(value, abs=1e-12)
+            assert found["valid_0"][f"{metric}_rankframe"][iteration - 1] == pytest.approx(value, abs=1e-12)
     with pytest.raises(rf.InvalidData, match=r"there are \d+ predictions, and `table` has \d+ rows"):
         booster(hook)  # of the training rows, too
 
@@ -142,12 +160,11 @@ def test_the_estimator_of_lightgbm_takes_the_same_hook_and_cross_validation_too(
         eval_set=[(VALID[FEATURES].to_numpy(), VALID["label"].to_numpy())], eval_group=[sizes(VALID)],
     )  # fmt: skip
     wanted = long_table(ranker.predict(VALID[FEATURES].to_numpy()), {}, "ndcg@10", "rr")
-    assert {
-        name: values[-1] for name, values in ranker.evals_result_["valid_0"].items() if name in wanted
-    } == pytest.approx(wanted, abs=1e-12)
+    last = {name: values[-1] for name, values in ranker.evals_result_["valid_0"].items()}
+    assert {name: last[f"{name}_rankframe"] for name in wanted} == pytest.approx(wanted, abs=1e-12)
     data = lgb.Dataset(TRAIN[FEATURES].to_numpy(), TRAIN["label"].to_numpy(), group=sizes(TRAIN))
     params = {"objective": "lambdarank", "metric": "None", "verbose": -1, "num_threads": 1}
-    assert len(lgb.cv(params, data, 4, nfold=3, feval=hook, stratified=False)["valid rr-mean"]) == 4
+    assert len(lgb.cv(params, data, 4, nfold=3, feval=hook, stratified=False)["valid rr_rankframe-mean"]) == 4
     without = lgb.LGBMRegressor(n_estimators=2, verbose=-1)
     with pytest.raises(rf.InvalidData, match="have no groups"):
         without.fit(
@@ -184,7 +201,7 @@ def test_xgboost_logs_the_means_of_the_long_table(policies: dict[str, Any]) -> N
 
     found: dict[str, Any] = {}
     xgb.train(XGBOOST, train, 5, [(valid, "valid")], custom_metric=noted, evals_result=found, verbose_eval=False)
-    assert list(found["valid"]) == ["ndcg@10", "map", "ndcg(gain={1=1,2=5,3=9})@5"]
+    assert list(found["valid"]) == ["ndcg@10_rankframe", "map_rankframe", "ndcg(gain={1=1,2=5,3=9})@5_rankframe"]
     assert len(given) == 5
     for iteration, (scores, values) in enumerate(given):
         wanted = long_table(scores, policies, "ndcg@10", "map", "ndcg(gain={1:1,2:5,3:9})@5")
@@ -202,10 +219,11 @@ def test_under_its_convention_xgboost_logs_the_same_as_its_own_metrics_also_with
         hook = rf.xgboost_metric("ndcg@3", "ndcg@10", convention="xgboost")
         found: dict[str, Any] = {}
         params = {"objective": "rank:ndcg", "eval_metric": ["ndcg@3", "ndcg@10"], "nthread": 1, "verbosity": 0}
-        xgb.train(params, train, 6, [(valid, "valid")], evals_result=found, verbose_eval=False,
-                  custom_metric=lambda p, d, hook=hook: [(f"our_{n}", v) for n, v in hook(p, d)])  # fmt: skip
+        xgb.train(
+            params, train, 6, evals=[(valid, "valid")], evals_result=found, verbose_eval=False, custom_metric=hook
+        )
         for k in (3, 10):
-            assert found["valid"][f"our_ndcg@{k}"] == pytest.approx(found["valid"][f"ndcg@{k}"], abs=6e-7)
+            assert found["valid"][f"ndcg@{k}_rankframe"] == pytest.approx(found["valid"][f"ndcg@{k}"], abs=6e-7)
 
 
 def test_xgboost_stops_at_the_best_iteration_once_it_is_told_that_higher_is_better() -> None:
@@ -213,12 +231,27 @@ def test_xgboost_stops_at_the_best_iteration_once_it_is_told_that_higher_is_bett
 
     train, valid = matrices()
     found: dict[str, Any] = {}
-    stop = xgb.callback.EarlyStopping(10, metric_name="rr", data_name="valid", maximize=True)
+    stop = xgb.callback.EarlyStopping(rounds=10, metric_name="rr_rankframe", data_name="valid", maximize=True)
     model = xgb.train(XGBOOST, train, 400, [(train, "train"), (valid, "valid")], custom_metric=rf.xgboost_metric("ndcg@10", "rr"),
                       evals_result=found, verbose_eval=False, callbacks=[stop])  # fmt: skip
-    values = found["valid"]["rr"]
+    values = found["valid"]["rr_rankframe"]
     assert len(values) < 400
     assert model.best_iteration == np.argmax(values) == len(values) - 11
+
+
+def test_xgboosts_own_ndcg_and_ours_are_logged_apart_and_ours_is_maximized_unasked() -> None:
+    import xgboost as xgb
+
+    train, valid = matrices()
+    params = {"objective": "rank:ndcg", "eval_metric": "ndcg@5", "max_depth": 3, "nthread": 1, "verbosity": 0}
+    found: dict[str, Any] = {}
+    model = xgb.train(params, train, 400, evals=[(valid, "valid")], custom_metric=rf.xgboost_metric("ndcg@5"),
+                      evals_result=found, verbose_eval=False, early_stopping_rounds=10)  # fmt: skip
+    assert list(found["valid"]) == ["ndcg@5", "ndcg@5_rankframe"]
+    own, ours = found["valid"].values()
+    assert len(own) == len(ours) < 400
+    assert own != ours
+    assert model.best_iteration == np.argmax(ours) == len(ours) - 11
 
 
 def test_the_ranker_of_xgboost_which_asks_query_by_query_is_refused() -> None:

@@ -32,7 +32,7 @@ def ndcg(valid: pl.DataFrame, scores: Any) -> Any:
 
 def test_that_of_xgboost() -> None:
     names = run("XGBoost")
-    booster, values = names["booster"], names["history"]["valid"]["ndcg@10"]
+    booster, values = names["booster"], names["history"]["valid"]["ndcg@10_rankframe"]
     assert 10 < booster.best_iteration < 499
     scores = booster.predict(names["matrix"](names["valid"]), iteration_range=(0, booster.best_iteration + 1))
     assert (

@@ -36,7 +36,7 @@ def values(tool: str, hook: Any, scores: Any = SCORES) -> dict[str, float]:
         hook.after_iteration(SimpleNamespace(iteration=1))
         return {name: found[-1] for name, found in hook.history.items()}
     found = hook(scores, (Dataset if tool == "lightgbm" else DMatrix)(LABELS, GROUP))
-    return {x[0]: x[1] for x in (found if isinstance(found, list) else [found])}
+    return {x[0].removesuffix("_rankframe"): x[1] for x in (found if isinstance(found, list) else [found])}
 
 
 @pytest.mark.parametrize("tool", HOOKS)
@@ -136,20 +136,23 @@ def test_a_mean_of_no_query_is_refused(tool: str) -> None:
 def test_weights_weigh_the_mean_of_the_queries() -> None:
     hook = rf.lightgbm_metric("rr")
     labels = [0, 1, 1, 0]  # reciprocal ranks 1/2 and 1
-    assert hook(SCORES, Dataset(labels, GROUP, [1, 3, 4, 8])) == ("rr", (2 * 0.5 + 6 * 1) / 8, True)
-    assert rf.xgboost_metric("rr")(SCORES, DMatrix(labels, GROUP, [2, 6])) == ("rr", (2 * 0.5 + 6 * 1) / 8)
-    assert rf.xgboost_metric("rr")(SCORES, DMatrix(labels, GROUP, [1, 3, 4, 8])) == ("rr", (2 * 0.5 + 6 * 1) / 8)
+    assert hook(SCORES, Dataset(labels, GROUP, [1, 3, 4, 8])) == ("rr_rankframe", (2 * 0.5 + 6 * 1) / 8, True)
+    assert rf.xgboost_metric("rr")(SCORES, DMatrix(labels, GROUP, [2, 6])) == ("rr_rankframe", (2 * 0.5 + 6 * 1) / 8)
+    assert rf.xgboost_metric("rr")(SCORES, DMatrix(labels, GROUP, [1, 3, 4, 8])) == (
+        "rr_rankframe",
+        (2 * 0.5 + 6 * 1) / 8,
+    )
     with pytest.raises(rf.InvalidData, match="no query has a value of rr"):
         hook(SCORES, Dataset(labels, GROUP, [0, 0, 0, 0]))
     whole = rf.lightgbm_metric("rr", table=TABLE.with_columns(label=pl.Series([*labels, 1])), query="qid")
-    assert whole(SCORES, Dataset(labels, GROUP, [1, 3, 4, 8])) == ("rr", (2 * 0.5 + 6 * 1) / 8, True)
+    assert whole(SCORES, Dataset(labels, GROUP, [1, 3, 4, 8])) == ("rr_rankframe", (2 * 0.5 + 6 * 1) / 8, True)
     missed = pl.concat([TABLE, TABLE.tail(1).with_columns(qid=pl.lit("c"))])  # a query without a prediction weighs 1
     hook = rf.lightgbm_metric("rr", table=missed.with_columns(label=pl.Series([*labels, 1, 1])), query="qid")
     assert hook(SCORES, Dataset(labels, GROUP, [1, 3, 4, 8]))[1] == pytest.approx((2 * 0.5 + 6 * 1) / 9, abs=1e-15)
 
 
 def test_a_group_without_rows_is_no_query() -> None:
-    assert rf.lightgbm_metric("rr")(SCORES, Dataset(LABELS, [2, 0, 2], [1, 1, 3, 3])) == ("rr", 0.125, True)
+    assert rf.lightgbm_metric("rr")(SCORES, Dataset(LABELS, [2, 0, 2], [1, 1, 3, 3])) == ("rr_rankframe", 0.125, True)
 
 
 def test_lightgbm_is_told_which_way_is_better() -> None:
@@ -159,9 +162,24 @@ def test_lightgbm_is_told_which_way_is_better() -> None:
     assert not rf.catboost_callback("fall_out@1", pool=Pool(LABELS, [1, 1, 2, 2])).is_max_optimal()
 
 
+OWN = {"ndcg@5", "ndcg@5-", "ndcg", "map@5", "map@5-", "map", "pre@5", "pre", "auc", "aucpr", "average_precision"}
+"""What LightGBM and XGBoost call their own metrics of rankings."""
+
+MAXIMIZED = ("auc", "aucpr", "pre", "map", "ndcg")
+"""The beginnings of the names that XGBoost maximizes unless it is told."""
+
+
+@pytest.mark.parametrize(("hook", "kind"), [(rf.lightgbm_metric, Dataset), (rf.xgboost_metric, DMatrix)])
+def test_no_name_is_one_of_the_boosters_own_and_each_begins_alike(hook: Any, kind: Any) -> None:
+    texts = ["ndcg@5", "map@5", "auc", "precision@5", "ndcg", "map"]
+    names = [x[0] for x in hook(*texts)(SCORES, kind(LABELS, GROUP))]
+    assert not {*names} & OWN
+    assert all(name.startswith(text) and name.startswith(MAXIMIZED) for name, text in zip(names, texts, strict=True))
+
+
 def test_the_names_for_xgboost_have_no_colon() -> None:
     name, _ = rf.xgboost_metric("ndcg(gain={1:1,2:3})@5")(SCORES, DMatrix(LABELS, GROUP))
-    assert name == "ndcg(gain={1=1,2=3})@5"
+    assert name == "ndcg(gain={1=1,2=3})@5_rankframe"
 
 
 def test_a_set_without_groups_is_refused() -> None:
@@ -288,8 +306,8 @@ def test_catboost_copies_its_metric_and_still_has_the_callback() -> None:
 
 def test_the_estimator_of_lightgbm_calls_with_labels_weights_and_groups() -> None:
     metric, labels = rf.lightgbm_metric(rf.metrics.reciprocal_rank), np.array(LABELS)
-    assert metric(labels, SCORES, None, np.array(GROUP)) == ("rr", 0.25, True)
-    assert metric(labels, SCORES, np.array([3, 3, 1, 1]), np.array(GROUP)) == ("rr", 0.375, True)
+    assert metric(labels, SCORES, None, np.array(GROUP)) == ("rr_rankframe", 0.25, True)
+    assert metric(labels, SCORES, np.array([3, 3, 1, 1]), np.array(GROUP)) == ("rr_rankframe", 0.375, True)
     with pytest.raises(rf.InvalidData, match=r"fit\(\.\.\., eval_group=\[sizes\]\)"):
         metric(labels, SCORES)
 

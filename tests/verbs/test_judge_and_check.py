@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._table.name_presets import PRESETS
 
 RUN = pl.DataFrame(
     {"query_id": ["a", "a", "b", "x"], "doc_id": ["d1", "d2", "d1", "d9"], "score": [3.0, 1.0, 1.0, 1.0], "lang": "en"}
@@ -296,6 +297,23 @@ def test_a_column_that_may_hold_labels_is_never_left_unread(kind: str, name: str
 def test_a_column_of_labels_that_was_named_must_exist() -> None:
     with pytest.raises(rf.MissingColumn, match="no column 'rel' for label"):
         RETRIEVED.rank.on(label="rel").judge(TRUTH)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(kind: str) -> None:
+    with_labels = [name for name, roles in PRESETS.items() if roles.get("label", "label") != "label"]
+    assert {"rectools", "replay", "recbole", "recommenders", "lenskit", "elliot", "evidently"} <= {*with_labels}
+    for name in with_labels:
+        columns = {"query_id": PRESETS[name]["query"], "doc_id": PRESETS[name]["doc"]}
+        run = KINDS[kind](RETRIEVED.rename(columns | {"score": PRESETS[name].get("score", "score")}))
+        truth = TRUTH.rename(columns)
+        values = run.rank.on(names=name).judge(KINDS[kind](truth)).rank.mean("recall", "rr")
+        values = values.collect() if kind == "lazy" else values
+        assert [*values["recall"], *values["rr"]] == [0.5, 0.5], name
+        with pytest.raises(rf.MissingColumn, match=r"Say df\.rank\.on"):
+            run.rank.on(names=name).judge(KINDS[kind](truth.with_columns(stars=5)))
+        with pytest.raises(rf.MissingColumn, match="no column 'gain' for label"):
+            run.rank.on(names=name, label="gain").judge(KINDS[kind](truth))
 
 
 def test_a_label_of_1_that_would_not_be_relevant_is_refused() -> None:

@@ -100,9 +100,9 @@ def prepare(
     if unjudged == "drop":
         ranking = [row for row in ranking if is_judged(row)]
     others = [row for row in rows if row[1] is None] + beyond
-    return Query(
-        ranking, [] if unretrieved == "drop" else others, relevant, table_max, collection_size, user, unjudged == "drop"
-    )
+    if unretrieved == "drop":  # the list alone: neither what it lacks nor the collection behind it
+        others, collection_size = [], None
+    return Query(ranking, others, relevant, table_max, collection_size, user, unjudged == "drop")
 
 
 def ratio(a: float, b: float) -> float:
