@@ -109,8 +109,8 @@ def on(
         The catalog: a frame with a row for each document, a list or Series of the documents' ids, or their number. The
         columns of `category`, `group`, `features` and `base` are taken from this frame if it has them.
     rank
-        The column of ranks, 1 being the best, instead of `score`: short for ``score="rank", ascending=True``. Ranks need
-        not be contiguous; equal ones are ties.
+        The column of ranks, 1 being the best, instead of `score`: short for ``score="rank", ascending=True``, until
+        `score` names another column. Ranks need not be contiguous; equal ones are ties.
     names
         The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
         ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,

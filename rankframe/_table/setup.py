@@ -140,7 +140,7 @@ class Setup:
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     given
         The options among `RECORDED` that were named. No convention changes such a policy; such a label has to exist, while
-        that of a preset may be missing from judgments.
+        that of a preset may be missing from judgments; and scores named after ranks have the highest first again.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
     """
@@ -173,6 +173,8 @@ class Setup:
             if options.get("score") is not None:
                 raise InvalidOption("rank and score both name the column to rank by; name one of them")
             given |= {"score": given.pop("rank"), "ascending": True}
+        elif "score" in given and "rank" in self.given:  # the direction was that of the ranks
+            given = {"ascending": False, **given}
         setup, tool = self, given.pop("convention", None)
         if tool is not None:
             setup = self.counted_as(tool)
@@ -189,7 +191,8 @@ class Setup:
                     on(convention=tool, **lost),
                 )
         setup = setup.changed(**given)
-        return replace(setup, given=self.given | said)
+        before = self.given - {"rank"} if "score" in given or "ascending" in given else self.given
+        return replace(setup, given=before | said)
 
     def counted_as(self, tool: str) -> Setup:
         """The setup with the choices of a tool; all that describes the data stays."""
@@ -259,7 +262,7 @@ PARTS = {
 ROLES = PARTS["roles"]
 """The names of the roles."""
 
-RECORDED = frozenset({"label", *PARTS["policies"]}).difference(FACTS)
+RECORDED = frozenset({"label", "rank", *PARTS["policies"]}).difference(FACTS)
 """The options of which a setup records that they were named, and not only set by a preset or a convention."""
 
 TABLES = PARTS["background"]

@@ -121,7 +121,7 @@ def test_a_method_is_tuned_by_cross_validation(capsys: pytest.CaptureFixture[str
     options = ["--method", "wsum", "--normalize", "min_max", "--step", "0.5"]
     assert main([*words, *options, "--format", "csv"]) == 0
     rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
-    means = {row[0]: float(row[-4]) for row in rows[1:] if row[0] in "ab"}
+    means = {row[0]: float(row[2]) for row in rows[1:] if row[0] in "ab"}
     assert means == {"a": 0.75, "b": 0.5}
     assert main([*words, *options]) == 0
     assert "rr out of fold" in capsys.readouterr().out

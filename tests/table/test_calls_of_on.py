@@ -78,16 +78,23 @@ def meant(calls: list[dict[str, Any]]) -> dict[str, Any] | None:
     data: dict[str, Any] = {}
     chosen: dict[str, Any] = {}
     tool: dict[str, Any] = {}
+    by_rank = False
     for call in calls:
         if "convention" in call:
             tool = {**DEFAULTS, **CONVENTIONS[call["convention"]].policies}
             if any(x != tool[name] for name, x in chosen.items() if name not in call):
                 return None
         given = call.get("names", [])
+        named: dict[str, Any] = {}
         for preset in [given] if isinstance(given, str) else given:
-            data |= PRESETS[preset]
-        data |= {name: x for name, x in call.items() if name in USUAL and name not in DEFAULTS}
-        data |= {"score": call["rank"], "ascending": True} if "rank" in call else {}
+            named |= PRESETS[preset]
+        named |= {name: x for name, x in call.items() if name in USUAL and name not in DEFAULTS}
+        if "rank" in call:
+            named |= {"score": call["rank"], "ascending": True}
+        elif by_rank and "score" in named:  # scores follow ranks
+            named = {"ascending": False, **named}
+        by_rank = "rank" in call or (by_rank and not {"score", "ascending"} & {*named})
+        data |= named
         chosen |= {name: x for name, x in call.items() if name in DEFAULTS}
     return {**USUAL, **tool, **data, **chosen}
 

@@ -105,8 +105,8 @@ def test_computing_goes_on_where_it_was_and_a_reset_forgets() -> None:
     found.update([0.5], [1], "a")
     assert found.compute() == found.compute() == {"rr": 1.0}
     found.update([0.9], [0], "a")
-    assert found.compute() == {"rr": 0.25}
-    assert pickle.loads(pickle.dumps(found)).compute() == {"rr": 0.25}
+    assert found.compute() == {"rr": 0.5}
+    assert pickle.loads(pickle.dumps(found)).compute() == {"rr": 0.5}
     found.reset()
     found.update([[0.5]], [[1]])  # of another kind
     assert found.compute() == {"rr": 1.0}

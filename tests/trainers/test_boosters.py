@@ -47,9 +47,9 @@ def test_the_mean_goes_over_the_queries_of_the_groups(tool: str) -> None:
 
 @pytest.mark.parametrize("tool", HOOKS)
 def test_policies_are_those_of_on(tool: str) -> None:
-    assert values(tool, HOOKS[tool]("rr", no_relevant="null")) == {"rr": 0.25}
+    assert values(tool, HOOKS[tool]("rr", no_relevant="null")) == {"rr": 0.5}
     assert values(tool, HOOKS[tool]("rr", relevant=2)) == {"rr": 0.0}
-    assert values(tool, HOOKS[tool]("rr", ascending=True)) == {"rr": 0.25}  # predictions are distances
+    assert values(tool, HOOKS[tool]("rr", ascending=True)) == {"rr": 0.5}  # predictions are distances
     assert values(tool, HOOKS[tool]("ndcg", convention="lightgbm")) == {"ndcg": pytest.approx((SECOND + 1) / 2)}
 
 
@@ -105,7 +105,7 @@ def test_a_table_brings_ids_by_which_ties_are_ordered(tool: str) -> None:
     table = TABLE.head(4).with_columns(score=pl.lit(7))  # a score of its own does not count
     hook = HOOKS[tool]("rr", table=table, query="qid")
     assert values(tool, hook) == {"rr": 0.25}
-    assert values(tool, hook, np.zeros(4)) == {"rr": 0.25}  # w before v
+    assert values(tool, hook, np.zeros(4)) == {"rr": 0.5}  # w before v
     in_order = HOOKS[tool]("rr", table=table, query="qid", ties="doc_asc")
     assert values(tool, in_order, np.zeros(4)) == {"rr": 0.25}
 

@@ -114,7 +114,7 @@ def test_judgments_are_sets_labels_or_a_table_with_columns_of_any_name() -> None
 
 def test_policies_are_those_of_on() -> None:
     assert evaluator("rr", relevant=2, ci=None)(Model(EMBEDDINGS)) == {"rr": 0.25}
-    assert evaluator("rr", relevant=2, no_relevant="null", ci=None)(Model(EMBEDDINGS)) == {"rr": 0.25}
+    assert evaluator("rr", relevant=2, no_relevant="null", ci=None)(Model(EMBEDDINGS)) == {"rr": 0.5}
     with pytest.raises(rf.InvalidData, match="no query has a value of rr"):
         evaluator("rr", relevant=3, no_relevant="null")(Model(EMBEDDINGS))
 
