@@ -277,7 +277,7 @@ def _intervals(
         wide = np.stack([difference, np.zeros_like(factor), relative, mean_difference])
     low, high = np.maximum(value - wide, 0.0), value + wide
     ratio = FIGURES.index("ratio")
-    low[ratio], high[ratio] = value[ratio] / factor, np.minimum(value[ratio] * factor, 1.0)
+    low[ratio], high[ratio] = value[ratio] / factor, np.minimum(np.maximum(value[ratio], LEAST) * factor, 1.0)
     of_metrics = [{*of_groups} for of_groups in zip(*kinds, strict=True)]
     low[:, [None in x for x in of_metrics]] = np.nan
     return low, high, [next((kind for kind in ("t", "bounded") if kind in x), "percentile") for x in of_metrics]

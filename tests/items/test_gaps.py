@@ -207,6 +207,18 @@ def test_groups_of_few_users_have_a_gap_that_may_be_much_larger() -> None:
     assert set(many.rank.gaps("rr", **OPTIONS).table["interval"]) == {"percentile"}
 
 
+def test_a_ratio_to_a_group_without_hits_may_be_more_than_0() -> None:
+    """None of four: a share of 0.52 shows that in one of twenty tables (0.48^4 = 0.05)."""
+    row = (
+        users({"old": [1.0] * 4, "young": [None] * 4})
+        .rank.gaps("rr", **OPTIONS)
+        .table.filter(gap="ratio")
+        .row(0, named=True)
+    )
+    assert (row["value"], row["ci_low"]) == (0.0, 0.0)
+    assert 0.3 < row["ci_high"] <= 1
+
+
 def of_labels(values: dict[str, list[int]]) -> pl.DataFrame:
     """A user with one document of that label for each value."""
     rows = [(f"{group}{i}", "a", 1.0, label, group) for group, of in values.items() for i, label in enumerate(of)]

@@ -72,22 +72,25 @@ def test_exchanges_of_lists_see_a_difference_where_there_is_none_no_more_often_t
 
 
 @pytest.mark.parametrize("groups", [2, 5])
-@pytest.mark.parametrize("step", [0.0, 0.1])
-def test_intervals_of_gaps_hold_the_gap_and_tests_see_it(groups: int, step: float) -> None:
+@pytest.mark.parametrize(("least", "step"), [(0.3, 0.0), (0.3, 0.1), (0.9, 0.02)])
+@pytest.mark.parametrize("size", [4, 12, 100])
+def test_intervals_of_gaps_hold_the_gap_and_tests_see_it(groups: int, size: int, least: float, step: float) -> None:
     rng = np.random.default_rng(groups)
-    rates = 0.3 + step * np.arange(groups)
+    rates = least + step * np.arange(groups)
     figures = {"difference": step * (groups - 1), "ratio": rates[0] / rates[-1]}
     held, seen = dict.fromkeys(figures, 0), dict.fromkeys(figures, 0)
     for seed in range(EXPERIMENTS):
-        group = np.arange(100 * groups) % groups
-        users = pl.DataFrame({"query_id": np.arange(100 * groups), "score": 1.0, "group": group})
-        users = users.with_columns(label=(rng.random(100 * groups) < rates[group]).astype(int))
+        group = np.arange(size * groups) % groups
+        users = pl.DataFrame({"query_id": np.arange(size * groups), "score": 1.0, "group": group})
+        users = users.with_columns(label=(rng.random(size * groups) < rates[group]).astype(int))
         table = users.rank.gaps("rr", by="group", resamples=RESAMPLES, seed=seed).table
         for row in table.filter(pl.col("gap").is_in([*figures])).iter_rows(named=True):
+            if row["value"] is None:  # a ratio of zeros
+                row["ci_low"], row["ci_high"] = 0.0, 1.0
             held[row["gap"]] += row["ci_low"] <= figures[row["gap"]] <= row["ci_high"]
-            seen[row["gap"]] += row["p_value"] <= 0.05
+            seen[row["gap"]] += (row["p_value"] or 1.0) <= 0.05
     shares = {name: (held[name] / EXPERIMENTS, seen[name] / EXPERIMENTS) for name in figures}
-    print("gaps", groups, step, "held, seen:", shares)
+    print("gaps", groups, size, least, step, "held, seen:", shares)
     noise = 3 * math.sqrt(0.95 * 0.05 / EXPERIMENTS)
     assert all(rate >= 0.90 - noise for rate, _ in shares.values())
     assert step > 0 or all(rate <= 0.05 + noise for _, rate in shares.values())
