@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._support.methods import called_by_users
 from ._text import displays, markup
 from ._text.result_parts import TableAndSettings
 from ._text.result_table import grid_of, plain, records
-from .errors import called_by_users
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
 

@@ -15,6 +15,7 @@ from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import F, as_given, refuse_names
 from .._support.extras import versions
+from .._support.methods import called_by_users
 from .._support.progress import Progress
 from .._support.results import Result
 from .._support.statistical_options import Correction, Family, Test
@@ -22,7 +23,6 @@ from .._table.policies import check_word
 from .._table.setup import Setup
 from .._text import displays
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, called_by_users, option
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
 from .summary import keys
@@ -147,8 +147,6 @@ def compare(
 ) -> Comparison[F]:
     """Compare every two runs, or every run with the baseline, on the queries of each slice."""
     calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
-    if resampling.ci is None:
-        raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":

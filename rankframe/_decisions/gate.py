@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from numbers import Integral
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -127,9 +126,6 @@ class Gate:
                 )
         if not (is_number(self.confidence) and 0.5 < self.confidence < 1):
             raise InvalidOption(option(confidence=self.confidence), ": write a number between 0.5 and 1, as 0.95")
-        most = self.most_moved
-        if isinstance(most, bool) or not isinstance(most, Integral) or most < 0:
-            raise InvalidOption(f"most_moved={most!r}: write a whole number from 0 on")
 
     @property
     def ci(self) -> float:

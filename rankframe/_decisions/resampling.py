@@ -24,6 +24,8 @@ __all__ = ["Resampling", "SummaryMethod", "SummaryResampling", "arrays", "interv
 
 SummaryMethod: TypeAlias = Literal["bca", "percentile", "t", "bounded", "poisson"]
 
+MOST_RESAMPLES = 10_000_000
+
 
 @dataclass(frozen=True)
 class Resampling:
@@ -48,6 +50,8 @@ class Resampling:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
                 raise InvalidOption(option(**{name: value}), f": write a whole number from {least} on{why}")
+        if self.resamples > MOST_RESAMPLES:
+            raise InvalidOption(option(resamples=self.resamples), f": write at most {MOST_RESAMPLES:,}")
 
     @property
     def least(self) -> int:

@@ -16,11 +16,12 @@ from .._fusion.fitted import FittedFusion
 from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import Frame, needs_largest_label
 from .._rankers.misplaced_options import options_of, refuse_unknown
+from .._support.methods import called_by_users
 from .._table.policies import is_number
 from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
-from ..errors import InvalidData, InvalidOption, called_by_users, option
+from ..errors import InvalidData, InvalidOption, option
 from .tasks import OnQueries
 
 if TYPE_CHECKING:

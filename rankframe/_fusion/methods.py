@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar, cast
+from typing import Annotated, TypeVar, cast
 
 from .._catalog.requests import Request
 from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import RunnerOfRuns, Runs
+from .._decisions.runs import RunnerOfRuns, Runs, TheRuns
+from .._support.option_kinds import Column, Range, ReadInside
 from .._support.statistical_options import Correction, Method, PairedTest
+from .._table.policies import Cutoff
 from .._words.rankings import Missing
 from . import fitted as _fitted
 from . import fuse as _fuse
 from . import tuning as _tuning
-from .fitted import FittedFusion
+from .fitted import FittedFusion, FusionMethod
 from .search import Search, Tuning
 from .tuning import TunedFusion
 
@@ -26,14 +28,14 @@ R = TypeVar("R")
 
 def fuse(
     ranker: RunnerOfRuns[R],
-    method: str | FittedFusion[object],
+    method: FusionMethod,
     *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
-    depth: int | None = None,
+    depth: Cutoff | None = None,
 ) -> R:
     """Merge the rankings of several runs into one, with one fused score per document.
 
@@ -96,11 +98,11 @@ def fit_fusion(
     ranker: RunnerOfRuns[R],
     method: str,
     *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | None = None,
     missing: Missing | None = None,
-    depth: int | None = None,
+    depth: Cutoff | None = None,
 ) -> FittedFusion[R]:
     """Train a method of fusion on judged rankings.
 
@@ -157,16 +159,16 @@ def fit_fusion(
 
 def tune(
     ranker: RunnerOfRuns[R],
-    method: str | Sequence[str],
+    method: Annotated[str | Sequence[str], ReadInside],
     *,
     metric: Request = "ndcg@10",
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | Sequence[str] | None = None,
     options: Mapping[str, Sequence[object]] | None = None,
     step: float = 0.1,
     search: Search | None = None,
-    folds: int = 5,
+    folds: Annotated[int, Range(least=2)] = 5,
     seed: int = 0,
     test: PairedTest = "permutation",
     correction: Correction | None = "holm",

@@ -121,8 +121,6 @@ def gaps(frame: F, setup: Setup, groups: Groups, resampling: Resampling, *reques
     calls = averaged(requests, "gaps('ndcg@10', by='age')")
     refuse_bounds(setup)
     refuse_names([*TABLE, "mean"], groups.by, "by")
-    if resampling.ci is None:
-        raise InvalidOption(option(ci=None), ": a gap has an interval; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     query = setup.roles.query
     values = measure(eager, setup, *calls).lazy()

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from .._support.methods import called_by_users
 from .._table.setup import Setup
 from .._verbs.verbs import judge
-from ..errors import InvalidData, InvalidOption, called_by_users, shown
+from ..errors import InvalidData, InvalidOption, shown
 from .answers import of_one_query, of_queries
 
 __all__ = ["Qrels", "Run", "from_dicts"]

@@ -67,7 +67,7 @@ def tuned() -> rf.TunedFusion[pl.DataFrame]:
 
 
 def weights_in(text: str) -> tuple[float, ...]:
-    inside = text.partition("[")[2].partition("]")[0]
+    inside = text.partition("[")[2].partition("]")[0] or "1,1,1"  # equal ones, if it gives none
     return tuple(map(float, inside.split(",")))
 
 
@@ -363,8 +363,10 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (tune(runs=["a"]), rf.InvalidOption, "two or more"),
     (tune(runs=None), rf.InvalidOption, "runs="),
     (tune(frame=TABLE.drop("label")), rf.MissingColumn, "label"),
-    (tune(folds=1), rf.InvalidOption, r"folds=1.*two or more; write folds=5"),
+    (tune(folds=1), rf.InvalidOption, r"folds=1: write a whole number from 2 on"),
     (tune(folds=2.5), rf.InvalidOption, "folds=2.5"),
+    (tune(frame=TABLE.filter(pl.col("query_id") == pl.col("query_id").first()), folds=2), rf.InvalidOption, "^the table has 1 query; tune on two or more"),
+    (tune(frame=TABLE.clear(), folds=2), rf.InvalidOption, "^the table has 0 queries; tune on two or more"),
     (tune(folds=13), rf.InvalidOption, r"folds=13 are more than the table's 12 queries; write folds=5"),
     (tune(metric="ndgc@10"), rf.UnknownMetric, "Did you mean 'ndcg'"),
     (tune("wsun"), rf.InvalidOption, "Did you mean 'wsum'"),
@@ -376,9 +378,9 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (tune(search="random"), rf.InvalidOption, "grid"),
     (tune(options={"k": [1, 2]}), rf.InvalidOption, "'k'"),
     (tune(options={"normalize": ["zmuv"]}), rf.InvalidOption, "says already"),
-    (tune(options={"weights": 0.5}), rf.InvalidOption, "no values to try"),
+    (tune(options={"weights": []}), rf.InvalidOption, "no values to try"),
     (tune("comb_sum", normalize=["min_max", "zscor"]), rf.InvalidOption, "zscor"),
-    (tune(ci=None), rf.InvalidOption, "ci=0.95"),
+    (tune(ci=None), rf.InvalidOption, "ci=None: write a"),
     (tune(frame=TABLE.rename({"query_id": "fold"}), runs=["a", "b"]), rf.RankframeError, "query_id"),
 ]  # fmt: skip
 
