@@ -168,8 +168,8 @@ class Runs:
 class RunnerOfRuns(Runner[R_co], Protocol[R_co]):
     """A ranker as methods on several runs see it: it also makes one table of several."""
 
-    def _of(self, runs: Runs) -> Runner[R_co]:
-        """The ranker whose table has the runs: itself, or one over the runs' tables."""
+    def _of(self, runs: Runs, judgments: object = None) -> Runner[R_co]:
+        """The ranker whose table has the runs, joined with `judgments` if any: itself, or one over another table."""
         ...
 
 

@@ -23,8 +23,8 @@ class Summarizer(RunnerOfRuns[R], Protocol[R]):
 
     _setup: Setup
 
-    def _of(self, runs: Runs) -> Summarizer[R]:
-        """The ranker whose table has the runs: itself, or one over the runs' tables."""
+    def _of(self, runs: Runs, judgments: object = None) -> Summarizer[R]:
+        """The ranker whose table has the runs, joined with `judgments` if any: itself, or one over another table."""
         ...
 
     def _with(self, setup: Setup) -> Summarizer[R]:

@@ -164,6 +164,7 @@ def tune(
     metric: Request = "ndcg@10",
     runs: TheRuns | None = None,
     run: Column | None = None,
+    judgments: object = None,
     normalize: str | Sequence[str] | None = None,
     options: Mapping[str, Sequence[object]] | None = None,
     step: float = 0.1,
@@ -197,6 +198,9 @@ def tune(
         A text or function, as for :meth:`evaluate`; the mean over the queries counts.
     runs, run
         As for :meth:`fuse`.
+    judgments
+        The judgments of runs without labels, a frame as for :meth:`judge`, which is joined with each run first; ``None``
+        if the runs have labels.
     normalize
         The normalisation as for :meth:`fuse`, or several of them to choose from.
     options
@@ -225,7 +229,7 @@ def tune(
     InvalidOption
         If there is nothing to choose, there are more folds than queries, or an option is out of its range.
     UnknownMetric, MissingColumn, InvalidData
-        As for :meth:`fuse` and :meth:`evaluate`.
+        As for :meth:`fuse` and :meth:`evaluate`; and, with `judgments`, as for :meth:`judge`.
 
     Examples
     --------
@@ -250,5 +254,5 @@ def tune(
     design = Design(Runs.of(runs, run), None, (), None, "error")
     testing = Significance(test, correction)
     resampling = Resampling(ci, interval, resamples, seed, progress)
-    found = ranker._of(design.runs)._run(_tuning.tune, design, tuning, testing, resampling, metric)
+    found = ranker._of(design.runs, judgments)._run(_tuning.tune, design, tuning, testing, resampling, metric)
     return cast("TunedFusion[R]", found)

@@ -130,14 +130,13 @@ def _run_formulas(
 ) -> Needed:
     gains_only = answer == "query" and all(call.gains_only(setup) for call in calls)
     needed = Needed(["#query"], gains_only, top)
-    if answer == "document":
-        if setup.policies.ties == "expected":
-            raise InvalidOption(
-                option(ties="expected"),
-                " averages over orders, in which a document has no single rank; set another rule for ties to "
-                "explain, as in ",
-                on(ties="doc_desc"),
-            )
+    if answer == "document" and setup.policies.ties == "expected":
+        raise InvalidOption(
+            option(ties="expected"),
+            " averages over orders, in which a document has no single rank; set another rule for ties to "
+            "explain, as in ",
+            on(ties="doc_desc"),
+        )
     if largest is None and setup.policies.unretrieved == "missed":  # no policy leaves a label out
         largest = top
     rows = SortedRows(needed, answer, largest)

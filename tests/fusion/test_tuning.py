@@ -213,6 +213,29 @@ def test_a_method_is_chosen_out_of_fold_not_by_its_fit(search: Any) -> None:
     assert {both.text, *both.folds["method"]} == {"wsum(weights=[1,1,1,1])"}
 
 
+@pytest.mark.parametrize("kind", ["tables", "column", "columns"])
+@pytest.mark.parametrize("front", ["polars", "pandas", "lazy"])
+def test_judgments_are_joined_with_the_runs_of_a_table_without_labels(kind: str, front: str) -> None:
+    brought: Any = {"polars": pl.DataFrame.clone, "pandas": pl.DataFrame.to_pandas, "lazy": pl.DataFrame.lazy}[front]
+    listed = {run: TABLE.select("query_id", "doc_id", score=run).drop_nulls() for run in RUNS}
+    long = pl.concat(table.with_columns(system=pl.lit(run)) for run, table in listed.items())
+    tables = {run: brought(table) for run, table in listed.items()}
+    frame, runs = {
+        "tables": (tables["a"], {"runs": tables}),
+        "column": (brought(long), {"run": "system"}),
+        "columns": (brought(TABLE.drop("label")), {"runs": RUNS}),
+    }[kind]
+    qrels = brought(TABLE.select("query_id", "doc_id", "label"))
+    options: Any = {**QUICK, "runs": None, **runs, "step": 0.25, "folds": 4}
+    found = frame.rank.tune("wsum(normalize=min_max)", judgments=qrels, **options)
+    means = {run: TABLE.rank.on(score=run).mean("rr").item() for run in RUNS}
+    table = pl.DataFrame(found.table.collect() if front == "lazy" else found.table)
+    assert {run: mean for run, mean in table.select("ranking", "mean").iter_rows() if run in RUNS} == pytest.approx(
+        means
+    )
+    assert table.filter(ranking="untuned")["mean"].item() == pytest.approx(fmean(WORTH[0].values()))
+
+
 def test_a_coordinate_search_ends_where_no_single_step_helps() -> None:
     runs = ["a", "b", "c", "d"]
     frame = table(3, n_queries=20, runs=runs)
