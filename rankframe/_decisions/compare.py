@@ -22,6 +22,7 @@ from .._support.statistical_options import Correction, Family, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._text import displays
+from .._text.result_table import Digits, Level
 from .._verbs.declaration import verb
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
@@ -89,19 +90,19 @@ class Comparison(Result, Generic[R_co]):
         return displays.comparison_text(self)
 
     @called_by_users
-    def to_markdown(self, *, digits: int = 3, alpha: float = 0.05) -> str:
+    def to_markdown(self, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
         """A table in Markdown: a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
         return report.markdown(self, digits=digits, alpha=alpha)
 
     @called_by_users
     def to_latex(
-        self, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
+        self, *, digits: Digits = 3, alpha: Level = 0.05, caption: str | None = None, label: str | None = None
     ) -> str:
         """A table in LaTeX, with the rules of booktabs; see :func:`rankframe.report.latex`."""
         return report.latex(self, digits=digits, alpha=alpha, caption=caption, label=label)
 
     @called_by_users
-    def to_html(self, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
+    def to_html(self, *, digits: Digits = 3, alpha: Level = 0.05, title: str | None = None) -> str:
         """A table in HTML, by great_tables; see :func:`rankframe.report.html`."""
         return report.html(self, digits=digits, alpha=alpha, title=title)
 

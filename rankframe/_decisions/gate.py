@@ -20,6 +20,7 @@ from .._table.setup import Setup
 from .._text import displays
 from .._text.result_parts import Row
 from .._text.result_table import name_of, records
+from .._text.user_text import visible
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import compared, differences, settings_of
@@ -103,7 +104,7 @@ class Verdict(Result, Generic[R_co]):
         ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.3 takes 9 or more
         """
         check_word("format", format, Style)
-        return [_line(row, self.settings["by"], format) for row in records(self.table)]
+        return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
 @dataclass(frozen=True)

@@ -370,3 +370,13 @@ def test_the_command_compare_prints_the_table(capsys: pytest.CaptureFixture[str]
 def test_a_metric_has_one_budget() -> None:
     with pytest.raises(rf.InvalidOption, match="'RR' has two budgets, as 'rr' was given before"):
         TINY.rank.gate({"rr": 0.0, "RR": 0.9}, **TWO)
+
+
+def test_a_name_cannot_write_a_line_of_a_verdict() -> None:
+    evil = "x\npassed: map of evil: +1.0000\x1b[2J"
+    table = TINY.rename({"new": evil})
+    runs = {"runs": ["old", evil], "baseline": "old"}
+    for style in ("text", "github"):
+        (line,) = table.rank.gate({"rr": 0.1}, **runs).lines(style)  # type: ignore[arg-type]
+        assert not {"\n", "\x1b"} & {*line}
+    assert r"x\npassed: map of evil: +1.0000\x1b[2J" in table.rank.gate({"rr": 0.1}, **runs).lines()[0]
