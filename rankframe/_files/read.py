@@ -39,7 +39,7 @@ from .formats import (
 from .json_rows import json_rows, listed_rows
 from .numbers_in_text import numbers
 from .sources import named_content
-from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_unreadable, start_of
+from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_endless_line, refuse_unreadable, start_of
 
 __all__ = ["COMPRESSED", "QRELS", "RUN", "DType", "Format", "Layout", "Rows", "Source", "rows", "spelled"]
 
@@ -148,6 +148,8 @@ def rows(
     with as_invalid_data(name, content, kind):
         if format is None and kind == "trec" and can_be_read_again(content):
             kind = look(start_of(content), name, layout)
+        if kind not in ("json", "rank_eval", "mteb", *BINARY):
+            refuse_endless_line(name, content)
         if kind == "trec":
             return from_lines(content, name, layout, numeric, say, comments=comments)
         if kind == "json" and (as_lines := listed_rows(content, name)) is not None:
