@@ -393,7 +393,7 @@ def _listed(given: Any) -> pl.DataFrame:
         )
     try:
         column = listed.alias(LISTED) if isinstance(listed, pl.Series) else pl.Series(LISTED, list(listed))
-    except (TypeError, OverflowError, pl.exceptions.PolarsError):
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         column = None
     if column is None or column.dtype == pl.Object:
         raise InvalidOption(option(items=given), " holds values that are no ids of one type; give all of one")

@@ -514,6 +514,21 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidData,
         "column 'sub' holds ['b', '\\ud800'] at df.iloc[1], with half of a character",
     ),
+    "a lone surrogate in a list of items": (
+        lambda: OK.rank.catalog("coverage", items=["a", "\ud800"]),
+        rf.InvalidOption,
+        "holds values that are no ids",
+    ),
+    "a lone surrogate in a dictionary": (
+        lambda: rf.from_dicts({"q": {"\ud800": 1.0}}),
+        rf.InvalidData,
+        "the documents of run hold '\\ud800', half of a character",
+    ),
+    "an id of more than 64 bits in a dictionary": (
+        lambda: rf.from_dicts({"q": {1: 1.0, 2**64: 1.0}}),
+        rf.InvalidData,
+        "hold 18446744073709551616, which has over 64 bits; write all as text",
+    ),
     "a lone surrogate in the judgments": (
         lambda: RUN.to_pandas().rank.judge(
             QRELS.to_pandas().assign(doc_id=pd.Series(["a", "\ud800", "c"], dtype=object))
