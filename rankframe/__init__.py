@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, overload
@@ -19,7 +18,8 @@ import polars as pl
 
 from . import hook
 from ._rankers.namespace import register
-from ._support.arrow_stream import ArrowStream
+from ._support.arrow_stream import ArrowStream, from_stream
+from ._support.methods import called_by_users
 from .errors import (
     InvalidData,
     InvalidOption,
@@ -29,7 +29,6 @@ from .errors import (
     RankframeError,
     RankframeWarning,
     UnknownMetric,
-    called_by_users,
 )
 
 if TYPE_CHECKING:
@@ -210,9 +209,8 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         from ._rankers.pandas import PandasRanker
 
         return PandasRanker(frame)
-    if hasattr(frame, "__arrow_c_stream__") and not isinstance(frame, pl.Series):
-        with suppress(pl.exceptions.SchemaError):  # a single column
-            return PolarsRanker(pl.DataFrame(frame))
+    if (table := from_stream(frame)) is not None:
+        return PolarsRanker(table)
     instead = ""
     if isinstance(frame, dict):
         instead = "; of dictionaries {query: {document: score}} write rf.from_dicts(run, qrels)"

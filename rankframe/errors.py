@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import wraps
 from types import EllipsisType, NoneType, TracebackType
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +30,6 @@ __all__ = [
     "UnknownMetric",
     "Verbatim",
     "asked_as",
-    "called_by_users",
     "did_you_mean",
     "judge",
     "nearest",
@@ -46,7 +43,6 @@ __all__ = [
 ]
 
 E = TypeVar("E", bound=BaseException)
-F = TypeVar("F", bound=Callable[..., object])
 
 MOST_DIGITS = 38
 """The most digits of a whole number: Polars computes with 128 bits."""
@@ -267,33 +263,6 @@ def _others(traceback: TracebackType | None) -> TracebackType | None:
         return rest
     traceback.tb_next = rest
     return traceback
-
-
-def called_by_users(function: F) -> F:
-    """Wrap a public function: it refuses unknown options, and errors show the caller's line and one of this package."""
-    parameters = inspect.signature(function).parameters
-    kinds = {name: parameter.kind for name, parameter in parameters.items() if name != "self"}
-    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    known = [name for name, kind in kinds.items() if kind in by_name]
-    places = [x for x in parameters.values() if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
-    takes_more = inspect.Parameter.VAR_POSITIONAL in kinds.values()
-    takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
-
-    @wraps(function)
-    def call(*args: object, **options: object) -> object:
-        try:
-            for name in options:
-                if name not in known and not takes_any:
-                    said = f"{function.__name__} has no option {name!r}; its options are: {', '.join(known)}"
-                    raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
-            if len(args) > len(places) and not takes_more:
-                said = f"{function.__name__} has no place for {shown(args[len(places)])}; its options are"
-                raise InvalidOption(f"{said}: {', '.join(known)}")
-            return function(*args, **options)
-        except (RankframeError, FileNotFoundError) as error:
-            raise without_own_frames(error) from error.__cause__
-
-    return cast(F, call)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

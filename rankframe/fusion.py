@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
+from ._decisions.runs import Runs, TheRuns
 from ._files.together import run_names
-from ._fusion.fitted import FittedFusion
+from ._fusion.fitted import FittedFusion, FusionMethod, ranker_of
+from ._support.methods import called_by_users
+from ._support.option_kinds import Column, ReadInside
+from ._table.policies import Cutoff
 from ._words.rankings import Missing
-from .errors import Code, InvalidOption, called_by_users, shown
+from .errors import Code, InvalidOption, shown
 from .io import read_run
 
 __all__ = ["FUSIONS", "NORMALIZATIONS", "TRAINED_FUSIONS", "fit_fusion", "fuse"]
@@ -21,13 +25,13 @@ T = TypeVar("T")
 
 @called_by_users
 def fuse(
-    runs: Sequence[object] | Mapping[str, object],
-    method: str = "rrf",
+    runs: Annotated[Sequence[object] | Mapping[str, object], ReadInside],
+    method: FusionMethod = "rrf",
     *,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
-    depth: int | None = None,
+    depth: Cutoff | None = None,
     on: Mapping[str, object] | None = None,
 ) -> Any:
     """Merge several runs, each a frame or a file, into one ranking with a fused score per document.
@@ -74,8 +78,8 @@ def fit_fusion(
     train: Any,
     method: str,
     *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     qrels: Any = None,
     on: Mapping[str, object] | None = None,
     **options: object,
@@ -114,11 +118,12 @@ def fit_fusion(
     >>> rf.fit_fusion(train, "mapfuse", runs=["bm25", "dense"], qrels=qrels).learned.rows()
     [('bm25', 0.25), ('dense', 0.5)]
     """
-    policies = dict(on or {})
+    policies, chosen = dict(on or {}), Runs.of(runs, run)
+    score = {"score": chosen.scores[0]} if chosen.scores else {}
 
     def judged(frame: Any) -> Any:
-        score = {"score": runs[0]} if runs and not isinstance(runs, Mapping) else {}
-        return frame if qrels is None else frame.rank.on(**{**policies, **score}).judge(qrels, run=run)
+        table = _table(frame)
+        return table if qrels is None else table.rank.on(**{**policies, **score}).judge(qrels, run=run)
 
     if isinstance(runs, Mapping):
         tables = {name: judged(table) for name, table in runs.items()}
@@ -131,9 +136,9 @@ def _named(runs: Sequence[object] | Mapping[str, object]) -> Mapping[str, object
     """The runs by their names."""
     if isinstance(runs, Mapping):
         return runs
-    if isinstance(runs, (str, os.PathLike)) or hasattr(runs, "columns"):
+    if isinstance(runs, (str, os.PathLike)) or hasattr(runs, "columns") or not isinstance(runs, Iterable):
         raise InvalidOption(
-            f"{shown(runs)} is one run; list the runs", Code("rf.fuse([run, other_run])", phrase=", as {}")
+            f"{shown(runs)} is no list of runs; list the runs", Code("rf.fuse([run, other_run])", phrase=", as {}")
         )
     files = [run for run in runs if isinstance(run, (str, os.PathLike))]
     names, number = iter(run_names([os.fspath(file) for file in files])), count(1)
@@ -144,6 +149,5 @@ def _table(run: object) -> Any:
     """A run's frame; of a file, its rows."""
     if isinstance(run, (str, os.PathLike)):
         return read_run(run)
-    if not hasattr(getattr(run, "rank", None), "fuse"):
-        raise InvalidOption(f"{shown(run)} is no run; give a frame of Polars or pandas, or the path of a file")
+    ranker_of(run)
     return run

@@ -13,7 +13,7 @@ from ._files.read import QRELS, RUN, DType, Format, Source, rows
 from ._files.sources import several
 from ._files.together import read_together, scan_together
 from ._files.write import write_qrels, write_run
-from .errors import called_by_users
+from ._support.methods import called_by_users
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run", "write_qrels", "write_run"]
 

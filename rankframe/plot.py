@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ._decisions.runs import Runs, column_text
-from ._fusion.fitted import FittedFusion, require_runs, runs_for
+from ._decisions.runs import Runs, TheRuns
+from ._fusion.fitted import FusionMethod, require_runs, runs_for
 from ._pictures import fusion_figures, plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import Figure
 from ._pictures.item_plots import ItemPlots
 from ._pictures.methods import Worker, drawing
-from .errors import InvalidOption, called_by_users, did_you_mean, shown
+from ._support.methods import called_by_users
+from ._support.option_kinds import Column
+from .errors import InvalidOption, did_you_mean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +40,8 @@ class Plots(ItemPlots):
         self,
         *metrics: str,
         cutoffs: Sequence[int] | None = None,
-        runs: Sequence[str] | Mapping[str, object] | None = None,
-        run: str | None = None,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
         title: str | None = None,
         background: str | None = None,
         ax: Axes | None = None,
@@ -89,8 +91,8 @@ class Plots(ItemPlots):
     def precision_recall(
         self,
         *,
-        runs: Sequence[str] | Mapping[str, object] | None = None,
-        run: str | None = None,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
         title: str | None = None,
         background: str | None = None,
         ax: Axes | None = None,
@@ -121,9 +123,9 @@ class Plots(ItemPlots):
         self,
         metric: str,
         *,
-        runs: Sequence[str] | Mapping[str, object] | None = None,
-        run: str | None = None,
-        baseline: str | None = None,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
+        baseline: Column | None = None,
         title: str | None = None,
         background: str | None = None,
         ax: Axes | None = None,
@@ -162,8 +164,8 @@ class Plots(ItemPlots):
         self,
         metric: str,
         *,
-        runs: Sequence[str] | Mapping[str, object] | None = None,
-        run: str | None = None,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
         title: str | None = None,
         background: str | None = None,
         ax: Axes | None = None,
@@ -194,9 +196,9 @@ class Plots(ItemPlots):
         self,
         metric: str,
         *,
-        by: str,
-        runs: Sequence[str] | Mapping[str, object] | None = None,
-        run: str | None = None,
+        by: Column,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
         title: str | None = None,
         background: str | None = None,
         ax: Axes | None = None,
@@ -223,8 +225,7 @@ class Plots(ItemPlots):
         'RR by day'
         """
         chosen = Runs.of(runs, run)
-        of = column_text(by)
-        return self._draw(title, background, ax, chosen, plots.slices, (*chosen.columns, of), chosen, metric, of)
+        return self._draw(title, background, ax, chosen, plots.slices, (*chosen.columns, by), chosen, metric, by)
 
     @drawing
     def judged(
@@ -254,10 +255,10 @@ class Plots(ItemPlots):
     @drawing
     def contributions(
         self,
-        method: str | FittedFusion[object],
+        method: FusionMethod,
         *,
-        runs: Sequence[str] | Mapping[str, object] | None = None,
-        run: str | None = None,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
         k: int = 10,
         title: str | None = None,
         background: str | None = None,
@@ -299,8 +300,8 @@ class Plots(ItemPlots):
     def overlap(
         self,
         *,
-        runs: Sequence[str] | Mapping[str, object] | None = None,
-        run: str | None = None,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
         k: int | None = 10,
         title: str | None = None,
         background: str | None = None,
@@ -345,8 +346,6 @@ class Plots(ItemPlots):
     ) -> Any:
         if background is not None:
             background_of(background)  # refuse an unknown colour before the work
-        if not isinstance(title, str | None):
-            raise InvalidOption(f"title={shown(title)} is no text; write title='nDCG by cutoff', or title='' for none")
         made = self._ranker._of(runs)._work(figure, names, *args)
         if title is not None:
             made = replace(made, title=" ".join(title.split()), subtitle=made.subtitle if title.strip() else "")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._support.methods import called_by_users
 from ._text import displays, markup
 from ._text.result_parts import TableAndSettings
-from ._text.result_table import grid_of, plain, records
-from .errors import called_by_users
+from ._text.result_table import Digits, Level, grid_of, plain, records
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
 
 
 @called_by_users
-def markdown(of: object, *, digits: int = 3, alpha: float = 0.05) -> str:
+def markdown(of: object, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
     """A table in GitHub's Markdown.
 
     Parameters
@@ -47,7 +47,7 @@ def markdown(of: object, *, digits: int = 3, alpha: float = 0.05) -> str:
 
 @called_by_users
 def latex(
-    of: Any, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
+    of: Any, *, digits: Digits = 3, alpha: Level = 0.05, caption: str | None = None, label: str | None = None
 ) -> str:
     r"""A table in LaTeX, with the rules of the package booktabs.
 
@@ -79,7 +79,7 @@ def latex(
 
 
 @called_by_users
-def html(of: object, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
+def html(of: object, *, digits: Digits = 3, alpha: Level = 0.05, title: str | None = None) -> str:
     """A table in HTML, made by great_tables, including its styles.
 
     Parameters

@@ -132,7 +132,8 @@ class Call:
         if no_relevant == "null":
             return pl.when(ranking.n_relevant > 0).then(value)
         if no_relevant == "one" and self.bounds == (0, 1) and self.higher_is_better:
-            return pl.when(ranking.n_relevant > 0).then(value).otherwise(1.0)
+            contributed = ranking.answer == "document"  # documents contribute nothing to a 1 set by policy
+            return pl.when(ranking.n_relevant > 0).then(value).otherwise(None if contributed else 1.0)
         return value
 
     def with_defaults(self, options: Mapping[str, object]) -> Call:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, overload
 
-from ..errors import InvalidOption, called_by_users
-from .registry import Bounds, F, Metric, list_catalog_metric
+from .._support.methods import called_by_users
+from ..errors import InvalidOption
+from .registry import Bounds, F, Metric, list_catalog_metric, refuse_no_function
 
 __all__ = ["catalog_metric"]
 
@@ -79,6 +80,7 @@ def catalog_metric(
 
     @called_by_users
     def register(formula: F) -> F:
+        refuse_no_function(formula, "catalog_metric")
         own = formula.__name__
         options: dict[str, Any] = {"bounds": bounds, "higher_is_better": higher_is_better, "display": display}
         options |= {"spellings": dict(spellings or {}), "labels": labels}

@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from ..errors import InvalidOption, Text, UnknownMetric, called_by_users, nearest, shown
+from .._support.methods import called_by_users
+from ..errors import InvalidOption, Text, UnknownMetric, nearest, shown
 from .ambiguous_names import UNCLEAR, call_with, elsewhere, without_digits
 from .registry import AGREEMENTS, CATALOG_METRICS, METRICS, Metric, of, unlist
 

@@ -19,7 +19,7 @@ from ..errors import Code, InvalidOption, RankframeError, Text, option, shown
 from .call import Call, call_of
 from .find_by_name import nearest_name
 from .mapping_by_name import ByName
-from .parse import literals, parse
+from .parse import calls_in, literals
 from .registry import Metric
 
 __all__ = [
@@ -236,7 +236,7 @@ def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
     where = "" if name == text else f" in {shown(text)}"
     hint: Text = f"Did you mean {near!r}?" if near else f"Known methods: {', '.join(among)}"
     with suppress(RankframeError):
-        parse(text)
+        calls_in(text)
         hint = ("It is a metric: say ", option(metric=text), " beside a method, such as 'rrf'")
     raise InvalidOption(f"unknown method of fusion {shown(name)}{where}. ", hint)
 

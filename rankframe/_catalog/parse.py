@@ -9,11 +9,12 @@ import shlex
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
-from .._support.option_kinds import is_number
+from .._support.methods import called_by_users
+from .._support.option_kinds import ReadInside, is_number
 from .._table.trec_eval import DEFAULTS
-from ..errors import Code, InvalidOption, RankframeError, UnknownMetric, called_by_users, on, shown
+from ..errors import Code, InvalidOption, RankframeError, UnknownMetric, on, shown
 from .call import Call, call_of
 from .find_by_name import find
 from .flat_names import flat_name, unflattened
@@ -40,7 +41,7 @@ _TEXT = re.compile(
 
 
 @called_by_users
-def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
+def parse(text: Annotated[str, ReadInside], among: Mapping[str, Metric] = METRICS) -> list[Call]:
     """The calls that a text names: one, or several where trec_eval's ``ndcg_cut.5,10`` names several cutoffs.
 
     ``evaluate`` and the other verbs also take texts that name several metrics, as ``ndcg@5,10,map``.
@@ -69,6 +70,11 @@ def parse(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     >>> [call.text for call in rf.parse("ndcg_cut.5,10")]
     ['ndcg@5', 'ndcg@10']
     """
+    return calls_in(text, among)
+
+
+def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
+    """The calls that a text names; see :func:`parse`."""
     if not isinstance(text, str):
         unpack = "; unpack a list, as evaluate(*metrics)" if isinstance(text, (list, tuple)) else ""
         raise InvalidOption(
@@ -286,7 +292,7 @@ def _root(square: float, text: str) -> float:
 
 def _is_metric(text: str, among: Mapping[str, Metric]) -> bool:
     with suppress(RankframeError):
-        return bool(parse(text, among))
+        return bool(calls_in(text, among))
     return False
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 
 import polars as pl
 
+from .._support.methods import called_by_users
 from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of, role_of
-from ..errors import InvalidOption, UnknownMetric, called_by_users
+from ..errors import InvalidOption, UnknownMetric, shown
 from .ambiguous_names import UNCLEAR, elsewhere
 from .mapping_by_name import ByName
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 __all__ = [
-    "AGREEMENTS", "CATALOG_METRICS", "METRICS", "Metric", "agreement", "list_catalog_metric", "metric", "of", "unlist",
+    "AGREEMENTS", "CATALOG_METRICS", "METRICS", "Metric", "agreement", "list_catalog_metric", "metric", "of",
+    "refuse_no_function", "unlist",
 ]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
@@ -146,7 +148,7 @@ class Metric:
             if name == "k" and annotation in (Any, parameter.empty):
                 annotation = int | None
             kinds[name] = kind_of(annotation, CUTOFF if name == "k" else Range())
-        return {name: kind for name, kind in kinds.items() if kind is not None}
+        return {name: kind for name, kind in kinds.items() if kind is not None and kind.of_metrics}
 
     @cached_property
     def named_values(self) -> dict[str, str]:
@@ -281,6 +283,7 @@ def metric(
 
     @called_by_users
     def register(formula: F) -> F:
+        refuse_no_function(formula, "metric")
         name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *names])
         known = dict(spellings or {})
         kind = dtype or pl.Float64()
@@ -293,6 +296,12 @@ def metric(
         return formula
 
     return register if alone is None else register(alone)
+
+
+def refuse_no_function(formula: object, kind: str) -> None:
+    """Refuse to declare anything but a function, whose name and signature are those of the metric."""
+    if not inspect.isfunction(formula):
+        raise InvalidOption(f"{shown(formula)} is no function; write @rf.{kind} above one")
 
 
 def list_catalog_metric(entry: Metric) -> None:

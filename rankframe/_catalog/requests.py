@@ -9,7 +9,7 @@ import polars as pl
 
 from ..errors import InvalidOption, asked_as
 from .call import Call, call_of
-from .parse import parse, texts_of
+from .parse import calls_in, texts_of
 from .registry import METRICS, Metric, of
 
 __all__ = ["Request", "averaged", "calls_of", "require_metrics"]
@@ -33,9 +33,9 @@ def calls_of(
             calls.append(request)
         elif callable(request):
             calls.append(call_of(of(request, among), (), {}))
-        else:  # `parse` refuses other types than text
+        else:  # `calls_in` refuses other types than text
             texts = texts_of(request) if isinstance(request, str) else [request]
-            calls += [call for text in texts for call in parse(text, among)]
+            calls += [call for text in texts for call in calls_in(text, among)]
     require_metrics(calls, example)
     return list(dict.fromkeys(calls))
 

@@ -12,7 +12,6 @@ from .._rankers.polars import PolarsRanker
 from .._text.displays import comparison_markdown, comparison_text, passing, verdict_grid
 from .._text.result_table import records
 from .._text.sentences import power_sentences
-from .._text.user_text import visible
 from ..errors import InvalidOption
 from ..report import latex, notebook
 from .command import Answer, Command, Parser
@@ -106,7 +105,7 @@ def gate(arguments: argparse.Namespace) -> Answer:
     verdict = _of_runs(arguments, gate_of(arguments, values_of(arguments, PolarsRanker.gate)))
     code = 0 if verdict else 1
     if arguments.format in LINES:
-        return Answer("\n".join(map(visible, verdict.lines(arguments.format))), code)
+        return Answer("\n".join(verdict.lines(arguments.format)), code)
     sentences = [passing(records(verdict.table))]
     return Answer(Table(verdict.table, sentences=sentences, grid=verdict_grid(verdict)), code)
 

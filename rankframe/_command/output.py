@@ -149,9 +149,13 @@ def _cell(value: object) -> str:
 
 def _for_programs(frame: pl.DataFrame, format: str) -> str:
     if format in ("csv", "tsv"):
-        return frame.write_csv(separator=delimiter(format)).removesuffix("\n")
+        return _all_written(frame, visible).write_csv(separator=delimiter(format)).removesuffix("\n")
     if format == "safe-csv":
-        return _all_written(frame, _no_formula).write_csv(quote_style="non_numeric").removesuffix("\n")
+        return (
+            _all_written(frame, lambda text: visible(_no_formula(text)))
+            .write_csv(quote_style="non_numeric")
+            .removesuffix("\n")
+        )
     if format == "ndjson":
         return "\n".join(CONTROL.sub(_code, line) for line in frame.write_ndjson().split("\n")).removesuffix("\n")
     return CONTROL.sub(_code, frame.write_json())
@@ -223,7 +227,7 @@ def trec_lines(
             if CONTROL.search(query):
                 raise InvalidOption(
                     f"query_id {query!r} has a line break, a tab or the like, for which --format trec has no place; "
-                    "write --format csv or --format json"
+                    "write --format json"
                 )
         for row in scores.sort(pl.col("query_id").cast(pl.String)).iter_rows(named=True):
             query = row.pop("query_id")

@@ -15,14 +15,15 @@ from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import F, as_given, refuse_names
 from .._support.extras import versions
+from .._support.methods import called_by_users
 from .._support.progress import Progress
 from .._support.results import Result
 from .._support.statistical_options import Correction, Family, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
 from .._text import displays
+from .._text.result_table import Digits, Level
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, called_by_users, option
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import keys
@@ -90,19 +91,19 @@ class Comparison(Result, Generic[R_co]):
         return displays.comparison_text(self)
 
     @called_by_users
-    def to_markdown(self, *, digits: int = 3, alpha: float = 0.05) -> str:
+    def to_markdown(self, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
         """A table in Markdown: a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
         return report.markdown(self, digits=digits, alpha=alpha)
 
     @called_by_users
     def to_latex(
-        self, *, digits: int = 3, alpha: float = 0.05, caption: str | None = None, label: str | None = None
+        self, *, digits: Digits = 3, alpha: Level = 0.05, caption: str | None = None, label: str | None = None
     ) -> str:
         """A table in LaTeX, with the rules of booktabs; see :func:`rankframe.report.latex`."""
         return report.latex(self, digits=digits, alpha=alpha, caption=caption, label=label)
 
     @called_by_users
-    def to_html(self, *, digits: int = 3, alpha: float = 0.05, title: str | None = None) -> str:
+    def to_html(self, *, digits: Digits = 3, alpha: Level = 0.05, title: str | None = None) -> str:
         """A table in HTML, by great_tables; see :func:`rankframe.report.html`."""
         return report.html(self, digits=digits, alpha=alpha, title=title)
 
@@ -148,8 +149,6 @@ def compare(
 ) -> Comparison[F]:
     """Compare every two runs, or every run with the baseline, on the queries of each slice."""
     calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
-    if resampling.ci is None:
-        raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar, cast
+from typing import Annotated, TypeAlias, TypeVar, cast
 
-from .._catalog.requests import Request
+from .._catalog.requests import Request, averaged
+from .._support.option_kinds import Column, Columns, Range, ReadInside
 from .._support.statistical_options import Bound, Correction, Family, Interval, Test
 from . import compare as _compare
 from . import gate as _gate
@@ -14,26 +15,30 @@ from .compare import Comparison, Significance
 from .gate import Verdict
 from .paired_values import Design, Lacking
 from .resampling import Resampling
-from .runs import RunnerOfRuns, Runs, names_of
+from .runs import RunnerOfRuns, Runs, TheRuns, names_of
 
 __all__ = ["compare", "gate", "noninferior", "power"]
 
 R = TypeVar("R")
 
+Difference: TypeAlias = Annotated[float, Range(above=0)]
+Most: TypeAlias = Annotated[int, Range(least=0, most=10**9)]
+Chance: TypeAlias = Annotated[float, Range(above=0, below=1)]
+
 
 def compare(
     ranker: RunnerOfRuns[R],
     *metrics: Request,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    baseline: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
     test: Test = "permutation",
     correction: Correction | None = "holm",
     family: Family = "all",
-    by: str | Sequence[str] | None = None,
+    by: Columns | None = None,
     ci: float = 0.95,
     interval: Interval = "auto",
-    weights: str | None = None,
+    weights: Column | None = None,
     missing: Lacking = "error",
     resamples: int = 10_000,
     seed: int = 0,
@@ -117,13 +122,13 @@ def compare(
 def power(
     ranker: RunnerOfRuns[R],
     *metrics: Request,
-    difference: float | Sequence[float],
-    power: float = 0.8,
-    alpha: float = 0.05,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    baseline: str | None = None,
-    by: str | Sequence[str] | None = None,
+    difference: Difference | Sequence[Difference],
+    power: Chance = 0.8,
+    alpha: Chance = 0.05,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    by: Columns | None = None,
     missing: Lacking = "error",
 ) -> R:
     """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
@@ -172,17 +177,17 @@ def power(
 
 def gate(
     ranker: RunnerOfRuns[R],
-    budgets: Mapping[Request, float],
+    budgets: Annotated[Mapping[Request, float], ReadInside],
     *,
-    baseline: str | None = None,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    by: str | Sequence[str] | None = None,
+    baseline: Column | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: Columns | None = None,
     confidence: float = 0.95,
     interval: Bound = "bounded",
-    weights: str | None = None,
+    weights: Column | None = None,
     missing: Lacking = "error",
-    most_moved: int = 10,
+    most_moved: Most = 10,
     resamples: int = 10_000,
     seed: int = 0,
     progress: bool = True,
@@ -236,16 +241,16 @@ def gate(
 def noninferior(
     ranker: RunnerOfRuns[R],
     *metrics: Request,
-    margin: float,
-    baseline: str | None = None,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    by: str | Sequence[str] | None = None,
+    margin: Annotated[float, Range(least=0)],
+    baseline: Column | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: Columns | None = None,
     confidence: float = 0.95,
     interval: Bound = "bounded",
-    weights: str | None = None,
+    weights: Column | None = None,
     missing: Lacking = "error",
-    most_moved: int = 10,
+    most_moved: Most = 10,
     resamples: int = 10_000,
     seed: int = 0,
     progress: bool = True,
@@ -282,7 +287,7 @@ def noninferior(
     """
     return gate(
         ranker,
-        dict.fromkeys(metrics, margin),
+        dict.fromkeys(averaged(metrics, "noninferior('ndcg@10', margin=0.01, runs=['bm25', 'ltr'])"), margin),
         baseline=baseline,
         runs=runs,
         run=run,

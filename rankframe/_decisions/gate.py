@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from numbers import Integral
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -22,6 +21,7 @@ from .._table.setup import Setup
 from .._text import displays
 from .._text.result_parts import Row
 from .._text.result_table import name_of, records
+from .._text.user_text import visible
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option, warn
 from .compare import compared, differences, settings_of
@@ -103,7 +103,7 @@ class Verdict(Result, Generic[R_co]):
         ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.2 takes 14 or more
         """
         check_word("format", format, Style)
-        return [_line(row, self.settings["by"], format) for row in records(self.table)]
+        return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,6 @@ class Gate:
                 )
         if not (is_number(self.confidence) and 0.5 < self.confidence < 1):
             raise InvalidOption(option(confidence=self.confidence), ": write a number between 0.5 and 1, as 0.95")
-        most = self.most_moved
-        if isinstance(most, bool) or not isinstance(most, Integral) or most < 0:
-            raise InvalidOption(f"most_moved={most!r}: write a whole number from 0 on")
 
     @property
     def ci(self) -> float:

@@ -11,7 +11,6 @@ import polars as pl
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, as_given, refuse_names
-from .._table.policies import is_number
 from .._table.setup import Setup
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
@@ -40,17 +39,6 @@ class Effects:
     differences: float | Sequence[float]
     power: float
     alpha: float
-
-    def __post_init__(self) -> None:
-        for value in self.each:
-            if not (is_number(value) and 0 < value < float("inf")):
-                raise InvalidOption(
-                    option(difference=value), ": write the difference of means to be seen, above 0, as 0.01"
-                )
-        for name in ("power", "alpha"):
-            value = getattr(self, name)
-            if not (is_number(value) and 0 < value < 1):
-                raise InvalidOption(option(**{name: value}), ": write a number between 0 and 1")
 
     @property
     def each(self) -> tuple[float, ...]:

@@ -49,6 +49,9 @@ class Limits(NamedTuple):
         return Limits(self.least.repeat(times), self.greatest.repeat(times), self.declared.repeat(times))
 
 
+MOST_RESAMPLES = 10_000_000
+
+
 @dataclass(frozen=True)
 class Resampling:
     """The confidence and the kind of an interval, the number of resamples, and the seed."""
@@ -72,6 +75,8 @@ class Resampling:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
                 raise InvalidOption(option(**{name: value}), f": write a whole number from {least} on{why}")
+        if self.resamples > MOST_RESAMPLES:
+            raise InvalidOption(option(resamples=self.resamples), f": write at most {MOST_RESAMPLES:,}")
 
     @property
     def least(self) -> int:

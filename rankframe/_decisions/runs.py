@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import measure, refuse_names
-from .._table.roles import not_a_name, require, score_columns
+from .._support.option_kinds import Column, Columns, ReadInside, check
+from .._table.roles import refuse_one_text, require
 from .._table.setup import Setup, refuse_bounds
 from .._table.steps import to_name
 from .._verbs import verbs
@@ -23,7 +24,7 @@ __all__ = [
     "WHICH_RUNS",
     "RunnerOfRuns",
     "Runs",
-    "column_text",
+    "TheRuns",
     "explained",
     "names_of",
     "values",
@@ -31,6 +32,9 @@ __all__ = [
 ]
 
 R_co = TypeVar("R_co", covariant=True)
+
+TheRuns: TypeAlias = Annotated[Sequence[str] | Mapping[str, object], ReadInside]
+"""The columns of the runs' scores, or a table for each run."""
 
 RUN = "#run"
 """The column of the runs' names in the results for several runs."""
@@ -75,14 +79,16 @@ class Runs:
 
     @classmethod
     def of(cls, runs: Sequence[str] | Mapping[str, object] | None, run: str | None) -> Runs:
-        """The runs that a caller names; column labels in pandas may be numbers."""
+        """The runs that a caller names."""
         if isinstance(runs, Mapping) and runs:
             if run is not None:
                 raise InvalidOption(
                     option(run=run), " names the run of each row of one table; leave it out beside a table for each run"
                 )
             return cls(column=RUN_OF_TABLE, tables=runs)
-        return cls(tuple(map(column_text, score_columns(runs))), None if run is None else column_text(run))
+        refuse_one_text(runs)
+        scores = check("runs", runs, Sequence[Column] | Mapping[Column, object] | None)
+        return cls(tuple(scores or ()), check("run", run, Column | None))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -162,8 +168,8 @@ class Runs:
 class RunnerOfRuns(Runner[R_co], Protocol[R_co]):
     """A ranker as methods on several runs see it: it also makes one table of several."""
 
-    def _of(self, runs: Runs) -> Runner[R_co]:
-        """The ranker whose table has the runs: itself, or one over the runs' tables."""
+    def _of(self, runs: Runs, judgments: object = None) -> Runner[R_co]:
+        """The ranker whose table has the runs, joined with `judgments` if any: itself, or one over another table."""
         ...
 
 
@@ -192,19 +198,10 @@ def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
     return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})
 
 
-def names_of(columns: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The columns that an option names, one, several or none; column labels in pandas may be numbers."""
-    if columns is None:
-        return ()
-    several = isinstance(columns, Iterable) and not isinstance(columns, str) and not hasattr(columns, "name")
-    return tuple(map(column_text, columns)) if several else (column_text(columns),)
-
-
-def column_text(label: object) -> str:
-    """A column's label as text; a Series, an expression and a function of rows are refused."""
-    if hasattr(label, "name") or callable(label):
-        raise not_a_name(label)
-    return str(label)
+def names_of(columns: Columns | None) -> tuple[str, ...]:
+    """The columns that the option `by` names, one, several or none."""
+    names = check("by", columns, Columns | None)
+    return (names,) if isinstance(names, str) else tuple(names or ())
 
 
 def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from .._catalog.requests import Request
+from .._support.option_kinds import Column, Columns
 from .._table.setup import Setup
 from . import mean as _mean
 from . import mergeable_summary as _summary
 from .resampling import SummaryInterval, SummaryResampling
-from .runs import RunnerOfRuns, Runs, names_of
+from .runs import RunnerOfRuns, Runs, TheRuns, names_of
 
 __all__ = ["mean", "summarize"]
 
@@ -22,8 +23,8 @@ class Summarizer(RunnerOfRuns[R], Protocol[R]):
 
     _setup: Setup
 
-    def _of(self, runs: Runs) -> Summarizer[R]:
-        """The ranker whose table has the runs: itself, or one over the runs' tables."""
+    def _of(self, runs: Runs, judgments: object = None) -> Summarizer[R]:
+        """The ranker whose table has the runs, joined with `judgments` if any: itself, or one over another table."""
         ...
 
     def _with(self, setup: Setup) -> Summarizer[R]:
@@ -38,9 +39,9 @@ class Summarizer(RunnerOfRuns[R], Protocol[R]):
 def mean(
     ranker: Summarizer[R],
     *metrics: Request,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    by: str | Sequence[str] | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: Columns | None = None,
 ) -> R:
     """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
 
@@ -92,12 +93,12 @@ def mean(
 def summarize(
     ranker: Summarizer[R],
     *metrics: Request,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    by: str | Sequence[str] | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: Columns | None = None,
     ci: float | None = 0.95,
     interval: SummaryInterval = "auto",
-    weights: str | None = None,
+    weights: Column | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     progress: bool = True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
 
@@ -16,11 +16,12 @@ from .._fusion.fitted import FittedFusion
 from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import Frame, needs_largest_label
 from .._rankers.misplaced_options import options_of, refuse_unknown
-from .._table.policies import is_number
+from .._support.methods import called_by_users
+from .._support.option_kinds import Range
 from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
-from ..errors import InvalidData, InvalidOption, called_by_users, option
+from ..errors import InvalidData, InvalidOption, option
 from .tasks import OnQueries
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ __all__ = ["ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "see
 @called_by_users
 def arrow_kernel(
     *metrics: verbs.Request,
-    largest_label: float | None = None,
+    largest_label: Annotated[float, Range(least=0)] | None = None,
     fusion: str | FittedFusion[object] | None = None,
     runs: Sequence[str] | None = None,
     run: str | None = None,
@@ -86,10 +87,6 @@ def arrow_kernel(
     fusing = None if fusion is None else _fusing(setup, fusion, runs, run)
     if fusion is None and (runs is not None or run is not None):
         raise InvalidOption("runs are named to be fused, and no method is; say which, as in arrow_kernel(fusion='rrf')")
-    if largest_label is not None:
-        if not is_number(largest_label) or not 0 <= largest_label < float("inf"):
-            raise InvalidOption(f"largest_label={largest_label!r}: write the largest label of the table, 0 or more")
-        largest_label = float(largest_label)
     return kernel_of(setup, metrics, largest_label, fusing)
 
 

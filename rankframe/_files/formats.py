@@ -12,6 +12,7 @@ from typing import IO, Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from .._table.roles import USUAL_NAMES
+from ..errors import InvalidOption
 
 __all__ = [
     "BINARY",
@@ -185,4 +186,7 @@ def look(start: str, name: str, layout: Layout) -> Format | Literal["json"]:
 
 def spelled(name: str) -> str:
     """The name of a file as printable text; bytes that are not UTF-8 become a replacement mark."""
-    return os.fsencode(name).decode(errors="replace")
+    try:
+        return os.fsencode(name).decode(errors="replace")
+    except UnicodeEncodeError:
+        raise InvalidOption(f"{name!r} names no file: it holds half of a character (a lone surrogate)") from None

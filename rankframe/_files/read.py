@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import polars as pl
 
@@ -39,7 +39,7 @@ from .formats import (
 from .json_rows import json_rows, listed_rows
 from .numbers_in_text import numbers
 from .sources import named_content
-from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_unreadable, start_of
+from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_endless_line, refuse_unreadable, start_of
 
 __all__ = ["COMPRESSED", "QRELS", "RUN", "DType", "Format", "Layout", "Rows", "Source", "rows", "spelled"]
 
@@ -124,8 +124,6 @@ def rows(
     TREC text that start with # are skipped.
     """
     columns = renaming(columns)
-    if format not in (None, *get_args(Format)):
-        raise InvalidOption(f"unknown format {format!r}. Say one of {', '.join(get_args(Format))}")
     numeric: dict[str, DType] = {"score": pl.Float64(), "label": of_labels(label_dtype), "rank": pl.Int64()}
     if format in (None, "beir") and beir_folder(source):
         path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]
@@ -150,6 +148,8 @@ def rows(
     with as_invalid_data(name, content, kind):
         if format is None and kind == "trec" and can_be_read_again(content):
             kind = look(start_of(content), name, layout)
+        if kind not in ("json", "rank_eval", "mteb", *BINARY):
+            refuse_endless_line(name, content)
         if kind == "trec":
             return from_lines(content, name, layout, numeric, say, comments=comments)
         if kind == "json" and (as_lines := listed_rows(content, name)) is not None:
@@ -192,8 +192,6 @@ def renaming(columns: Mapping[str, str] | None) -> Mapping[str, str]:
     """Check the new names of columns: each is used once."""
     if columns is None:
         return {}
-    if not isinstance(columns, Mapping) or not all(isinstance(x, str) for pair in columns.items() for x in pair):
-        raise InvalidOption(f"columns={columns!r}: write a dictionary of new names, as columns={{'qid': 'query_id'}}")
     names = list(columns.values())
     if twice := [name for name in names if names.count(name) > 1]:
         raise InvalidOption(f"columns={columns!r}: two columns would be named {twice[0]!r}; rename one of them")

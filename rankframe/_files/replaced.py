@@ -21,11 +21,9 @@ def as_path(path: object) -> Path:
     """The path, after a check that its compression can be written."""
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidOption(f"{path!r} is no path; write one, as 'mine.run'")
-    found = Path(os.fsdecode(path))
+    found, name = Path(os.fsdecode(path)), spelled(os.fsdecode(path))
     if (suffix := found.suffix.lower()) in COMPRESSED and suffix != ".gz":
-        raise InvalidOption(
-            f"{spelled(str(found))!r}: {suffix} is not written; write .gz, or compress the file afterwards"
-        )
+        raise InvalidOption(f"{name!r}: {suffix} is not written; write .gz, or compress the file afterwards")
     return found
 
 

@@ -20,10 +20,22 @@ from .._table.table import failed
 from ..errors import InvalidData
 from .formats import BINARY
 
-__all__ = ["BROKEN", "as_invalid_data", "can_be_read_again", "delimiter", "refuse_unreadable", "start_of", "text_of"]
+__all__ = [
+    "BROKEN",
+    "as_invalid_data",
+    "can_be_read_again",
+    "delimiter",
+    "refuse_endless_line",
+    "refuse_unreadable",
+    "start_of",
+    "text_of",
+]
 
 BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 """Python's errors for compressed data that are truncated or damaged."""
+
+BLOCK = 1 << 20
+LONGEST_LINE = 8 << 20
 
 NO_UTF_8 = "is no UTF-8; convert the file, as with iconv -f latin1 -t utf-8"
 UTF_16 = ": this is UTF-16; convert the file, as with iconv -f utf-16 -t utf-8"
@@ -65,6 +77,20 @@ def refuse_unreadable(name: str, content: str | Path | bytes, kind: str) -> None
     if can_be_read_again(content):
         with as_invalid_data(name, content, kind):
             pl.scan_lines(content, glob=False).select(pl.col("line").null_count()).collect()
+
+
+def refuse_endless_line(name: str, content: str | Path | bytes) -> None:
+    """Refuse gzip data that unpack to no lines, before they fill the memory."""
+    if not can_be_read_again(content):
+        return
+    with suppress(*BROKEN), _opened(content) as file:
+        if not isinstance(file, gzip.GzipFile):
+            return
+        length = 0
+        while block := file.read(BLOCK):
+            length = 0 if b"\n" in block else length + len(block)
+            if length > LONGEST_LINE:
+                raise InvalidData(f"{name}: a line has over {LONGEST_LINE >> 20} MiB, so this is no text of lines")
 
 
 def start_of(content: str | Path | bytes) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
-from .._support.arrow_stream import ArrowStream
+from .._support.arrow_stream import ArrowStream, from_stream
 from ..errors import InvalidData, MissingColumn, did_you_mean, warn
 
 if TYPE_CHECKING:
@@ -64,9 +64,8 @@ def as_polars(frame: Frame, roles: Mapping[str, str], further: tuple[str, ...]) 
         there = frame.columns
     elif type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
         there = [str(name) for name in cast("pd.DataFrame", frame).columns]
-    elif hasattr(frame, "__arrow_c_stream__"):
-        frame = pl.DataFrame(frame)
-        there = frame.columns
+    elif (streamed := from_stream(frame)) is not None:
+        frame, there = streamed, streamed.columns
     else:
         raise InvalidData(f"{type(frame).__name__} is no frame; give a DataFrame of Polars or pandas, or a LazyFrame")
     for name in roles.values():

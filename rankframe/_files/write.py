@@ -10,7 +10,8 @@ from typing import IO, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import polars as pl
 
-from ..errors import Code, InvalidOption, called_by_users, option
+from .._support.methods import called_by_users
+from ..errors import Code, InvalidOption, option
 from .replaced import as_path, replaced
 from .writable import (
     BLANK,

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from .._decisions.runs import Runs
 from .._lazy.node import source
 from .._plan.per_query import Frame, refuse_faults, refuse_names
-from .._support.option_kinds import CUTOFF, check
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
 from .._verbs.declaration import verb
-from .._words.ranking import Persistence
 from .entries import Entries, entries_of, names_of_runs
 from .fuse import LISTED, Names, per_document
 
@@ -40,9 +38,6 @@ def expected_exposure(
     names: Names | None = None,
 ) -> Frame:
     """One row per query: the disparity, relevance and loss of the expected exposure; `names` as in `fuse`."""
-    k = check("k", k, Annotated[int | None, CUTOFF])
-    persistence = check("persistence", persistence, Persistence)
-    judgments = check("judgments", judgments, Judgments)
     refuse_bounds(setup)
     runs = runs if runs.columns else Runs((setup.roles.score,))
     of_query = runs.queries(setup)

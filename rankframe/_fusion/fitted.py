@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
 
 import polars as pl
 
@@ -17,6 +17,8 @@ from .._decisions.compare import settings_of
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
 from .._plan.per_query import F, as_given, measure
+from .._support.methods import called_by_users
+from .._support.option_kinds import ReadInside
 from .._support.results import Result
 from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
@@ -25,10 +27,10 @@ from .._text.result_table import records
 from .._verbs.declaration import verb
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Rankings
-from ..errors import InvalidData, InvalidOption, called_by_users, nearest, on, option, shown
+from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
 from .entries import entries_of, names_of_runs, of_run
 
-__all__ = ["FittedFusion", "fit", "runs_for", "text_of"]
+__all__ = ["FittedFusion", "FusionMethod", "fit", "ranker_of", "runs_for", "text_of"]
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -74,7 +76,7 @@ class FittedFusion(Result, Generic[R_co]):
         runs, run
             As for `fuse`; default: as in training.
         """
-        return frame.rank.fuse(self, runs=runs, run=run)
+        return ranker_of(frame).fuse(self, runs=runs, run=run)
 
     @property
     def where(self) -> Runs:
@@ -139,7 +141,7 @@ class FittedFusion(Result, Generic[R_co]):
         """A trained method from its JSON text; ``learned`` is a Polars DataFrame."""
         try:
             given = json.loads(text)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise InvalidData(f"{shown(text)} is no JSON ({error}); give the text that .to_json() made") from None
         for name, kind in MEMBERS.items():
             if not isinstance(given, dict) or not isinstance(given.get(name), kind):
@@ -190,13 +192,26 @@ def fit(
     return FittedFusion(call.text, tuple(names), as_given(frame, found), settings)
 
 
+def ranker_of(frame: Any) -> Any:
+    """The ranker of a table to fuse."""
+    if not hasattr(getattr(frame, "rank", None), "fuse"):
+        raise InvalidOption(f"{shown(frame)} is no run; give a frame of Polars or pandas, or the path of a file")
+    return frame.rank
+
+
+FusionMethod: TypeAlias = Annotated[str | FittedFusion[object], ReadInside]
+"""A method of fusion: its text, or the result of its training."""
+
+
 def text_of(method: str | FittedFusion[object]) -> str:
     """The text that names a method."""
     return method.method if isinstance(method, FittedFusion) else method
 
 
 def runs_for(
-    method: str | Call | FittedFusion[object], runs: Sequence[str] | Mapping[str, object] | None, run: str | None
+    method: str | Call | FittedFusion[object],
+    runs: Sequence[str] | Mapping[str, object] | None,
+    run: str | None,
 ) -> Runs:
     """The runs that a caller names; default for a trained method: those of its training."""
     if isinstance(method, FittedFusion) and not runs and run is None:

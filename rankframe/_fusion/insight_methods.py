@@ -8,14 +8,17 @@ from typing import TypeVar, cast
 from .._catalog.requests import Request
 from .._decisions.paired_values import Design, Lacking
 from .._decisions.resampling import Resampling
-from .._decisions.runs import RunnerOfRuns, Runs
+from .._decisions.runs import RunnerOfRuns, Runs, TheRuns
+from .._support.option_kinds import Column
 from .._support.statistical_options import Interval
+from .._table.policies import Cutoff
+from .._words.ranking import Persistence
 from .._words.rankings import Missing
 from . import expected_exposure as _exposure
 from . import explain as _explain
 from . import oracle as _oracle
 from . import overlap as _overlap
-from .fitted import FittedFusion, runs_for
+from .fitted import FusionMethod, runs_for
 
 __all__ = ["expected_exposure", "explain_fusion", "oracle", "overlap"]
 
@@ -24,14 +27,14 @@ R = TypeVar("R")
 
 def explain_fusion(
     ranker: RunnerOfRuns[R],
-    method: str | FittedFusion[object],
+    method: FusionMethod,
     *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
-    depth: int | None = None,
+    depth: Cutoff | None = None,
 ) -> R:
     """The contribution of each run to the fused score of each document.
 
@@ -79,9 +82,9 @@ def explain_fusion(
 def overlap(
     ranker: RunnerOfRuns[R],
     *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    k: int | None = 10,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    k: Cutoff | None = 10,
 ) -> _overlap.Overlap[R]:
     """The overlap of the rankings of every two runs, and the documents that each run finds alone.
 
@@ -136,12 +139,12 @@ def overlap(
 def oracle(
     ranker: RunnerOfRuns[R],
     *metrics: Request,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    fusion: str | FittedFusion[object] | None = "rrf",
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    fusion: FusionMethod | None = "rrf",
     ci: float = 0.95,
     interval: Interval = "auto",
-    weights: str | None = None,
+    weights: Column | None = None,
     missing: Lacking = "error",
     resamples: int = 10_000,
     seed: int = 0,
@@ -209,10 +212,10 @@ def oracle(
 def expected_exposure(
     ranker: RunnerOfRuns[R],
     *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    k: int | None = None,
-    persistence: float = 0.5,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    k: Cutoff | None = None,
+    persistence: Persistence = 0.5,
     judgments: _exposure.Judgments = "complete",
 ) -> R:
     r"""The attention that each query's documents get from several rankings, compared with equal attention for equal labels.

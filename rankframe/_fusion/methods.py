@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar, cast
+from typing import Annotated, TypeVar, cast
 
 from .._catalog.requests import Request
 from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import RunnerOfRuns, Runs
+from .._decisions.runs import RunnerOfRuns, Runs, TheRuns
+from .._support.option_kinds import Column, Range, ReadInside
 from .._support.statistical_options import Correction, Interval, PairedTest
+from .._table.policies import Cutoff
 from .._words.rankings import Missing
 from . import fitted as _fitted
 from . import fuse as _fuse
 from . import tuning as _tuning
-from .fitted import FittedFusion
+from .fitted import FittedFusion, FusionMethod
 from .search import Search, Tuning
 from .tuning import TunedFusion
 
@@ -26,14 +28,14 @@ R = TypeVar("R")
 
 def fuse(
     ranker: RunnerOfRuns[R],
-    method: str | FittedFusion[object],
+    method: FusionMethod,
     *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
-    depth: int | None = None,
+    depth: Cutoff | None = None,
 ) -> R:
     """Merge the rankings of several runs into one, with one fused score per document.
 
@@ -96,11 +98,11 @@ def fit_fusion(
     ranker: RunnerOfRuns[R],
     method: str,
     *,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | None = None,
     missing: Missing | None = None,
-    depth: int | None = None,
+    depth: Cutoff | None = None,
 ) -> FittedFusion[R]:
     """Train a method of fusion on judged rankings.
 
@@ -157,16 +159,17 @@ def fit_fusion(
 
 def tune(
     ranker: RunnerOfRuns[R],
-    method: str | Sequence[str],
+    method: Annotated[str | Sequence[str], ReadInside],
     *,
     metric: Request = "ndcg@10",
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    judgments: object = None,
     normalize: str | Sequence[str] | None = None,
     options: Mapping[str, Sequence[object]] | None = None,
     step: float = 0.1,
     search: Search | None = None,
-    folds: int = 5,
+    folds: Annotated[int, Range(least=2)] = 5,
     seed: int = 0,
     test: PairedTest = "permutation",
     correction: Correction | None = "holm",
@@ -195,6 +198,9 @@ def tune(
         A text or function, as for :meth:`evaluate`; the mean over the queries counts.
     runs, run
         As for :meth:`fuse`.
+    judgments
+        The judgments of runs without labels, a frame as for :meth:`judge`, which is joined with each run first; ``None``
+        if the runs have labels.
     normalize
         The normalisation as for :meth:`fuse`, or several of them to choose from.
     options
@@ -221,7 +227,7 @@ def tune(
     InvalidOption
         If there is nothing to choose, there are more folds than queries, or an option is out of its range.
     UnknownMetric, MissingColumn, InvalidData
-        As for :meth:`fuse` and :meth:`evaluate`.
+        As for :meth:`fuse` and :meth:`evaluate`; and, with `judgments`, as for :meth:`judge`.
 
     Examples
     --------
@@ -246,5 +252,5 @@ def tune(
     design = Design(Runs.of(runs, run), None, (), None, "error")
     testing = Significance(test, correction)
     resampling = Resampling(ci, interval, resamples, seed, progress)
-    found = ranker._of(design.runs)._run(_tuning.tune, design, tuning, testing, resampling, metric)
+    found = ranker._of(design.runs, judgments)._run(_tuning.tune, design, tuning, testing, resampling, metric)
     return cast("TunedFusion[R]", found)

@@ -19,7 +19,7 @@ from .._support.results import Result
 from .._table.setup import Setup
 from .._text import fusion_displays
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption
 from .fitted import FittedFusion, text_of
 from .fuse import SCORE, fuse
 
@@ -88,8 +88,6 @@ def oracle(
 ) -> Oracle[F]:
     """The best run of each query beside each run and the fusion."""
     calls = averaged(requests, "oracle('ndcg@10', runs=['bm25', 'dense'])")
-    if resampling.ci is None:
-        raise InvalidOption(option(ci=None), ": a gain has an interval; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     found = paired_values(eager, setup, calls, design)
     singles = found.runs

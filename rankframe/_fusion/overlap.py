@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import polars as pl
 
@@ -15,14 +15,13 @@ from .._catalog.registry import AGREEMENTS
 from .._decisions.compare import settings_of
 from .._decisions.paired_values import Design
 from .._plan.per_query import F, as_given
-from .._support.option_kinds import CUTOFF, fits
 from .._support.results import Result
 from .._table.roles import require_number
 from .._table.setup import Roles, Setup
 from .._text import fusion_displays
 from .._verbs import verbs
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption
 from .entries import Entries, entries_of, names_of_runs
 
 if TYPE_CHECKING:
@@ -79,10 +78,6 @@ class Overlap(Result, Generic[R_co]):
 @verb(gives="comparison", reads=["design"])
 def overlap(frame: F, setup: Setup, design: Design, k: int | None) -> Overlap[F]:
     """The overlap of every two runs, and the documents that each finds alone."""
-    if not fits(k, Annotated[int | None, CUTOFF]):
-        raise InvalidOption(
-            option(k=k), ": write a whole number from 1 on, as ", option(k=10), ", or None for all documents"
-        )
     eager, runs = frame.lazy().collect(), design.runs
     names = names_of_runs(eager, runs)
     if len(names) < 2:

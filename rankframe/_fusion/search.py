@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import Parameter
 from itertools import combinations, product
 from math import comb
-from numbers import Integral
 from typing import Literal, TypeAlias
 
 from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of
-from .._table.policies import check_word, is_number
+from .._table.policies import is_number
 from ..errors import InvalidOption, did_you_mean, option, shown
 
 __all__ = ["Search", "Space", "Tuning", "spaces_of"]
@@ -75,16 +73,8 @@ class Tuning:
                 " does not divide 1 into equal steps; write one that does, as ",
                 option(step=0.1),
             )
-        if self.search is not None:
-            check_word("search", self.search, Search)
-        if isinstance(self.folds, bool) or not isinstance(self.folds, Integral) or self.folds < 2:
-            raise InvalidOption(
-                option(folds=self.folds),
-                ": settings are chosen on the other folds, so there are two or more; write ",
-                option(folds=5),
-            )
         for name, values in self.options.items():
-            if isinstance(values, str) or not isinstance(values, (list, tuple)) or not values:
+            if not values:
                 raise InvalidOption(
                     f"options={{{name!r}: {shown(values)}}} gives no values to try; write a list, as options={{'k': [10, 60]}}"
                 )
@@ -185,8 +175,8 @@ def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
         raise InvalidOption(
             "there is one run, and nothing to fuse; name two or more, as ", option(runs=["bm25", "dense"])
         )
-    calls = [_call_of(text, n_runs) for text in tuning.methods]
-    spaces = [Space(call, _choices(call, tuning, n_runs), tuning, n_runs) for call in calls]
+    calls = [fusion_of(text) for text in tuning.methods]
+    spaces = [Space(call, _choices(call, tuning), tuning, n_runs) for call in calls]
     for name in tuning.options:
         taking = [space for space in spaces if name in space.choices]
         if not taking:
@@ -219,16 +209,7 @@ def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
     ]
 
 
-def _call_of(text: str, n_runs: int) -> Call:
-    """The method that a text names; weights that it does not give stay open, even if the method requires them."""
-    try:
-        return fusion_of(text)
-    except InvalidOption:
-        call = fusion_of(text, weights=[1.0] * n_runs)
-        return replace(call, options=tuple(x for x in call.options if x[0] != WEIGHTS), said=call.said - {WEIGHTS})
-
-
-def _choices(call: Call, tuning: Tuning, n_runs: int) -> dict[str, Sequence[object]]:
+def _choices(call: Call, tuning: Tuning) -> dict[str, Sequence[object]]:
     """The values of each option that the text leaves open."""
     fixed = {name for name, _ in call.options} | call.said
     found: dict[str, Sequence[object]] = {}
@@ -242,8 +223,7 @@ def _choices(call: Call, tuning: Tuning, n_runs: int) -> dict[str, Sequence[obje
         if name in tuning.options:
             found[name] = [tuple(x) if isinstance(x, list) else x for x in tuning.options[name]]
         elif name == WEIGHTS:
-            needed = call.metric.parameters[name].default is Parameter.empty
-            found[name] = [(1.0,) * n_runs if needed else None]
+            found[name] = [None]
         elif name in CHOICES:
             found[name] = CHOICES[name]
     return found

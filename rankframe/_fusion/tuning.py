@@ -24,6 +24,7 @@ from .._text import displays
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .entries import Entries, entries_of, names_of_runs, of_run
+from .fitted import ranker_of
 from .fuse import needs, scored
 from .search import Space, Tuning, spaces_of
 
@@ -105,7 +106,7 @@ class TunedFusion(Result, Generic[R_co]):
             run = self.settings.get("run")
             runs = self.runs if run is None else None
         weights = self.settings.get("weights")
-        return frame.rank.fuse(self.settings["unweighted"], runs=runs, run=run, weights=weights)
+        return ranker_of(frame).fuse(self.settings["unweighted"], runs=runs, run=run, weights=weights)
 
     def __repr__(self) -> str:
         return displays.tuned_text(self)
@@ -187,8 +188,6 @@ def tune(
 
     (metric,) = averaged(requests, "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])")
     refuse_bounds(setup)
-    if resampling.ci is None:
-        raise InvalidOption(option(ci=None), ": the means have intervals; write a confidence, as ", option(ci=0.95))
     table, runs = frame.lazy().collect(), design.runs
     require(table.schema, setup.roles.label, "label")
     require_number(table.schema, setup.roles.label, "label")
@@ -210,10 +209,10 @@ def tune(
     queries = documents.select(query).unique(maintain_order=True)
     if tuning.folds > queries.height:
         n = queries.height
+        if n < 2:
+            raise InvalidOption(f"the table has {n} {'query' if n else 'queries'}; tune on two or more, for two folds")
         raise InvalidOption(
-            option(folds=tuning.folds),
-            f" are more than the table's {n} {'query' if n == 1 else 'queries'}; write ",
-            option(folds=max(2, min(5, n))),
+            option(folds=tuning.folds), f" are more than the table's {n} queries; write ", option(folds=min(5, n))
         )
     with Progress("tuning", resampling.progress) as progress:
         values = Values(entries, of_queries, metric, progress)

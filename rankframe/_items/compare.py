@@ -19,7 +19,7 @@ from .._plan.per_query import Frame, as_given, refuse_names
 from .._support.progress import Progress
 from .._table.setup import Setup
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption
 from .catalog import catalog_calls, reads_labels
 from .catalog_and_past import Unknown, catalog_and_past
 from .intervals import about, resamples_of
@@ -64,8 +64,6 @@ def compare_catalog(
     """Every two runs, or every run and the baseline, by each metric in each slice."""
     calls = catalog_calls(requests, setup, "compare_catalog('coverage@10', runs=['bm25', 'ltr'], items=...)")
     refuse_names([*TABLE], design.by, "by")
-    if resampling.ci is None:
-        raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     metrics = ItemMetrics(tuple(calls), catalog_and_past(setup, eager.schema, unknown_items), setup.policies.relevant)
     query = [*design.runs.queries(setup).roles.query]

@@ -123,8 +123,6 @@ def gaps(frame: F, setup: Setup, groups: Groups, resampling: Resampling, *reques
     calls = averaged(requests, "gaps('ndcg@10', by='age')")
     refuse_bounds(setup)
     refuse_names([*TABLE, "mean"], groups.by, "by")
-    if resampling.ci is None:
-        raise InvalidOption(option(ci=None), ": a gap has an interval; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     query = setup.roles.query
     values = measure(eager, setup, *calls).lazy()
@@ -256,7 +254,8 @@ def _intervals(
     of_groups, kinds = [], []
     for group, part in enumerate(np.split(values, starts[1:])):
         seed = int(np.random.SeedSequence([resampling.seed, group]).generate_state(1, np.uint64)[0])
-        weights, there = np.ones(len(part)), ~np.isnan(part).all(axis=0)
+        weights = np.ones(len(part))
+        there: npt.NDArray[np.bool_] = np.count_nonzero(~np.isnan(part), axis=0) > 0
         automatic = zip(stats.automatic(part, weights, within.declared), there, strict=True)
         kinds.append(["percentile" if x == "bca" or not has else x for x, has in automatic])
         ends = within.least, within.greatest

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Annotated, Any, Protocol, TypeVar, cast
 
 from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import RunnerOfRuns, Runs, names_of
+from .._decisions.runs import RunnerOfRuns, Runs, TheRuns, names_of
+from .._support.option_kinds import Column, Columns, ReadInside
 from .._support.statistical_options import Correction, Family
 from .._text.displays import catalog_pairs, with_display
 from .._verbs.methods import Runner
@@ -46,7 +47,7 @@ def _beside(ranker: S, items: object, interactions: object) -> S:
 
 
 def exposure(
-    ranker: Runner[R], k: int | None = None, *, weight: str = "count", by: str | Sequence[str] | None = None
+    ranker: Runner[R], k: int | None = None, *, weight: Annotated[str, ReadInside] = "count", by: Columns | None = None
 ) -> R:
     """The number of users that each item is shown to, and its exposure: one row per item.
 
@@ -94,7 +95,7 @@ def catalog(
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    by: str | Sequence[str] | None = None,
+    by: Columns | None = None,
     ci: float | None = 0.95,
     unknown_items: Unknown = "error",
     resamples: int = 1_000,
@@ -169,12 +170,12 @@ def compare_catalog(
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    baseline: str | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
     correction: Correction | None = "holm",
     family: Family = "all",
-    by: str | Sequence[str] | None = None,
+    by: Columns | None = None,
     ci: float = 0.95,
     unknown_items: Unknown = "error",
     resamples: int = 1_000,
@@ -238,7 +239,7 @@ def item_counts(
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    by: str | Sequence[str] | None = None,
+    by: Columns | None = None,
     unknown_items: Unknown = "error",
 ) -> ItemCounts:
     """The counts of items of a part of a table, such as a day, which merge by addition to catalog metrics of the whole.
@@ -306,7 +307,7 @@ def without(ranker: Runner[R], train: object) -> R:
 def gaps(
     ranker: Runner[R],
     *metrics: Request,
-    by: str | Sequence[str],
+    by: Columns,
     correction: Correction | None = "holm",
     ci: float = 0.95,
     resamples: int = 1_000,

@@ -16,7 +16,7 @@ from .._catalog.call import Call
 from .._decisions.summary import in_slices, keys
 from .._plan.per_query import like
 from .._table.setup import Setup
-from ..errors import InvalidOption
+from ..errors import InvalidOption, shown
 from .catalog_and_past import Catalog, Unknown, catalog_and_past
 from .lists import ITEM, lists_of
 from .recount import ItemMetrics, Recount, evaluated, users_of
@@ -144,9 +144,9 @@ class ItemCounts:
     def merge(self, *others: ItemCounts) -> ItemCounts:
         """The counts of these parts and others together, of the same metrics and the same catalog."""
         for other in others:
-            if other._counted_by != self._counted_by:
+            if not isinstance(other, ItemCounts) or other._counted_by != self._counted_by:
                 raise InvalidOption(
-                    f"counts of {other!r} do not merge with those of {self!r}; count all parts with the same metrics, items, "
+                    f"counts of {shown(other)} do not merge with those of {self!r}; count all parts with the same metrics, items, "
                     "groups, slices and policies, such as relevant"
                 )
         return ItemCounts(self.parts, added(pl.concat([self.sums, *(other.sums for other in others)], how="vertical")))

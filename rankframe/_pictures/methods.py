@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from numbers import Integral
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar, cast
+from typing import Annotated, NamedTuple, Protocol, TypeVar, cast
 
 from .._decisions.gate import Verdict
-from .._decisions.runs import Runs, names_of
-from .._fusion.fitted import FittedFusion
+from .._decisions.runs import Runs, TheRuns, names_of
+from .._fusion.fitted import FusionMethod
 from .._support.arguments import refuse_unfit
 from .._support.methods import Lifted
-from ..errors import InvalidOption, Verbatim, option, shown
+from .._support.option_kinds import Column, Columns, Range, ReadInside, read_arguments
+from ..errors import InvalidOption, Verbatim, shown
 
 __all__ = ["ENDINGS", "Drawing", "Worker", "drawing", "report"]
 
@@ -93,11 +93,12 @@ class Drawing:
 
 
 def drawing(plot: F) -> F:
-    """Make a plot refuse unknown and missing arguments."""
+    """Make a plot read its options by their annotations, and refuse unknown and missing ones."""
 
     @wraps(plot)
     def call(plots: object, /, *args: object, **options: object) -> object:
         refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
+        (_, *args), options = read_arguments(plot, (plots, *args), options)
         return plot(plots, *args, **options)
 
     return cast(F, Lifted(call, Picture))
@@ -105,17 +106,17 @@ def drawing(plot: F) -> F:
 
 def report(
     ranker: Worker,
-    path: str | Path,
+    path: Annotated[str | Path, ReadInside],
     *metrics: str,
-    by: str | Sequence[str] | None = None,
-    runs: Sequence[str] | Mapping[str, object] | None = None,
-    run: str | None = None,
-    baseline: str | None = None,
-    worst: int = 5,
-    show: str | Sequence[str] = (),
+    by: Columns | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    worst: Annotated[int, Range(least=0, most=10**9)] = 5,
+    show: Columns = (),
     title: str = "Ranking report",
     gate: Verdict[object] | None = None,
-    fusion: str | FittedFusion[object] | None = None,
+    fusion: FusionMethod | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Path:
@@ -184,10 +185,6 @@ def report(
         raise InvalidOption(
             f"path={str(path)!r} does not end in {ends}; write it first, as report('report.html', 'ndcg@10')"
         )
-    if not isinstance(title, str):
-        raise InvalidOption(f"title={title!r} is no text; write title='Ranking report', or leave it out")
-    if isinstance(worst, bool) or not isinstance(worst, Integral) or worst < 0:
-        raise InvalidOption(option(worst=worst), ": write how many queries to show, a whole number from 0 on")
     if gate is not None and not isinstance(gate, Verdict):
         raise InvalidOption(
             f"gate={shown(gate)} is no verdict; write gate=df.rank.gate({{'ndcg@10': 0.01}}, runs=['old', 'new'])"

@@ -129,23 +129,20 @@ def _run_formulas(
     largest: float | None,
 ) -> Needed:
     gains_only = answer == "query" and all(call.gains_only(setup) for call in calls)
-    needed, no_relevant = Needed(["#query"], gains_only, top), setup.policies.no_relevant
-    if answer == "document":
-        if setup.policies.ties == "expected":
-            raise InvalidOption(
-                option(ties="expected"),
-                " averages over orders, in which a document has no single rank; set another rule for ties to "
-                "explain, as in ",
-                on(ties="doc_desc"),
-            )
-        if no_relevant == "one":
-            no_relevant = "null"  # documents contribute nothing to a 1 set by policy
+    needed = Needed(["#query"], gains_only, top)
+    if answer == "document" and setup.policies.ties == "expected":
+        raise InvalidOption(
+            option(ties="expected"),
+            " averages over orders, in which a document has no single rank; set another rule for ties to "
+            "explain, as in ",
+            on(ties="doc_desc"),
+        )
     if largest is None and setup.policies.unretrieved == "missed":  # no policy leaves a label out
         largest = top
     rows = SortedRows(needed, answer, largest)
     ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.ties == "expected" else None)
     for text, call in zip(texts, calls, strict=True):
-        needed.values[text] = call.value(ranking, no_relevant)
+        needed.values[text] = call.value(ranking, setup.policies.no_relevant)
     if answer == "query":
         needed.settle()
         plain = setup.policies.unretrieved == "missed" and setup.policies.ties != "expected"

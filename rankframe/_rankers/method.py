@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call, calls_for
 from .._catalog.registry import of
 from .._support.methods import Documented, Lifted, function_as_method
-from .._support.option_kinds import annotation_of
+from .._support.option_kinds import annotation_of, read_arguments
 from .._table.setup import Setup
 from ..errors import Advice, Code, InvalidOption, with_code
 from .misplaced_options import refuse_misplaced
@@ -42,11 +42,12 @@ class Ranks(Documented, Protocol[R_co]):
 
 
 def verb_as_method(verb: F) -> F:
-    """A verb as a method, which refuses options that it does not have."""
+    """A verb as a method, which reads its options by their annotations and refuses any that it does not have."""
 
     @wraps(verb)
     def call(ranker: Ranks[object], *args: object, **options: object) -> object:
         refuse_misplaced(verb, ranker._setup, args, options)
+        (_, *args), options = read_arguments(verb, (ranker, *args), options)
         return verb(ranker, *args, **options)
 
     return function_as_method(cast(F, call))

@@ -306,13 +306,15 @@ class FrameRanker(Ranker[R]):
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
 
-    def _of(self, runs: Runs) -> FrameRanker[R]:
-        """The ranker whose table has the runs: itself, or one over the runs' tables."""
-        if not runs.tables:
-            return self
+    def _of(self, runs: Runs, judgments: object = None) -> FrameRanker[R]:
+        """The ranker whose table has the runs, joined with `judgments` if any: itself, or one over another table."""
         ranker = self._with(self._setup)
-        ranker._frame = stacked(self._frame, self._setup, runs)
-        return ranker
+        if runs.tables:
+            ranker._frame = stacked(self._frame, self._setup, runs)
+        if judgments is not None:
+            scores = self._setup.changed(score=[*runs.scores, self._setup.roles.score][0])
+            ranker._frame = ranker._with(scores).judge(judgments, run=runs.column)
+        return self if ranker._frame is self._frame else ranker
 
     def _below(self, results: Mapping[str, R]) -> R:
         """Concatenate the results, with the name of each in a first column ``run``."""

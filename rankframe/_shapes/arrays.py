@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from .._support.methods import called_by_users
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
-from ..errors import InvalidData, InvalidOption, called_by_users, option, shown
+from ..errors import InvalidData, InvalidOption, option, shown
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -170,13 +171,21 @@ def _numbers(values: npt.NDArray[Any], what: str) -> tuple[npt.NDArray[Any], npt
     if plain.dtype.kind == "O":
         try:
             plain = plain.astype(np.float64)  # None becomes NaN
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidData(f"{what} hold {plain.dtype}, not numbers") from None
     if plain.dtype.kind not in "biuf" or plain.dtype.itemsize > 8:
         raise InvalidData(f"{what} hold {plain.dtype}, not numbers; cast them, as {what}.astype(float)")
     if plain.dtype == np.float16:
         plain = plain.astype(np.float32)
     return plain, masked | np.isnan(plain) if plain.dtype.kind == "f" else masked
+
+
+def _ids(query: object) -> pl.Series:
+    """The queries' names as a column."""
+    try:
+        return pl.Series("query", np.asarray(query))
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise InvalidData(f"query={shown(query)}: write texts or numbers, one for each query") from None
 
 
 def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.Series, npt.NDArray[Any] | None]:
@@ -188,7 +197,7 @@ def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.S
             )
         if query is None:
             return pl.Series(np.arange(shape[0])), None
-        names = pl.Series(np.asarray(query))
+        names = _ids(query)
         if len(names) != shape[0]:
             raise InvalidData(f"there are {len(names)} queries for {shape[0]} rows; name each row")
         if names.is_duplicated().any():
@@ -211,7 +220,7 @@ def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.S
                 f"the groups add up to {sizes.sum():,} elements of {shape[0]:,}; give the size of every group"
             )
         return pl.Series(np.arange(len(sizes))), np.repeat(np.arange(len(sizes)), sizes)
-    of_element = pl.Series("query", np.asarray(query))
+    of_element = _ids(query)
     if len(of_element) != shape[0]:
         raise InvalidData(
             f"there are {len(of_element):,} queries for {shape[0]:,} elements; give the query of each element"

@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from .._support.methods import called_by_users
 from .._table.setup import Setup
 from .._verbs.verbs import judge
-from ..errors import InvalidData, InvalidOption, called_by_users, shown
+from ..errors import InvalidData, InvalidOption, shown
 from .answers import of_one_query, of_queries
 
 __all__ = ["Qrels", "Run", "from_dicts"]
@@ -145,11 +146,18 @@ def _listed(query: object, documents: object, name: str, number: str) -> list[An
 def _ids(values: Sequence[Any], of: str, at: Callable[[int], str]) -> pl.Series:
     """Ids of one type: texts, or whole numbers."""
     kinds = {*map(type, values)}
-    if all(issubclass(kind, str) for kind in kinds):
-        return pl.Series(values, dtype=pl.String)
     whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool_))}
-    if whole == kinds:
-        return pl.Series([int(x) for x in values], dtype=pl.Int64)
+    try:
+        if all(issubclass(kind, str) for kind in kinds):
+            return pl.Series(values, dtype=pl.String)
+        if whole == kinds:
+            return pl.Series([int(x) for x in values], dtype=pl.Int64)
+    except UnicodeEncodeError as error:
+        raise InvalidData(f"{of} hold {shown(error.object)}, half of a character, which UTF-8 cannot write") from None
+    except (TypeError, OverflowError):
+        raise InvalidData(
+            f"{of} hold {shown(max(values, key=abs))}, which has over 64 bits; write all as text"
+        ) from None
     unlike = whole if any(issubclass(kind, str) for kind in kinds) else kinds - whole
     odd = next(i for i, x in enumerate(values) if type(x) in (unlike or kinds))
     raise InvalidData(

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import polars as pl
 
+from .._support.methods import called_by_users
 from .._table.policies import check_word
 from .._table.table import failing
 from .._table.telling_apart import usual_runs
-from ..errors import Code, InvalidData, InvalidOption, called_by_users
+from ..errors import Code, InvalidData, InvalidOption
 from .list_columns import DOC, PLACE, ROW, Documents, ListColumn, Repeated, missing
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def from_lists(
         return lists.long(rows.filter(failing(list(lists.faults(repeated))).is_null()), repeated)
     if isinstance(frame, pl.DataFrame):
         return _eager(frame, Lists.of(frame.schema, names), repeated)
-    if type(frame).__module__.partition(".")[0] == "pandas":
+    if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
         from .._rankers.pandas_tables import as_pandas
         from .pandas_lists import crossed
 

@@ -1,18 +1,19 @@
-"""Functions as methods of objects: users' calls enter the package here, and its errors leave it."""
+"""Functions for users, also as methods of objects: their calls enter the package here, and its errors leave it."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Callable, Sequence
+from functools import wraps
 from textwrap import indent
 from typing import Protocol, TypeVar, cast
 
-from ..errors import RankframeError, Verbatim, without_own_frames
+from ..errors import InvalidOption, RankframeError, Verbatim, did_you_mean, shown, without_own_frames
 from .arguments import own_parameters
-from .option_kinds import annotation_of
+from .option_kinds import annotation_of, read_arguments
 
-__all__ = ["Documented", "Lifted", "function_as_method", "parameters_of"]
+__all__ = ["Documented", "Lifted", "called_by_users", "function_as_method", "parameters_of"]
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -135,3 +136,31 @@ def parameters_of(signature: inspect.Signature) -> str:
         for parameter in signature.parameters.values()
     ]
     return str(inspect.Signature(plain))
+
+
+def called_by_users(function: F) -> F:
+    """Wrap a public function: it reads its options by their annotations, and errors show the caller's line."""
+    parameters = inspect.signature(function).parameters
+    kinds = {name: parameter.kind for name, parameter in parameters.items() if name != "self"}
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    known = [name for name, kind in kinds.items() if kind in by_name]
+    places = [x for x in parameters.values() if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
+    takes_more = inspect.Parameter.VAR_POSITIONAL in kinds.values()
+    takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
+
+    @wraps(function)
+    def call(*args: object, **options: object) -> object:
+        try:
+            for name in options:
+                if name not in known and not takes_any:
+                    said = f"{function.__name__} has no option {name!r}; its options are: {', '.join(known)}"
+                    raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
+            if len(args) > len(places) and not takes_more:
+                said = f"{function.__name__} has no place for {shown(args[len(places)])}; its options are"
+                raise InvalidOption(f"{said}: {', '.join(known)}")
+            args, options = read_arguments(function, args, options)
+            return function(*args, **options)
+        except (RankframeError, FileNotFoundError) as error:
+            raise without_own_frames(error) from error.__cause__
+
+    return cast(F, call)

@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 import collections.abc
-import math
-import operator
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from numbers import Integral, Real
 from types import NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, SupportsIndex, TypeGuard, Union, cast, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import polars as pl
 
-from ..errors import MOST_DIGITS, InvalidOption, nearest, option
+from ..errors import InvalidOption, nearest, option
+from .option_values import (
+    MappingOf,
+    Number,
+    OfType,
+    Range,
+    Several,
+    Whole,
+    Word,
+    as_number,
+    column,
+    columns,
+    function,
+    is_number,
+    text,
+)  # fmt: skip
 from .statistical_options import OTHER_WORDS
 
 __all__ = [
     "CUTOFF",
+    "Column",
+    "Columns",
     "Kind",
     "Range",
     "ValueOf",
@@ -29,6 +54,8 @@ __all__ = [
     "fits",
     "is_number",
     "kind_of",
+    "kinds_of",
+    "read_arguments",
     "role_of",
 ]
 
@@ -40,48 +67,25 @@ class ValueOf:
     role: str
 
 
-@dataclass(frozen=True)
-class Range:
-    """The range of an option's numbers, declared with its type: ``Annotated[float, Range(above=0, below=1)]``.
-
-    `least` and `most` belong to the range, `above` and `below` do not.
-    """
-
-    least: float | None = None
-    most: float | None = None
-    above: float | None = None
-    below: float | None = None
-
-    def __contains__(self, x: float) -> bool:
-        return (
-            (self.least is None or x >= self.least)
-            and (self.most is None or x <= self.most)
-            and (self.above is None or x > self.above)
-            and (self.below is None or x < self.below)
-        )
-
-    def __str__(self) -> str:
-        ends = [(self.least, "from"), (self.above, "above"), (self.most, "up to"), (self.below, "below")]
-        texts = [f"{word} {end:,}" for end, word in ends if end is not None]
-        if self.least is not None:
-            return f"{texts[0]} on" if len(texts) == 1 else f"{texts[0]} to {texts[1].removeprefix('up to ')}"
-        return " and ".join(texts)
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether the range has two ends."""
-        return (self.least, self.above) != (None, None) != (self.most, self.below)
-
-    @property
-    def example(self) -> float:
-        """An example of a number in the range."""
-        ends = [x for x in (self.least, self.most, self.above, self.below) if x is not None]
-        middle = sum(ends) / max(1, len(ends))
-        return next(x for x in (0.5 if 1 in ends else 1, *ends, middle, middle + 1, middle - 1) if x in self)
-
+ANY_NUMBER = Range()
 
 CUTOFF = Range(least=1)
 """The whole numbers that an option called ``k`` takes, in every metric."""
+
+
+class NameOfColumn:
+    """A column's name, declared with an option's type; in pandas any label, read as its text."""
+
+
+class ReadInside:
+    """Declared with an option's type if the function itself reads the option, and has more to say of a wrong value."""
+
+
+Column: TypeAlias = Annotated[str, NameOfColumn]
+"""The name of a column."""
+
+Columns: TypeAlias = Sequence[Column] | Column
+"""The names of several columns, or of one."""
 
 
 @dataclass(frozen=True)
@@ -89,11 +93,13 @@ class Part:
     """One alternative of a kind: its name in errors, the function that reads a value, and an example.
 
     `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of another kind.
+    Only options of verbs and functions take a part that is not `of_metrics`.
     """
 
     text: str
     read: Callable[[object], object]
     example: object = None
+    of_metrics: bool = True
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,13 @@ class Kind:
                 return part.read(given)
         raise TypeError
 
+    def check(self, name: str, given: object) -> Any:
+        """The value of the option `name` as formulas take it; refused if no alternative accepts it."""
+        try:
+            return self.read(given)
+        except TypeError:
+            raise InvalidOption(option(**{name: given}), f": write {self}.{self.hint(given)}") from None
+
     def fits(self, given: object) -> bool:
         """Whether `given` is a value of this kind."""
         try:
@@ -116,6 +129,11 @@ class Kind:
         except TypeError:
             return False
         return True
+
+    @property
+    def of_metrics(self) -> bool:
+        """Whether options of metrics take all of it."""
+        return all(part.of_metrics for part in self.parts)
 
     def __str__(self) -> str:
         texts = [part.text for part in self.parts]
@@ -135,6 +153,9 @@ class Kind:
 
     def near(self, given: object) -> str | None:
         """The word nearest to a misspelt one."""
+        if any(part.read is column for part in self.parts):
+            name = given.meta.output_name() if isinstance(given, pl.Expr) and given.meta.is_column() else None
+            return name or getattr(given, "name", None)  # a Series has one
         if not isinstance(given, str):
             return None
         other = OTHER_WORDS.get(given.lower().replace("-", "_"))
@@ -148,11 +169,31 @@ class Kind:
 
 def check(name: str, given: object, annotation: object) -> Any:
     """`given` as formulas take it; refused if the annotation does not include it."""
-    kind = cast("Kind", kind_of(annotation))
-    try:
-        return kind.read(given)
-    except TypeError:
-        raise InvalidOption(option(**{name: given}), f": write {kind}.{kind.hint(given)}") from None
+    return cast("Kind", kind_of(annotation)).check(name, given)
+
+
+@lru_cache(maxsize=512)
+def kinds_of(function: Callable[..., object]) -> tuple[tuple[str, ...], Mapping[str, Kind]]:
+    """The names of a function's parameters by place, and the kinds of all that its annotations tell."""
+    original = inspect.unwrap(function)
+    parameters = inspect.signature(original).parameters.values()
+    named = [x for x in parameters if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
+    kinds = {x.name: kind_of(annotation_of(x.name, x.annotation, original)) for x in named}
+    places = tuple(x.name for x in named if x.kind is not x.KEYWORD_ONLY)
+    return places, {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def read_arguments(
+    function: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
+) -> tuple[list[object], dict[str, object]]:
+    """The arguments of a call, each read by its annotation in the function's signature, or refused."""
+    places, kinds = kinds_of(function)
+
+    def read(name: str, given: object) -> object:
+        return kinds[name].check(name, given) if name in kinds else given
+
+    named = [read(name, given) for name, given in zip(places, args, strict=False)]
+    return [*named, *args[len(places) :]], {name: read(name, given) for name, given in options.items()}
 
 
 def fits(given: object, annotation: object) -> bool:
@@ -179,7 +220,7 @@ def role_of(annotation: object) -> str | None:
 
 
 @lru_cache(maxsize=512)
-def kind_of(annotation: object, within: Range = Range()) -> Kind | None:
+def kind_of(annotation: object, within: Range = ANY_NUMBER) -> Kind | None:
     """The kind of an annotation; None, for no check, if it has types that options do not have.
 
     `within` is the range of numbers if the annotation has none.
@@ -193,127 +234,61 @@ def _parts(annotation: object, within: Range) -> tuple[Part, ...] | None:
     if origin in (Union, UnionType):
         several = [_parts(arg, within) for arg in args]
         return None if None in several else tuple(part for parts in several for part in parts or ())
+    if annotation in (Any, inspect.Parameter.empty):
+        return None
+    if origin is Annotated and ReadInside in args:
+        return None
+    if annotation == Column:
+        return (Part("a column's name", column),)
+    if annotation == Sequence[Column]:
+        return (Part("a list of columns' names", columns),)
     if origin is Annotated:
         return _parts(args[0], next((x for x in args[1:] if isinstance(x, Range)), within))
     if origin is Literal:
-        return tuple(Part(repr(word), _Word(word), word) for word in args)
+        return tuple(Part(repr(word), Word(word), word) for word in args)
     if origin in (dict, collections.abc.Mapping) and len(args) == 2:
         return _mapping(*(_parts(arg, within) for arg in args))
     if origin is collections.abc.Sequence and args == (float,):
-        return (Part(f"a list of finite numbers {within}".strip() + ", as [0.7, 0.3]", _Numbers(within), (0.7, 0.3)),)
+        return (
+            Part(f"a list of finite numbers {within}".strip() + ", as [0.7, 0.3]", Several(Number(within)), (0.7, 0.3)),
+        )
+    if origin is collections.abc.Sequence:
+        parts = _parts(args[0], within)
+        return parts and (Part(f"a list (each {Kind(parts)})", Several(Kind(parts).read), of_metrics=False),)
     if collections.abc.Callable in (annotation, origin):
-        return (Part("a function", _function),)
+        return (Part("a function", function),)
     if annotation in (None, NoneType):
-        return (Part("None", _Word(None)),)
+        return (Part("None", Word(None)),)
     if annotation is bool:
-        return (Part("True or False", _OfType(bool), True),)
+        return (Part("True or False", OfType(bool), True),)
     if annotation is int:
-        return (Part(f"a whole number {within}".strip(), _Whole(within), 10 if 10 in within else within.example),)
+        return (Part(f"a whole number {within}".strip(), Whole(within), 10 if 10 in within else within.example),)
     if annotation is float:
         number = "a number" if within.is_bounded else "a finite number"
-        return (Part(f"{number} {within}".strip(), _Number(within), within.example),)
+        return (Part(f"{number} {within}".strip(), Number(within), within.example),)
     if annotation is str:
-        return (Part("text", _OfType(str), "text"),)
+        return (Part("text", text, "text"),)
     if annotation is pl.Expr:
-        return (Part("a Polars expression", _OfType(pl.Expr)),)
+        return (Part("a Polars expression", OfType(pl.Expr)),)
+    if annotation is object:
+        return (Part("anything", lambda given: given, of_metrics=False),)
+    kind = origin or annotation
+    if (
+        isinstance(kind, type)
+        and kind.__module__ not in ("builtins", "typing")
+        and not getattr(kind, "_is_protocol", False)
+    ):
+        return (Part(f"a {kind.__name__}", OfType(kind), of_metrics=False),)
     return None
 
 
 def _mapping(keys: tuple[Part, ...] | None, values: tuple[Part, ...] | None) -> tuple[Part, ...] | None:
-    """A mapping from numbers to numbers; no other mapping can be written in a call's text."""
-    sides = [parts[0] for parts in (keys, values) if parts and isinstance(parts[0].read, _Number)]
-    if len(sides) < 2:
+    """A mapping; only one from numbers to numbers has an example, since no other can be written in a call's text."""
+    if keys is None or values is None:
         return None
-    read = _Mapping(*(side.read for side in sides))
+    sides = Kind(keys), Kind(values)
+    read, each = MappingOf(*(side.read for side in sides)), f"(each key {sides[0]}, each value {sides[1]})"
+    if not all(isinstance(parts[0].read, Number) for parts in (keys, values)):
+        return (Part(f"a mapping {each}", read, of_metrics=False),)
     example = next(x for x in ({1: 3, 2: 7}, {1: 0.5, 2: 1}, {}) if Kind((Part("", read),)).fits(x))
-    return (Part(f"a mapping, as {example} (each key {sides[0].text}, each value {sides[1].text})", read, example),)
-
-
-@dataclass(frozen=True)
-class _Word:
-    word: object
-
-    def __call__(self, given: object) -> object:
-        same = isinstance(given, str) if isinstance(self.word, str) else type(given) is type(self.word)
-        if not same or given != self.word:
-            raise ValueError
-        return self.word
-
-
-@dataclass(frozen=True)
-class _OfType:
-    type: type
-
-    def __call__(self, given: object) -> object:
-        if not isinstance(given, self.type):
-            raise TypeError
-        return given
-
-
-@dataclass(frozen=True)
-class _Whole:
-    within: Range
-
-    def __call__(self, given: object) -> int:
-        if not isinstance(given, SupportsIndex) or isinstance(given, bool):
-            raise TypeError
-        whole = operator.index(given)
-        if abs(whole) >= 10**MOST_DIGITS or whole not in self.within:
-            raise ValueError
-        return whole
-
-
-@dataclass(frozen=True)
-class _Number:
-    within: Range
-
-    def __call__(self, given: object) -> float:
-        if not is_number(given):
-            raise TypeError
-        number = as_number(given)
-        if not math.isfinite(number) or number not in self.within:
-            raise ValueError
-        return number
-
-
-@dataclass(frozen=True)
-class _Mapping:
-    key: Callable[[object], object]
-    value: Callable[[object], object]
-
-    def __call__(self, given: object) -> dict[object, object]:
-        if not isinstance(given, Mapping):
-            raise TypeError
-        return {self.key(key): self.value(value) for key, value in given.items()}
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    within: Range
-
-    def __call__(self, given: object) -> tuple[float, ...]:
-        if not isinstance(given, Iterable) or isinstance(given, (str, bytes, Mapping)):
-            raise TypeError
-        return tuple(map(_Number(self.within), given))
-
-
-def _function(given: object) -> object:
-    if not callable(given):
-        raise TypeError
-    return given
-
-
-def is_number(given: object) -> TypeGuard[float]:
-    """Whether something is a real number (Python's, NumPy's or a fraction) that a float can hold; not a bool."""
-    if not isinstance(given, Real) or isinstance(given, bool):
-        return False
-    try:
-        float(given)
-    except OverflowError:
-        return False
-    return True
-
-
-def as_number(given: float) -> float:
-    """A number of any library as Python's own; a whole number stays an int if a float has all its digits."""
-    return int(given) if isinstance(given, Integral) and abs(given) <= 2**53 else float(given)
+    return (Part(f"a mapping, as {example} {each}", read, example),)

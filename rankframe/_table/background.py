@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Annotated, Any
 
 import polars as pl
 
+from .._support.arrow_stream import from_stream
+from .._support.option_kinds import Range, check
 from ..errors import Code, InvalidData, InvalidOption, Verbatim, on, option, shown
 from .roles import require, require_all
 from .steps import of_one_type
@@ -202,9 +204,7 @@ class Items(Side):
         if isinstance(given, Items):
             return given
         if isinstance(given, Integral) and not isinstance(given, bool):
-            if given < 1:
-                raise InvalidOption(option(items=int(given)), " leaves no item to show; write their number, from 1 on")
-            return int(given)
+            return check("items", given, Annotated[int, Range(least=1, most=10**15)])
         given = _frame(given)
         found = given.lazy().collect() if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else _listed(given)
         if found.is_empty():
@@ -218,8 +218,7 @@ class Items(Side):
 
     def ids(self, doc: str) -> pl.Series:
         """The items, each once."""
-        key = "ids", doc
-        if key not in self.kept:
+        if (key := ("ids", doc)) not in self.kept:
             name = LISTED if self.listed else doc
             require(self.frame.schema, name, "doc", "items")
             refuse_nameless(self.frame.rename({name: doc}), doc, "items")
@@ -372,9 +371,8 @@ def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, count
 
 def _frame(given: Any) -> object:
     """Turn a table with the Arrow PyCapsule interface into a Polars frame; return anything else unchanged."""
-    if isinstance(given, (pl.DataFrame, pl.LazyFrame, pl.Series)) or not hasattr(given, "__arrow_c_stream__"):
-        return given
-    return pl.DataFrame(given) if hasattr(given, "columns") else given
+    table = None if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else from_stream(given)
+    return given if table is None else table
 
 
 def _rows(given: object, whose: str, wanted: str) -> pl.LazyFrame:
@@ -395,6 +393,8 @@ def _listed(given: Any) -> pl.DataFrame:
         )
     try:
         column = listed.alias(LISTED) if isinstance(listed, pl.Series) else pl.Series(LISTED, list(listed))
-    except (TypeError, pl.exceptions.PolarsError):
-        raise InvalidOption(option(items=given), " holds values that are no ids of one type; give all of one") from None
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        column = None
+    if column is None or column.dtype == pl.Object:
+        raise InvalidOption(option(items=given), " holds values that are no ids of one type; give all of one")
     return column.to_frame()

@@ -19,11 +19,11 @@ __all__ = [
     "carried",
     "not_a_name",
     "of_lists",
+    "refuse_one_text",
     "refuse_tables",
     "require",
     "require_all",
     "require_number",
-    "score_columns",
 ]
 
 USUAL_NAMES = {
@@ -75,8 +75,6 @@ def require(
 
     The advice also names the columns of `optional` roles, which are no reason to refuse the table.
     """
-    if hasattr(name, "name"):  # a Series or an expression, which cannot be looked up
-        raise not_a_name(name)
     if name in schema:
         return
     there = _of_caller(schema)
@@ -190,8 +188,8 @@ def not_a_name(given: object) -> InvalidOption:
     return InvalidOption(f"{shown(given)} is no column name; a column is named by its text{added}{more}")
 
 
-def score_columns(runs: Iterable[str] | None) -> tuple[str, ...]:
-    """The columns of scores that were named, none or several."""
+def refuse_one_text(runs: object) -> None:
+    """Refuse one text, or tables, where columns of scores are listed."""
     if isinstance(runs, str):
         several = [name.strip() for name in runs.split(",")]
         if len(several) > 1:
@@ -204,8 +202,7 @@ def score_columns(runs: Iterable[str] | None) -> tuple[str, ...]:
             option(run=runs),
             ", if that column names the run of each row",
         )
-    refuse_tables(runs or ())
-    return tuple(runs or ())
+    refuse_tables(runs if isinstance(runs, (list, tuple)) else [runs])
 
 
 def refuse_tables(given: Iterable[object]) -> None:

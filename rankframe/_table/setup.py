@@ -86,7 +86,8 @@ class Roles:
             )
         others = [name for name in (self.doc_name, self.subtopic) if name is not None]
         names = [*self.query, *others, self.score, self.label]
-        for name in [*names, *([] if self.weight is None else [self.weight]), *self.beside]:
+        beside = [name for name in (self.weight, self.category, self.group, self.base) if name is not None]
+        for name in [*names, *beside, *(self.features or ())]:
             if not isinstance(name, str):
                 raise not_a_name(name)
             if name == "*" or (name.startswith("^") and name.endswith("$")):

@@ -72,14 +72,12 @@ def markdown_text(text: str) -> str:
 
 def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> str:
     """A table with booktabs' rules, and the notes below."""
-    wrong = None if label is None else WRONG_IN_LABELS.search(label) if isinstance(label, str) else [label]
+    wrong = None if label is None else WRONG_IN_LABELS.search(label)
     if wrong is not None:
         raise InvalidOption(
             f"label={label!r} has {wrong[0]!r}, which LaTeX takes no label with; write one of letters, digits and :.-_ "
             "as in label='tab:runs'"
         )
-    if caption is not None and not isinstance(caption, str):
-        raise InvalidOption(f"caption={caption!r} is no text; write caption='Results', or leave it out")
     first = len(grid.head) - grid.numbers
     lines = [
         r"\begin{table}",
@@ -118,13 +116,18 @@ def html(grid: Grid) -> str:
         return "<tr>" + "".join(f"<{tag}{right * (i >= first)}>{x}</{tag}>" for i, x in enumerate(cells)) + "</tr>"
 
     body = "\n".join(row([_html_cell(cell) for cell in cells], "td") for cells in grid.rows)
-    head = row([escape(name) for name in grid.head], "th")
-    notes = "".join(f"<p><small>{escape(note)}</small></p>\n" for note in grid.notes)
+    head = row([_escaped(name) for name in grid.head], "th")
+    notes = "".join(f"<p><small>{_escaped(note)}</small></p>\n" for note in grid.notes)
     return f"<table>\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n{notes}"
 
 
+def _escaped(text: str) -> str:
+    """Text escaped for HTML."""
+    return escape(visible(text))
+
+
 def _html_cell(cell: Cell) -> str:
-    text = escape(cell.text)
+    text = _escaped(cell.text)
     return (f"<strong>{text}</strong>" if cell.best else text) + (f"<sup>{cell.raised}</sup>" if cell.marks else "")
 
 
@@ -135,12 +138,12 @@ def great_html(grid: Grid, title: str | None = None) -> str:
     columns = {name: [_html_cell(row[i]) for row in grid.rows] for i, name in enumerate(names)}
     table = gt.GT(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)))
     table = table.fmt(lambda cell: cell, columns=names).cols_label(
-        {name: gt.html(escape(head)) for name, head in zip(names, grid.head, strict=True)}
+        {name: gt.html(_escaped(head)) for name, head in zip(names, grid.head, strict=True)}
     )
     first = len(names) - grid.numbers
     table = table.cols_align("left", columns=names[:first]).cols_align("right", columns=names[first:])
     if title is not None:
-        table = table.tab_header(gt.html(escape(title)))
+        table = table.tab_header(gt.html(_escaped(title)))
     for note in grid.notes:
-        table = table.tab_source_note(gt.html(escape(note)))
+        table = table.tab_source_note(gt.html(_escaped(note)))
     return str(table.as_raw_html())

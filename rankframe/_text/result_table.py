@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from .._catalog.parse import parse
+from .._support.option_kinds import Range
 from .._support.statistical_options import CORRECTIONS, INTERVALS, TESTS
-from .._table.policies import is_number
 from ..errors import InvalidOption, UnknownMetric
 from .result_parts import Row
 
 __all__ = [
     "FINDING",
     "Cell",
+    "Digits",
     "Grid",
+    "Level",
     "by_kind",
     "correction_of",
     "grid_of",
@@ -39,7 +40,8 @@ FINDING = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of findings beside the place."""
 KINDS = ("severity", "problem", "findings", "rows", "where", "advice")
 PLACES = 3  # shown of each kind of finding
-MOST_DIGITS = 17  # a float has no more
+Digits: TypeAlias = Annotated[int, Range(least=0, most=17)]  # a float has no more
+Level: TypeAlias = Annotated[float, Range(above=0, below=1)]
 COMPARED = {
     "metric",
     "baseline",
@@ -96,10 +98,6 @@ def letters(i: int) -> str:
 
 def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     """A comparison, or a frame that `summarize` made, as a grid."""
-    if isinstance(digits, bool) or not isinstance(digits, Integral) or not 0 <= digits <= MOST_DIGITS:
-        raise InvalidOption(f"digits={digits!r}: write a whole number from 0 to {MOST_DIGITS}")
-    if not (is_number(alpha) and 0 < alpha < 1):
-        raise InvalidOption(f"alpha={alpha!r}: write a number between 0 and 1, as alpha=0.05")
     if hasattr(of, "settings"):
         return _of_comparison(records(of.table), of.settings, digits, alpha)
     if hasattr(of, "collect_schema") or hasattr(of, "columns"):

@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
-from ..errors import InvalidData, InvalidOption, called_by_users
+from .._support.methods import called_by_users
+from ..errors import InvalidData, InvalidOption, shown
 from .arrays import Array, values
 from .means import Means
 
@@ -166,5 +167,8 @@ class Accumulator:
 def column_of(name: str, given: Array) -> pl.Series:
     """A column of an array; whole numbers become Int64, since ids of all batches must have one type."""
     flat = given.reshape(-1)
-    column = pl.Series(name, flat if flat.dtype.kind in "biuf" else flat.tolist())
-    return column.cast(pl.Int64) if column.dtype.is_integer() else column
+    try:
+        column = pl.Series(name, flat if flat.dtype.kind in "biuf" else flat.tolist())
+        return column.cast(pl.Int64) if column.dtype.is_integer() else column
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        raise InvalidData(f"{name}={shown(given.tolist())}: write texts, or numbers of 64 bits") from None

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._catalog.requests import Request
+from .._support.methods import called_by_users
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
-from ..errors import InvalidData, InvalidOption, called_by_users, shown
+from ..errors import InvalidData, InvalidOption, shown
 from .arrays import Array, same
 from .evaluation_set import EvaluationSet, Lists
 

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from .._catalog.requests import Request
-from ..errors import InvalidData, called_by_users
+from .._support.methods import called_by_users
+from ..errors import InvalidData
 from .evaluation_set import Lists, SetCache, logged
 
 __all__ = ["LightGBMMetric", "lightgbm_metric"]

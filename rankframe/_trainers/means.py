@@ -15,6 +15,7 @@ from .._catalog.means import Mean, added, sums_of
 from .._catalog.requests import Request, averaged
 from .._engines.arrow_kernel import bound
 from .._plan.per_query import measure
+from .._support.arrow_stream import from_stream
 from .._table.setup import ROLES, Setup, refuse_bounds
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
@@ -102,8 +103,8 @@ def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
 
         found = Source(table, names).polars
         return found.select(name for name in found.columns if name in names)
-    if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pl.Series):
-        return read(pl.DataFrame(table), names, what)
+    if (given := from_stream(table)) is not None:
+        return read(given, names, what)
     raise InvalidData(
         f"{what}={shown(table)} is no table; give a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule "
         "interface"

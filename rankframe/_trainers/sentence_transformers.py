@@ -14,10 +14,11 @@ import polars as pl
 from .._catalog.requests import Request
 from .._decisions.mergeable_summary import summarize
 from .._decisions.resampling import SummaryInterval, SummaryResampling
+from .._support.methods import called_by_users
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from .._verbs import verbs
-from ..errors import InvalidData, InvalidOption, MissingExtra, called_by_users, shown
+from ..errors import InvalidData, InvalidOption, MissingExtra, shown
 from .arrays import Array, values
 from .means import Means, read
 

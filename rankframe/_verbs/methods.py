@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from .._support.option_kinds import Column
 from .._text.displays import findings, with_display
 from . import verbs
 
@@ -178,7 +179,7 @@ def judge(
     ranker: Runner[R],
     qrels: object,
     *,
-    run: str | None = None,
+    run: Column | None = None,
     judged_only: verbs.Missing = "keep",
     run_only: verbs.Missing | None = None,
 ) -> R:
@@ -270,7 +271,7 @@ def check(ranker: Runner[R], qrels: object = None) -> R:
     return with_display(ranker._run(verbs.check, qrels), findings)
 
 
-def agreement(ranker: Runner[R], other: str, *measures: str) -> R:
+def agreement(ranker: Runner[R], other: Column, *measures: str) -> R:
     """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
 
     Parameters

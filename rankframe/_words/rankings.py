@@ -114,7 +114,7 @@ class Rankings:
                 option(weights=list(weights)),
                 f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight for each run, in their order",
             )
-        return RUN.replace_strict(range(self.n_rankings), weights, return_dtype=pl.Float64)
+        return RUN.replace_strict(range(self.n_rankings), [float(x) for x in weights], return_dtype=pl.Float64)
 
     def learned(self, place: pl.Expr) -> pl.Expr:
         """The value that training found for the run at a place, from 1 on; 0 beyond the last, and for a document not listed."""

@@ -103,7 +103,7 @@ def comb_gmnz(r: Rankings, gamma: float = 1.0) -> pl.Expr:
 
 
 @fusion("weighted_sum", "linear", of="scores")
-def wsum(r: Rankings, weights: Sequence[float]) -> pl.Expr:
+def wsum(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     r"""The weighted sum of the scores.
 
     .. math:: \sum_j w_j \, s_j(d)
@@ -111,7 +111,7 @@ def wsum(r: Rankings, weights: Sequence[float]) -> pl.Expr:
     Parameters
     ----------
     weights
-        A weight for each run, in the order of the runs.
+        A weight for each run, in the order of the runs; default: 1 for each.
 
     References
     ----------
@@ -121,7 +121,7 @@ def wsum(r: Rankings, weights: Sequence[float]) -> pl.Expr:
 
 
 @fusion(of="scores")
-def mixed(r: Rankings, weights: Sequence[float]) -> pl.Expr:
+def mixed(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     r"""The weighted sum of the scores times the square root of the number `h` of rankings that have the document.
 
     .. math:: \sqrt{h} \sum_j w_j \, s_j(d)
@@ -129,7 +129,7 @@ def mixed(r: Rankings, weights: Sequence[float]) -> pl.Expr:
     Parameters
     ----------
     weights
-        A weight for each run, in the order of the runs.
+        A weight for each run, in the order of the runs; default: 1 for each.
 
     References
     ----------
@@ -139,7 +139,7 @@ def mixed(r: Rankings, weights: Sequence[float]) -> pl.Expr:
 
 
 @fusion(of="scores")
-def wmnz(r: Rankings, weights: Sequence[float]) -> pl.Expr:
+def wmnz(r: Rankings, weights: Sequence[float] | None = None) -> pl.Expr:
     r"""The sum of the scores times the sum of the weights of the rankings that have the document.
 
     .. math:: \sum_j s_j(d) \sum_{j: d \in j} w_j
@@ -147,7 +147,7 @@ def wmnz(r: Rankings, weights: Sequence[float]) -> pl.Expr:
     Parameters
     ----------
     weights
-        A weight for each run, in the order of the runs.
+        A weight for each run, in the order of the runs; default: 1 for each.
 
     References
     ----------

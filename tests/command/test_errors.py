@@ -363,10 +363,6 @@ WRONG = [
     ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it separately, without --weight"),
     ("conventions t.csv -m nothing", "unknown metric 'nothing'"),
     ("conventions -m ndcg@10", "Write rankframe conventions RUN --qrels QRELS -m ndcg@10"),
-    (
-        "fuse a.run b.run --method wsum",
-        "'weights'; its options are: weights, normalize, missing, depth; write wsum(weights=[",
-    ),
     ("catalog a.run -m coverage@10", "--items 1000, their number, or --items catalog.csv, a file with a row for each"),
     ("catalog a.run -m popularity_lift@10", "say --interactions train.csv, "),
     ("conventions t.csv t.csv", "conventions looks at one RUN"),
@@ -493,9 +489,12 @@ WRONG = [
     ("curve t.csv -o nowhere/c.svg", "-o nowhere/c.svg: there is no folder nowhere"),
     ("curve t.csv -o c.svg --per-query", "a picture shows means. Leave --per-query out, or -o"),
     ("report t.csv -o folder", "-o folder: write a file that ends in .html or .htm"),
-    ("report t.csv -o r.html --worst=-1", "--worst -1: write how many queries to show, a whole number from 0 on"),
-    ("power t.csv --runs score,label -m rr --difference 0", "--difference 0.0: write the difference"),
-    ("power t.csv --runs score,label -m rr --difference 0.1 --alpha 2", "--alpha 2.0: write a number between 0 and 1"),
+    ("report t.csv -o r.html --worst=-1", "--worst -1: write a whole number from 0 to 1,000,000,000"),
+    ("power t.csv --runs score,label -m rr --difference 0", "--difference 0.0: write a finite number above 0"),
+    (
+        "power t.csv --runs score,label -m rr --difference 0.1 --alpha 2",
+        "--alpha 2.0: write a number above 0 and below 1",
+    ),
     ("power t.csv --runs score,label -m gm_map --difference 0.1", "gm_map is summed up by its geometric mean; ask for"),
     (
         "compare t.csv --runs score,label --ci 95",

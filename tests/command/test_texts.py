@@ -106,19 +106,23 @@ def test_json_says_control_characters_by_their_codes(out: Out) -> None:
     assert json.loads(text) == [{"query_id": ODD[0], "rr": 1.0}, {"query_id": ODD[1], "rr": 0.5}]
 
 
-def test_csv_is_for_programs_and_has_ids_as_they_are(out: Out) -> None:
-    text = out("evaluate t.parquet -m rr --per-query --format csv")
-    assert list(csv.reader(io.StringIO(text, newline=""))) == [["query_id", "rr"], [ODD[0], "1.0"], [ODD[1], "0.5"]]
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_csv_has_printable_characters_as_they_are_and_shows_the_others(format: str, out: Out) -> None:
+    text = out("evaluate t.parquet -m rr --per-query --format", format)
+    assert obeyed(text) <= {"\t"}
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter={"csv": ",", "tsv": "\t"}[format]))
+    assert rows == [["query_id", "rr"], [VISIBLE[0], "1.0"], [VISIBLE[1], "0.5"]]
 
 
 @pytest.mark.parametrize("first", [*"=+-@\t\r\n", "＝", "＋", "－", "＠"])
 def test_no_text_of_safe_csv_is_a_formula(first: str, out: Out) -> None:
     table([f"{first}1+1", f"a{first}1"], **{f"{first}by": ["x", "x", "=y", "=y"]}).write_parquet("t.parquet")
     text = out("evaluate t.parquet -m rr --per-query --format safe-csv", f"--by={first}by")
+    shown = {"\t": r"\t", "\r": r"\r", "\n": r"\n"}.get(first, first)
     assert list(csv.reader(io.StringIO(text, newline=""))) == [
-        ["query_id", f"'{first}by", "rr"],
-        [f"'{first}1+1", "x", "1.0"],
-        [f"a{first}1", "'=y", "0.5"],
+        ["query_id", f"'{shown}by", "rr"],
+        [f"'{shown}1+1", "x", "1.0"],
+        [f"a{shown}1", "'=y", "0.5"],
     ]
 
 
@@ -186,11 +190,9 @@ def test_an_id_that_breaks_lines_of_trec_text_is_refused(id: str, capsys: pytest
     said = capsys.readouterr().err
     assert said == (
         f"rankframe: error: query_id {id!r} has a line break, a tab or the like, for which --format trec has no place; "
-        "write --format csv or --format json\n"
+        "write --format json\n"
     )
-    assert list(csv.reader(io.StringIO(out("evaluate t.parquet -m rr --per-query --format csv"), newline="")))[1:] == [
-        [id, "1.0"]
-    ]
+    assert json.loads(out("evaluate t.parquet -m rr --per-query --format json")) == [{"query_id": id, "rr": 1.0}]
     assert out("evaluate t.parquet -m rr --format trec") == "rr                    \tall\t1.0000\n"
 
 

@@ -311,12 +311,12 @@ def test_where_nothing_differs_there_is_no_telling_how_many_queries_it_takes() -
     ("metric", "options", "message"),
     [
         ("map", {"difference": 0}, "difference=0: write"),
-        ("map", {"difference": [0.1, None]}, "difference=None: write"),
+        ("map", {"difference": [0.1, None]}, r"difference=\[0.1, None\]: write a finite number above 0 or a list"),
         ("map", {"difference": None}, "difference=None: write"),
         ("map", {"difference": "0.1"}, "difference='0.1': write"),
         ("map", {"difference": 1e-10}, r"difference=1e-10 of map, .* more than 2\*\*53 queries to see; write a larger"),
         ("map", {"difference": 1e-300}, "difference=1e-300 of map, "),
-        ("map", {"difference": 0.1, "power": 80}, "power=80: write a number between 0 and 1"),
+        ("map", {"difference": 0.1, "power": 80}, "power=80: write a number above 0 and below 1"),
         ("map", {"difference": 0.1, "alpha": 0}, "alpha=0: write"),
         ("gm_map", {"difference": 0.1}, "ask for the power of map"),
     ],
@@ -401,3 +401,13 @@ def test_a_budget_of_a_metrics_whole_range_is_refused_and_one_above_a_quarter_wa
     with pytest.warns(rf.RankframeWarning, match=FAR):
         TINY.rank.gate({"rr": 0.3}, **TWO)
     assert differing(60).rank.gate({"rr": 0.25, "average_relevance_position": 5}, **TWO)  # which has no greatest value
+
+
+def test_a_name_cannot_write_a_line_of_a_verdict() -> None:
+    evil = "x\npassed: map of evil: +1.0000\x1b[2J"
+    table = TINY.rename({"new": evil})
+    runs = {"runs": ["old", evil], "baseline": "old"}
+    for style in ("text", "github"):
+        (line,) = table.rank.gate({"rr": 0.1}, **runs).lines(style)  # type: ignore[arg-type]
+        assert not {"\n", "\x1b"} & {*line}
+    assert r"x\npassed: map of evil: +1.0000\x1b[2J" in table.rank.gate({"rr": 0.1}, **runs).lines()[0]

@@ -610,13 +610,6 @@ CASES = {
         "STACK.filter(pl.col('run') == 'a')", "df.rank.compare_catalog('hhi', run='run')",
         "STACK.rank.compare_catalog('hhi', run='run', resamples=99)",
     ),
-    "a comparison of catalogs without confidence": Case(
-        "TWO", "df.rank.compare_catalog('hhi', runs=['score', 'new'], ci=None)",
-        "df.rank.compare_catalog('hhi', runs=['score', 'new'], ADVICE, resamples=99)", r"as (ci=0.95)$",
-    ),
-    "a gap without confidence": Case(
-        "OK", "df.rank.gaps('rr', by='query_id', ci=None)", "df.rank.gaps('rr', by='query_id', ADVICE, resamples=99)", r"as (ci=0.95)$"
-    ),
     "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.gaps('rr', by=[])", "df.rank.gaps('rr', ADVICE, resamples=99)", r"as (by='age')$"),
     "a gap of one group": Case(
         "OK.with_columns(one=pl.lit(1))", "df.rank.gaps('rr', by='one')", "df.rank.gaps('rr', by='query_id', resamples=99)"
@@ -684,6 +677,7 @@ CASES = {
     "ties that a metric has no mean for": Case("OK", "df.rank.on(ties='expected').bpref()", None),
     # the list of metrics
     "a function that is no metric": Case("OK", "df.rank.evaluate(len)", None),
+    "a metric of one's own that is no function": Case("OK", "rf.metric(int)", None),
     "a metric of one's own under a name of two meanings": Case("OK", "rf.metric('Accuracy')(OWN)", None),
     "a metric of one's own under a name that is taken": Case("OK", "rf.metric('NDCG')(OWN)", None),
     "a metric of one's own with two meanings": Case("OK", "rf.metric('x', spellings={'X': {'k': 3}})(OWN)", None),

@@ -145,37 +145,37 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "slices by a Series": (
         lambda: OK.to_pandas().rank.mean("rr", by=OK.to_pandas()["label"]),  # type: ignore[arg-type]
         rf.InvalidOption,
-        "a Series is no column name; a column is named by its text, as 'label'; add what is computed to the table first",
+        "by=a Series: write a list of columns' names, a column's name or None. Did you mean 'label'?",
     ),
     "slices by a column as an expression": (
         lambda: OK.rank.summarize("rr", by=pl.col("label")),  # type: ignore[arg-type]
         rf.InvalidOption,
-        "an Expr is no column name; a column is named by its text, as 'label'",
+        "by=an Expr: write a list of columns' names, a column's name or None. Did you mean 'label'?",
     ),
     "slices by a computed expression": (
         lambda: OK.rank.mean("rr", by=[pl.col("label") > 1]),  # type: ignore[list-item]
         rf.InvalidOption,
-        "an Expr is no column name; a column is named by its text; add what is computed to the table first, as a column",
+        "by=[an Expr]: write a list of columns' names, a column's name or None",
     ),
     "slices of a plot by an expression": (
         lambda: OK.rank.plot.slices("rr", by=pl.col("label")),
         rf.InvalidOption,
-        "a column is named by its text, as 'label'",
+        "by=an Expr: write a column's name. Did you mean 'label'?",
     ),
     "a run as an expression": (
         lambda: OK.rank.compare("rr", runs=["score", pl.col("label")]),  # type: ignore[list-item]
         rf.InvalidOption,
-        "a column is named by its text, as 'label'",
+        "runs=['score', an Expr]: write a list of columns' names, a mapping",
     ),
     "weights as an expression": (
         lambda: OK.rank.summarize("rr", weights=pl.col("label")),  # type: ignore[arg-type]
         rf.InvalidOption,
-        "a column is named by its text, as 'label'",
+        "weights=an Expr: write a column's name or None. Did you mean 'label'?",
     ),
     "other scores as an expression": (
         lambda: OK.rank.agreement(pl.col("label"), "kendall_tau"),  # type: ignore[arg-type]
         rf.InvalidOption,
-        "a column is named by its text, as 'label'",
+        "other=an Expr: write a column's name. Did you mean 'label'?",
     ),
     "missing columns that could be any": (
         lambda: OK.rename({"query_id": "a", "score": "b"}).rank.ndcg(),
@@ -513,6 +513,21 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.to_pandas().assign(sub=[["a"], ["b", "\ud800"], []]).rank.on(subtopic="sub").alpha_ndcg(),
         rf.InvalidData,
         "column 'sub' holds ['b', '\\ud800'] at df.iloc[1], with half of a character",
+    ),
+    "a lone surrogate in a list of items": (
+        lambda: OK.rank.catalog("coverage", items=["a", "\ud800"]),
+        rf.InvalidOption,
+        "holds values that are no ids",
+    ),
+    "a lone surrogate in a dictionary": (
+        lambda: rf.from_dicts({"q": {"\ud800": 1.0}}),
+        rf.InvalidData,
+        "the documents of run hold '\\ud800', half of a character",
+    ),
+    "an id of more than 64 bits in a dictionary": (
+        lambda: rf.from_dicts({"q": {1: 1.0, 2**64: 1.0}}),
+        rf.InvalidData,
+        "hold 18446744073709551616, which has over 64 bits; write all as text",
     ),
     "a lone surrogate in the judgments": (
         lambda: RUN.to_pandas().rank.judge(

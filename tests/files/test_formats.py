@@ -578,7 +578,7 @@ def test_a_run_whose_first_query_starts_with_a_brace_is_trec_text() -> None:
 
 
 def test_the_formats_are_declared_once() -> None:
-    with pytest.raises(InvalidOption, match=f"Say one of {', '.join(get_args(Format))}"):
+    with pytest.raises(InvalidOption, match=f"write {', '.join(map(repr, get_args(Format)))} or None"):
         rf.read_run(io.StringIO(""), format="xml")  # type: ignore[arg-type]
 
 

@@ -254,7 +254,7 @@ def test_the_format_said_goes_before_the_suffix(tmp_path: Path) -> None:
 
 def test_an_unknown_format_is_an_error() -> None:
     wrong: Any = "xml"
-    with pytest.raises(InvalidOption, match=r"unknown format 'xml'\. Say one of trec, csv, tsv, ndjson, parquet"):
+    with pytest.raises(InvalidOption, match="format='xml': write 'trec', 'csv', 'tsv', 'ndjson', 'parquet'"):
         read_run(io.StringIO(RUN), format=wrong)
 
 
@@ -341,6 +341,31 @@ def test_an_empty_file_is_an_empty_table(format: Format, tmp_path: Path) -> None
         assert read_run(source, format=format).height == 0
         assert read_run(source, format=format).columns[:3] == ["query_id", "doc_id", "score"]
     assert scan_qrels(path, format=format).collect().schema["label"] == pl.Int64
+
+
+@pytest.mark.parametrize("name", ["bomb.run.gz", "bomb.csv.gz", "bomb.ndjson.gz"])
+@pytest.mark.parametrize("start", [b"", b"q1 Q0 a 1 1 t\n"])
+def test_gzip_data_of_an_endless_line_are_refused_before_they_are_unpacked(
+    tmp_path: Path, name: str, start: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(start + bytes(40 << 20)))
+    unpacked, read = [], gzip.GzipFile.read
+
+    def counted(file: gzip.GzipFile, size: int | None = -1) -> bytes:
+        unpacked.append(len(block := read(file, size)))
+        return block
+
+    monkeypatch.setattr(gzip.GzipFile, "read", counted)
+    monkeypatch.setattr(pl, "scan_lines", None)
+    with pytest.raises(InvalidData, match=rf"{name}: a line has over 8 MiB"):
+        read_run(tmp_path / name)
+    assert sum(unpacked) <= 11 << 20
+
+
+def test_a_large_run_in_gzip_is_read(tmp_path: Path) -> None:
+    lines = (f"q{i} Q0 {'d' * 1000} 1 1 t\n" for i in range(9 << 10))
+    (tmp_path / "large.run.gz").write_bytes(gzip.compress("".join(lines).encode(), 1))
+    assert read_run(tmp_path / "large.run.gz").height == 9 << 10
 
 
 @pytest.mark.parametrize("name", ["no.run", "no.csv", "no.tsv", "no.ndjson", "no.parquet", "no.run.gz"])
@@ -451,8 +476,8 @@ def stacked(reader: Any, folder: Path) -> dict[str, Callable[[], Any]]:
         "a dict is no file": lambda: reader({"q1": {"d1": 1.0}}),
         "is a folder; name a file in it": lambda: reader(folder),
         "is a folder; name a file": lambda: reader(str(folder), format="csv"),
-        "columns=['a']: write a dictionary": lambda: reader(folder / "a.run", columns=["a"]),
-        "columns={1: 'score'}: write a dictionary": lambda: reader(folder / "a.run", columns={1: "score"}),
+        "columns=['a']: write a mapping": lambda: reader(folder / "a.run", columns=["a"]),
+        "columns={1: 'score'}: write a mapping": lambda: reader(folder / "a.run", columns={1: "score"}),
         "two columns would be named 'score'": lambda: reader(folder / "a.run", columns={"a": "score", "b": "score"}),
     }
 

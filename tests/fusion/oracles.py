@@ -257,9 +257,11 @@ METHODS: dict[str, Callable[..., dict[Doc, float]]] = {
     "comb_anz": lambda q: times(q, each(q, sum), lambda h: 1 / h),
     "comb_mnz": lambda q: times(q, each(q, sum), lambda h: h),
     "comb_gmnz": lambda q, gamma=1.0: times(q, each(q, sum), lambda h: h**gamma),
-    "wsum": lambda q, weights: added(q, q.scored(), weights),
-    "mixed": lambda q, weights: times(q, added(q, q.scored(), weights), math.sqrt),
-    "wmnz": lambda q, weights: {d: s * sum(weights[j] for j in q.listing(d)) for d, s in each(q, sum).items()},
+    "wsum": lambda q, weights=None: added(q, q.scored(), weights),
+    "mixed": lambda q, weights=None: times(q, added(q, q.scored(), weights), math.sqrt),
+    "wmnz": lambda q, weights=None: {
+        d: s * sum(1 if weights is None else weights[j] for j in q.listing(d)) for d, s in each(q, sum).items()
+    },
     "rrf": lambda q, k=60, weights=None: reciprocal(q, k, weights),
     "isr": lambda q: times(q, squares(q), lambda h: h),
     "log_isr": lambda q: times(q, squares(q), math.log),

@@ -91,15 +91,20 @@ OWN: dict[str, list[dict[str, Any]]] = {
     "haystack": [{"join_mode": m, "weights": w} for m in ("concatenate", "merge", "reciprocal_rank_fusion",
                  "distribution_based_rank_fusion") for w in (None, [5, 3, 2])],
     **{name: [{}, {"weights": WEIGHTS}] for name in ("borda", "condorcet")},
-    **{name: [{"weights": WEIGHTS}] for name in ("wsum", "mixed", "wmnz")},
+    **{name: [{"weights": WEIGHTS}, {}] for name in ("wsum", "mixed", "wmnz")},
 }  # fmt: skip
 
 
 def cases(name: str) -> list[dict[str, Any]]:
+    of_two_types = [{"weights": [1, 0.5, 2]}] if "weights" in rf.FUSIONS[name].parameters else []
+    return [*listed(name), *of_two_types]
+
+
+def listed(name: str) -> list[dict[str, Any]]:
     own = OWN.get(name, [{}])
     if fusion_of(name, **own[0]).metric.of != "scores":  # type: ignore[attr-defined]
         return [*own, *({**x, "depth": 3} for x in own if rf.FUSIONS[name].depth[0] == "depth")]
-    return [
+    return own[1:] + [
         {**own[0], "normalize": normalize, "missing": missing, "depth": depth}
         for i, normalize in enumerate([None, *NORMALIZATIONS])
         for j, missing in enumerate(("skip", "zero", "min"))

@@ -154,7 +154,7 @@ def test_runs_without_documents_have_no_overlap() -> None:
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "10"])
 def test_a_cutoff_that_is_no_whole_number_is_refused(k: Any) -> None:
-    with pytest.raises(rf.InvalidOption, match=r"write a whole number from 1 on, as k=10, or None for all documents"):
+    with pytest.raises(rf.InvalidOption, match=r"k=.*: write a whole number from 1 on or None"):
         WIDE.rank.overlap(runs=["A", "B"], k=k)
 
 
@@ -267,7 +267,7 @@ def test_an_oracle_shows_itself_in_notebooks() -> None:
 
 
 def test_a_gain_has_an_interval() -> None:
-    with pytest.raises(rf.InvalidOption, match=r"ci=None: a gain has an interval; write a confidence, as ci=0.95"):
+    with pytest.raises(rf.InvalidOption, match="ci=None: write a"):
         random_table(1).rank.oracle("rr", runs=["x", "y"], ci=None)
 
 

@@ -54,9 +54,9 @@ def test_columns_of_other_names_are_bound() -> None:
     ("runs", "said"),
     [
         ([], r"\[\] holds no run"),
-        (BM25, "is one run; list the runs"),
+        (BM25, "a DataFrame is no list of runs; list the runs"),
         ([BM25, {"q": {"a": 1.0}}], "is no run; give a frame"),
-        ("bm25.run", "'bm25.run' is one run; list the runs"),
+        ("bm25.run", "'bm25.run' is no list of runs; list the runs"),
         ([BM25, DENSE.to_pandas()], "make all of them of one kind"),
     ],
 )

@@ -67,7 +67,7 @@ def tuned() -> rf.TunedFusion[pl.DataFrame]:
 
 
 def weights_in(text: str) -> tuple[float, ...]:
-    inside = text.partition("[")[2].partition("]")[0]
+    inside = text.partition("[")[2].partition("]")[0] or "1,1,1"  # equal ones, if it gives none
     return tuple(map(float, inside.split(",")))
 
 
@@ -211,6 +211,29 @@ def test_a_method_is_chosen_out_of_fold_not_by_its_fit(search: Any) -> None:
     assert fitted.folds["train"].to_list() == pytest.approx([1 / 2] * 4)
     assert both.folds["train"].to_list() == pytest.approx([1 / 3] * 4)
     assert {both.text, *both.folds["method"]} == {"wsum(weights=[1,1,1,1])"}
+
+
+@pytest.mark.parametrize("kind", ["tables", "column", "columns"])
+@pytest.mark.parametrize("front", ["polars", "pandas", "lazy"])
+def test_judgments_are_joined_with_the_runs_of_a_table_without_labels(kind: str, front: str) -> None:
+    brought: Any = {"polars": pl.DataFrame.clone, "pandas": pl.DataFrame.to_pandas, "lazy": pl.DataFrame.lazy}[front]
+    listed = {run: TABLE.select("query_id", "doc_id", score=run).drop_nulls() for run in RUNS}
+    long = pl.concat(table.with_columns(system=pl.lit(run)) for run, table in listed.items())
+    tables = {run: brought(table) for run, table in listed.items()}
+    frame, runs = {
+        "tables": (tables["a"], {"runs": tables}),
+        "column": (brought(long), {"run": "system"}),
+        "columns": (brought(TABLE.drop("label")), {"runs": RUNS}),
+    }[kind]
+    qrels = brought(TABLE.select("query_id", "doc_id", "label"))
+    options: Any = {**QUICK, "runs": None, **runs, "step": 0.25, "folds": 4}
+    found = frame.rank.tune("wsum(normalize=min_max)", judgments=qrels, **options)
+    means = {run: TABLE.rank.on(score=run).mean("rr").item() for run in RUNS}
+    table = pl.DataFrame(found.table.collect() if front == "lazy" else found.table)
+    assert {run: mean for run, mean in table.select("ranking", "mean").iter_rows() if run in RUNS} == pytest.approx(
+        means
+    )
+    assert table.filter(ranking="untuned")["mean"].item() == pytest.approx(fmean(WORTH[0].values()))
 
 
 def test_a_coordinate_search_ends_where_no_single_step_helps() -> None:
@@ -363,8 +386,10 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (tune(runs=["a"]), rf.InvalidOption, "two or more"),
     (tune(runs=None), rf.InvalidOption, "runs="),
     (tune(frame=TABLE.drop("label")), rf.MissingColumn, "label"),
-    (tune(folds=1), rf.InvalidOption, r"folds=1.*two or more; write folds=5"),
+    (tune(folds=1), rf.InvalidOption, r"folds=1: write a whole number from 2 on"),
     (tune(folds=2.5), rf.InvalidOption, "folds=2.5"),
+    (tune(frame=TABLE.filter(pl.col("query_id") == pl.col("query_id").first()), folds=2), rf.InvalidOption, "^the table has 1 query; tune on two or more"),
+    (tune(frame=TABLE.clear(), folds=2), rf.InvalidOption, "^the table has 0 queries; tune on two or more"),
     (tune(folds=13), rf.InvalidOption, r"folds=13 are more than the table's 12 queries; write folds=5"),
     (tune(metric="ndgc@10"), rf.UnknownMetric, "Did you mean 'ndcg'"),
     (tune("wsun"), rf.InvalidOption, "Did you mean 'wsum'"),
@@ -376,9 +401,9 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (tune(search="random"), rf.InvalidOption, "grid"),
     (tune(options={"k": [1, 2]}), rf.InvalidOption, "'k'"),
     (tune(options={"normalize": ["zmuv"]}), rf.InvalidOption, "says already"),
-    (tune(options={"weights": 0.5}), rf.InvalidOption, "no values to try"),
+    (tune(options={"weights": []}), rf.InvalidOption, "no values to try"),
     (tune("comb_sum", normalize=["min_max", "zscor"]), rf.InvalidOption, "zscor"),
-    (tune(ci=None), rf.InvalidOption, "ci=0.95"),
+    (tune(ci=None), rf.InvalidOption, "ci=None: write a"),
     (tune(frame=TABLE.rename({"query_id": "fold"}), runs=["a", "b"]), rf.RankframeError, "query_id"),
 ]  # fmt: skip
 

@@ -340,7 +340,7 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
         (lambda r: r.on(group="group").catalog("group_exposure_ratio", items=2), "name the column of groups in the catalog"),
         (lambda r: r.catalog("popularity_lift"), "say interactions=train"),
         (lambda r: r.catalog("coverage", items=1), "items=1, but 2 different items are shown"),
-        (lambda r: r.catalog("coverage", items=0), "from 1 on"),
+        (lambda r: r.catalog("coverage", items=0), "from 1 to"),
         (lambda r: r.catalog("coverage", items=True), "is no catalog"),
         (lambda r: r.catalog("coverage", items=2.5), "is no catalog"),
         (lambda r: r.catalog("coverage", items="abc"), "is no catalog"),

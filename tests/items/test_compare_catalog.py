@@ -136,7 +136,7 @@ def test_all_kinds_of_frames_give_the_same() -> None:
         ({"baseline": "none"}, "is none of the runs"),
         ({"items": None}, "coverage@3 divides by the number of items"),
         ({"items": CATALOG[:3]}, "items that the catalog lacks"),
-        ({"ci": None}, "a comparison has intervals"),
+        ({"ci": None}, "ci=None: write a"),
         ({"by": "metric"}, "second column 'metric'"),
     ],
 )

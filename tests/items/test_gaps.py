@@ -185,7 +185,7 @@ def test_a_user_in_two_groups_is_refused() -> None:
     ("options", "message"),
     [
         ({"by": []}, "say which column tells the groups of users apart, as by='age'"),
-        ({"by": "group", "ci": None}, "a gap has an interval"),
+        ({"by": "group", "ci": None}, "ci=None: write a"),
         ({"by": "group", "correction": "bonferroni"}, "write 'holm', 'bh', 'by' or None"),
         ({"by": "grup"}, "Did you mean 'group'"),
         ({"by": "group", "resamples": 3}, "resamples"),

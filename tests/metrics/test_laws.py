@@ -242,15 +242,23 @@ def test_contributions_sum_to_the_metric(which: str, table: Table, policies: Opt
     texts = [text for text in TEXTS if adds_up(text)]
     assert len(texts) >= 106  # more as metrics come, never fewer
     texts = part_of(texts, which, turn, 10)
-    if policies.get("no_relevant") == "one":  # nothing contributed to a 1 by convention
-        policies = {**policies, "no_relevant": "zero"}
+    assert_contributions_sum_up(df, texts, policies)
+
+
+def assert_contributions_sum_up(df: pl.DataFrame, texts: list[str], policies: Options) -> None:
     ranker = df.rank.on(**policies)
     explained = ranker.explain(*texts)
     assert explained.columns == ["query_id", "doc_id", "score", "label", "rank", *texts]
     contributions = pl.col(texts)
     undefined = contributions.is_null().all()
     totals = explained.group_by("query_id").agg(pl.when(~undefined).then(contributions.sum()))
-    assert_same(totals, ranker.evaluate(*texts))
+    values = ranker.evaluate(*texts)
+    if policies.get("no_relevant") == "one":  # nothing contributes to a 1 by convention
+        none_relevant = df.rank.on(**{**policies, "no_relevant": "null"}).evaluate(*texts)
+        ones = [text for text in texts for call in rf.parse(text) if call.bounds == (0, 1) and call.higher_is_better]
+        without = (pl.when(none_relevant[text].is_not_null()).then(text).alias(text) for text in ones)
+        values = values.with_columns(without)
+    assert_same(totals, values)
 
 
 def test_nothing_contributes_to_a_query_that_counts_one_by_convention() -> None:
@@ -258,6 +266,21 @@ def test_nothing_contributes_to_a_query_that_counts_one_by_convention() -> None:
     explained = df.rank.on(no_relevant="one").explain("map")
     assert explained.filter(query_id="none")["map"].to_list() == [None, None]
     assert explained.filter(query_id="some")["map"].to_list() == [0, 0.5]
+
+
+@pytest.mark.parametrize("policy", ["zero", "null", "one"])
+def test_contributions_sum_to_the_metric_of_a_query_with_labels_of_which_none_is_relevant(policy: str) -> None:
+    df = frame({"none": [("a", 3.0, 1), ("b", 2.0, 0), ("c", 1.0, 1)], "some": [("a", 2.0, 2), ("b", None, 3)]})
+    texts = [text for text in TEXTS if adds_up(text)]
+    assert_contributions_sum_up(df, texts, {"relevant": 2, "no_relevant": policy})
+
+
+def test_documents_contribute_to_a_value_that_the_convention_does_not_set() -> None:
+    df = frame({"none": [("a", 3.0, 1), ("b", 2.0, 0), ("c", 1.0, 1)]})
+    for policy in ("zero", "one"):
+        ranker = df.rank.on(relevant=2, no_relevant=policy)
+        assert ranker.explain("fall_out@1")["fall_out@1"].to_list() == pytest.approx([1 / 3, 0, 0])
+        assert ranker.explain("cg")["cg"].to_list() == [1, 0, 1]
 
 
 @every_share

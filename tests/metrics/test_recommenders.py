@@ -427,7 +427,7 @@ def test_the_catalog_may_be_a_number_or_ids() -> None:
         CATALOG.to_pandas()["doc_id"],
     ):
         assert values(JUDGED, "serendipity@3", interactions=TRAIN, items=items) == wanted
-    with pytest.raises(rf.InvalidOption, match=r"^items=0 leaves no item to show; write their number"):
+    with pytest.raises(rf.InvalidOption, match=r"^items=0: write a whole number from 1 to 1,000,000,000,000,000"):
         JUDGED.rank.on(items=0)
 
 

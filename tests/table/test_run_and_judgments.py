@@ -135,7 +135,7 @@ def test_a_lazy_run_without_a_name_is_refused_when_it_is_collected() -> None:
 def test_a_run_column_must_be_there() -> None:
     with pytest.raises(rf.MissingColumn, match=r"no column 'sytem' for run.*Did you mean 'run'"):
         RUNS.rank.judge(QRELS, run="sytem")
-    with pytest.raises(rf.InvalidOption, match="no column name"):
+    with pytest.raises(rf.InvalidOption, match="write a column's name or None"):
         RUNS.rank.judge(QRELS, run=["run"])
     with pytest.raises(rf.InvalidOption, match="'doc_id' is named for two roles"):
         RUNS.rank.judge(QRELS, run="doc_id")

@@ -1,0 +1,169 @@
+"""The values of options: ranges of numbers, and readers, which raise TypeError or ValueError for a value of another kind."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import SupportsIndex, TypeGuard
+
+import polars as pl
+
+from ..errors import MOST_DIGITS
+
+__all__ = [
+    "MappingOf", "Number", "OfType", "Range", "Several", "Whole", "Word", "as_number", "column", "columns", "function",
+    "is_number", "text",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Range:
+    """The range of an option's numbers, declared with its type: ``Annotated[float, Range(above=0, below=1)]``.
+
+    `least` and `most` belong to the range, `above` and `below` do not.
+    """
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def __contains__(self, x: float) -> bool:
+        return (
+            (self.least is None or x >= self.least)
+            and (self.most is None or x <= self.most)
+            and (self.above is None or x > self.above)
+            and (self.below is None or x < self.below)
+        )
+
+    def __str__(self) -> str:
+        ends = [(self.least, "from"), (self.above, "above"), (self.most, "up to"), (self.below, "below")]
+        texts = [f"{word} {end:,}" for end, word in ends if end is not None]
+        if self.least is not None:
+            return f"{texts[0]} on" if len(texts) == 1 else f"{texts[0]} to {texts[1].removeprefix('up to ')}"
+        return " and ".join(texts)
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the range has two ends."""
+        return (self.least, self.above) != (None, None) != (self.most, self.below)
+
+    @property
+    def example(self) -> float:
+        """An example of a number in the range."""
+        ends = [x for x in (self.least, self.most, self.above, self.below) if x is not None]
+        middle = sum(ends) / max(1, len(ends))
+        return next(x for x in (0.5 if 1 in ends else 1, *ends, middle, middle + 1, middle - 1) if x in self)
+
+
+@dataclass(frozen=True)
+class Word:
+    word: object
+
+    def __call__(self, given: object) -> object:
+        same = isinstance(given, str) if isinstance(self.word, str) else type(given) is type(self.word)
+        if not same or given != self.word:
+            raise ValueError
+        return self.word
+
+
+@dataclass(frozen=True)
+class OfType:
+    type: type
+
+    def __call__(self, given: object) -> object:
+        if not isinstance(given, self.type):
+            raise TypeError
+        return given
+
+
+@dataclass(frozen=True)
+class Whole:
+    within: Range
+
+    def __call__(self, given: object) -> int:
+        if not isinstance(given, SupportsIndex) or isinstance(given, bool):
+            raise TypeError
+        whole = operator.index(given)
+        if abs(whole) >= 10**MOST_DIGITS or whole not in self.within:
+            raise ValueError
+        return whole
+
+
+@dataclass(frozen=True)
+class Number:
+    within: Range
+
+    def __call__(self, given: object) -> float:
+        if not is_number(given):
+            raise TypeError
+        number = as_number(given)
+        if not math.isfinite(number) or number not in self.within:
+            raise ValueError
+        return number
+
+
+@dataclass(frozen=True)
+class MappingOf:
+    key: Callable[[object], object]
+    value: Callable[[object], object]
+
+    def __call__(self, given: object) -> dict[object, object]:
+        if not isinstance(given, Mapping):
+            raise TypeError
+        return {self.key(key): self.value(value) for key, value in given.items()}
+
+
+@dataclass(frozen=True)
+class Several:
+    each: Callable[[object], object]
+
+    def __call__(self, given: object) -> tuple[object, ...]:
+        if not isinstance(given, Iterable) or isinstance(given, (str, bytes, Mapping)) or hasattr(given, "columns"):
+            raise TypeError
+        return tuple(map(self.each, given))
+
+
+def text(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError
+    given.encode()  # raises ValueError for half of a character
+    return given
+
+
+def column(given: object) -> str:
+    several = isinstance(given, Iterable) and not isinstance(given, (str, tuple))
+    if several or not isinstance(given, Hashable) or given is None or callable(given) or hasattr(given, "name"):
+        raise TypeError
+    return str(given).encode(errors="backslashreplace").decode()  # as pandas' labels are brought to Polars
+
+
+def columns(given: object) -> tuple[object, ...]:
+    if isinstance(given, pl.Series) or hasattr(given, "iloc"):
+        raise TypeError
+    return Several(column)(given)
+
+
+def function(given: object) -> object:
+    if not callable(given) or isinstance(given, type):
+        raise TypeError
+    return given
+
+
+def is_number(given: object) -> TypeGuard[float]:
+    """Whether something is a real number (Python's, NumPy's or a fraction) that a float can hold; not a bool."""
+    if not isinstance(given, Real) or isinstance(given, bool):
+        return False
+    try:
+        float(given)
+    except OverflowError:
+        return False
+    return True
+
+
+def as_number(given: float) -> float:
+    """A number of any library as Python's own; a whole number stays an int if a float has all its digits."""
+    return int(given) if isinstance(given, Integral) and abs(given) <= 2**53 else float(given)
