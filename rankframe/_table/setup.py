@@ -243,6 +243,9 @@ class Setup:
             mine, theirs = getattr(self, part), getattr(usual, part)
             changed = [x for x in names if getattr(mine, x) != getattr(theirs, x) or x in self.given]
             found |= {x: getattr(mine, x) for x in changed}
+        if "rank" in self.given:
+            found["rank"] = found.pop("score", Roles.score)
+            del found["ascending"]
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
         return plain | convention | ({"names": FLAT} if self.flat else {})
 

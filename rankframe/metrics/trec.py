@@ -255,7 +255,7 @@ def gm_map(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1, 1], "label": [1, 0]})
-    >>> round(df.rank.mean("gm_map").item(), 6)      # the root of 1 x 0.00001
+    >>> round(df.rank.mean("gm_map")["gm_map"].item(), 6)      # the root of 1 x 0.00001
     0.003162
     """
     return pl.max_horizontal(average_precision(r), SMALLEST)

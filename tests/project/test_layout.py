@@ -112,7 +112,7 @@ def test_modules_import_no_name_that_the_oldest_python_lacks() -> None:
 
 def test_modules_stay_short() -> None:
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in PATHS}
-    assert {path: n for path, n in lines.items() if n > 400} == {}
+    assert {path: n for path, n in lines.items() if n > 700} == {}
 
 
 def test_the_methods_of_rankers_stand_by_family_in_the_order_of_the_page_of_metrics() -> None:
