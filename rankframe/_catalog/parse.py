@@ -28,6 +28,8 @@ OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target
 WITH_CUTOFF = re.compile(r".*@(?=[^@]*$)|[^(]*_(?=[\d.]+$)", re.DOTALL)
 """The part of a text before its cutoff, as in ndcg@10 or trec_eval's P_5."""
 
+MOST = 100_000
+
 LONGEST = 500
 """The longest text, in letters, that is searched for several metrics or a flat name."""
 
@@ -80,6 +82,8 @@ def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         raise InvalidOption(
             f"{shown(text)} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10){unpack}"
         )
+    if len(text) > MOST:
+        raise InvalidOption(f"{shown(text)} is too long: the text of a metric has at most {MOST:,} letters")
     metrics = tuple(among.values())
     try:
         return list(_read(text, metrics))

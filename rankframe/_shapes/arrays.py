@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -182,10 +183,11 @@ def _numbers(values: npt.NDArray[Any], what: str) -> tuple[npt.NDArray[Any], npt
 
 def _ids(query: object) -> pl.Series:
     """The queries' names as a column."""
-    try:
-        return pl.Series("query", np.asarray(query))
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        raise InvalidData(f"query={shown(query)}: write texts or numbers, one for each query") from None
+    with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        names = pl.Series("query", np.asarray(query))
+        if names.dtype != pl.Object:
+            return names
+    raise InvalidData(f"query={shown(query)}: write texts or numbers, one for each query")
 
 
 def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.Series, npt.NDArray[Any] | None]:

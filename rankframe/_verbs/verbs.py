@@ -70,7 +70,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
 
     For a part of a table, `largest_label` is that of the whole table; likewise in other verbs.
     """
-    calls: list[Call] = []
+    calls: dict[Call, None] = {}  # of many, a list would be slow to look through
     expressions: dict[str, pl.Expr] = {}
     names: list[str] = []
     for request in requests:
@@ -84,7 +84,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
         else:
             named = calls_of(request)
             read = [call for call in named if call not in calls]
-            calls += read
+            calls.update(dict.fromkeys(read))
             names += [name for call in read for name in names_of(setup, call)]
     require_metrics(names, "evaluate('ndcg@10', 'map')")
     for name in expressions:

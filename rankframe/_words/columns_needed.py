@@ -212,8 +212,9 @@ class Needed:
 
     def _has_one_value(self, x: pl.Expr) -> bool:
         """Whether `x` has one value per query, or may have."""
-        made_of = set(x.meta.root_names()) - self._same - self.sums.keys() - self.maxima.keys()
-        columns = {name: column for layer in self.late for name, column in layer.items()}
+        ones = (self._same, self.sums, self.maxima)
+        made_of = [name for name in x.meta.root_names() if not any(name in names for names in ones)]
+        columns = {name: layer[name] for name in made_of for layer in self.late if name in layer}
         return is_by_row(x) is not False and all(
             name in columns and self._has_one_value(columns[name]) for name in made_of
         )

@@ -118,18 +118,18 @@ class Rankings:
 
     def learned(self, place: pl.Expr) -> pl.Expr:
         """The value that training found for the run at a place, from 1 on; 0 beyond the last, and for a document not listed."""
-        last = len(self.values[0]) if self.values else 0
+        last = len(self.values[0])
         return self._looked_up([(*x, 0.0) for x in self.values], pl.when(place <= last).then(place - 1).otherwise(last))
 
     def learned_sum(self, first: pl.Expr, last: pl.Expr) -> pl.Expr:
         """The sum of the learned values at the places from `first` to `last`."""
         sums = [(0.0, *accumulate(x)) for x in self.values]
-        most = len(self.values[0]) if self.values else 0
+        most = len(self.values[0])
         return self._looked_up(sums, last.clip(0, most)) - self._looked_up(sums, (first - 1).clip(0, most))
 
     def _looked_up(self, values: Sequence[Sequence[float]], at: pl.Expr) -> pl.Expr:
         """The value of the row's run at a position, from 0 on; 0 for a document that the ranking lacks."""
-        width = len(values[0]) if values else 0
+        width = len(values[0])
         flat = pl.lit(pl.Series([x for of_run in values for x in of_run], dtype=pl.Float64))
         place = pl.when(self.listed).then(RUN * width + at.cast(pl.Int64))
         return self.needed.column(flat.gather(place).fill_null(0.0))

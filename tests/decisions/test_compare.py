@@ -377,3 +377,18 @@ def test_a_table_without_queries_has_no_figures() -> None:
     found = DF.clear().rank.compare("map", runs=["old", "new"])
     assert found.table.select("mean", "p_value", "n_queries").rows() == [(None, None, 0)]
     assert DF.clear().rank.compare("map", runs=["old", "new"], by="day").table.is_empty()
+
+
+@pytest.mark.parametrize("least", [-0.5, 5])
+def test_a_bounded_interval_depends_on_the_width_of_the_bounds_not_on_their_place(least: float) -> None:
+    @rf.metric(bounds=(least, least + 1))
+    def placed(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+        return r.total(r.relevant, k) / 3 + least
+
+    options: Any = {"runs": ["old", "new"], "method": "bounded", "ci": 0.9}
+    ends = ["difference", "ci_low", "ci_high"]
+    try:
+        (found, expected) = (DF.rank.compare(x, **options).table for x in ("placed@3", "precision@3"))
+    finally:
+        rf.unregister(placed)
+    assert found.select(ends).row(0) == pytest.approx(expected.select(ends).row(0))

@@ -649,6 +649,7 @@ CASES = {
     "a broken cutoff": Case("OK", "df.rank.ndcg(k=1.5)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
     "a cutoff of 0": Case("OK", "df.rank.ndcg(k=0)", "df.rank.evaluate('ADVICE')", r"write (\S+)\."),
     "a cutoff that is a word": Case("OK", "df.rank.evaluate('ndcg@ten')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
+    "a text that is too long": Case("OK", "df.rank.evaluate('rbp(p=0.' + '9' * 100_000 + ')')", "df.rank.rbp()"),
     "a list of metrics": Case("OK", "df.rank.evaluate(['map'])", "(lambda metrics: df.rank.ADVICE)(['map'])", r"as (evaluate.*)$"),
     "an unreadable text": Case("OK", "df.rank.evaluate('rbp(')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
     "unreadable options": Case("OK", "df.rank.evaluate('err(4)')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),

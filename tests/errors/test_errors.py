@@ -339,6 +339,16 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "cg(min_label=Decimal('2')): min_label is a number from 0 to 1e+280",
     ),
     "a decimal as threshold": (lambda: OK.rank.on(relevant=Decimal(1)), rf.InvalidOption, "is no threshold"),
+    "a top label whose gain is no float": (
+        lambda: OK.rank.err(max_label=1024),
+        rf.InvalidOption,
+        "max_label is 'query', a number from 0 to below 1,024",
+    ),
+    "a list of no items for a user": (
+        lambda: OK.rank.catalog("user_coverage(least=0)@3"),
+        rf.InvalidOption,
+        "least is a whole number from 1 on",
+    ),
     "a truth as top label": (lambda: OK.rank.err(max_label=True), rf.InvalidOption, "max_label=True"),
     "a truth as least label": (lambda: OK.rank.ndcg(min_label=True), rf.InvalidOption, "min_label=True"),
     "a gain said twice": (

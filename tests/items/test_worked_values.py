@@ -152,3 +152,9 @@ def test_a_depth_cuts_the_lists() -> None:
     # of the top 1: c twice, b once
     assert value_of(LISTS, "coverage@1", items=6) == pytest.approx(2 / 6)
     assert value_of(LISTS, "personalization@1") == pytest.approx(1 - 1 / 3)  # one of three pairs is alike
+
+
+def test_one_item_is_the_least_that_covers_a_user() -> None:
+    frame = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": ["a", "a", "b"], "score": [1.0, 2.0, None]})
+    assert frame.rank.catalog("user_coverage(least=1)", ci=None)["value"].item() == 1
+    assert frame.rank.catalog("user_coverage(least=2)", ci=None)["value"].item() == 0

@@ -618,3 +618,8 @@ def test_trec_evals_cutoff_may_stand_beside_other_tools_levels() -> None:
 
 def test_ir_measures_gains_and_discount_are_read_together() -> None:
     assert [call.text for call in rf.parse("nDCG(gains={1:3},dcg='log2')@5")] == ["ndcg(gain={1:3})@5"]
+
+
+def test_the_largest_top_label_is_the_last_whose_gain_is_a_float() -> None:
+    table = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1]})
+    assert table.rank.evaluate("err(max_label=1023)").item(0, 1) == 2.0**-1023  # (2^1 - 1) / 2^1023

@@ -13,10 +13,12 @@ from decimal import Decimal
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import polars as pl
 import pytest
 
 import rankframe  # noqa: F401 - registers .rank
+from rankframe._plan.rank_order import _cuts
 from tests.support.calls import thinned
 
 RULES = ["doc_desc", "doc_asc", "trec_eval", "order", "best", "worst"]
@@ -316,3 +318,10 @@ def test_a_function_that_polars_calls_does_not_wait_for_the_threads_that_wait_fo
         check=False,
     )
     assert (done.stdout.splitlines(), done.stderr) == ([str([1.0] * 8)] * 2, "")
+
+
+def test_queries_are_cut_into_parts_of_equally_many_rows() -> None:
+    ends = np.arange(0, 26, 2)  # twelve queries of two rows
+    assert _cuts(ends, 3) == [(0, 4), (4, 4), (8, 4)]
+    assert _cuts(np.array([0, 6, 7, 8, 9, 10, 11, 12]), 2) == [(0, 1), (1, 6)]
+    assert _cuts(ends, 1) == [(0, 12)]
