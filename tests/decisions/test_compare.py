@@ -385,7 +385,7 @@ def test_a_bounded_interval_depends_on_the_width_of_the_bounds_not_on_their_plac
     def placed(r: rf.Ranking, k: int | None = None) -> pl.Expr:
         return r.total(r.relevant, k) / 3 + least
 
-    options: Any = {"runs": ["old", "new"], "method": "bounded", "ci": 0.9}
+    options: Any = {"runs": ["old", "new"], "interval": "bounded", "ci": 0.9}
     ends = ["difference", "ci_low", "ci_high"]
     try:
         (found, expected) = (DF.rank.compare(x, **options).table for x in ("placed@3", "precision@3"))
