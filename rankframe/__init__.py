@@ -20,6 +20,7 @@ import polars as pl
 from . import hook
 from ._rankers.namespace import register
 from ._support.arrow_stream import ArrowStream
+from ._support.forks import watch_forks
 from .errors import (
     InvalidData,
     InvalidOption,
@@ -254,3 +255,4 @@ def __dir__() -> list[str]:
 
 register()
 hook.install()
+watch_forks()

@@ -14,6 +14,7 @@ from weakref import WeakSet
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from .._support.forks import use_polars
 from .._table.setup import Setup
 from ..errors import InvalidData, RankframeError, without_own_frames
 from .memory_limit import memory_limit, size_of
@@ -98,6 +99,7 @@ def node(work: Work, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -
     ) -> Generator[pl.DataFrame, None, None]:
         left = n_rows
         try:
+            use_polars()
             with _Aside(lambda give: work(give, names, predicate)) as results:
                 for found in results:
                     found = found if predicate is None else found.filter(predicate)

@@ -13,6 +13,7 @@ from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, names_of
 from .._fusion.fitted import FittedFusion
 from .._support.arguments import refuse_unfit
+from .._support.forks import use_polars
 from .._support.methods import Lifted
 from ..errors import InvalidOption, Verbatim, option, shown
 
@@ -97,6 +98,7 @@ def drawing(plot: F) -> F:
 
     @wraps(plot)
     def call(plots: object, /, *args: object, **options: object) -> object:
+        use_polars()
         refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
         return plot(plots, *args, **options)
 

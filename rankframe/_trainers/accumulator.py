@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
+from .._support.forks import use_polars
 from ..errors import InvalidData, InvalidOption, called_by_users
 from .arrays import Array, values
 from .means import Means
@@ -80,6 +81,7 @@ class Accumulator:
         InvalidData
             If shapes differ, or ids are of another kind than in earlier batches.
         """
+        use_polars()
         columns = {"score": values(scores, "scores"), "label": values(labels, "labels")}
         columns |= {name: values(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
         shape = columns["score"].shape

@@ -15,6 +15,7 @@ from .._catalog.means import Mean, added, sums_of
 from .._catalog.requests import Request, averaged
 from .._engines.arrow_kernel import bound
 from .._plan.per_query import measure
+from .._support.forks import use_polars
 from .._table.setup import ROLES, Setup, refuse_bounds
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
@@ -74,6 +75,7 @@ class Means:
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """One row per query: the query columns and a column per metric."""
+        use_polars()
         return measure(frame, self.setup, *self.calls)
 
     def over(self, per_query: pl.DataFrame, weights: pl.Series | None = None) -> dict[str, float]:
