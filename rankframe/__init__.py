@@ -19,6 +19,7 @@ import polars as pl
 from . import hook
 from ._rankers.namespace import register
 from ._support.arrow_stream import ArrowStream, from_stream
+from ._support.forks import watch_forks
 from ._support.methods import called_by_users
 from .errors import (
     InvalidData,
@@ -252,3 +253,4 @@ def __dir__() -> list[str]:
 
 register()
 hook.install()
+watch_forks()

@@ -214,7 +214,7 @@ class MissingExtra(ImportError, RankframeError):
 
 
 class OutOfSpace(OSError, RankframeError):
-    """The disk has no room for rows that exceed the memory limit."""
+    """The temporary folder cannot hold the rows that exceed the memory limit: the disk is full, or the folder is not there."""
 
     def __init__(self, *said: Text) -> None:
         OSError.__init__(self, worded(said))

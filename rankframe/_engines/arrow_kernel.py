@@ -16,6 +16,7 @@ from .._fusion.fitted import FittedFusion
 from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import Frame, needs_largest_label
 from .._rankers.misplaced_options import options_of, refuse_unknown
+from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._support.option_kinds import Range
 from .._table.setup import OPTIONS, Setup
@@ -157,6 +158,7 @@ class ArrowKernel:
 
     def __call__(self, table: object) -> pa.Table:
         """The values of the queries of a PyArrow table, or of anything with the Arrow PyCapsule interface."""
+        use_polars()
         read_in = as_table(table)
         return self._result(read(read_in, self.needed(read_in.column_names)), read_in.schema)
 

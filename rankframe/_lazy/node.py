@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from queue import Empty, Full, Queue
 from typing import Any, TypeAlias
+from weakref import WeakSet
 
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from .._support.forks import use_polars
 from .._table.setup import Setup
 from ..errors import InvalidData, RankframeError, without_own_frames
 from .memory_limit import memory_limit, size_of
@@ -47,6 +51,9 @@ FIRST_WEIGHT = 4.0
 
 SECONDS_OF_WAIT = 0.1
 """Seconds until a waiting thread checks whether its results are still needed."""
+
+SECONDS_OF_LEAVING = 0.3
+"""Seconds in which threads of Polars that read results notice that the interpreter ends."""
 
 
 def source(
@@ -92,10 +99,12 @@ def node(work: Work, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -
     ) -> Generator[pl.DataFrame, None, None]:
         left = n_rows
         try:
-            with closing(_aside(lambda give: work(give, names, predicate))) as results:
+            use_polars()
+            with _Aside(lambda give: work(give, names, predicate)) as results:
                 for found in results:
                     found = found if predicate is None else found.filter(predicate)
-                    found = found if names is None else found.select(names)
+                    if names is not None:  # a selection of no columns has no rows
+                        found = found.select(names) if names else pl.DataFrame(height=found.height)
                     found = found if left is None else found.head(left)
                     left = left if left is None else left - found.height
                     yield found
@@ -168,7 +177,7 @@ def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
 def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[pl.DataFrame, None, None]:
     """Yield batches of whole queries of a grouped table; refuse a query that comes back later."""
     rest, seen = rows.collect_schema().to_frame(), _Seen(query)
-    with closing(_aside(lambda give: _in_batches(rows, room, give))) as batches:
+    with _Aside(lambda give: _in_batches(rows, room, give)) as batches:
         for batch in batches:
             together = pl.concat([rest, batch])
             run = together.select(pl.struct(query).rle_id()).to_series()
@@ -228,34 +237,37 @@ def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:
         give(pl.concat(batches))
 
 
-def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
-    """Run `work` in a new thread and yield the frames it gives; closing the iterator stops it.
+class _Aside:
+    """`work` in a thread of its own; iterate over the frames that it gives, inside a `with` block that stops it.
 
     A plan calls a source in a Polars thread, which must not wait for the others.
     """
-    results: Queue[pl.DataFrame | BaseException | None] = Queue(1)
-    closed = threading.Event()
 
-    def put(result: pl.DataFrame | BaseException | None) -> bool:
-        while not closed.is_set():
+    def __init__(self, work: Callable[[Give], None]) -> None:
+        self.results: Queue[pl.DataFrame | BaseException | None] = Queue(1)
+        self.closed = threading.Event()
+        self.thread = threading.Thread(target=self._go, args=(work,), name="rankframe", daemon=True)
+        _asides.add(self)
+        self.thread.start()
+
+    def _go(self, work: Callable[[Give], None]) -> None:
+        try:
+            work(self._put)
+            self._put(None)
+        except BaseException as error:  # raised where the results are read
+            self._put(error)
+
+    def _put(self, result: pl.DataFrame | BaseException | None) -> bool:
+        while not self.closed.is_set():
             with suppress(Full):
-                results.put(result, timeout=SECONDS_OF_WAIT)
+                self.results.put(result, timeout=SECONDS_OF_WAIT)
                 return False
         return True
 
-    def go() -> None:
-        try:
-            work(put)
-            put(None)
-        except BaseException as error:  # raised where the results are read
-            put(error)
-
-    thread = threading.Thread(target=go, name="rankframe", daemon=True)
-    thread.start()
-    try:
-        while True:
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        while not self.closed.is_set():
             try:
-                result = results.get(timeout=SECONDS_OF_WAIT)
+                result = self.results.get(timeout=SECONDS_OF_WAIT)
             except Empty:
                 continue
             if result is None:
@@ -263,6 +275,30 @@ def _aside(work: Callable[[Give], None]) -> Generator[pl.DataFrame, None, None]:
             if isinstance(result, BaseException):
                 raise result
             yield result
-    finally:
-        closed.set()
-        thread.join()
+        raise RuntimeError("the interpreter ends before the plan")
+
+    def __enter__(self) -> _Aside:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.closed.set()
+        if kind is not GeneratorExit:  # Python may drop a generator in any thread, also in one that the work needs
+            self.thread.join()
+
+
+_asides: WeakSet[_Aside] = WeakSet()
+"""The work whose thread runs, or whose results are read."""
+
+
+def _end() -> None:
+    """Stop all work before the interpreter ends: a thread that calls Python from Polars after that aborts the process."""
+    left = [aside for aside in _asides if aside.thread.is_alive() or not aside.closed.is_set()]
+    for aside in left:
+        aside.closed.set()
+    for aside in left:
+        aside.thread.join()
+    if left:
+        time.sleep(SECONDS_OF_LEAVING)
+
+
+atexit.register(_end)

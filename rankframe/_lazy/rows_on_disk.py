@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 import polars as pl
 
+from .._table.roles import carried
 from ..errors import OutOfSpace, on
 
 __all__ = ["Room", "buckets_of", "hash_of_query", "temporary_folder"]
@@ -26,14 +30,13 @@ BUCKETS = 32
 BYTES_AT_ONCE = 250_000_000
 """The most bytes of files that are read together; larger batches take longer to rank and more memory."""
 
-PREFIX = "rankframe-"
-LOCK = "in-use"
+PREFIX = "rankframe-rows-"
+MARKER = "made-by-rankframe"
+MARK = "rows that exceed the memory limit of process {}, started {}\n"
+"""The text of the marker, which the process keeps locked."""
 
 SECONDS_OF_PAUSE, CHECKS_IN_A_ROW, MOST_CHECKS = 0.02, 25, 500
 """A folder counts as gone after 25 checks in a row without it, 0.02 seconds apart, of at most 500 checks."""
-
-SECONDS_UNTIL_ABANDONED = 3600
-"""Seconds after which a folder without a lock counts as abandoned."""
 
 DISK_IS_FULL = ("no space left", "os error 28", "disk quota", "os error 122", "file too large", "os error 27")
 """Messages of the operating system for a file that cannot grow."""
@@ -41,32 +44,43 @@ DISK_IS_FULL = ("no space left", "os error 28", "disk quota", "os error 122", "f
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder of this process, removed at the end, together with folders of processes that were killed."""
-    root = Path(tempfile.gettempdir())
-    _remove_abandoned(root)
-    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=root, ignore_cleanup_errors=True) as name:
-        unlocked = Path(name, f"not-{LOCK}")
-        lock = os.open(unlocked, os.O_CREAT | os.O_RDWR)
+    """A folder of this process, removed at the end; folders of processes that were killed are removed before."""
+    with ExitStack() as at_end:
         try:
+            root = Path(tempfile.gettempdir())
+            _remove_abandoned(root)
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
+            at_end.push(partial(_remove_folder, folder))
+            unlocked = folder / f"not-{MARKER}"
+            lock = os.open(unlocked, os.O_CREAT | os.O_RDWR, 0o600)
+            at_end.callback(os.close, lock)
+            os.write(lock, MARK.format(os.getpid(), _started("self")).encode())
             _lock(lock)
-            unlocked.rename(Path(name, LOCK))  # after locking, so that no process finds it free
-            yield Path(name)
-        except BaseException:
-            _remove_for_good(Path(name))
-            raise
-        finally:
-            os.close(lock)
+            unlocked.rename(folder / MARKER)  # after locking, so that no process finds it free
+        except OSError as error:
+            raise _no_room(error) from error
+        yield folder
 
 
-def _remove_for_good(folder: Path) -> None:
-    """Remove a folder that Polars' threads may create again: after an error they write for some more milliseconds."""
+def _no_room(error: Exception) -> OutOfSpace:
+    folder = "" if tempfile.tempdir is None else f" {str(tempfile.tempdir)!r}"
+    return OutOfSpace(
+        f"the rows exceed the memory limit, and the temporary folder{folder} cannot hold them ({error}); name another "
+        "folder in the environment variable TMPDIR, or set a larger limit, as ",
+        on(memory_limit="8GB"),
+    )
+
+
+def _remove_folder(folder: Path, failed: type[BaseException] | None, *_: object) -> None:
+    """Remove a folder; after an error, Polars' threads write for some more milliseconds and may create it again."""
+    shutil.rmtree(folder, ignore_errors=True)
     gone = 0
-    for _ in range(MOST_CHECKS):
-        shutil.rmtree(folder, ignore_errors=True)
+    for _check in range(MOST_CHECKS if failed else 0):
+        time.sleep(SECONDS_OF_PAUSE)
         gone = 0 if folder.exists() else gone + 1
         if gone == CHECKS_IN_A_ROW:
             break
-        time.sleep(SECONDS_OF_PAUSE)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def buckets_of(
@@ -92,18 +106,14 @@ def _split(
     rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path, level: int
 ) -> Generator[Path, None, None]:
     """Yield files of whole queries, to be renamed before the next one; split a file of several queries beyond `room()` by further hash digits."""
-    digits = (hash_of_query(rows, query) // BUCKETS**level % BUCKETS).alias("#bucket")
+    digits = (hash_of_query(rows, query) // BUCKETS**level % BUCKETS).alias(carried("bucket"))
     here = folder / str(level)
     target = pl.PartitionBy(here, key=digits, include_key=False, approximate_bytes_per_file=None)
     try:
         rows.sink_ipc(target, mkdir=True, engine="streaming")
     except (pl.exceptions.PolarsError, OSError) as error:
         if any(word in str(error).lower() for word in DISK_IS_FULL):
-            raise OutOfSpace(
-                f"the rows exceed the memory limit, and the temporary folder {str(folder.parent)!r} has no room for them "
-                f"({error}); name a folder with more room in the environment variable TMPDIR, or set a larger limit, as ",
-                on(memory_limit="8GB"),
-            ) from error
+            raise _no_room(error) from error
         raise
     for path in sorted(here.rglob("*.ipc")):
         bucket = folder / f"level {level}.ipc"
@@ -155,16 +165,35 @@ def _lock(file: int) -> bool:
 
 
 def _remove_abandoned(root: Path) -> None:
-    """Remove the folders of processes that were killed: their lock is free, or they are old and have no lock."""
+    """Remove the folders of processes that were killed.
+
+    A folder that may be another's, or in use, stays: the folder and its marker must be this user's and no symlinks, the
+    marker one that we wrote since this system started, its process gone, and its lock free, which also shows processes of
+    other containers.
+    """
+    if not hasattr(os, "geteuid"):  # Windows has no such locks
+        return
+    own = (os.geteuid(), stat.S_IFDIR), (os.geteuid(), stat.S_IFREG)
     for folder in root.glob(f"{PREFIX}*"):
-        with suppress(OSError):
-            if not Path(folder, LOCK).exists():
-                if time.time() - folder.stat().st_mtime > SECONDS_UNTIL_ABANDONED:
-                    shutil.rmtree(folder, ignore_errors=True)
-                continue
-            file = os.open(Path(folder, LOCK), os.O_RDWR)
-            try:
-                if _lock(file):
-                    shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(file)
+        with suppress(OSError, ValueError), ExitStack() as at_end:
+            marker = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            at_end.callback(os.close, marker)
+            found = tuple((x.st_uid, stat.S_IFMT(x.st_mode)) for x in (folder.lstat(), os.fstat(marker)))
+            said = re.fullmatch(MARK.format(r"(\d+)", "(.*)"), os.read(marker, 1000).decode())
+            if found == own and said is not None and _is_gone(*said.groups()) and _lock(marker):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_gone(process: str, started: str) -> bool:
+    """Whether a process ran since this system started, and does not run now, as far as this process sees."""
+    boot, own_boot = (x.partition(" ")[0] for x in (started, _started("self")))
+    return boot == own_boot and (not started or _started(process) != started)
+
+
+def _started(process: str) -> str:
+    """The boot of the system, and the clock tick at which a process started; empty if unknown, or if there is none."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {Path('/proc', process, 'stat').read_text().rpartition(')')[2].split()[19]}"
+    except OSError:
+        return ""

@@ -12,6 +12,7 @@ from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, TheRuns, names_of
 from .._fusion.fitted import FusionMethod
 from .._support.arguments import refuse_unfit
+from .._support.forks import use_polars
 from .._support.methods import Lifted
 from .._support.option_kinds import Column, Columns, Range, ReadInside, read_arguments
 from ..errors import InvalidOption, Verbatim, shown
@@ -97,6 +98,7 @@ def drawing(plot: F) -> F:
 
     @wraps(plot)
     def call(plots: object, /, *args: object, **options: object) -> object:
+        use_polars()
         refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
         (_, *args), options = read_arguments(plot, (plots, *args), options)
         return plot(plots, *args, **options)

@@ -12,6 +12,7 @@ import polars as pl
 
 from .._catalog.call import Call, calls_for
 from .._catalog.registry import of
+from .._support.forks import use_polars
 from .._support.methods import Documented, Lifted, function_as_method
 from .._support.option_kinds import annotation_of, read_arguments
 from .._table.setup import Setup
@@ -46,6 +47,7 @@ def verb_as_method(verb: F) -> F:
 
     @wraps(verb)
     def call(ranker: Ranks[object], *args: object, **options: object) -> object:
+        use_polars()
         refuse_misplaced(verb, ranker._setup, args, options)
         (_, *args), options = read_arguments(verb, (ranker, *args), options)
         return verb(ranker, *args, **options)

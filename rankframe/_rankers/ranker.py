@@ -21,6 +21,7 @@ from .._fusion import methods as fusion
 from .._items import methods as items
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
+from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import methods as verbs
@@ -321,6 +322,7 @@ class FrameRanker(Ranker[R]):
         return below(results)
 
     def _measure(self, *calls: Call) -> R:
+        use_polars()
         return self._run(evaluation, *calls)
 
     @property

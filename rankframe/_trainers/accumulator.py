@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
+from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from ..errors import InvalidData, InvalidOption, shown
 from .arrays import Array, values
@@ -81,6 +82,7 @@ class Accumulator:
         InvalidData
             If shapes differ, or ids are of another kind than in earlier batches.
         """
+        use_polars()
         columns = {"score": values(scores, "scores"), "label": values(labels, "labels")}
         columns |= {name: values(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
         shape = columns["score"].shape

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
+from .._support.forks import use_polars
 from ..errors import InvalidData
 from .arrays import Array, same
 from .means import Means, read
@@ -49,6 +50,7 @@ class EvaluationSet:
 
     def of(self, predictions: object) -> dict[str, float]:
         """The metrics' means under the predictions, by their texts."""
+        use_polars()
         scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
         if len(scores) != self.n:
             raise InvalidData(f"{len(scores)} predictions for {self.n} rows; a ranker predicts one number for each row")

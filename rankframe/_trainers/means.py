@@ -16,6 +16,7 @@ from .._catalog.requests import Request, averaged
 from .._engines.arrow_kernel import bound
 from .._plan.per_query import measure
 from .._support.arrow_stream import from_stream
+from .._support.forks import use_polars
 from .._table.setup import ROLES, Setup, refuse_bounds
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
@@ -75,6 +76,7 @@ class Means:
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """One row per query: the query columns and a column per metric."""
+        use_polars()
         return measure(frame, self.setup, *self.calls)
 
     def over(self, per_query: pl.DataFrame, weights: pl.Series | None = None) -> dict[str, float]:

@@ -57,7 +57,7 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
         If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a document appears
         twice in a query. Errors in the rows of a LazyFrame are raised when it is collected.
     OutOfSpace
-        If the rows of a LazyFrame exceed the memory limit and the disk is full.
+        If the rows of a LazyFrame exceed the memory limit and the temporary folder cannot hold them.
 
     Examples
     --------

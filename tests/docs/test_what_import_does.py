@@ -21,8 +21,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "what_import_does.md").read_text(en
 OUTLIVING = {
     "Config", "ContextVar", "Lock", "ProcessPoolExecutor", "RLock", "TemporaryDirectory", "Thread", "ThreadPoolExecutor",
     "Timer", "atexit", "cache", "dup2", "environ", "excepthook", "filterwarnings", "getenv", "local", "lru_cache",
-    "meta_path", "mkdtemp", "mkstemp", "path_hooks", "putenv", "rcParams", "reconfigure", "register_dataframe_accessor",
-    "register_dataframe_namespace", "register_lazyframe_namespace", "set_option", "setattr", "simplefilter",
+    "meta_path", "mkdtemp", "mkstemp", "path_hooks", "putenv", "rcParams", "reconfigure", "register_at_fork",
+    "register_dataframe_accessor", "register_dataframe_namespace", "register_lazyframe_namespace", "set_option", "setattr", "simplefilter",
 }  # fmt: skip
 OF_OTHERS = ("sys", "frame", "loader", "globals()")
 """What a module changes that is not its own: Python's, pandas' class, the loader of pandas, the package's names."""

@@ -7,9 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from pathlib import Path
@@ -32,16 +30,6 @@ TWELVE = DF.filter(pl.col("query_id").is_in([f"q{i}" for i in range(12)]))
 TEXTS = [spell(*call) for call in SOME]
 PAIRS = frame(random_pairs(72), columns=("doc_id", "score", "other", "label"))
 TWO_RANKERS = ("kendall_tau", "rbo", "overlap@3")
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A temporary folder that a test finds empty, and has to leave so."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield folder
-    assert not list(folder.iterdir())
 
 
 def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
@@ -385,18 +373,6 @@ def test_the_files_of_a_killed_process_go_with_the_next_one_and_those_of_a_livin
         ended(living, signal.SIGINT)
 
 
-def test_an_old_folder_without_a_lock_is_abandoned_and_a_new_one_is_not(temporary: Path) -> None:
-    old, new, other = (temporary / name for name in ("rankframe-old", "rankframe-new", "other"))
-    for folder in (old, new, other):
-        folder.mkdir()
-    for folder in (old, other):
-        os.utime(folder, (0, 0))
-    assert DF.lazy().rank.on(memory_limit=1).evaluate("map").collect().height == 40
-    assert sorted(temporary.iterdir()) == [other, new]
-    for folder in (new, other):
-        folder.rmdir()
-
-
 FULL = """
 import resource, signal, polars as pl, rankframe as rf
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -570,18 +546,3 @@ def test_the_limit_is_a_share_of_the_machines_memory_or_the_containers(
 
 def test_texts_count_with_what_they_take() -> None:
     assert memory_limit.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)
-
-
-def test_a_reader_that_goes_away_ends_the_work() -> None:
-    given = []
-
-    def work(give: Callable[[pl.DataFrame], bool]) -> None:
-        while not give(DF):
-            given.append(time.monotonic())
-
-    results = node._aside(work)
-    next(results)
-    results.close()
-    n = len(given)
-    time.sleep(3 * node.SECONDS_OF_WAIT)
-    assert len(given) == n
