@@ -98,8 +98,8 @@ def drawing(plot: F) -> F:
     @wraps(plot)
     def call(plots: object, /, *args: object, **options: object) -> object:
         refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
-        (_, *args), options = read_arguments(plot, (plots, *args), options)
-        return plot(plots, *args, **options)
+        args, options = read_arguments(plot, (plots, *args), options)
+        return plot(*args, **options)
 
     return cast(F, Lifted(call, Picture))
 
