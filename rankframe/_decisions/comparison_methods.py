@@ -287,7 +287,7 @@ def noninferior(
     """
     return gate(
         ranker,
-        dict.fromkeys(averaged(metrics, "noninferior('ndcg@10', margin=0.01, runs=['bm25', 'ltr'])"), margin),
+        {x.text: margin for x in averaged(metrics, "noninferior('ndcg@10', margin=0.01, runs=['bm25', 'ltr'])")},
         baseline=baseline,
         runs=runs,
         run=run,

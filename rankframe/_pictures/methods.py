@@ -100,8 +100,8 @@ def drawing(plot: F) -> F:
     def call(plots: object, /, *args: object, **options: object) -> object:
         use_polars()
         refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
-        (_, *args), options = read_arguments(plot, (plots, *args), options)
-        return plot(plots, *args, **options)
+        args, options = read_arguments(plot, (plots, *args), options)
+        return plot(*args, **options)
 
     return cast(F, Lifted(call, Picture))
 

@@ -49,8 +49,8 @@ def verb_as_method(verb: F) -> F:
     def call(ranker: Ranks[object], *args: object, **options: object) -> object:
         use_polars()
         refuse_misplaced(verb, ranker._setup, args, options)
-        (_, *args), options = read_arguments(verb, (ranker, *args), options)
-        return verb(ranker, *args, **options)
+        args, options = read_arguments(verb, (ranker, *args), options)
+        return verb(*args, **options)
 
     return function_as_method(cast(F, call))
 

@@ -185,7 +185,7 @@ def kinds_of(function: Callable[..., object]) -> tuple[tuple[str, ...], Mapping[
 
 def read_arguments(
     function: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
-) -> tuple[list[object], dict[str, object]]:
+) -> tuple[tuple[object, ...], dict[str, object]]:
     """The arguments of a call, each read by its annotation in the function's signature, or refused."""
     places, kinds = kinds_of(function)
 
@@ -193,7 +193,7 @@ def read_arguments(
         return kinds[name].check(name, given) if name in kinds else given
 
     named = [read(name, given) for name, given in zip(places, args, strict=False)]
-    return [*named, *args[len(places) :]], {name: read(name, given) for name, given in options.items()}
+    return (*named, *args[len(places) :]), {name: read(name, given) for name, given in options.items()}
 
 
 def fits(given: object, annotation: object) -> bool:

@@ -204,7 +204,8 @@ class Items(Side):
         if isinstance(given, Items):
             return given
         if isinstance(given, Integral) and not isinstance(given, bool):
-            return check("items", given, Annotated[int, Range(least=1, most=10**15)])
+            size: int = check("items", given, Annotated[int, Range(least=1, most=10**15)])
+            return size
         given = _frame(given)
         found = given.lazy().collect() if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else _listed(given)
         if found.is_empty():
@@ -223,8 +224,7 @@ class Items(Side):
             require(self.frame.schema, name, "doc", "items")
             refuse_nameless(self.frame.rename({name: doc}), doc, "items")
             self.kept[key] = self.frame[name].alias(doc).unique(maintain_order=True)
-        found: pl.Series = self.kept[key]
-        return found
+        return self.kept[key]  # type: ignore[no-any-return]
 
     def check(self, schema: pl.Schema, doc: str) -> None:
         """Refuse items whose ids cannot be compared with the ranker's table."""

@@ -94,7 +94,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
             )
     refuse_names(names, setup.roles.query, "the query")
     if not expressions:
-        return with_names(measure(frame, setup, *calls, largest_label=largest_label), setup, calls)
+        return with_names(measure(frame, setup, *calls, largest_label=largest_label), setup, list(calls))
     Table.of(setup, frame.collect_schema(), label=any(call.labels for call in calls))
     own = frame.lazy().group_by(setup.roles.query, maintain_order=isinstance(frame, pl.DataFrame))
     result = own.agg(x.alias(name) for name, x in expressions.items())
@@ -102,7 +102,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
         values = measure(frame, setup, *calls, largest_label=largest_label).lazy()
         order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order=order)
-    return with_names(like(frame, result.select(*setup.roles.query, *names), setup), setup, calls)
+    return with_names(like(frame, result.select(*setup.roles.query, *names), setup), setup, list(calls))
 
 
 @verb(gives="row")
