@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from .._support.option_kinds import is_number
 from ..errors import Code, InvalidOption, option
 
 __all__ = ["Seen"]
@@ -31,10 +30,10 @@ class Seen:
     def of(cls, given: float | str) -> Seen:
         """Read a number, or its text."""
         try:
-            number = Decimal(str(given).strip()) if is_number(given) or isinstance(given, str) else None
+            number = Decimal(str(given).strip())
         except InvalidOperation:
-            number = None
-        if number is None or not number.is_finite():
+            number = Decimal("NaN")
+        if not number.is_finite():
             raise InvalidOption(
                 option(observed=given),
                 " is no number; give the one that was printed, with its digits, as ",
