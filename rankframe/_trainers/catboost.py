@@ -9,7 +9,6 @@ import numpy as np
 
 from .._catalog.requests import Request
 from .._support.methods import called_by_users
-from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from ..errors import InvalidData, InvalidOption, shown
 from .arrays import Array, same
@@ -23,7 +22,7 @@ OTHER_ROWS = -1.0
 
 @called_by_users
 def catboost_callback(
-    *metrics: Request, pool: Any, table: object = None, patience: int | None = None, **options: object
+    *metrics: Request, pool: Any, table: object = None, patience: Cutoff | None = None, **options: object
 ) -> CatBoostCallback:
     """The metrics of a Pool after each iteration of CatBoost, which can stop the training.
 
@@ -80,7 +79,6 @@ def catboost_callback(
     {'ndcg@10': [0.6309297535714574], 'rr': [0.5]}
     """
     lists = Lists.read(catboost_callback, metrics, table, options)
-    check("patience", patience, Cutoff | None)
     if not (hasattr(pool, "get_label") and hasattr(pool, "get_group_id_hash")):
         raise InvalidData(f"pool={shown(pool)} is no Pool; give the catboost.Pool that is the eval_set of the training")
     groups = pool.get_group_id_hash()

@@ -15,7 +15,6 @@ from .._catalog.requests import Request
 from .._decisions.mergeable_summary import summarize
 from .._decisions.resampling import SummaryInterval, SummaryResampling
 from .._support.methods import called_by_users
-from .._support.option_kinds import check
 from .._table.policies import Cutoff
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
@@ -31,13 +30,13 @@ def sentence_transformers_evaluator(
     queries: Mapping[Any, Any],
     corpus: Mapping[Any, Any],
     qrels: object,
-    top_k: int = 100,
+    top_k: Cutoff = 100,
     ci: float | None = 0.95,
     interval: SummaryInterval = "auto",
     resamples: int = 10_000,
     seed: int = 0,
-    batch_size: int = 32,
-    chunk_size: int = 10_000,
+    batch_size: Cutoff = 32,
+    chunk_size: Cutoff = 10_000,
     name: str = "",
     write_csv: bool = True,
     **options: object,
@@ -93,8 +92,6 @@ def sentence_transformers_evaluator(
     RankframeWarning
         If nobody judged some of the queries, which are left out, or no judged document is in the corpus.
     """
-    for option, given in (("top_k", top_k), ("batch_size", batch_size), ("chunk_size", chunk_size)):
-        check(option, given, Cutoff)
     for option, texts in (("queries", queries), ("corpus", corpus)):
         if not isinstance(texts, Mapping) or not texts:
             raise InvalidOption(f"{option}={shown(texts)}: write a dictionary of texts by their ids")
