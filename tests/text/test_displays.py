@@ -336,3 +336,17 @@ def test_the_list_of_metrics_shows_their_names() -> None:
     assert repr(rf.FUSIONS).startswith(f"{len(rf.FUSIONS)} methods of fusion by name:\nrrf,")
     with pytest.raises(TypeError):
         rf.METRICS["mine"] = rf.METRICS["ndcg"]  # type: ignore[index]
+
+
+def test_pages_of_comparisons_and_verdicts_escape_control_characters() -> None:
+    evil = "\x1b[31mnew\n"
+    runs = ["old", evil]
+    renamed = DF.rename({"new": evil})
+    comparison = renamed.rank.compare("rr", runs=runs, resamples=39)
+    for page in (
+        comparison._repr_html_(),
+        comparison.to_html(),
+        renamed.rank.gate({"rr": 0.1}, runs=runs)._repr_html_(),
+    ):
+        assert r"\x1b[31mnew\n" in page
+        assert "\x1b" not in page
