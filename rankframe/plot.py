@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 from ._decisions.runs import Runs, TheRuns
 from ._fusion.fitted import FusionMethod, require_runs, runs_for
 from ._pictures import fusion_figures, plots
 from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
-from ._pictures.figure import Figure
+from ._pictures.figure import ROWS, Figure
 from ._pictures.item_plots import ItemPlots
 from ._pictures.methods import Worker, drawing
 from ._support.methods import called_by_users
-from ._support.option_kinds import Column
+from ._support.option_kinds import Column, Range
 from .errors import InvalidOption, did_you_mean
 
 if TYPE_CHECKING:
@@ -259,7 +259,7 @@ class Plots(ItemPlots):
         *,
         runs: TheRuns | None = None,
         run: Column | None = None,
-        k: int = 10,
+        k: Annotated[int, Range(least=1, most=ROWS)] = 10,
         title: str | None = None,
         background: str | None = None,
         ax: Axes | None = None,

@@ -21,10 +21,9 @@ NAMED = {"white": "#ffffff", "black": "#000000"}
 
 def background_of(colour: str) -> str:
     """The colour as ``#rrggbb``."""
-    if isinstance(colour, str):
-        digits = NAMED.get(colour.lower(), colour)
-        if re.fullmatch("#[0-9a-fA-F]{6}", digits):
-            return digits.lower()
+    digits = NAMED.get(colour.lower(), colour)
+    if re.fullmatch("#[0-9a-fA-F]{6}", digits):
+        return digits.lower()
     raise InvalidOption(
         option(background=colour),
         " is no colour that is known here; write white, black or six hexadecimal digits, as ",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import polars as pl
 
 from .._decisions.paired_values import Design
@@ -12,16 +10,14 @@ from .._fusion.explain import explain_fusion
 from .._fusion.fitted import FittedFusion, text_of
 from .._fusion.overlap import overlap as overlap_of
 from .._table.setup import Setup
-from ..errors import InvalidOption, option
-from .figure import LINES, ROWS, Axis, Figure, Mark, legible
+from ..errors import InvalidOption
+from .figure import LINES, Axis, Figure, Mark, legible
 
 __all__ = ["contributions", "overlap"]
 
 
 def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | FittedFusion[object], k: int) -> Figure:
     """The mean contribution of each run at each fused rank; of a single query, that of each of its documents."""
-    if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= k <= ROWS:
-        raise InvalidOption(option(k=k), f": write how many ranks to show, from 1 to {ROWS}, as ", option(k=10))
     found = explain_fusion(frame, setup, method, runs).lazy().collect().filter(pl.col("fused_rank") <= k)
     if found["contribution"].has_nulls():
         raise InvalidOption(

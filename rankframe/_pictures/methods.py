@@ -15,7 +15,7 @@ from .._support.arguments import refuse_unfit
 from .._support.forks import use_polars
 from .._support.methods import Lifted
 from .._support.option_kinds import Column, Columns, Range, ReadInside, read_arguments
-from ..errors import InvalidOption, Verbatim, shown
+from ..errors import InvalidOption, Verbatim
 
 __all__ = ["ENDINGS", "Drawing", "Worker", "drawing", "report"]
 
@@ -186,10 +186,6 @@ def report(
         ends = " or ".join(ENDINGS)
         raise InvalidOption(
             f"path={str(path)!r} does not end in {ends}; write it first, as report('report.html', 'ndcg@10')"
-        )
-    if gate is not None and not isinstance(gate, Verdict):
-        raise InvalidOption(
-            f"gate={shown(gate)} is no verdict; write gate=df.rank.gate({{'ndcg@10': 0.01}}, runs=['old', 'new'])"
         )
     chosen = Runs.of(runs, run)
     contents = Contents(

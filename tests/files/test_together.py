@@ -118,7 +118,7 @@ def test_an_error_names_the_file(read: Any, folder: Path) -> None:
     (folder / "z.run").write_text("q1 Q0 d1 1 high z\n")
     with pytest.raises((InvalidData, pl.exceptions.InvalidOperationError), match=r"z\.run, line 1: score 'high'"):
         read(folder / "*.run")
-    with pytest.raises(FileNotFoundError, match=re.escape(str(folder / "no.run"))):
+    with pytest.raises(FileNotFoundError, match=r"/no\.run"):
         read([folder / "a.run", folder / "no.run"])
 
 

@@ -151,7 +151,7 @@ def test_a_verdict_comes_from_any_kind_of_frame(library: str) -> None:
 
 
 def test_budgets_in_place_of_a_verdict_are_refused() -> None:
-    with pytest.raises(rf.InvalidOption, match=re.escape("gate={'rr': 0.1} is no verdict; write gate=df.rank.gate(")):
+    with pytest.raises(rf.InvalidOption, match=re.escape("gate={'rr': 0.1}: write a Verdict or None")):
         written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"], gate={"rr": 0.1})
 
 
