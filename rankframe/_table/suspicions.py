@@ -1,0 +1,427 @@
+"""Signs that a number is not what its user means, each with its advice; `check` lists them, and the number's call warns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from ..errors import Advice, Code, Text, Verbatim, judge, on, option
+from .background import Items
+from .policies import IN_WORDS
+from .roles import DISTANCES, RANKS, is_text
+from .run_and_judgments import UNMATCHED
+from .setup import Setup
+from .table import Table
+
+__all__ = ["FIGURE", "Suspicion", "figures", "filled", "suspicions_of", "totals"]
+
+ENOUGH = 20
+"""The fewest rows that show more than chance."""
+
+ENOUGH_QUERIES = 10
+"""The fewest queries, or documents, that show more than chance."""
+
+LEAST_AUC = 0.4
+STANDARD_ERRORS = 4
+"""A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/table/test_suspicions.py simulates."""
+
+FEWEST_TEXTS = 3
+"""The fewest different texts that show a habit."""
+
+SEPARATORS = ("|", "; ", ";", ", ", ",")
+"""Separators of several values in one text; of two that fit, the first is meant."""
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """A sign that a number is not what its user means.
+
+    Attributes
+    ----------
+    problem
+        Its name in a check.
+    rows
+        The figure that a check gives as its number of rows.
+    holds
+        The sign, over the columns of `figures`.
+    says
+        The sentence; figures in braces are filled in.
+    warns
+        A stronger sign, with which the call of a number warns.
+    reads
+        The columns that show it, of those of scores and of labels.
+    labels
+        Whether it changes only metrics that read labels.
+    role
+        The role of a column that metrics must read for it to change them.
+    differs
+        Two setups, from the present one and the figures: it changes only metrics that have different values under them.
+    zero
+        Whether it matters only to metrics whose values are all 0.
+    """
+
+    problem: str
+    rows: str
+    holds: Callable[[Setup], pl.Expr]
+    says: Callable[[Setup], tuple[Text, ...]]
+    warns: Callable[[Setup], pl.Expr] = lambda _: pl.lit(True)
+    reads: frozenset[str] = frozenset(["score", "label"])
+    labels: bool = True
+    role: str | None = None
+    differs: Callable[[Setup, Mapping[str, float]], tuple[Setup, Setup]] | None = None
+    zero: bool = False
+
+
+FIGURE = re.compile(r"\{(least label|most label|rows|ordered|mean auc|category separator|subtopic separator)\}")
+"""A figure that a sentence names."""
+
+SUMS = ("rows", "retrieved", "judged", "both", "labelled", "relevant", "between", "positive", "several", "ranks")
+
+
+def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True) -> pl.LazyFrame:
+    """One row of figures of the table, or of whole queries of it, for `totals`; without `label`, nobody judged a document."""
+    setup, score = table.setup, table.score.cast(pl.Float64)
+    grade = table.label if label else pl.lit(None, pl.Float64)
+    there, judged = score.is_not_null(), grade >= 0
+    ranked, gain = score.filter(there), grade.fill_null(0).clip(0).filter(there)
+    high = gain > gain.mean()
+    n, best = ranked.len().cast(pl.Float64), high.sum().cast(pl.Float64)
+    known = grade.filter(judged & grade.is_finite())
+    per_query = rows.group_by(table.query).agg(
+        rows=pl.len(),
+        retrieved=there.sum(),
+        judged=judged.sum(),
+        both=(there & judged).sum(),
+        labelled=grade.count(),
+        relevant=(grade >= max(setup.policies.relevant, 0)).sum(),
+        between=((grade > 0) & (grade < 1)).sum(),
+        positive=(grade > 0).sum(),
+        several=n > 1,
+        ranks=(ranked == ranked.floor()).all()
+        & (ranked.min() == 1)
+        & (ranked.max() == n)
+        & (ranked.n_unique() == n),
+        auc=(ranked.rank().filter(high).sum() - best * (best + 1) / 2) / (best * (n - best)),
+        variance=(n + 1) / (12 * best * (n - best)),  # of the AUC of a random order
+        **{"least label": known.min(), "most label": known.max()},
+        **{"least score": ranked.min(), "most score": ranked.max()},
+    )
+    has_both = pl.col("variance").is_finite()
+    auc = pl.col("auc").filter(has_both)
+    found = per_query.select(
+        pl.col(*SUMS).sum(),
+        pl.col("^least .*$").min(),
+        pl.col("^most .*$").max(),
+        queries=pl.len(),
+        ordered=auc.len(),
+        auc=auc.sum(),
+        squares=(auc**2).sum(),
+        variance=pl.col("variance").filter(has_both).sum(),
+    )
+    return pl.concat([found, _of_documents(rows, table), *_of_texts(rows, table)], how="horizontal")
+
+
+def _of_documents(rows: pl.LazyFrame, table: Table) -> pl.LazyFrame:
+    """The number of documents, and of those that have as many rows as most do, if several."""
+    doc = table.setup.roles.doc_name
+    if doc is None:
+        return pl.LazyFrame({"docs": [0], "alike": [0]}, schema={"docs": pl.UInt32, "alike": pl.UInt32})
+    counts = rows.group_by(pl.col(doc).alias("#doc")).agg(pl.len().alias("#n"))
+    sizes = counts.group_by("#n").agg(pl.len().alias("#of"))
+    usual = pl.col("#of").filter(pl.col("#n") > 1).max().fill_null(0)
+    return sizes.select(docs=pl.col("#of").sum(), alike=usual)
+
+
+def _of_texts(rows: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
+    """The separator that most different texts share, of the category and of the subtopic; null for none."""
+    for role in ("category", "subtopic"):
+        name, column = getattr(table.setup.roles, role), f"{role} separator"
+        items = table.setup.background.items
+        of_item = name is not None and isinstance(items, Items) and table.setup.background.has(name)
+        of = items.frame.lazy() if of_item and isinstance(items, Items) else rows
+        if name is None or not is_text(of.collect_schema()[name]):
+            yield pl.LazyFrame({column: [None]}, schema={column: pl.String})
+            continue
+        texts = pl.col(name).cast(pl.String).drop_nulls().unique()
+        shared = [
+            pl.when(texts.len() >= FEWEST_TEXTS, texts.str.contains(mark, literal=True).sum() * 2 > texts.len()).then(
+                pl.lit(mark)
+            )
+            for mark in SEPARATORS
+        ]
+        yield of.select(pl.coalesce(shared).alias(column))
+
+
+def totals(found: pl.LazyFrame) -> pl.LazyFrame:
+    """One row of figures from those of all parts of a table."""
+    added = pl.col(*SUMS, "queries", "ordered", "auc", "squares", "variance", "docs", "alike").sum()
+    added = found.select(
+        added, pl.col("^least .*$").min(), pl.col("^most .*$").max(), pl.col("^.* separator$").drop_nulls().first()
+    )
+    n, mean = pl.col("ordered").cast(pl.Float64), pl.col("auc") / pl.col("ordered")
+    spread = (pl.col("squares") - n * mean**2).clip(0) / (n - 1)
+    return added.with_columns(
+        (mean.round(2)).alias("mean auc"),
+        (pl.max_horizontal(spread * n, "variance").sqrt() / n).alias("standard error"),
+    )
+
+
+def filled(text: Text, values: Mapping[str, object]) -> Text:
+    """The text with its figures."""
+    if isinstance(text, tuple):
+        return tuple(filled(part, values) for part in text)
+    if isinstance(text, Advice):
+        options = {x: Verbatim(filled(y, values)) if isinstance(y, Verbatim) else y for x, y in text.options.items()}
+        return replace(text, options=options)
+    if isinstance(text, Code):
+        return replace(text, polars=filled(text.polars, values), pandas=filled(text.pandas or text.polars, values))
+    return FIGURE.sub(lambda found: _shown(values[found[1]]), text)
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
+    """The suspicions about tables with the setup's columns."""
+    return (each for each in SUSPICIONS if each.role is None or getattr(setup.roles, each.role) is not None)
+
+
+# ------------------------------------------------------------------------------------------------------- the suspicions
+
+
+def _rank_like(setup: Setup) -> str | None:
+    """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end is the best."""
+    name = setup.roles.score.lower().replace(" ", "_").rpartition("_")[2]
+    if setup.policies.ascending or "ascending" in setup.given:
+        return None
+    return "rank" if name in RANKS else "distance" if name in DISTANCES else None
+
+
+def _called_rank_like(setup: Setup) -> pl.Expr:
+    least = 1 if setup.roles.score.lower() not in (*RANKS, *DISTANCES) and _rank_like(setup) == "rank" else 0
+    return pl.lit(_rank_like(setup) is not None) & (pl.col("least score") >= least) & (pl.col("most score") > 0)
+
+
+def _are_ranks(setup: Setup) -> pl.Expr:
+    said = pl.lit("ascending" in setup.given)
+    return ~said & (pl.col("ranks") == pl.col("queries")) & (pl.col("several") > 0)
+
+
+def _falling(setup: Setup) -> pl.Expr:
+    mean, error = pl.col("auc") / pl.col("ordered"), pl.col("standard error")
+    enough = pl.col("ordered") >= ENOUGH_QUERIES
+    return enough & (mean < LEAST_AUC) & (mean + STANDARD_ERRORS * error < 0.5) & ~_called_rank_like(setup)
+
+
+def _turned(setup: Setup) -> dict[str, object]:
+    """The options that turn the ranking round."""
+    if setup.policies.ascending:
+        return {"ascending": False}
+    return {"rank": setup.roles.score} if _rank_like(setup) == "rank" else {"score": setup.roles.score, "ascending": True}
+
+
+def _both_ways(setup: Setup, _: object) -> tuple[Setup, Setup]:
+    return setup, setup.changed(ascending=not setup.policies.ascending)
+
+
+def _all_relevant(setup: Setup) -> pl.Expr:
+    """Whether every row has a score and a label that counts as relevant, as after an inner join with the positives."""
+    n = pl.col("rows")
+    every = (n >= ENOUGH) & (pl.col("both") == n) & (pl.col("relevant") == n)
+    return every & (pl.col("least label") == pl.col("most label")) & pl.lit(setup.policies.relevant > 0)
+
+
+def _of_threshold(setup: Setup) -> tuple[Text, ...]:
+    relevant = option(relevant=setup.policies.relevant)
+    if setup.policies.relevant <= 0:
+        return (
+            relevant,
+            ": every judged document counts as relevant, whatever its label; say the least label that is relevant, as ",
+            on(relevant=1),
+        )
+    return (
+        "labels go from {least label} to {most label}, so that ",
+        relevant,
+        " counts every judged document; say the least label that is relevant, as ",
+        on(relevant=Verbatim("{most label}")),
+    )
+
+
+def _swapped(setup: Setup) -> Setup:
+    return setup.changed(query=(str(setup.roles.doc_name),), doc=setup.roles.query[0])
+
+
+def _of_separator(role: str) -> Suspicion:
+    def says(setup: Setup) -> tuple[Text, ...]:
+        name, mark = getattr(setup.roles, role), f"{{{role} separator}}"
+        return (
+            f"most values of column {name!r} hold {mark!r}, and each counts as one {role}; make lists of them",
+            Code(
+                f"pl.col({name!r}).str.split({mark!r})",
+                f"{'items' if setup.background.has(name) else 'df'}[{name!r}].str.split({mark!r})",
+                phrase=", as {} does",
+            ),
+        )
+
+    return Suspicion(
+        f"{role} with separators",
+        "rows",
+        lambda _: pl.col(f"{role} separator").is_not_null(),
+        says,
+        reads=frozenset(),
+        labels=False,
+        role=role,
+    )
+
+
+SUSPICIONS = (
+    Suspicion(
+        "nobody judged a document",
+        "rows",
+        lambda x: (pl.col("rows") > 0) & (pl.col("labelled") == 0),
+        lambda x: (
+            f"nobody judged a document: column {x.roles.label!r} is null in all {{rows}} rows. Join the judgments, ",
+            judge(),
+            ", name the column that holds them, ",
+            on(label=...),
+            ", or have null in place of such values, ",
+            on(no_relevant="null"),
+        ),
+        warns=lambda x: pl.lit(x.policies.no_relevant != "null"),
+        zero=True,
+    ),
+    Suspicion(
+        "scores like ranks",
+        "retrieved",
+        _are_ranks,
+        lambda x: (
+            "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
+            on(rank=x.roles.score),
+        ),
+        warns=_called_rank_like,
+        differs=_both_ways,
+        reads=frozenset(["score"]),
+    ),
+    Suspicion(
+        "scores like distances",
+        "retrieved",
+        lambda x: _called_rank_like(x) & ~_are_ranks(x),
+        lambda x: (
+            f"column {x.roles.score!r} is called as one whose least value is the best, and the largest comes first; if the "
+            "least is, say ",
+            on(**_turned(x)),
+            ", else ",
+            on(ascending=False),
+        ),
+        differs=_both_ways,
+        reads=frozenset(["score"]),
+    ),
+    Suspicion(
+        "labels fall as scores rise",
+        "retrieved",
+        _falling,
+        lambda x: (
+            "documents with higher labels stand lower (mean AUC {mean auc} of {ordered} queries); if the other end of the "
+            "ranking is the best, say ",
+            on(**_turned(x)),
+        ),
+        differs=_both_ways,
+    ),
+    Suspicion(
+        "all scores equal",
+        "retrieved",
+        lambda x: (pl.col("retrieved") >= ENOUGH)
+        & (pl.col("several") > 0)
+        & (pl.col("least score") == pl.col("most score")),
+        lambda x: (
+            f"all values of column {x.roles.score!r} are equal, and {IN_WORDS['ties'][x.policies.ties]}; name the column of "
+            "the scores, ",
+            on(score=...),
+            ", or count the mean over all orders, ",
+            on(ties="expected"),
+        ),
+        warns=lambda x: pl.lit(x.policies.ties in ("doc_desc", "doc_asc", "trec_eval")),
+        differs=lambda x, _: (x.changed(ties="best"), x.changed(ties="worst")),
+        reads=frozenset(["score"]),
+    ),
+    Suspicion(
+        "query and document swapped",
+        "rows",
+        lambda x: pl.lit(len(x.roles.query) == 1)
+        & (pl.col("queries") >= 0.95 * pl.col("rows"))
+        & (pl.col("docs") >= ENOUGH_QUERIES)
+        & (pl.col("alike") * 2 >= pl.col("docs")),
+        lambda x: (
+            f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
+            "several; if they are swapped, say ",
+            on(query=x.roles.doc_name, doc=x.roles.query[0]),
+        ),
+        differs=lambda x, _: (x, _swapped(x)),
+        reads=frozenset(["score"]),
+    ),
+    Suspicion(
+        "every judged document relevant",
+        "judged",
+        lambda x: pl.lit(x.policies.relevant <= 0) & (pl.col("judged") > 0)
+        | (pl.col("least label") >= x.policies.relevant) & (pl.col("most label") > pl.col("least label")),
+        _of_threshold,
+        warns=lambda x: pl.lit(x.policies.relevant > 0)
+        & (pl.col("both") == pl.col("rows"))
+        & (pl.col("rows") >= ENOUGH),
+        differs=lambda x, found: (x, x.changed(relevant=found["most label"])),
+        reads=frozenset(["label"]),
+    ),
+    Suspicion(
+        "every row relevant",
+        "rows",
+        _all_relevant,
+        lambda _: (
+            "every row has a score and the same relevant label, so that no ranking is better than another; if an inner join "
+            "made the table, it lost the other documents, which ",
+            judge(),
+            " keeps",
+        ),
+    ),
+    Suspicion(
+        "labels between 0 and 1",
+        "between",
+        lambda x: pl.lit(x.policies.relevant == 1) & (pl.col("between") > 0),
+        lambda x: (
+            option(relevant=x.policies.relevant),
+            " leaves them out; say the least label that is relevant, as ",
+            on(relevant=0.5),
+        ),
+        warns=lambda _: pl.col("between") * 2 > pl.col("positive"),
+        differs=lambda x, _: (x, x.changed(relevant=0.5)),
+        reads=frozenset(["label"]),
+    ),
+    Suspicion(
+        "no retrieved document judged",
+        "retrieved",
+        lambda _: (pl.col("both") == 0) & (pl.col("retrieved") > 0) & (pl.col("judged") > 0),
+        lambda _: (UNMATCHED,),
+        warns=lambda _: pl.lit(False),  # `judge` warns
+    ),
+    Suspicion(
+        "nothing missed",
+        "retrieved",
+        lambda x: pl.lit(x.policies.unretrieved != "drop")
+        & (pl.col("both") == pl.col("rows"))
+        & (pl.col("both") > 0)
+        & ~_all_relevant(x),
+        lambda _: (
+            "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
+            "retrieved, which ",
+            judge(),
+            " keeps",
+        ),
+        warns=lambda _: pl.lit(False),  # as a table for learning to rank has it
+    ),
+    _of_separator("category"),
+    _of_separator("subtopic"),
+)
+"""All suspicions; of a rank that is upside down, one holds."""
