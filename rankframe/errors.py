@@ -6,12 +6,14 @@ import inspect
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import wraps
 from types import EllipsisType, NoneType, TracebackType
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar, cast
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +27,7 @@ __all__ = [
     "MissingColumn",
     "MissingExtra",
     "OutOfSpace",
+    "Place",
     "RankframeError",
     "RankframeWarning",
     "Spelling",
@@ -33,10 +36,12 @@ __all__ = [
     "Verbatim",
     "asked_as",
     "called_by_users",
+    "calling_line",
     "did_you_mean",
     "judge",
     "nearest",
     "on",
+    "once_each",
     "option",
     "shown",
     "warn",
@@ -230,19 +235,56 @@ class UnknownMetric(RankframeError):
 
 
 class RankframeWarning(UserWarning):
-    """The result of the call is valid, but may be surprising."""
+    """The result of the call is valid, but may be surprising.
+
+    Silence the warnings by a filter: ``warnings.simplefilter("ignore", rf.RankframeWarning)``.
+    """
 
     def __init__(self, *said: Text) -> None:
         super().__init__(worded(said))
         self.said = said
 
 
-def warn(*said: Text) -> None:
-    """Issue a `RankframeWarning` for the line that called this package."""
-    frame, level = sys._getframe(1), 2
+class Place(NamedTuple):
+    """A line of a user's code, as a warning shows it."""
+
+    filename: str
+    lineno: int
+    module: str | None
+    registry: dict[str | tuple[str, type[Warning], int], int]
+
+
+def calling_line() -> Place:
+    """The line that called this package."""
+    frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(RankframeWarning(*said), stacklevel=level)
+        frame = frame.f_back
+    seen = frame.f_globals.setdefault("__warningregistry__", {})
+    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__"), seen)
+
+
+_issued: ContextVar[set[str] | None] = ContextVar("_issued", default=None)
+
+
+@contextmanager
+def once_each() -> Iterator[None]:
+    """Inside, warnings of the same kind are issued once, as for the runs of one call."""
+    token = _issued.set(set())
+    try:
+        yield
+    finally:
+        _issued.reset(token)
+
+
+def warn(*said: Text, kind: str | None = None, at: Place | None = None) -> None:
+    """Issue a `RankframeWarning` for the line that called this package, or for the line `at`."""
+    issued = _issued.get()
+    if issued is not None and kind is not None:
+        if kind in issued:
+            return
+        issued.add(kind)
+    filename, lineno, module, registry = at or calling_line()
+    warnings.warn_explicit(RankframeWarning(*said), RankframeWarning, filename, lineno, module, registry)
 
 
 LIBRARIES = frozenset([__package__, "polars", "pandas", "numpy", "pyarrow", *sys.stdlib_module_names])
@@ -288,6 +330,8 @@ def called_by_users(function: F) -> F:
                     raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
             if len(args) > len(places) and not takes_more:
                 said = f"{function.__name__} has no place for {shown(args[len(places)])}; its options are"
+                if not places:
+                    said = f"{function.__name__} takes no argument without its name; write {known[0]}=..., {known[1]}=...; its options are"
                 raise InvalidOption(f"{said}: {', '.join(known)}")
             return function(*args, **options)
         except (RankframeError, FileNotFoundError) as error:

@@ -25,6 +25,7 @@ from .._verbs.declaration import verb
 from ..errors import InvalidOption, called_by_users, option
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Resampling, limits
+from .runs import watch_runs
 from .summary import keys
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def compare(
         raise InvalidOption(option(ci=None), ": a comparison has intervals; write a confidence, as ", option(ci=0.95))
     eager = frame.lazy().collect()
     found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
+    watch_runs(eager, setup, design.runs, calls)
     if significance.test != "tukey":
         table = significance.adjusted(table)
     per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)

@@ -246,7 +246,7 @@ def in_parts(
     return summary_of(setup, requests, tuple(by), **given)
 
 
-@verb(gives="table", reads=["by", "weights"], in_parts=in_parts)
+@verb(gives="table", reads=["by", "weights"], watched=True, in_parts=in_parts)
 def summarize(
     frame: Frame,
     setup: Setup,

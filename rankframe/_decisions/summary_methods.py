@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 from .._catalog.requests import Request
 from .._table.setup import Setup
+from ..errors import once_each
 from . import mean as _mean
 from . import mergeable_summary as _summary
 from .resampling import SummaryMethod, SummaryResampling
@@ -179,5 +180,6 @@ def _of_runs(
     setups, by = runs.apart(ranker._setup, by)
     if not runs.columns:
         return ranker._run(verb, by, *args, *metrics)
-    found = {run: ranker._with(setup)._run(verb, by, *args, *metrics) for run, setup in setups.items()}
+    with once_each():
+        found = {run: ranker._with(setup)._run(verb, by, *args, *metrics) for run, setup in setups.items()}
     return ranker._below(found) if runs.scores else found[""]

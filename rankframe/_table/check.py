@@ -19,15 +19,16 @@ from ..errors import (
     option,
     worded,
 )
+from .figures import figures as figures_of
+from .figures import totals
 from .policies import IN_WORDS
 from .roles import USUAL_NAMES, carried, require
-from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
+from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in
 from .setup import Setup
-from .steps import renamed
+from .steps import renamed, types_differ
 from .subtopics import documents, row_faults
-from .suspicions import FIGURE, suspicions_of, totals
-from .suspicions import figures as figures_of
-from .table import TEXTS, Table
+from .suspicions import FIGURE, suspicions_of
+from .table import TEXTS, Table, nameless
 from .telling_apart import repeated_document, repeated_in_plan, repeats, telling_apart, usual_runs
 
 __all__ = ["check", "fault_in", "findings"]
@@ -89,11 +90,16 @@ def findings(
         )
         if table.lists_subtopics:  # a document's subtopics are the relevant ones
             rest = rest.filter(pl.col("problem") != "no labels")
-        parts.append(rest)
+        parts += [rest, *_suspected(frame, Table(setup.changed(category=None), schema), note, [], label=has_label)]
         return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
         # Polars 2.0 streams this window as a column, not as a filter
         rows = frame.with_columns(fault.rows.over(query).alias(fault.column)).filter(fault.column)
+        if fault.kind == "repeated document":
+            nameless = pl.col(str(setup.roles.doc_name)).is_null()
+            kind = "document without id"
+            parts.append(finding(rows.filter(nameless), "error", kind, TEXTS[kind](setup), where))
+            rows = rows.filter(~nameless)
         parts.append(finding(rows, "error", fault.kind, _text_of(fault.kind, setup, frame, in_memory=in_memory), where))
     if setup.roles.doc_name is None and given.roles.doc_is_default:
         parts += [
@@ -257,12 +263,17 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
 
 def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:
     """The error for a fault, with the number of its rows and the first few."""
-    found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem") == kind).collect(engine="in-memory")
+    kinds = ("document without id", kind) if kind == "repeated document" else (kind,)
+    found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem").is_in(kinds)).collect(engine="in-memory")
+    kind = found["problem"][0] if found.height else kind
+    found = found.filter(problem=kind)
     at: Text = ""
     if not found.is_empty():
         where = [name for name in found.columns if name not in COLUMNS]
         places = found.select(pl.col(name).alias(name.removeprefix(carried(""))) for name in where)
         at = found_in(places, int(found["rows"].sum()), CHECK)
+    if kind == "document without id":
+        return InvalidData(*nameless(setup, int(found["rows"].sum())), at, kind=kind)
     if kind != "repeated document":
         return InvalidData(*TEXTS[kind](setup), at, kind=kind)
     key = [*setup.roles.query, str(setup.roles.doc_name)]

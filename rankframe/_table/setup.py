@@ -139,7 +139,7 @@ class Setup:
     convention
         A tool that has options and policies of its own for some metrics; `resolve` puts them in place.
     given
-        Options given beside the convention, which does not change them.
+        Options given beside the convention, which does not change them; and `ascending`, if it was given.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
     """
@@ -177,7 +177,8 @@ class Setup:
             policies = Policies(**convention_of(convention).policies)
             setup = Setup(self.roles, policies, self.running, self.background, convention, flat=self.flat)
         setup = setup.changed(**given)
-        return setup if setup.convention is None else replace(setup, given=setup.given.union(given))
+        kept = {*given} if setup.convention is not None else {*given} & {"ascending"}
+        return replace(setup, given=setup.given.union(kept))
 
     def changed(self, **values: Any) -> Setup:
         """The setup with other roles, policies or settings of `Running`."""

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from ..errors import Advice, Code, Text, Verbatim, judge, on, option
-from .background import Items
 from .policies import IN_WORDS
-from .roles import DISTANCES, RANKS, is_text
+from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
 from .setup import Setup
-from .table import Table
 
-__all__ = ["FIGURE", "Suspicion", "figures", "filled", "suspicions_of", "totals"]
+__all__ = ["FIGURE", "Suspicion", "filled", "suspicions_of"]
 
 ENOUGH = 20
 """The fewest rows that show more than chance."""
@@ -27,12 +25,6 @@ ENOUGH_QUERIES = 10
 LEAST_AUC = 0.4
 STANDARD_ERRORS = 4
 """A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/table/test_suspicions.py simulates."""
-
-FEWEST_TEXTS = 3
-"""The fewest different texts that show a habit."""
-
-SEPARATORS = ("|", "; ", ";", ", ", ",")
-"""Separators of several values in one text; of two that fit, the first is meant."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +38,7 @@ class Suspicion:
     rows
         The figure that a check gives as its number of rows.
     holds
-        The sign, over the columns of `figures`.
+        The sign, over the columns of `figures.totals`.
     says
         The sentence; figures in braces are filled in.
     warns
@@ -54,7 +46,7 @@ class Suspicion:
     reads
         The columns that show it, of those of scores and of labels.
     labels
-        Whether it changes only metrics that read labels.
+        Whether it changes only metrics that read labels of documents, not of subtopics.
     role
         The role of a column that metrics must read for it to change them.
     differs
@@ -78,111 +70,22 @@ class Suspicion:
 FIGURE = re.compile(r"\{(least label|most label|rows|ordered|mean auc|category separator|subtopic separator)\}")
 """A figure that a sentence names."""
 
-SUMS = ("rows", "retrieved", "judged", "both", "labelled", "relevant", "between", "positive", "several", "ranks")
-
-
-def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True) -> pl.LazyFrame:
-    """One row of figures of the table, or of whole queries of it, for `totals`; without `label`, nobody judged a document."""
-    setup, score = table.setup, table.score.cast(pl.Float64)
-    grade = table.label if label else pl.lit(None, pl.Float64)
-    there, judged = score.is_not_null(), grade >= 0
-    ranked, gain = score.filter(there), grade.fill_null(0).clip(0).filter(there)
-    high = gain > gain.mean()
-    n, best = ranked.len().cast(pl.Float64), high.sum().cast(pl.Float64)
-    known = grade.filter(judged & grade.is_finite())
-    per_query = rows.group_by(table.query).agg(
-        rows=pl.len(),
-        retrieved=there.sum(),
-        judged=judged.sum(),
-        both=(there & judged).sum(),
-        labelled=grade.count(),
-        relevant=(grade >= max(setup.policies.relevant, 0)).sum(),
-        between=((grade > 0) & (grade < 1)).sum(),
-        positive=(grade > 0).sum(),
-        several=n > 1,
-        ranks=(ranked == ranked.floor()).all()
-        & (ranked.min() == 1)
-        & (ranked.max() == n)
-        & (ranked.n_unique() == n),
-        auc=(ranked.rank().filter(high).sum() - best * (best + 1) / 2) / (best * (n - best)),
-        variance=(n + 1) / (12 * best * (n - best)),  # of the AUC of a random order
-        **{"least label": known.min(), "most label": known.max()},
-        **{"least score": ranked.min(), "most score": ranked.max()},
-    )
-    has_both = pl.col("variance").is_finite()
-    auc = pl.col("auc").filter(has_both)
-    found = per_query.select(
-        pl.col(*SUMS).sum(),
-        pl.col("^least .*$").min(),
-        pl.col("^most .*$").max(),
-        queries=pl.len(),
-        ordered=auc.len(),
-        auc=auc.sum(),
-        squares=(auc**2).sum(),
-        variance=pl.col("variance").filter(has_both).sum(),
-    )
-    return pl.concat([found, _of_documents(rows, table), *_of_texts(rows, table)], how="horizontal")
-
-
-def _of_documents(rows: pl.LazyFrame, table: Table) -> pl.LazyFrame:
-    """The number of documents, and of those that have as many rows as most do, if several."""
-    doc = table.setup.roles.doc_name
-    if doc is None:
-        return pl.LazyFrame({"docs": [0], "alike": [0]}, schema={"docs": pl.UInt32, "alike": pl.UInt32})
-    counts = rows.group_by(pl.col(doc).alias("#doc")).agg(pl.len().alias("#n"))
-    sizes = counts.group_by("#n").agg(pl.len().alias("#of"))
-    usual = pl.col("#of").filter(pl.col("#n") > 1).max().fill_null(0)
-    return sizes.select(docs=pl.col("#of").sum(), alike=usual)
-
-
-def _of_texts(rows: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
-    """The separator that most different texts share, of the category and of the subtopic; null for none."""
-    for role in ("category", "subtopic"):
-        name, column = getattr(table.setup.roles, role), f"{role} separator"
-        items = table.setup.background.items
-        of_item = name is not None and isinstance(items, Items) and table.setup.background.has(name)
-        of = items.frame.lazy() if of_item and isinstance(items, Items) else rows
-        if name is None or not is_text(of.collect_schema()[name]):
-            yield pl.LazyFrame({column: [None]}, schema={column: pl.String})
-            continue
-        texts = pl.col(name).cast(pl.String).drop_nulls().unique()
-        shared = [
-            pl.when(texts.len() >= FEWEST_TEXTS, texts.str.contains(mark, literal=True).sum() * 2 > texts.len()).then(
-                pl.lit(mark)
-            )
-            for mark in SEPARATORS
-        ]
-        yield of.select(pl.coalesce(shared).alias(column))
-
-
-def totals(found: pl.LazyFrame) -> pl.LazyFrame:
-    """One row of figures from those of all parts of a table."""
-    added = pl.col(*SUMS, "queries", "ordered", "auc", "squares", "variance", "docs", "alike").sum()
-    added = found.select(
-        added, pl.col("^least .*$").min(), pl.col("^most .*$").max(), pl.col("^.* separator$").drop_nulls().first()
-    )
-    n, mean = pl.col("ordered").cast(pl.Float64), pl.col("auc") / pl.col("ordered")
-    spread = (pl.col("squares") - n * mean**2).clip(0) / (n - 1)
-    return added.with_columns(
-        (mean.round(2)).alias("mean auc"),
-        (pl.max_horizontal(spread * n, "variance").sqrt() / n).alias("standard error"),
-    )
-
 
 def filled(text: Text, values: Mapping[str, object]) -> Text:
     """The text with its figures."""
     if isinstance(text, tuple):
         return tuple(filled(part, values) for part in text)
     if isinstance(text, Advice):
-        options = {x: Verbatim(filled(y, values)) if isinstance(y, Verbatim) else y for x, y in text.options.items()}
+        options = {x: Verbatim(_filled(y, values)) if isinstance(y, Verbatim) else y for x, y in text.options.items()}
         return replace(text, options=options)
     if isinstance(text, Code):
-        return replace(text, polars=filled(text.polars, values), pandas=filled(text.pandas or text.polars, values))
-    return FIGURE.sub(lambda found: _shown(values[found[1]]), text)
+        return replace(text, polars=_filled(text.polars, values), pandas=_filled(text.pandas or text.polars, values))
+    return _filled(text, values)
 
 
-def _shown(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    shown = {name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in values.items()}
+    return FIGURE.sub(lambda found: shown[found[1]], text)
 
 
 def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
@@ -208,7 +111,7 @@ def _called_rank_like(setup: Setup) -> pl.Expr:
 
 def _are_ranks(setup: Setup) -> pl.Expr:
     said = pl.lit("ascending" in setup.given)
-    return ~said & (pl.col("ranks") == pl.col("queries")) & (pl.col("several") > 0)
+    return ~said & (pl.col("ranks") == pl.col("retrieving")) & (pl.col("several") > 0)
 
 
 def _falling(setup: Setup) -> pl.Expr:
@@ -221,7 +124,9 @@ def _turned(setup: Setup) -> dict[str, object]:
     """The options that turn the ranking round."""
     if setup.policies.ascending:
         return {"ascending": False}
-    return {"rank": setup.roles.score} if _rank_like(setup) == "rank" else {"score": setup.roles.score, "ascending": True}
+    return (
+        {"rank": setup.roles.score} if _rank_like(setup) == "rank" else {"score": setup.roles.score, "ascending": True}
+    )
 
 
 def _both_ways(setup: Setup, _: object) -> tuple[Setup, Setup]:
@@ -303,6 +208,7 @@ SUSPICIONS = (
             on(rank=x.roles.score),
         ),
         warns=_called_rank_like,
+        labels=False,
         differs=_both_ways,
         reads=frozenset(["score"]),
     ),
@@ -317,6 +223,7 @@ SUSPICIONS = (
             ", else ",
             on(ascending=False),
         ),
+        labels=False,
         differs=_both_ways,
         reads=frozenset(["score"]),
     ),
@@ -329,14 +236,15 @@ SUSPICIONS = (
             "ranking is the best, say ",
             on(**_turned(x)),
         ),
+        labels=False,
         differs=_both_ways,
     ),
     Suspicion(
         "all scores equal",
         "retrieved",
-        lambda x: (pl.col("retrieved") >= ENOUGH)
-        & (pl.col("several") > 0)
-        & (pl.col("least score") == pl.col("most score")),
+        lambda x: (
+            (pl.col("retrieved") >= ENOUGH) & (pl.col("several") > 0) & (pl.col("least score") == pl.col("most score"))
+        ),
         lambda x: (
             f"all values of column {x.roles.score!r} are equal, and {IN_WORDS['ties'][x.policies.ties]}; name the column of "
             "the scores, ",
@@ -344,34 +252,40 @@ SUSPICIONS = (
             ", or count the mean over all orders, ",
             on(ties="expected"),
         ),
-        warns=lambda x: pl.lit(x.policies.ties in ("doc_desc", "doc_asc", "trec_eval")),
+        # without ids, the order of the rows may be the ranking
+        warns=lambda x: pl.lit(x.policies.ties in ("doc_desc", "doc_asc", "trec_eval") and x.roles.doc is not None),
         differs=lambda x, _: (x.changed(ties="best"), x.changed(ties="worst")),
         reads=frozenset(["score"]),
     ),
     Suspicion(
         "query and document swapped",
         "rows",
-        lambda x: pl.lit(len(x.roles.query) == 1)
-        & (pl.col("queries") >= 0.95 * pl.col("rows"))
-        & (pl.col("docs") >= ENOUGH_QUERIES)
-        & (pl.col("alike") * 2 >= pl.col("docs")),
+        lambda x: (
+            pl.lit(len(x.roles.query) == 1)
+            & (pl.col("queries") >= 0.95 * pl.col("rows"))
+            & (pl.col("docs") >= ENOUGH_QUERIES)
+            & (pl.col("alike") * 2 >= pl.col("docs"))
+        ),
         lambda x: (
             f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
             "several; if they are swapped, say ",
             on(query=x.roles.doc_name, doc=x.roles.query[0]),
         ),
+        labels=False,
         differs=lambda x, _: (x, _swapped(x)),
         reads=frozenset(["score"]),
     ),
     Suspicion(
         "every judged document relevant",
         "judged",
-        lambda x: pl.lit(x.policies.relevant <= 0) & (pl.col("judged") > 0)
-        | (pl.col("least label") >= x.policies.relevant) & (pl.col("most label") > pl.col("least label")),
+        lambda x: (
+            pl.lit(x.policies.relevant <= 0) & (pl.col("judged") > 0)
+            | (pl.col("least label") >= x.policies.relevant) & (pl.col("most label") > pl.col("least label"))
+        ),
         _of_threshold,
-        warns=lambda x: pl.lit(x.policies.relevant > 0)
-        & (pl.col("both") == pl.col("rows"))
-        & (pl.col("rows") >= ENOUGH),
+        warns=lambda x: (
+            pl.lit(x.policies.relevant > 0) & (pl.col("both") == pl.col("rows")) & (pl.col("rows") >= ENOUGH)
+        ),
         differs=lambda x, found: (x, x.changed(relevant=found["most label"])),
         reads=frozenset(["label"]),
     ),
@@ -409,10 +323,12 @@ SUSPICIONS = (
     Suspicion(
         "nothing missed",
         "retrieved",
-        lambda x: pl.lit(x.policies.unretrieved != "drop")
-        & (pl.col("both") == pl.col("rows"))
-        & (pl.col("both") > 0)
-        & ~_all_relevant(x),
+        lambda x: (
+            pl.lit(x.policies.unretrieved != "drop")
+            & (pl.col("both") == pl.col("rows"))
+            & (pl.col("both") > 0)
+            & ~_all_relevant(x)
+        ),
         lambda _: (
             "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
             "retrieved, which ",
