@@ -95,9 +95,10 @@ class Watch:
         try:
             if suspicion.zero:
                 return bool((self.values(rows, self.setup, call) == 0).all())
-            if suspicion.differs is None:
+            setups = suspicion.differs(self.setup, found)
+            if setups is None:
                 return True
-            one, other = (_rounded(self.values(rows, x, call)) for x in suspicion.differs(self.setup, found))
+            one, other = (_rounded(self.values(rows, x, call)) for x in setups)
         except RankframeError:  # the metric is not defined for the other setup
             return False
         return not one.equals(other)

@@ -51,6 +51,7 @@ class Suspicion:
         The role of a column that metrics must read for it to change them.
     differs
         Two setups, from the present one and the figures: it changes only metrics that have different values under them.
+        ``None``: it changes all.
     zero
         Whether it matters only to metrics whose values are all 0.
     """
@@ -63,7 +64,7 @@ class Suspicion:
     reads: frozenset[str] = frozenset(["score", "label"])
     labels: bool = True
     role: str | None = None
-    differs: Callable[[Setup, Mapping[str, float]], tuple[Setup, Setup]] | None = None
+    differs: Callable[[Setup, Mapping[str, float]], tuple[Setup, Setup] | None] = lambda *_: None
     zero: bool = False
 
 
@@ -137,7 +138,14 @@ def _all_relevant(setup: Setup) -> pl.Expr:
     """Whether every row has a score and a label that counts as relevant, as after an inner join with the positives."""
     n = pl.col("rows")
     every = (n >= ENOUGH) & (pl.col("both") == n) & (pl.col("relevant") == n)
-    return every & (pl.col("least label") == pl.col("most label")) & pl.lit(setup.policies.relevant > 0)
+    return every & pl.lit(setup.policies.relevant > 0)
+
+
+def _of_grades(setup: Setup, found: Mapping[str, float]) -> tuple[Setup, Setup] | None:
+    """Graded labels, as of ratings, leave metrics of gain as they are."""
+    if found["least label"] == found["most label"]:
+        return None
+    return setup, setup.changed(relevant=found["most label"])
 
 
 def _of_threshold(setup: Setup) -> tuple[Text, ...]:
@@ -283,10 +291,7 @@ SUSPICIONS = (
             | (pl.col("least label") >= x.policies.relevant) & (pl.col("most label") > pl.col("least label"))
         ),
         _of_threshold,
-        warns=lambda x: (
-            pl.lit(x.policies.relevant > 0) & (pl.col("both") == pl.col("rows")) & (pl.col("rows") >= ENOUGH)
-        ),
-        differs=lambda x, found: (x, x.changed(relevant=found["most label"])),
+        warns=lambda _: pl.lit(False),  # as judgments have it that list what is relevant
         reads=frozenset(["label"]),
     ),
     Suspicion(
@@ -294,11 +299,13 @@ SUSPICIONS = (
         "rows",
         _all_relevant,
         lambda _: (
-            "every row has a score and the same relevant label, so that no ranking is better than another; if an inner join "
-            "made the table, it lost the other documents, which ",
+            "every row has a score and a relevant label, so that no document can be wrong; if an inner join made the table, it "
+            "lost the other documents, which ",
             judge(),
-            " keeps",
+            " keeps; if labels are grades, say the least that is relevant, as ",
+            on(relevant=Verbatim("{most label}")),
         ),
+        differs=_of_grades,
     ),
     Suspicion(
         "labels between 0 and 1",
