@@ -44,9 +44,9 @@ def shapes_of(frame: pl.DataFrame) -> Mapping[str, Callable[[], Any]]:
         "lists with scores and labels": lambda: rf.from_lists(judged, scores="scores", labels="labels"),
         "lists of structs": lambda: rf.from_lists(structs),
         "lists, lazy": lambda: rf.from_lists(lists.lazy().drop("scores", "labels")).collect(),
-        "matrices": lambda: rf.from_arrays(scores, labels),
-        "flat arrays with groups": lambda: rf.from_arrays(scores.ravel(), labels.ravel(), group=sizes),
-        "flat arrays with queries": lambda: rf.from_arrays(scores.ravel(), labels.ravel(), query=query),
+        "matrices": lambda: rf.from_arrays(scores=scores, labels=labels),
+        "flat arrays with groups": lambda: rf.from_arrays(scores=scores.ravel(), labels=labels.ravel(), group=sizes),
+        "flat arrays with queries": lambda: rf.from_arrays(scores=scores.ravel(), labels=labels.ravel(), query=query),
         "run and judgments": lambda: run.rank.judge(qrels),
     }
     run, qrels = frame.drop("label"), frame.drop("score")
@@ -54,8 +54,8 @@ def shapes_of(frame: pl.DataFrame) -> Mapping[str, Callable[[], Any]]:
         from scipy.sparse import csr_array
     except ImportError:
         return calls
-    sparse = csr_array(scores), csr_array(labels)
-    return {**calls, "sparse matrices": lambda: rf.from_arrays(*sparse)}
+    sparse = {"scores": csr_array(scores), "labels": csr_array(labels)}
+    return {**calls, "sparse matrices": lambda: rf.from_arrays(**sparse)}
 
 
 def dictionaries_of(frame: pl.DataFrame) -> Callable[[], Any]:
@@ -67,7 +67,7 @@ def dictionaries_of(frame: pl.DataFrame) -> Callable[[], Any]:
         }
         for name in ("score", "label")
     )
-    return lambda: rf.from_dicts(run, qrels)
+    return lambda: rf.from_dicts(run=run, qrels=qrels)
 
 
 def main() -> None:

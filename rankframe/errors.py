@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import EllipsisType, NoneType, TracebackType
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +25,7 @@ __all__ = [
     "MissingColumn",
     "MissingExtra",
     "OutOfSpace",
+    "Place",
     "RankframeError",
     "RankframeWarning",
     "Spelling",
@@ -30,10 +33,12 @@ __all__ = [
     "UnknownMetric",
     "Verbatim",
     "asked_as",
+    "calling_line",
     "did_you_mean",
     "judge",
     "nearest",
     "on",
+    "once_each",
     "option",
     "shown",
     "warn",
@@ -226,19 +231,56 @@ class UnknownMetric(RankframeError):
 
 
 class RankframeWarning(UserWarning):
-    """The result of the call is valid, but may be surprising."""
+    """The result of the call is valid, but may be surprising.
+
+    Silence the warnings by a filter: ``warnings.simplefilter("ignore", rf.RankframeWarning)``.
+    """
 
     def __init__(self, *said: Text) -> None:
         super().__init__(worded(said))
         self.said = said
 
 
-def warn(*said: Text) -> None:
-    """Issue a `RankframeWarning` for the line that called this package."""
-    frame, level = sys._getframe(1), 2
+class Place(NamedTuple):
+    """A line of a user's code, as a warning shows it."""
+
+    filename: str
+    lineno: int
+    module: str | None
+    registry: dict[str | tuple[str, type[Warning], int], int]
+
+
+def calling_line() -> Place:
+    """The line that called this package."""
+    frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
-        frame, level = frame.f_back, level + 1
-    warnings.warn(RankframeWarning(*said), stacklevel=level)
+        frame = frame.f_back
+    seen = frame.f_globals.setdefault("__warningregistry__", {})
+    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__"), seen)
+
+
+_issued: ContextVar[set[str] | None] = ContextVar("_issued", default=None)
+
+
+@contextmanager
+def once_each() -> Iterator[None]:
+    """Inside, warnings of the same kind are issued once, as for the runs of one call."""
+    token = _issued.set(set())
+    try:
+        yield
+    finally:
+        _issued.reset(token)
+
+
+def warn(*said: Text, kind: str | None = None, at: Place | None = None) -> None:
+    """Issue a `RankframeWarning` for the line that called this package, or for the line `at`."""
+    issued = _issued.get()
+    if issued is not None and kind is not None:
+        if kind in issued:
+            return
+        issued.add(kind)
+    filename, lineno, module, registry = at or calling_line()
+    warnings.warn_explicit(RankframeWarning(*said), RankframeWarning, filename, lineno, module, registry)
 
 
 LIBRARIES = frozenset([__package__, "polars", "pandas", "numpy", "pyarrow", *sys.stdlib_module_names])

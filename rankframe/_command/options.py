@@ -162,7 +162,7 @@ def add_judgments(sub: Parser) -> None:
     sub.add_argument(
         "--qrels", metavar="QRELS", help="the judgments, in any of these formats; labels in RUN are ignored"
     )
-    add_parameters(sub, PolarsRanker.judge, run_only="drop")
+    add_parameters(sub, PolarsRanker.judge, judged_only="keep", run_only="drop")
     sub.add_argument("--input", choices=get_args(Format), help="the format of RUN; default: from its name")
     sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS; default: from its name")
 

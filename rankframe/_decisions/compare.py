@@ -26,6 +26,7 @@ from .._text.result_table import Digits, Level
 from .._verbs.declaration import verb
 from .paired_values import Design, PairedValues, columns, paired_values
 from .resampling import Limits, Resampling, limits, warn_of_t
+from .runs import watch_runs
 from .summary import keys
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ def compare(
     calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     eager = frame.lazy().collect()
     found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
+    watch_runs(eager, setup, design.runs, calls)
     if significance.test != "tukey":
         table = significance.adjusted(table)
     warn_of_t(table, resampling)

@@ -63,7 +63,7 @@ def in_parts(setup: Setup, largest_label: float | None, by: Sequence[str], *requ
     return Means(summary_of(setup, calls, by, ci=None, largest_label=largest_label))
 
 
-@verb(gives="table", reads=["by"], in_parts=in_parts)
+@verb(gives="table", reads=["by"], watched=True, in_parts=in_parts)
 def mean(frame: Frame, setup: Setup, by: Sequence[str], *requests: Request) -> Frame:
     """One row per slice: its columns, and a column per metric."""
     calls = _averaged(requests, by)

@@ -280,7 +280,7 @@ def in_parts(
     return summary_of(setup, requests, tuple(by), **given, weights=weights, largest_label=largest_label)
 
 
-@verb(gives="table", reads=["by", "weights"], in_parts=in_parts)
+@verb(gives="table", reads=["by", "weights"], watched=True, in_parts=in_parts)
 def summarize(
     frame: Frame,
     setup: Setup,

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import measure, refuse_names
+from .._plan.per_query import measure, refuse_names, watch
 from .._support.option_kinds import Column, Columns, ReadInside, check
 from .._table.roles import refuse_one_text, require
 from .._table.setup import Setup, refuse_bounds
 from .._table.steps import to_name
 from .._verbs import verbs
 from .._verbs.methods import Runner
-from ..errors import InvalidData, InvalidOption, Text, judge, on, option
+from ..errors import InvalidData, InvalidOption, Text, judge, on, once_each, option
 
 __all__ = [
     "RUN",
@@ -28,6 +28,7 @@ __all__ = [
     "explained",
     "names_of",
     "values",
+    "watch_runs",
     "with_own_rank",
 ]
 
@@ -177,6 +178,15 @@ def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call])
     """A row per run and query: the run, the query columns, and a column per metric."""
     refuse_bounds(setup)
     return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls).lazy().collect())
+
+
+def watch_runs(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> None:
+    """Warn of runs whose numbers are not what is meant, once for all runs."""
+    with once_each():
+        for of_run in runs.apart(setup, ())[0].values():
+            watching = watch(of_run, calls)
+            watching.see(frame)
+            watching.warn()
 
 
 def explained(

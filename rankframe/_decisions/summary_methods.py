@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from .._catalog.requests import Request
 from .._support.option_kinds import Column, Columns
 from .._table.setup import Setup
+from ..errors import once_each
 from . import mean as _mean
 from . import mergeable_summary as _summary
 from .resampling import SummaryInterval, SummaryResampling
@@ -183,5 +184,6 @@ def _of_runs(
     setups, by = runs.apart(ranker._setup, by)
     if not runs.columns:
         return ranker._run(verb, by, *args, *metrics)
-    found = {run: ranker._with(setup)._run(verb, by, *args, *metrics) for run, setup in setups.items()}
+    with once_each():
+        found = {run: ranker._with(setup)._run(verb, by, *args, *metrics) for run, setup in setups.items()}
     return ranker._below(found) if runs.scores else found[""]

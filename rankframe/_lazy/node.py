@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from queue import Empty, Full, Queue
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 from weakref import WeakSet
 
 import polars as pl
@@ -40,6 +40,14 @@ Whole: TypeAlias = Callable[[pl.LazyFrame], object]
 Check: TypeAlias = Callable[[pl.LazyFrame], None]
 """Refuses a table of which all rows are known."""
 
+
+class Watching(Protocol):
+    """Looks at the rows of a table, part by part, and warns of it."""
+
+    def see(self, rows: pl.DataFrame) -> None: ...
+    def warn(self) -> None: ...
+
+
 MEMORY_OF_RUN = 3
 """The bytes that a verb needs to run, as a multiple of those of its rows."""
 
@@ -65,12 +73,13 @@ def source(
     reads: Sequence[str],
     whole: Whole | None = None,
     check: Check | None = None,
+    watch: Callable[[], Watching] | None = None,
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
     Columns with a role and those it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come
     back in buckets of whole queries; `run` then also takes the fact that `whole` computes from all rows. `check` may refuse
-    the rows before that.
+    the rows before that, and `watch` makes what looks at all rows and warns when all are read.
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # refuses wrong columns at the call
@@ -83,7 +92,18 @@ def source(
         computed = (
             names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
         )
-        _run(wanted, setup, run, computed, whole, check, give)
+        if watch is None:
+            _run(wanted, setup, run, computed, whole, check, give)
+            return
+        watching = watch()
+
+        def watched(rows: pl.DataFrame, fact: object, names: Sequence[str] | None) -> pl.DataFrame:
+            found = run(rows, fact, names)
+            watching.see(rows)
+            return found
+
+        _run(wanted, setup, watched, computed, whole, check, give)
+        watching.warn()
 
     return node(work, rows, result, name)
 

@@ -16,7 +16,7 @@ from .._table.check import fault_in
 from .._table.setup import Setup
 from .._table.subtopics import documents
 from .._table.table import Table, failed
-from ..errors import InvalidData, InvalidOption, Text
+from ..errors import InvalidData, InvalidOption, Place, Text, calling_line
 from . import shortcuts
 from .absent_values import absent_values
 from .bounds import bounds, bounds_of
@@ -25,6 +25,7 @@ from .rank_order import Part, fault_of, in_rank_order
 from .shortcuts import fewer_rows, in_threads, largest_whole_label, side_by_side, with_gain
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
+from .watch import Watch
 
 __all__ = [
     "LARGEST",
@@ -42,6 +43,7 @@ __all__ = [
     "refuse_names",
     "setup_of_largest",
     "table_of",
+    "watch",
     "with_labels",
     "with_names",
 ]
@@ -130,7 +132,21 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
         return _measure_frame(rows, setup, chosen, largest)
 
     reads, largest = [name for call in calls for name in call.columns], largest_of(frame, setup, calls)
-    return source(frame, setup, run, "evaluate", reads=reads, whole=largest, check=absent_values(setup, calls))
+    return source(
+        frame,
+        setup,
+        run,
+        "evaluate",
+        reads=reads,
+        whole=largest,
+        check=absent_values(setup, calls),
+        watch=partial(watch, setup, calls, calling_line()),
+    )
+
+
+def watch(setup: Setup, calls: Sequence[Call], at: Place | None = None) -> Watch:
+    """A watch for suspicions that change the calls' values; warnings show the line `at`."""
+    return Watch(setup, calls, lambda rows, setup, call: _measure_frame(rows, setup, [call], None)[call.text], at)
 
 
 def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:

@@ -21,9 +21,9 @@ def of_queries(given: object) -> str | None:
         return "the answer of _rank_eval; write rf.read_run(io.StringIO(json.dumps(answer)))"
     if _listed(given, "responses"):
         each = f"{{query: {{{HIT} answer['hits']['hits']}} for query, answer in zip(queries, answers['responses'])}}"
-        return f"the answer of _msearch, which does not name its queries; write rf.from_dicts({each})"
+        return f"the answer of _msearch, which does not name its queries; write rf.from_dicts(run={each})"
     if (one := of_one_query(given, "answer")) is not None:
-        return f"the answer to one query, which it does not name; write rf.from_dicts({{query: {one}}})"
+        return f"the answer to one query, which it does not name; write rf.from_dicts(run={{query: {one}}})"
     return None
 
 

@@ -22,9 +22,11 @@ __all__ = ["from_arrays"]
 
 @called_by_users
 def from_arrays(
-    scores: Any, labels: Any = None, group: Any = None, query: Any = None, k: int | None = None
+    *, scores: Any, labels: Any = None, group: Any = None, query: Any = None, k: int | None = None
 ) -> pl.DataFrame:
     """The long table of arrays of scores and labels: matrices, flat arrays with groups, sparse matrices.
+
+    All are keywords: scikit-learn takes labels first, and swapped arrays give values that look right.
 
     Parameters
     ----------
@@ -64,9 +66,9 @@ def from_arrays(
     --------
     >>> import numpy as np, rankframe as rf
     >>> scores, labels = [[0.1, 0.9, np.nan], [0.5, 0.4, 0.3]], [[1, 0, np.nan], [0, 2, 0]]
-    >>> rf.from_arrays(scores, labels).rank.evaluate("rr").rows()
+    >>> rf.from_arrays(scores=scores, labels=labels).rank.evaluate("rr").rows()
     [(0, 0.5), (1, 0.5)]
-    >>> rf.from_arrays([0.1, 0.9, 0.5], [1, 0, 2], group=[2, 1]).rows()
+    >>> rf.from_arrays(scores=[0.1, 0.9, 0.5], labels=[1, 0, 2], group=[2, 1]).rows()
     [(0, 0, 0.1, 1), (0, 1, 0.9, 0), (1, 2, 0.5, 2)]
     """
     cut = None if k is None else check("k", k, Cutoff)

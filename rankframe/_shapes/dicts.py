@@ -28,8 +28,10 @@ TEXT = (str, bytes)
 
 
 @called_by_users
-def from_dicts(run: Run | None, qrels: Qrels | None = None) -> pl.DataFrame:
+def from_dicts(*, run: Run | None = None, qrels: Qrels | None = None) -> pl.DataFrame:
     """The long table of dictionaries, as pytrec_eval, ranx, BEIR, mteb and sentence-transformers hold them.
+
+    Both are keywords: other tools differ in the order of runs and judgments, and swapped ones give values that look right.
 
     Parameters
     ----------
@@ -58,9 +60,9 @@ def from_dicts(run: Run | None, qrels: Qrels | None = None) -> pl.DataFrame:
     --------
     >>> import rankframe as rf
     >>> run = {"q1": {"a": 0.5, "b": 0.25}, "q2": {"c": 1.0}}
-    >>> rf.from_dicts(run, {"q1": {"b": 2, "x": 1}, "q2": {"c": 1}}).rows()
+    >>> rf.from_dicts(run=run, qrels={"q1": {"b": 2, "x": 1}, "q2": {"c": 1}}).rows()
     [('q1', 'a', 0.5, None), ('q1', 'b', 0.25, 2), ('q2', 'c', 1.0, 1), ('q1', 'x', None, 1)]
-    >>> rf.from_dicts({"q1": ["a", "b"]}, {"q1": {"b"}}).rank.evaluate("rr").row(0)
+    >>> rf.from_dicts(run={"q1": ["a", "b"]}, qrels={"q1": {"b"}}).rank.evaluate("rr").row(0)
     ('q1', 0.5)
     """
     of_run = None if run is None else _table(run, "run", "score")
@@ -70,7 +72,9 @@ def from_dicts(run: Run | None, qrels: Qrels | None = None) -> pl.DataFrame:
         return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
     found = of_run if of_qrels is None else of_qrels
     if found is None:
-        raise InvalidOption("there is neither a run nor qrels; give one of them, as rf.from_dicts({'q1': {'d1': 0.5}})")
+        raise InvalidOption(
+            "there is neither a run nor qrels; give one of them, as rf.from_dicts(run={'q1': {'d1': 0.5}})"
+        )
     return found
 
 

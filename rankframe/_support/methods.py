@@ -157,6 +157,8 @@ def called_by_users(function: F) -> F:
                     raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
             if len(args) > len(places) and not takes_more:
                 said = f"{function.__name__} has no place for {shown(args[len(places)])}; its options are"
+                if not places:
+                    said = f"{function.__name__} takes no argument without its name; write {known[0]}=..., {known[1]}=...; its options are"
                 raise InvalidOption(f"{said}: {', '.join(known)}")
             args, options = read_arguments(function, args, options)
             return function(*args, **options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -15,19 +15,20 @@ from ..errors import (
     RankframeError,
     Spelling,
     Text,
-    Verbatim,
-    judge,
     on,
     option,
     worded,
 )
+from .figures import figures as figures_of
+from .figures import totals
 from .policies import IN_WORDS
-from .roles import DISTANCES, RANKS, USUAL_NAMES, carried, require
-from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in, types_differ
+from .roles import USUAL_NAMES, carried, require
+from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in
 from .setup import Setup
-from .steps import renamed
+from .steps import renamed, types_differ
 from .subtopics import documents, row_faults
-from .table import TEXTS, Table
+from .suspicions import FIGURE, suspicions_of
+from .table import TEXTS, Table, nameless
 from .telling_apart import repeated_document, repeated_in_plan, repeats, telling_apart, usual_runs
 
 __all__ = ["check", "fault_in", "findings"]
@@ -89,11 +90,16 @@ def findings(
         )
         if table.lists_subtopics:  # a document's subtopics are the relevant ones
             rest = rest.filter(pl.col("problem") != "no labels")
-        parts.append(rest)
+        parts += [rest, *_suspected(frame, Table(setup.changed(category=None), schema), note, [], label=has_label)]
         return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
         # Polars 2.0 streams this window as a column, not as a filter
         rows = frame.with_columns(fault.rows.over(query).alias(fault.column)).filter(fault.column)
+        if fault.kind == "repeated document":
+            nameless = pl.col(str(setup.roles.doc_name)).is_null()
+            kind = "document without id"
+            parts.append(finding(rows.filter(nameless), "error", kind, TEXTS[kind](setup), where))
+            rows = rows.filter(~nameless)
         parts.append(finding(rows, "error", fault.kind, _text_of(fault.kind, setup, frame, in_memory=in_memory), where))
     if setup.roles.doc_name is None and given.roles.doc_is_default:
         parts += [
@@ -146,14 +152,13 @@ def findings(
         )
     )  # fmt: skip
     parts += _of_scores(frame, table, note)
-    if has_label:
-        parts += _of_labels(frame, setup, note)
-        parts += [] if qrels is not None else _of_both(frame, setup, note)
+    shows = (["score"], ["label"]) if qrels is not None else (["score", "label"],)
+    parts += _suspected(frame, table, note, *(shows if has_label else [["score"]]), label=has_label)
     return pl.concat(parts, how="diagonal")
 
 
 def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.LazyFrame]:
-    """Notes on the scores of all queries: ties, scores that look like ranks."""
+    """Notes on the scores of all queries: ties, gaps in ranks."""
     setup = table.setup
     at = [carried(name) for name in setup.roles.query]
     retrieved = frame.filter(table.score.is_not_null()).select(
@@ -162,13 +167,10 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         table.score.cast(pl.Float64).alias("#score"),
         pl.col(setup.roles.score).cast(pl.Float64).alias("#given"),
     )
-    score, whole = pl.col("#score"), (pl.col("#score") == pl.col("#score").floor()).all()
+    whole = (pl.col("#score") == pl.col("#score").floor()).all()
     queries = retrieved.group_by(at, maintain_order=True).agg(
         pl.len().alias("#n"),
         pl.col("#tied").sum(),
-        score.min().alias("#least"),
-        score.max().alias("#most"),
-        (whole & (score.min() == 1) & (score.max() == pl.len()) & ~pl.col("#tied").any()).alias("#ranks"),
         (whole & (pl.col("#given").min() >= 1)).alias("#whole"),
         (pl.col("#given").max() != pl.col("#given").n_unique()).alias("#gap"),
     )
@@ -190,13 +192,6 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         yield note(
             figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction", filled=("#queries", "#all")
         )
-    are_ranks = pl.col("#ranks").all() & (n > 1).any()
-    figures = queries.select(n.sum().alias("rows"), are_ranks.alias("#holds"))
-    says = (
-        "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
-        on(rank=setup.roles.score),
-    )
-    yield note(figures.filter("#holds"), "scores like ranks", says)
     if setup.policies.ascending:
         figures = queries.select(
             *(pl.col(key).filter("#gap").first() for key in at),
@@ -208,70 +203,17 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
         says = "ranks leave numbers out in {} of {} queries, the first of which is shown; documents keep their order"
         found = figures.filter(pl.col("#whole") & (pl.col("#queries") > 0))
         yield note(found, "gaps in ranks", says, *at, filled=("#queries", "#all"))
-    if setup.roles.score.lower() in (*RANKS, *DISTANCES) and not setup.policies.ascending:
-        figures = queries.select(
-            n.sum().alias("rows"),
-            ((pl.col("#least").min() >= 0) & (pl.col("#most").max() > 0) & ~are_ranks).alias("#holds"),
-        )
-        name = setup.roles.score
-        advised = {"rank": name} if name.lower() in RANKS else {"score": name, "ascending": True}
-        says = (
-            f"column {name!r} is called as one whose least value is the best, and the largest comes first; if the "
-            "least is, say ",
-            on(**advised),
-        )
-        yield note(figures.filter("#holds"), "scores like distances", says)
 
 
-def _of_labels(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyFrame]:
-    """Notes on whether the threshold suits the labels."""
-    label = pl.col(setup.roles.label).cast(pl.Float64)
-    judged = pl.col(setup.roles.label).filter((label >= 0) & label.is_finite())
-    figures = frame.select(judged.len().alias("rows"), judged.min().alias("#least"), judged.max().alias("#most"))
-    relevant, problem = option(relevant=setup.policies.relevant), "every judged document relevant"
-    if setup.policies.relevant <= 0:
-        says: Text = (
-            relevant,
-            ": every judged document counts as relevant, whatever its label; say the least label that is relevant, as ",
-            on(relevant=1),
-        )
-        yield note(figures.filter(pl.col("rows") > 0), problem, says)
-    else:
-        least, most = (pl.col(name).cast(pl.Float64) for name in ("#least", "#most"))
-        says = (
-            "labels go from {} to {}, so that ",
-            relevant,
-            " counts every judged document; say the least label that is relevant, as ",
-            on(relevant=Verbatim("{}")),
-        )
-        holds = (least >= setup.policies.relevant) & (most > least)
-        yield note(figures.filter(holds), problem, says, filled=("#least", "#most", "#most"))
-    if setup.policies.relevant == 1:
-        figures = frame.select(((label > 0) & (label < 1)).sum().alias("rows"))
-        says = (relevant, " leaves them out; say the least label that is relevant, as ", on(relevant=0.5))
-        yield note(figures.filter(pl.col("rows") > 0), "labels between 0 and 1", says)
-
-
-def _of_both(frame: pl.LazyFrame, setup: Setup, note: Note) -> Iterator[pl.LazyFrame]:
-    """Notes on how run and judgments were joined, by scores and labels."""
-    retrieved, judged = pl.col(setup.roles.score).is_not_null(), pl.col(setup.roles.label).cast(pl.Float64) >= 0
-    figures = frame.select(
-        retrieved.sum().alias("rows"),
-        judged.sum().alias("#judged"),
-        (retrieved & judged).sum().alias("#both"),
-        pl.len().alias("#n"),
-    )
-    both = pl.col("#both")
-    none = (both == 0) & (pl.col("rows") > 0) & (pl.col("#judged") > 0)
-    yield note(figures.filter(none), "no retrieved document judged", UNMATCHED)
-    if setup.policies.unretrieved != "drop":
-        says = (
-            "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
-            "retrieved, which ",
-            judge(),
-            " keeps",
-        )
-        yield note(figures.filter((both == pl.col("#n")) & (both > 0)), "nothing missed", says)
+def _suspected(
+    frame: pl.LazyFrame, table: Table, note: Note, *columns: Collection[str], label: bool = True
+) -> Iterator[pl.LazyFrame]:
+    """Notes on the suspicions that some of these columns, of scores and of labels, show."""
+    figures = totals(figures_of(frame, table, label=label))
+    for suspicion in suspicions_of(table.setup):
+        if any(suspicion.reads <= {*some} for some in columns):
+            found = figures.filter(suspicion.holds(table.setup)).with_columns(rows=suspicion.rows)
+            yield note(found, suspicion.problem, suspicion.says(table.setup))
 
 
 def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[pl.LazyFrame]:
@@ -313,17 +255,25 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         none = (pl.col("rows") > 0) & (pl.col("#matched") == 0)
         yield note(figures.filter(none), "no retrieved document judged", UNMATCHED)
     if setup.roles.label in schema and setup.roles.label not in frame.collect_schema():
-        yield from _of_labels(qrels, setup, note)
+        # judgments alone have no scores, and all that is looked for are their labels
+        alone = setup.changed(query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order")
+        unscored = qrels.with_columns(pl.lit(None, pl.Float64).alias(setup.roles.score))
+        yield from _suspected(unscored, Table(alone, unscored.collect_schema()), note, ["label"])
 
 
 def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:
     """The error for a fault, with the number of its rows and the first few."""
-    found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem") == kind).collect(engine="in-memory")
+    kinds = ("document without id", kind) if kind == "repeated document" else (kind,)
+    found = findings(frame.lazy(), setup, None, str).filter(pl.col("problem").is_in(kinds)).collect(engine="in-memory")
+    kind = found["problem"][0] if found.height else kind
+    found = found.filter(problem=kind)
     at: Text = ""
     if not found.is_empty():
         where = [name for name in found.columns if name not in COLUMNS]
         places = found.select(pl.col(name).alias(name.removeprefix(carried(""))) for name in where)
         at = found_in(places, int(found["rows"].sum()), CHECK)
+    if kind == "document without id":
+        return InvalidData(*nameless(setup, int(found["rows"].sum())), at, kind=kind)
     if kind != "repeated document":
         return InvalidData(*TEXTS[kind](setup), at, kind=kind)
     key = [*setup.roles.query, str(setup.roles.doc_name)]
@@ -359,9 +309,12 @@ def _note(
 
 
 def _advice(advice: Text, spelling: Spelling, filled: Sequence[str | pl.Expr]) -> pl.Expr:
-    """The column `advice`; values of the columns `filled` replace each ``{}``."""
+    """The column `advice`; values of the columns `filled` replace each ``{}``, and figures their names in braces."""
     sentence = worded(advice, spelling)
-    return (pl.format(sentence, *filled) if filled else pl.lit(sentence)).alias("advice")
+    if filled:
+        return pl.format(sentence, *filled).alias("advice")
+    parts = [pl.col(part).cast(pl.String) if i % 2 else pl.lit(part) for i, part in enumerate(FIGURE.split(sentence))]
+    return pl.concat_str(parts).alias("advice")
 
 
 def _finding(

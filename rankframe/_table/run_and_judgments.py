@@ -13,12 +13,12 @@ import polars.selectors as cs
 from ..errors import Advice, Code, InvalidData, InvalidOption, Text, on, option, warn, worded
 from .roles import USUAL_NAMES, require, require_all
 from .setup import Setup
-from .steps import last_kept, of_one_type, one_kept, to_name
-from .table import failing, fresh, is_list
+from .steps import last_kept, one_kept, to_name, typed, types_differ
+from .table import failing, fresh, is_list, nameless
 from .telling_apart import Apart, repeated_in_run, repeats, telling_apart, usual_runs
 from .unlabelled import all_ones
 
-__all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "types_differ", "unless"]
+__all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "unless"]
 
 Missing: TypeAlias = Literal["keep", "drop", "error"]
 
@@ -202,6 +202,9 @@ class Tables:
         """
         if self.named is not None:
             yield self._nameless(self.named)
+        for where, rows, query in (("run", self.run, self.setup.roles.query), ("judgments", self.qrels, self.query)):
+            without = _counted(rows.filter(pl.col(self.keys[-1]).is_null()), query).filter(pl.last() > 1)
+            yield Refusal(nameless(self.setup, where=f" of the {where}"), without, CHECK)
         if apart is not None:
             yield self._run_repeats(apart, possible)
         yield self.qrels_repeat()
@@ -299,12 +302,12 @@ class Tables:
             run, judged = (first_of(queries.collect()) for queries in (self.queries, self.judged_queries))
             raise InvalidData(f"{STRANGERS} (found in the run: {run}; in the judgments: {judged or 'nothing'})")
 
-    def warn(self, *, of_queries: bool) -> None:
-        """Warn of unjudged queries that are left out, and if no retrieved document is judged."""
+    def warn(self, *, run_only: bool, judged_only: bool) -> None:
+        """Warn of queries that only one of the tables has, if asked for, and if no retrieved document is judged."""
         unjudged = self.queries.join(
             self.judged_queries, on=self.query, how="anti", nulls_equal=True, maintain_order="left"
         )
-        left_out = unjudged.collect() if of_queries else pl.DataFrame()
+        left_out = unjudged.collect() if run_only else pl.DataFrame()
         if not left_out.is_empty():
             n = self.queries.select(pl.len()).collect().item()
             warn(
@@ -313,6 +316,16 @@ class Tables:
                 " to leave them out without a warning, or ",
                 option(run_only="keep"),
                 f" to count them as having nothing relevant (found in the run: {first_of(left_out)})",
+            )
+        missed = self.judged_only.unique(maintain_order=True).collect() if judged_only else pl.DataFrame()
+        if not missed.is_empty():
+            n = self._for_every_run(self.judged_queries).select(pl.len()).collect().item()
+            warn(
+                f"{missed.height} of {n} judged queries are not in the run and count with nothing retrieved; say ",
+                option(judged_only="drop"),
+                " to leave them out, or ",
+                option(judged_only="keep"),
+                f" to count them without a warning (found in the judgments: {first_of(missed)})",
             )
         # The first rows usually suffice; a join of all rows takes as long as a sort.
         of_first = self.qrels.join(self.run.head(1_000), on=self.keys, how="semi", nulls_equal=True)
@@ -354,21 +367,6 @@ def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
     passed = reduce(lambda one, other: one.join(other, how="cross"), failures)
     passed = passed.select(pl.coalesce(pl.all()).alias(name)).filter(pl.col(name).is_null())
     return rows.join(passed, how="cross").drop(name)
-
-
-def typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyFrame:
-    """Cast key columns of type Null, as in a table without rows, to the type of the other table's column."""
-    schema = rows.collect_schema()
-    return rows.with_columns(pl.col(name).cast(other[name]) for name in keys if schema[name] == pl.Null)
-
-
-def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> tuple[Text, ...] | None:
-    """The message and advice for a key column with different types in the run and in the judgments."""
-    for name in keys:
-        if run[name] != qrels[name]:
-            differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments"
-            return f"{differ}; ", *of_one_type(name, {"df": run[name], "qrels": qrels[name]})
-    return None
 
 
 def first_of(places: pl.DataFrame) -> str:

@@ -142,6 +142,7 @@ class Setup:
     given
         The options among `RECORDED` that were named. No convention changes such a policy; such a label has to exist, while
         that of a preset may be missing from judgments; and scores named after ranks have the highest first again.
+        A direction that was named is not suspected.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
     """
@@ -266,7 +267,7 @@ PARTS = {
 ROLES = PARTS["roles"]
 """The names of the roles."""
 
-RECORDED = frozenset({"label", "rank", *PARTS["policies"]}).difference(FACTS)
+RECORDED = frozenset({"label", "rank", "ascending", *PARTS["policies"]}).difference({*FACTS} - {"ascending"})
 """The options of which a setup records that they were named, and not only set by a preset or a convention."""
 
 TABLES = PARTS["background"]

@@ -21,6 +21,8 @@ __all__ = [
     "ones",
     "renamed",
     "to_name",
+    "typed",
+    "types_differ",
     "without_nan",
 ]
 
@@ -57,6 +59,21 @@ def of_one_type(name: str, types: Mapping[str, pl.DataType]) -> tuple[Text, ...]
     first, *second = (cast(name, one, frame=frame) for frame, dtype in types.items() if dtype != one)
     others = (replace(each, phrase=", {}") for each in second)
     return f"cast {'both' if second else 'one'}", replace(first, phrase=", as in {}"), *others
+
+
+def typed(rows: pl.LazyFrame, other: pl.Schema, keys: Sequence[str]) -> pl.LazyFrame:
+    """Cast key columns of type Null, as in a table without rows, to the type of the other table's column."""
+    schema = rows.collect_schema()
+    return rows.with_columns(pl.col(name).cast(other[name]) for name in keys if schema[name] == pl.Null)
+
+
+def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> tuple[Text, ...] | None:
+    """The message and advice for a key column with different types in the run and in the judgments."""
+    for name in keys:
+        if run[name] != qrels[name]:
+            differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments"
+            return f"{differ}; ", *of_one_type(name, {"df": run[name], "qrels": qrels[name]})
+    return None
 
 
 def mapped(name: str, numbers: Mapping[str, Any], phrase: str) -> Code:

@@ -27,6 +27,7 @@ __all__ = [
     "is_list",
     "is_weight",
     "message_of",
+    "nameless",
     "naming",
     "one_of",
     "repeated",
@@ -55,6 +56,7 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         "nobody judged, and smaller numbers for the others",
     ),
     "repeated document": lambda x: repeated(x),
+    "document without id": lambda x: nameless(x),
     "repeated subtopic": lambda x: (
         f"a document holds the same {x.roles.subtopic!r} twice; keep one row of each",
         steps.one_kept([*x.roles.query, x.roles.doc_name, x.roles.subtopic], ", for instance with {}"),
@@ -108,6 +110,13 @@ def repeated(setup: Setup, possible: Sequence[str] = ()) -> tuple[Text, ...]:
         "keep the best row of each",
         steps.best_kept(setup.roles.score, key, ", as with {}", ascending=setup.policies.ascending),
     )
+
+
+def nameless(setup: Setup, rows: int | None = None, where: str = "") -> tuple[Text, ...]:
+    """The message for queries with several documents without an id; `rows` is the number of rows, if it is known."""
+    many = "several rows of a query" if rows is None else f"{rows:,} rows, several of a query"
+    null = f"column {setup.roles.doc_name!r}{where} is null in {many}"
+    return (f"{null}; give each document its id, or leave out the rows without a document",)
 
 
 def one_of(names: Sequence[str]) -> str:

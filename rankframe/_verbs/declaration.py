@@ -90,6 +90,8 @@ class Verb:
     labels
         Whether it reads labels for more than the order; only then are its requests metrics. A function decides it for
         requests that are metrics of the whole table.
+    watched
+        Whether its requests are metrics of the table's one run, so that a number which is not what is meant warns.
     in_parts
         For ``table``: a function that makes its `Mergeable` from the setup, the largest label of the whole table (or
         None), and the arguments.
@@ -101,6 +103,7 @@ class Verb:
     gives: Gives
     reads: tuple[str, ...]
     labels: bool | Callable[[Sequence[Request | Call]], bool]
+    watched: bool
     in_parts: Callable[..., Mergeable] | None
     parameters: tuple[str, ...]
 
@@ -151,6 +154,7 @@ def verb(
     gives: Gives,
     reads: Sequence[str] = (),
     labels: bool | Callable[[Sequence[Request | Call]], bool] = True,
+    watched: bool = False,
     in_parts: Callable[..., Mergeable] | None = None,
 ) -> Callable[[F], F]:
     """Declare a function of a Polars frame, a setup and arguments as a verb; see :class:`Verb`."""
@@ -160,7 +164,7 @@ def verb(
         names = tuple(x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD)
         if unknown := [name for name in reads if name not in names]:
             raise TypeError(f"{function.__name__} has no parameter {unknown[0]!r} that could name a column")
-        declared = Verb(function.__name__, gives, tuple(reads), labels, in_parts, names)
+        declared = Verb(function.__name__, gives, tuple(reads), labels, watched, in_parts, names)
         function.verb = declared  # type: ignore[attr-defined]
         return function
 

@@ -180,7 +180,7 @@ def judge(
     qrels: object,
     *,
     run: Column | None = None,
-    judged_only: verbs.Missing = "keep",
+    judged_only: verbs.Missing | None = None,
     run_only: verbs.Missing | None = None,
 ) -> R:
     """The run with its judgments: the full outer join of two tables by query and document.
@@ -200,7 +200,7 @@ def judge(
         usual name (``run``, ``system``, ``model`` ...) that distinguishes the repeated rows.
     judged_only
         Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
-        them out; ``"error"`` refuses them.
+        them out; ``"error"`` refuses them. ``None`` counts them with a warning that gives their number.
     run_only
         Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
         relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out with a
@@ -223,8 +223,9 @@ def judge(
     Warns
     -----
     RankframeWarning
-        If queries of the run that nobody judged are left out, or if no retrieved document is judged, as when the two
-        tables write ids differently. A LazyFrame does not warn; ``check(qrels)`` reports the same.
+        If queries of the run that nobody judged are left out, if judged queries that the run lacks count with nothing
+        retrieved, or if no retrieved document is judged, as when the two tables write ids differently. A LazyFrame does
+        not warn; ``check(qrels)`` reports the same.
 
     Examples
     --------

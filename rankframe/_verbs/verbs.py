@@ -64,7 +64,7 @@ __all__ = [
 ]
 
 
-@verb(gives="query")
+@verb(gives="query", watched=True)
 def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
     """One row per query: the query columns and a column per text or expression, in the order given.
 
@@ -105,7 +105,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
     return with_names(like(frame, result.select(*setup.roles.query, *names), setup), setup, list(calls))
 
 
-@verb(gives="row")
+@verb(gives="row", watched=True)
 def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
     """The rows, in their order, with a column per metric: the query's value."""
     values = evaluate(frame, setup, *requests, largest_label=largest_label).lazy()
@@ -154,7 +154,7 @@ def rank_column(taken: Container[str]) -> str:
     return "new_rank" if "rank" in taken else "rank"
 
 
-@verb(gives="document")
+@verb(gives="document", watched=True)
 def curve(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
@@ -173,7 +173,7 @@ def curve(
     return with_names(_rows(frame, setup, calls, "rank", carry, largest_label), setup, calls)
 
 
-@verb(gives="document")
+@verb(gives="document", watched=True)
 def explain(
     frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
 ) -> Frame:
@@ -262,7 +262,7 @@ def judge(
     setup: Setup,
     qrels: Frame,
     run: str | None = None,
-    judged_only: Missing = "keep",
+    judged_only: Missing | None = None,
     run_only: Missing | None = None,
     *,
     part: bool = False,
@@ -272,26 +272,27 @@ def judge(
     A `part` holds some queries of larger tables, so checks of whole tables are left out.
     """
     _require_frame(qrels)
-    check_word("judged_only", judged_only, Missing)
+    missed: Missing = "keep" if judged_only is None else judged_only
+    check_word("judged_only", missed, Missing)
     unjudged: Missing = "drop" if run_only is None else run_only
     check_word("run_only", unjudged, Missing)
     tables = Tables.of(frame.lazy(), qrels.lazy(), setup)
     tables = tables if run is None else tables.with_run(run)
     if isinstance(frame, pl.LazyFrame):
-        joined = tables.join(judged_only, unjudged, ordered=False)
+        joined = tables.join(missed, unjudged, ordered=False)
         possible = possible_runs(frame.collect_schema(), tables.key, setup)
-        refusals = tables.refusals(judged_only, unjudged, tables.usual_runs, possible)
+        refusals = tables.refusals(missed, unjudged, tables.usual_runs, possible)
         return unless(joined, [*refusals, tables.strangers(unjudged)])
     tables = replace(tables, qrels=tables.qrels.collect().lazy())
     apart: Apart | None = tables.usual_runs
     if not part:
         tables.refuse_strangers(unjudged)
         tables, apart = tables.told_apart()
-    for refusal in tables.refusals(judged_only, unjudged, apart):
+    for refusal in tables.refusals(missed, unjudged, apart):
         refusal.refuse()
     if not part:
-        tables.warn(of_queries=run_only is None)
-    return like(frame, tables.join(judged_only, unjudged, ordered=True), setup)
+        tables.warn(run_only=run_only is None, judged_only=judged_only is None)
+    return like(frame, tables.join(missed, unjudged, ordered=True), setup)
 
 
 @verb(gives="table")

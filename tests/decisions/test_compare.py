@@ -260,6 +260,7 @@ def test_a_value_of_0_leaves_a_geometric_mean_without_a_test() -> None:
         assert row["p_value"] is row["ci_low"] is row["difference"] is row["effect_size"] is None
 
 
+@pytest.mark.filterwarnings("ignore:documents with higher labels stand lower:rankframe.RankframeWarning")
 def test_the_better_run_wins_where_less_is_better() -> None:
     better = DF.with_columns(good=pl.col("label"), bad=-pl.col("label"))
     found = better.rank.compare("average_relevance_position", "map", runs=["bad", "good"]).table

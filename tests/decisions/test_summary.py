@@ -52,6 +52,7 @@ def test_queries_without_a_value_do_not_count() -> None:
     assert nothing.row(0) == ("rr", 0, None, None, None, None, None, None)
 
 
+@pytest.mark.filterwarnings("ignore:all values of column .score. are equal:rankframe.RankframeWarning")
 @pytest.mark.parametrize("lazy", [False, True])
 def test_the_mean_of_equal_values_is_that_value(lazy: bool) -> None:
     """Ten queries of one third; shares of their weights add up to less than 1 in floats."""

@@ -189,10 +189,10 @@ def test_judgments_without_the_run_hold_for_every_run_of_the_table() -> None:
         [RUN.with_columns(run=pl.lit("a")), RUN.filter(pl.col("query_id") < "q3").with_columns(run=pl.lit(None))]
     )
     on = {"query": ["run", "query_id"]}
-    wanted = runs.rank.on(**on).judge(QRELS, run_only="drop")
+    wanted = runs.rank.on(**on).judge(QRELS, judged_only="keep", run_only="drop")
     assert_same(asked(runs, verbs.evaluate, "map", on=on, qrels=parted(QRELS)), wanted.rank.on(**on).evaluate("map"))
     named = asked(runs.drop_nulls("run"), verbs.judge, parted(QRELS), "run", "keep", "drop")
-    assert_same(named, runs.drop_nulls("run").rank.judge(QRELS, run="run", run_only="drop"))
+    assert_same(named, runs.drop_nulls("run").rank.judge(QRELS, run="run", judged_only="keep", run_only="drop"))
 
 
 def test_what_is_wrong_with_judgments_is_told_before_anything_runs() -> None:
@@ -235,7 +235,11 @@ def test_slices_of_a_run_are_those_of_its_queries() -> None:
     resampling = SummaryResampling(None, "bca", 1, 0, progress=False)
     found = asked(one, summarize, ("market",), None, resampling, "map", qrels=parted(QRELS))
     markets = one.group_by("query_id").agg(pl.col("market").first())
-    values = RUN.rank.judge(QRELS, run_only="drop").rank.evaluate("map").join(markets, on="query_id", how="left")
+    values = (
+        RUN.rank.judge(QRELS, judged_only="keep", run_only="drop")
+        .rank.evaluate("map")
+        .join(markets, on="query_id", how="left")
+    )
     wanted = values.group_by("market").agg(pl.col("map").mean().alias("mean"), pl.len().alias("n_queries"))
     assert_same(found.select("market", "mean", "n_queries"), wanted)
 

@@ -314,7 +314,7 @@ CASES = {
         "ADVICE.rank.rr().collect()", polars_only=True,
     ),
     "many words": Case(
-        "pl.DataFrame({'query_id': range(20), 'score': map(chr, range(97, 117)), 'x': range(20), 'label': 1})",
+        "pl.DataFrame({'query_id': range(20), 'score': map(chr, range(97, 117)), 'x': range(20), 'label': [0, 1] * 10})",
         "df.rank.rr()", "ADVICE.rr()", r"df\.rank\.on\(", fill="'x'",
     ),
     "dates as scores": Case(
@@ -340,7 +340,7 @@ CASES = {
         "df.rank.on(subtopic='subtopic').alpha_ndcg()", "SUB.rank.on(subtopic='subtopic').alpha_ndcg()", polars_only=True,
     ),
     "a dictionary": Case(
-        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE(run).rank.judge(QRELS_Q)", r"(rf\.from_dicts)\(run", polars_only=True
+        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE).rank.judge(QRELS_Q, judged_only='keep')", r"(rf\.from_dicts\(run=run)", polars_only=True
     ),
     # policies
     "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", "df.rank.on(query=ADVICE).rr()", r"as (\S+);"),
@@ -692,7 +692,11 @@ CASES = {
     # what a check advises
     "documents not named": Case("OK.rename({'doc_id': 'docno'})", "df.rank.check()", "ADVICE.check()"),
     "scores like ranks": Case("OK", "df.rank.check()", "ADVICE.check()", r"df\.rank\.on\("),
-    "no labels": Case("RUN.head(2).with_columns(pl.col('score') / 2)", "df.rank.check()", "ADVICE.rank.check()", r"df\.rank\.judge\("),
+    "no labels": Case(
+        "RUN.head(2).with_columns(pl.col('score') / 2)", "df.rank.check()", "ADVICE, judged_only='keep').rank.check()",
+        r"(df\.rank\.judge\(qrels)\)",
+    ),
+    "documents without an id": Case("OK.with_columns(doc_id=pl.lit(None, pl.String))", "df.rank.rr()", None),
     "repeated documents, in a check": Case("pl.concat([OK, OK])", "df.rank.check()", "ADVICE.rank.check()"),
     "weights, in a check": Case(
         "OK.with_columns(w=pl.Series([1, None, 2]))", "df.rank.on(weight='w').check()", "ADVICE.rank.on(weight='w').check()"

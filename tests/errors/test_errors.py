@@ -128,7 +128,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "give a pandas DataFrame, as qrels.to_frame() makes, or",
     ),
     "queries in the place of sizes of groups": (
-        lambda: rf.from_arrays([1.0, 2.0, 3.0], [1, 0, 1], ["a", "a", "b"]),
+        lambda: rf.from_arrays(scores=[1.0, 2.0, 3.0], labels=[1, 0, 1], group=["a", "a", "b"]),
         rf.InvalidData,
         "whole numbers from 0 on, or say query=, if it names the query of each element",
     ),
@@ -254,7 +254,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "gaps needs by (the column, or columns, whose values tell the groups apart, as for summarize); write",
     ),
     "an unknown option of a function": (
-        lambda: rf.from_arrays([1], [1], groups=[1]),  # type: ignore[call-overload]
+        lambda: rf.from_arrays(scores=[1], labels=[1], groups=[1]),  # type: ignore[call-overload]
         rf.InvalidOption,
         "from_arrays has no option 'groups'; its options are: scores, labels, group, query, k. Did you mean 'group'?",
     ),

@@ -145,6 +145,7 @@ def test_errors_of_the_data_are_our_own_and_show_the_rows() -> None:
         bad.lazy().with_columns(pl.col("doc_id").cast(pl.Int64)).rank.evaluate("map").collect()
 
 
+@pytest.mark.filterwarnings("ignore:every row has a score:rankframe.RankframeWarning")
 def test_nodes_run_beside_each_other_in_one_query_and_in_each_other() -> None:
     map_, ndcg = (DF.lazy().rank.evaluate(text) for text in ("map", "ndcg"))
     wanted = DF.rank.evaluate("map", "ndcg")
@@ -301,7 +302,7 @@ def test_a_query_is_never_cut_and_small_ones_share_a_batch() -> None:
 @pytest.mark.parametrize(("enough", "batches"), [(0, 32), (10**9, 4)])
 def test_files_are_read_together_only_up_to_a_size_that_is_enough(enough: int, batches: int) -> None:
     rows = 200_000
-    df = pl.DataFrame({"query_id": [i // 20 for i in range(rows)], "score": range(rows), "label": 1})
+    df = pl.DataFrame({"query_id": [i // 20 for i in range(rows)], "score": range(rows), "label": [0, 1] * 100_000})
     with (
         patch.object(rows_on_disk, "BYTES_AT_ONCE", enough),
         patch.object(per_query, "_measure_frame", wraps=per_query._measure_frame) as run,
@@ -433,7 +434,9 @@ def test_a_query_that_comes_back_is_refused_by_name(query: str | list[str], limi
         back.lazy().rank.on(grouped=True, memory_limit=limit, query=query).evaluate("map").collect()
 
 
-BATCHES = pl.DataFrame({"query_id": [i // 100 for i in range(100_000)], "score": range(100_000), "label": 1})
+BATCHES = pl.DataFrame(
+    {"query_id": [i // 100 for i in range(100_000)], "score": range(100_000), "label": [0, 1] * 50_000}
+)
 """1,000 queries, which a limit of 500,000 bytes reads in tens of batches."""
 
 
@@ -458,7 +461,9 @@ def test_a_batch_is_not_compared_with_each_query_before_it(tmp_path: Path) -> No
 
 
 def test_batches_end_where_queries_end(tmp_path: Path) -> None:
-    rows = pl.DataFrame({"query_id": [i // 1000 for i in range(300_000)], "score": range(300_000), "label": 1})
+    rows = pl.DataFrame(
+        {"query_id": [i // 1000 for i in range(300_000)], "score": range(300_000), "label": [0, 1] * 150_000}
+    )
     rows.write_parquet(tmp_path / "table.parquet", row_group_size=7777)
     with patch.object(per_query, "_measure_frame", wraps=per_query._measure_frame) as run:
         scan = pl.scan_parquet(tmp_path / "table.parquet")

@@ -480,7 +480,7 @@ def test_a_run_with_diversity_judgments_is_a_table_of_subtopics() -> None:
     df = rows_of(table)
     run = df.filter(pl.col("score").is_not_null()).select("query_id", "doc_id", "score").unique()
     qrels = df.filter(pl.col("subtopic").is_not_null()).select("query_id", "doc_id", "subtopic", "label")
-    found = ranker(run.rank.judge(qrels, run_only="keep")).evaluate(*TEXTS)
+    found = ranker(run.rank.judge(qrels, judged_only="keep", run_only="keep")).evaluate(*TEXTS)
     wanted = ranker(df).evaluate(*TEXTS)
     assert_same(found, wanted.join(found.select("query_id"), on="query_id", how="semi"))
 

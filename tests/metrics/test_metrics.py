@@ -37,8 +37,11 @@ from tests.support.tables import DOCS, FRACTIONAL_LABELS, INTEGER_LABELS, Table,
 from tests.support.trec_eval_and_scipy import Value, scikit_learn, trec_eval
 from tests.support.untraced import untraced
 
-pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
-"""Random tables may have no judgment at all."""
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:{warned}:rankframe.RankframeWarning")
+    for warned in ("nobody judged a document", "all values of column .score. are equal")
+]
+"""Random tables may have no judgment at all, and one shape has equal scores."""
 
 NAMES = [
     metric.formula.__name__
@@ -345,6 +348,7 @@ def test_long_rankings_are_ranked_as_short_ones(ties: str) -> None:
 
 
 @pytest.mark.parametrize("p", [0.5, 0.8, 0.9, 0.95])
+@pytest.mark.filterwarnings("ignore:every row has a score:rankframe.RankframeWarning")
 def test_rbp_stays_within_1_however_many_documents_are_relevant(p: float) -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": range(300), "score": range(300), "label": 1})
     assert 1 - 1e-6 < df.rank.rbp(p=p).item(0, 1) <= 1

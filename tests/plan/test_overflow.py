@@ -74,6 +74,7 @@ def test_the_greatest_labels_still_rank_perfectly(form: str) -> None:
     assert set(found) == {1.0}
 
 
+@pytest.mark.filterwarnings("ignore:every row has a score:rankframe.RankframeWarning")
 @pytest.mark.parametrize("text", ["cg", "dcg", "ndcg", "average_relevance_position", "mean_label"])
 def test_the_greatest_labels_of_many_documents_add_up(text: str) -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": range(100_000), "score": range(100_000)}).with_columns(label=1e280)

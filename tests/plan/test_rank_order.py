@@ -209,8 +209,8 @@ def test_ties_stand_by_the_rule_in_queries_whose_ids_have_one_hash(monkeypatch: 
 
 
 def test_any_repeated_document_is_found() -> None:
-    docs = pl.DataFrame({"query_id": 1, "doc_id": range(50), "score": range(50), "label": 1})
-    assert docs.rank.evaluate("rr")["rr"].to_list() == [1.0]
+    docs = pl.DataFrame({"query_id": 1, "doc_id": range(50), "score": range(50), "label": [1] * 40 + [0] * 10})
+    assert docs.rank.evaluate("rr")["rr"].to_list() == [1 / 11]
     for row in range(50):
         with pytest.raises(ValueError, match="holds the same 'doc_id' twice"):
             pl.concat([docs, docs[row : row + 1]]).rank.evaluate("rr")

@@ -198,7 +198,7 @@ JUDGED = pd.DataFrame(
 
 
 def test_judge_joins_as_a_merge_of_pandas_does() -> None:
-    found = RUN.rank.judge(QRELS, run_only="keep")
+    found = RUN.rank.judge(QRELS, run_only="keep", judged_only="keep")
     keys = ["query_id", "doc_id"]
     merged = RUN.merge(QRELS, on=keys, how="outer")
     order = pd.MultiIndex.from_frame(found[keys])
@@ -209,7 +209,7 @@ def test_judge_joins_as_a_merge_of_pandas_does() -> None:
 
 
 def test_judge_follows_its_options() -> None:
-    assert RUN.rank.judge(QRELS, run_only="drop")["query_id"].tolist() == ["a", "a", "a", "c"]
+    assert RUN.rank.judge(QRELS, run_only="drop", judged_only="keep")["query_id"].tolist() == ["a", "a", "a", "c"]
     judged = RUN.rank.judge(QRELS, judged_only="drop", run_only="drop")
     assert judged["query_id"].tolist() == ["a", "a", "a"]
     assert judged.rank.evaluate("map", "recall").loc["a"].tolist() == [0.25, 0.5]
@@ -219,8 +219,8 @@ def test_judge_follows_its_options() -> None:
 def test_judged_runs_have_the_values_they_have_on_polars(kind: Any) -> None:
     df = frame(random_table(6))
     run, qrels = df.drop_nulls("score").drop("label"), df.drop_nulls("label").drop("score").sort("doc_id")
-    found = kind(run.with_columns(label=0.0)).drop(columns="label").rank.judge(kind(qrels))
-    wanted = run.rank.judge(qrels)
+    found = kind(run.with_columns(label=0.0)).drop(columns="label").rank.judge(kind(qrels), judged_only="keep")
+    wanted = run.rank.judge(qrels, judged_only="keep")
     assert_same_values(found.rank.evaluate("ndcg", "map"), wanted.rank.evaluate("ndcg", "map"))
     assert found["doc_id"].tolist() == wanted["doc_id"].to_list()
 
@@ -235,16 +235,22 @@ def test_judge_reads_polars_judgments() -> None:
 
 def test_judgments_hold_for_every_run_of_the_table() -> None:
     runs = pd.concat([RUN.assign(run="x"), RUN.assign(run="y")])
-    found = runs.rank.on(query=["run", "query_id"]).judge(QRELS, run_only="keep")
+    found = runs.rank.on(query=["run", "query_id"]).judge(QRELS, run_only="keep", judged_only="keep")
     for name in ("x", "y"):
         part = found[found["run"] == name].drop(columns="run").sort_values(["query_id", "doc_id"], ignore_index=True)
-        whole = RUN.rank.judge(QRELS, run_only="keep").sort_values(["query_id", "doc_id"], ignore_index=True)
+        whole = RUN.rank.judge(QRELS, run_only="keep", judged_only="keep").sort_values(
+            ["query_id", "doc_id"], ignore_index=True
+        )
         assert_frame_equal(part, whole)
 
 
 def test_ids_in_the_index_come_out_of_judge_as_columns() -> None:
-    found = RUN.set_index(["query_id", "doc_id"]).rank.judge(QRELS.set_index("query_id"), run_only="drop")
-    assert_frame_equal(found[RUN.columns.to_list()], RUN.rank.judge(QRELS, run_only="drop")[RUN.columns.to_list()])
+    found = RUN.set_index(["query_id", "doc_id"]).rank.judge(
+        QRELS.set_index("query_id"), run_only="drop", judged_only="keep"
+    )
+    assert_frame_equal(
+        found[RUN.columns.to_list()], RUN.rank.judge(QRELS, run_only="drop", judged_only="keep")[RUN.columns.to_list()]
+    )
 
 
 def test_check_lists_what_is_wrong() -> None:
@@ -390,7 +396,7 @@ def test_booleans_are_labels() -> None:
 def test_an_outer_merge_of_run_and_judgments_is_read_as_it_is() -> None:
     merged = RUN.merge(QRELS, on=["query_id", "doc_id"], how="outer")
     found = merged.rank.evaluate("map", "recall")
-    wanted = RUN.rank.judge(QRELS, run_only="keep").rank.evaluate("map", "recall")
+    wanted = RUN.rank.judge(QRELS, run_only="keep", judged_only="keep").rank.evaluate("map", "recall")
     assert_frame_equal(found.sort_index(), wanted.sort_index())
 
 

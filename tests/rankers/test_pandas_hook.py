@@ -136,8 +136,8 @@ def test_rankframe_works_where_there_is_no_pandas() -> None:
     """
     assert run(code) == (
         "list is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow "
-        "PyCapsule interface, as PyArrow and DuckDB have; of a matrix with a row per query write rf.from_arrays(scores, "
-        "labels)\nno pandas"
+        "PyCapsule interface, as PyArrow and DuckDB have; of a matrix with a row per query write rf.from_arrays(scores=scores, "
+        "labels=labels)\nno pandas"
     )
 
 

@@ -24,7 +24,7 @@ DF = pl.DataFrame(
 UNJUDGED = DF.with_columns(label=pl.lit(None, pl.Int64))
 EAGER: dict[str, Any] = {"polars": lambda x: x, "pandas": pl.DataFrame.to_pandas}
 FORMS: dict[str, Any] = {**EAGER, "lazy": pl.DataFrame.lazy}
-NOBODY = "nobody judged a document: column 'label' is null in all 4 rows, and the values of"
+NOBODY = "nobody judged a document: column 'label' is null in all 4 rows"
 
 
 def run(found: Any) -> Any:
@@ -48,7 +48,7 @@ def run(found: Any) -> Any:
     ids=["method", "text", "beside another", "with_metrics", "curve", "mean", "summarize", "compare", "condensed"],
 )
 def test_values_of_a_table_that_nobody_judged_come_with_a_warning(ask: Any, named: str, form: Any) -> None:
-    with pytest.warns(rf.RankframeWarning, match=rf"^{NOBODY} {named} say nothing about the ranking") as caught:
+    with pytest.warns(rf.RankframeWarning, match=rf"^{NOBODY}\..*\(it concerns {named}\)$") as caught:
         ask(form(UNJUDGED).rank)
     assert [warning.filename for warning in caught] == [__file__]
 

@@ -33,7 +33,7 @@ def random_matrices(seed: int, rows: int = 20, columns: int = 12) -> tuple[Any, 
 @pytest.mark.parametrize("as_given", [np.asarray, list, pd.DataFrame, Tensor, np.ma.asarray], ids=lambda x: x.__name__)
 def test_ndcg_of_matrices_is_that_of_scikit_learn(as_given: Any) -> None:
     scores, labels = random_matrices(1)
-    ours = rf.from_arrays(as_given(scores), as_given(labels)).rank.ndcg(k=5)["ndcg@5"]
+    ours = rf.from_arrays(scores=as_given(scores), labels=as_given(labels)).rank.ndcg(k=5)["ndcg@5"]
     theirs = [sklearn.metrics.ndcg_score([y], [x], k=5) for x, y in zip(scores, labels, strict=True)]
     assert ours.to_list() == pytest.approx(theirs, abs=1e-12)
 
@@ -41,7 +41,7 @@ def test_ndcg_of_matrices_is_that_of_scikit_learn(as_given: Any) -> None:
 def test_masked_elements_and_nan_were_not_retrieved_or_not_judged() -> None:
     scores = np.ma.array([[0.1, 0.9, 0.5], [0.5, 0.4, 0.3]], mask=[[0, 0, 1], [0, 0, 0]])
     labels = [[1, math.nan, 2], [0, 2, math.nan]]
-    assert rf.from_arrays(scores, labels).rows() == [
+    assert rf.from_arrays(scores=scores, labels=labels).rows() == [
         (0, 0, 0.1, 1.0),
         (0, 1, 0.9, None),
         (0, 2, None, 2.0),
@@ -53,14 +53,14 @@ def test_masked_elements_and_nan_were_not_retrieved_or_not_judged() -> None:
 
 def test_padding_in_both_arrays_leaves_no_row_and_a_query_of_padding_counts() -> None:
     nan = math.nan
-    found = rf.from_arrays([[0.5, nan], [nan, nan]], [[1, nan], [nan, nan]])
+    found = rf.from_arrays(scores=[[0.5, nan], [nan, nan]], labels=[[1, nan], [nan, nan]])
     assert found.rows() == [(0, 0, 0.5, 1.0), (1, None, None, None)]
     assert found.rank.evaluate("map")["map"].to_list() == [1.0, 0.0]
 
 
 def test_flat_arrays_are_cut_by_groups_or_told_apart_by_queries() -> None:
     scores, labels = [0.1, 0.9, 0.5, 0.4], [1, 0, 2, 0]
-    by_group = rf.from_arrays(scores, labels, group=[2, 0, 2])
+    by_group = rf.from_arrays(scores=scores, labels=labels, group=[2, 0, 2])
     assert by_group.rows() == [
         (0, 0, 0.1, 1),
         (0, 1, 0.9, 0),
@@ -68,24 +68,27 @@ def test_flat_arrays_are_cut_by_groups_or_told_apart_by_queries() -> None:
         (2, 2, 0.5, 2),
         (2, 3, 0.4, 0),
     ]
-    by_query = rf.from_arrays(scores, labels, query=["b", "a", "b", "a"])
+    by_query = rf.from_arrays(scores=scores, labels=labels, query=["b", "a", "b", "a"])
     assert by_query.rows() == [("b", 0, 0.1, 1), ("b", 2, 0.5, 2), ("a", 1, 0.9, 0), ("a", 3, 0.4, 0)]
 
 
 def test_rows_of_a_matrix_take_names() -> None:
-    assert rf.from_arrays([[1.0], [2.0]], query=["x", "y"]).rows() == [("x", 0, 1.0), ("y", 0, 2.0)]
+    assert rf.from_arrays(scores=[[1.0], [2.0]], query=["x", "y"]).rows() == [("x", 0, 1.0), ("y", 0, 2.0)]
 
 
 def test_stored_elements_of_sparse_matrices_were_retrieved_or_judged() -> None:
     scores = sparse.csr_matrix(np.array([[0, 2.0, 1], [0, 0, 0]]))
     labels = sparse.coo_array(np.array([[1, 0, 1], [0, 1, 0]]))
-    assert rf.from_arrays(scores, labels).rows() == [
+    assert rf.from_arrays(scores=scores, labels=labels).rows() == [
         (0, 1, 2.0, None),
         (0, 2, 1.0, 1),
         (0, 0, None, 1),
         (1, 1, None, 1),
     ]
-    assert rf.from_arrays([[3.0, 2.0]], sparse.csr_matrix([[0, 1]])).rows() == [(0, 0, 3.0, None), (0, 1, 2.0, 1)]
+    assert rf.from_arrays(scores=[[3.0, 2.0]], labels=sparse.csr_matrix([[0, 1]])).rows() == [
+        (0, 0, 3.0, None),
+        (0, 1, 2.0, 1),
+    ]
 
 
 @pytest.mark.parametrize("k", [1, 3, 12, 50])
@@ -93,19 +96,19 @@ def test_keeping_the_best_of_each_row_leaves_metrics_with_that_cutoff_as_they_ar
     scores, labels = random_matrices(2)
     scores = scores.round(1)  # many ties
     metrics = [f"ndcg@{min(k, 12)}", f"map@{min(k, 12)}", f"recall@{min(k, 12)}"]
-    whole = rf.from_arrays(scores, labels).rank.evaluate(*metrics)
-    assert rf.from_arrays(scores, labels, k=k).rank.evaluate(*metrics).equals(whole)
-    assert rf.from_arrays(scores, k=k).height >= 20 * min(k, 12)
+    whole = rf.from_arrays(scores=scores, labels=labels).rank.evaluate(*metrics)
+    assert rf.from_arrays(scores=scores, labels=labels, k=k).rank.evaluate(*metrics).equals(whole)
+    assert rf.from_arrays(scores=scores, k=k).height >= 20 * min(k, 12)
 
 
 def test_documents_below_the_best_are_kept_if_they_are_relevant() -> None:
-    found = rf.from_arrays([[3.0, 2.0, 1.0]], [[0, 0, 1]], k=1)
+    found = rf.from_arrays(scores=[[3.0, 2.0, 1.0]], labels=[[0, 0, 1]], k=1)
     assert found.rows() == [(0, 0, 3.0, 0), (0, 2, None, 1)]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.uint64, bool])
 def test_numbers_of_every_type_are_scores(dtype: Any) -> None:
-    assert rf.from_arrays(np.array([[0, 1]], dtype=dtype))["score"].cast(pl.Float64).to_list() == [0.0, 1.0]
+    assert rf.from_arrays(scores=np.array([[0, 1]], dtype=dtype))["score"].cast(pl.Float64).to_list() == [0.0, 1.0]
 
 
 HOSTILE: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
@@ -142,4 +145,4 @@ def test_a_tensor_that_gives_no_array_is_an_error_that_says_how_to_make_one() ->
             raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
 
     with pytest.raises(rf.InvalidData, match=r"write scores.detach\(\).cpu\(\).numpy\(\)"):
-        rf.from_arrays(WithGradients([[1.0]]))
+        rf.from_arrays(scores=WithGradients([[1.0]]))

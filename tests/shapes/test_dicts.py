@@ -29,7 +29,7 @@ def test_metrics_of_dictionaries_are_those_of_pytrec_eval(seed: int) -> None:
     run, qrels = random_dicts(seed)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut_10", "recip_rank", "recall_100"}).evaluate(run)
     table = (
-        rf.from_dicts(run, qrels)
+        rf.from_dicts(run=run, qrels=qrels)
         .rank.on(convention="trec_eval9")
         .evaluate("map", "ndcg_cut_10", "recip_rank", "recall_100")
     )
@@ -39,32 +39,32 @@ def test_metrics_of_dictionaries_are_those_of_pytrec_eval(seed: int) -> None:
 
 
 def test_lists_and_sets_are_runs_and_relevant_documents() -> None:
-    table = rf.from_dicts({"a": ["x", "y"], "b": ["z"]}, {"a": {"y", "w"}, "b": ["z"]})
+    table = rf.from_dicts(run={"a": ["x", "y"], "b": ["z"]}, qrels={"a": {"y", "w"}, "b": ["z"]})
     assert sorted(table.rows(), key=str) == sorted(
         [("a", "x", 1.0, None), ("a", "y", 0.5, 1), ("a", "w", None, 1), ("b", "z", 1.0, 1)], key=str
     )
 
 
 def test_whole_numbers_and_scalars_of_numpy_are_ids_and_scores() -> None:
-    table = rf.from_dicts({np.int64(1): {2: np.float32(0.5), 3: 1}}, {1: {2: np.int8(1), 3: True}})
+    table = rf.from_dicts(run={np.int64(1): {2: np.float32(0.5), 3: 1}}, qrels={1: {2: np.int8(1), 3: True}})
     assert table.rows() == [(1, 2, 0.5, 1), (1, 3, 1.0, 1)]
 
 
 def test_a_query_without_documents_counts() -> None:
-    table = rf.from_dicts({"a": {}, "b": {"x": 1.0}, "c": []}, {"a": {"x": 1}, "b": {}, "c": {}})
+    table = rf.from_dicts(run={"a": {}, "b": {"x": 1.0}, "c": []}, qrels={"a": {"x": 1}, "b": {}, "c": {}})
     assert sorted(table.rows(), key=str) == [("a", "x", None, 1), ("b", "x", 1.0, None), ("c", None, None, None)]
     assert table.rank.evaluate("map").sort("query_id")["map"].to_list() == [0.0, 0.0, 0.0]
 
 
 def test_one_dictionary_alone_is_a_run_or_judgments() -> None:
-    assert rf.from_dicts({"a": {"x": 1}}).rows() == [("a", "x", 1.0)]
-    qrels = rf.from_dicts(None, {"a": {"x": 0.5}})
+    assert rf.from_dicts(run={"a": {"x": 1}}).rows() == [("a", "x", 1.0)]
+    qrels = rf.from_dicts(qrels={"a": {"x": 0.5}})
     assert qrels.rows() == [("a", "x", 0.5)]
-    assert rf.from_dicts({"a": {"x": 1}}).rank.judge(qrels).rows() == [("a", "x", 1.0, 0.5)]
+    assert rf.from_dicts(run={"a": {"x": 1}}).rank.judge(qrels).rows() == [("a", "x", 1.0, 0.5)]
 
 
 def test_empty_dictionaries_give_empty_tables() -> None:
-    assert rf.from_dicts({}).schema == {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
+    assert rf.from_dicts(run={}).schema == {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 
 
 HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
@@ -99,4 +99,4 @@ HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
 def test_what_cannot_be_read_is_an_error_that_names_the_query(name: str) -> None:
     run, qrels, error, message = HOSTILE[name]
     with pytest.raises(error, match=message):
-        rf.from_dicts(run, qrels)
+        rf.from_dicts(run=run, qrels=qrels)

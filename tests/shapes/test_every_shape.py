@@ -132,18 +132,18 @@ def by_arrays(table: Table, how: str) -> pl.DataFrame:
     scores, labels = matrices(table)
     query, flat_scores, flat_labels = flat(table)
     if how == "padded":
-        return rf.from_arrays(scores, labels)
+        return rf.from_arrays(scores=scores, labels=labels)
     if how == "masked":
-        return rf.from_arrays(*(np.ma.masked_invalid(x) for x in (scores, labels)))
+        return rf.from_arrays(scores=np.ma.masked_invalid(scores), labels=np.ma.masked_invalid(labels))
     if how == "sparse":
-        return rf.from_arrays(sparse(scores), sparse(labels))
+        return rf.from_arrays(scores=sparse(scores), labels=sparse(labels))
     if how == "sparse labels":
-        return rf.from_arrays(scores, sparse(labels))
+        return rf.from_arrays(scores=scores, labels=sparse(labels))
     if how == "group":
-        return rf.from_arrays(flat_scores, flat_labels, group=[len(rows) for rows in table.values()])
+        return rf.from_arrays(scores=flat_scores, labels=flat_labels, group=[len(rows) for rows in table.values()])
     order = sorted(range(len(query)), key=lambda i: (query.count(query[i]), query[i]))  # rows of a query stay in order
-    columns = ([column[i] for i in order] for column in (flat_scores, flat_labels, query))
-    return rf.from_arrays(next(columns), next(columns), query=next(columns))
+    columns = zip(("scores", "labels", "query"), (flat_scores, flat_labels, query), strict=True)
+    return rf.from_arrays(**{name: [column[i] for i in order] for name, column in columns})
 
 
 SHAPES: dict[str, Callable[[Table], Any]] = {
@@ -158,7 +158,7 @@ SHAPES: dict[str, Callable[[Table], Any]] = {
     "structs, lazy": lambda t: rf.from_lists(pl.LazyFrame(structs(t))).rank,
     "dicts in pandas": lambda t: rf.from_lists(pd.DataFrame(structs(t))).rank,
     "mappings in pandas": lambda t: rf.from_lists(in_cells(t)).rank,
-    "dictionaries": lambda t: rf.from_dicts(*dicts(t)).rank,
+    "dictionaries": lambda t: rf.from_dicts(**dict(zip(("run", "qrels"), dicts(t), strict=True))).rank,
     "ranks": lambda t: (
         long(t).with_columns(score=pl.col("score").rank("dense", descending=True).over("query_id"))
         .rename({"score": "rank"}).rank.on(rank="rank")
@@ -166,12 +166,12 @@ SHAPES: dict[str, Callable[[Table], Any]] = {
     "distances": lambda t: (
         long(t).select("query_id", "doc_id", "label", distance=2 - pl.col("score")).rank.on(score="distance", ascending=True)
     ),
-    "two frames": lambda t: run_of(t).rank.judge(qrels_of(t)).rank,
+    "two frames": lambda t: run_of(t).rank.judge(qrels_of(t), judged_only="keep").rank,
     "two frames, lazy": lambda t: run_of(t).lazy().rank.judge(qrels_of(t).lazy()).rank,
-    "two frames, pandas": lambda t: run_of(t).to_pandas().rank.judge(qrels_of(t).to_pandas()).rank,
+    "two frames, pandas": lambda t: run_of(t).to_pandas().rank.judge(qrels_of(t).to_pandas(), judged_only="keep").rank,
     "two frames of a tool": lambda t: (
         run_of(t).rename({"query_id": "qid", "doc_id": "docno"}).rank.on(names="pyterrier")
-        .judge(qrels_of(t).rename({"query_id": "qid", "doc_id": "docno"})).rank
+        .judge(qrels_of(t).rename({"query_id": "qid", "doc_id": "docno"}), judged_only="keep").rank
     ),
 }  # fmt: skip
 OF_NUMBERS: dict[str, Callable[[Table], Any]] = {
@@ -300,7 +300,7 @@ def test_every_shape_gives_the_values_of_the_oracles(shape: str, ids: str) -> No
 @pytest.mark.parametrize("kind", FILES)
 def test_every_format_of_files_gives_the_values_of_the_oracles(kind: str, ids: str, tmp_path: Path) -> None:
     run, qrels = FILES[kind](TABLES[ids], tmp_path)
-    check(run.rank.judge(qrels).rank, ids, turn=len(kind))
+    check(run.rank.judge(qrels, judged_only="keep").rank, ids, turn=len(kind))
 
 
 @pytest.mark.parametrize("ids", thinned(["texts", "texts of digits"], 2))

@@ -194,13 +194,13 @@ def test_a_lazy_run_of_which_no_query_is_judged_is_refused_when_it_is_collected(
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_no_judgments_at_all_may_be_kept_and_an_empty_run_has_nothing_to_refuse(form: Any) -> None:
     assert polars(form(ONE).rank.judge(form(QRELS.clear()), run_only="keep")).height == ONE.height
-    assert polars(form(ONE.clear()).rank.judge(form(QRELS))).height == QRELS.height
+    assert polars(form(ONE.clear()).rank.judge(form(QRELS), judged_only="keep")).height == QRELS.height
 
 
 def test_a_table_without_rows_need_not_say_its_types() -> None:
     nothing = pl.DataFrame({"query_id": [], "doc_id": [], "label": []})
     assert ONE.rank.judge(nothing, run_only="keep").height == ONE.height
-    assert nothing.rename({"label": "score"}).rank.judge(QRELS).schema["query_id"] == pl.String
+    assert nothing.rename({"label": "score"}).rank.judge(QRELS, judged_only="keep").schema["query_id"] == pl.String
     with pytest.raises(rf.InvalidData, match="no query of the run is judged"):
         ONE.rank.judge(nothing)
 

@@ -21,7 +21,9 @@ QRELS = pl.DataFrame(
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_judge_keeps_documents_that_one_table_lacks_and_every_column(lazy: bool) -> None:
-    joined = (RUN.lazy() if lazy else RUN).rank.judge(QRELS.lazy() if lazy else QRELS, run_only="drop")
+    joined = (RUN.lazy() if lazy else RUN).rank.judge(
+        QRELS.lazy() if lazy else QRELS, judged_only="keep", run_only="drop"
+    )
     assert isinstance(joined, pl.LazyFrame if lazy else pl.DataFrame)
     frame = joined.lazy().collect()
     assert frame.columns == ["query_id", "doc_id", "score", "lang", "label", "judge"]
@@ -35,7 +37,7 @@ def test_judge_keeps_documents_that_one_table_lacks_and_every_column(lazy: bool)
 
 
 def test_the_judged_runs_rows_come_first_and_in_their_order() -> None:
-    judged = RUN.reverse().rank.judge(QRELS, run_only="keep")
+    judged = RUN.reverse().rank.judge(QRELS, judged_only="keep", run_only="keep")
     assert judged["doc_id"].to_list()[:4] == ["d9", "d1", "d2", "d1"]
 
 
@@ -63,7 +65,7 @@ def test_judgments_hold_for_every_run_of_a_table() -> None:
         {"run": ["r1", "r2"], "query_id": ["a", "b"], "doc_id": ["d2", "d1"], "score": [1.0, 1.0]},
     )
     ranker = runs.rank.on(query=["run", "query_id"])
-    judged = ranker.judge(QRELS.drop("judge"))
+    judged = ranker.judge(QRELS.drop("judge"), judged_only="keep")
     recall = judged.rank.on(query=["run", "query_id"]).recall().sort("run", "query_id")
     # in r1 only a's d2 of d2 and d3 was found, in r2 nothing that is relevant
     assert recall.rows() == [
@@ -80,7 +82,7 @@ def test_null_ids_join_as_one_query() -> None:
 
 def test_neither_table_is_changed() -> None:
     run, qrels = RUN.clone(), QRELS.clone()
-    run.rank.judge(qrels, run_only="drop")
+    run.rank.judge(qrels, judged_only="keep", run_only="drop")
     assert run.equals(RUN)
     assert qrels.equals(QRELS)
 
@@ -203,7 +205,12 @@ def test_a_judged_query_that_one_of_several_runs_lacks_is_left_out_of_that_run_o
     )
     qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "label": [1, 1]})
     ranker = runs.rank.on(query=["run", "query_id"])
-    assert ranker.judge(qrels).select("run", "query_id").rows() == [("A", 1), ("A", 2), ("B", 1), ("B", 2)]
+    assert ranker.judge(qrels, judged_only="keep").select("run", "query_id").rows() == [
+        ("A", 1),
+        ("A", 2),
+        ("B", 1),
+        ("B", 2),
+    ]
     assert ranker.judge(qrels, judged_only="drop").select("run", "query_id").rows() == [("A", 1), ("A", 2), ("B", 1)]
     with pytest.raises(rf.InvalidData, match="a judged query is not in the run"):
         ranker.judge(qrels, judged_only="error")

@@ -1,0 +1,426 @@
+"""The call of a number says once what changes it: a ranking upside down, a join that lost rows, labels left out."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._table.figures import figures, totals
+from rankframe._table.setup import Setup
+from rankframe._table.suspicions import ENOUGH_QUERIES, LEAST_AUC, STANDARD_ERRORS
+from rankframe._table.table import Table
+
+QUIET = {"progress": False, "resamples": 99}
+FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda df: df.rank,
+    "pandas": lambda df: df.to_pandas().rank,
+    "lazy": lambda df: df.lazy().rank,
+}
+IN_PARTS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "spilled": lambda df: df.lazy().rank.on(memory_limit=9_000),  # of 14,000 bytes
+    "grouped": lambda df: df.lazy().rank.on(grouped=True, memory_limit=9_000),
+}
+ALL_FORMS = FORMS | IN_PARTS
+
+
+def warned(ask: Callable[[], Any]) -> list[str]:
+    """The warnings of a call, a lazy result collected; each shows a line of this file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = ask()
+        if isinstance(found, pl.LazyFrame):
+            found.collect()
+    assert {warning.filename for warning in caught} <= {__file__}
+    return [str(warning.message) for warning in caught]
+
+
+def table(queries: int = 40, docs: int = 10, *, seed: int = 0, lift: float = 3.0, share: float = 0.3) -> pl.DataFrame:
+    """Queries with binary labels, and scores that are higher by `lift` for relevant documents."""
+    rng = np.random.default_rng(seed)
+    label = (rng.random(queries * docs) < share).astype(int)
+    return pl.DataFrame(
+        {
+            "query_id": np.repeat(np.arange(queries), docs),
+            "doc_id": [f"d{i}" for i in range(queries * docs)],
+            "score": rng.normal(size=queries * docs) + lift * label,
+            "label": label,
+        }
+    )
+
+
+GOOD = table()
+ALL_METRICS = ("ndcg@10", "map", "rr", "precision@5", "recall@5", "hit_rate@1")
+
+
+# ------------------------------------------------------------------------------------------------- a ranking upside down
+
+
+@pytest.mark.parametrize("form", ALL_FORMS)
+def test_labels_that_clearly_fall_as_scores_rise_are_a_warning_with_the_line_to_write(form: str) -> None:
+    upside_down = GOOD.with_columns(-pl.col("score"))
+    (said,) = warned(lambda: ALL_FORMS[form](upside_down).evaluate(*ALL_METRICS))
+    assert said.startswith("documents with higher labels stand lower (mean AUC 0.0")
+    assert "say df.rank.on(score='score', ascending=True) (it concerns ndcg@10)" in said
+    assert not warned(lambda: ALL_FORMS[form](upside_down).on(score="score", ascending=True).evaluate(*ALL_METRICS))
+    (said,) = warned(lambda: ALL_FORMS[form](GOOD).on(ascending=True).evaluate("rr"))
+    assert "say df.rank.on(ascending=False)" in said
+
+
+@pytest.mark.parametrize("name", ["rank", "position", "distance", "l2_distance", "Dist", "bm25 rank"])
+def test_a_score_called_a_rank_or_a_distance_whose_greatest_is_the_best_is_a_warning(name: str) -> None:
+    ranks = pl.DataFrame({"query_id": [1] * 3, "doc_id": list("abc"), name: [1.5, 2, 3], "label": [1, 0, 0]})
+    (said,) = warned(lambda: ranks.rank.on(score=name).mean("map"))
+    turned = f"rank={name!r}" if "ank" in name or name == "position" else f"score={name!r}, ascending=True"
+    assert f"say df.rank.on({turned})" in said
+    option = {"rank": name} if "ank" in name or name == "position" else {"score": name, "ascending": True}
+    assert not warned(lambda: ranks.rank.on(**option).mean("map"))
+    assert not warned(lambda: ranks.rank.on(score=name, ascending=False).mean("map"))
+    whole = ranks.with_columns(pl.col(name).floor())
+    (said,) = warned(lambda: whole.rank.on(score=name).mean("map"))
+    assert said.startswith("the scores of each query are 1, 2 and so on")
+
+
+def test_a_rank_or_a_distance_that_was_negated_and_a_score_of_another_name_are_none() -> None:
+    for name, scores in (("distance", [-0.5, -0.2]), ("page_rank", [0.25, 0.75]), ("rank_score", [1.0, 2.0])):
+        df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], name: scores, "label": [1, 0]})
+        assert not warned(lambda df=df, name=name: df.rank.on(score=name).mean("map"))  # type: ignore[misc]
+
+
+def test_a_number_that_the_direction_does_not_change_comes_without_a_warning() -> None:
+    upside_down = GOOD.with_columns(-pl.col("score"))
+    assert not warned(lambda: upside_down.rank.evaluate("num_relevant", "recall", "precision"))
+    assert not warned(lambda: upside_down.with_columns(other=pl.col("score")).rank.agreement("other", "tau"))
+
+
+def test_the_mean_auc_of_a_check_is_the_share_of_pairs_in_order() -> None:
+    """By hand over all pairs of a document of a higher and one of a lower label; a tie counts one half."""
+    rng = np.random.default_rng(5)
+    df = pl.DataFrame({"query_id": np.repeat([1, 2, 3], 7), "doc_id": range(21), "score": rng.integers(0, 4, 21)})
+    df = df.with_columns(label=pl.Series(rng.integers(0, 2, 21)))
+    shares = []
+    for _, query in df.group_by("query_id"):
+        high, low = query.filter(label=1)["score"], query.filter(label=0)["score"]
+        shares.append(np.mean([1.0 if x > y else 0.5 if x == y else 0.0 for x in high for y in low]))
+    found = totals(figures(df.lazy(), Table.of(Setup(), df.schema))).collect()
+    assert found["auc"].item() / found["ordered"].item() == pytest.approx(np.mean(shares), rel=1e-12)
+
+
+def test_chance_turns_no_ranking_upside_down() -> None:
+    """Fewer than one random ranker in 1,000 warns, by NumPy; of one of them, the figures are those of the package."""
+    rng, tables = np.random.default_rng(2), 5_000
+    for queries, docs in ((10, 5), (10, 20), (20, 10), (40, 2)):
+        label = rng.random((tables, queries, docs)) < 0.3
+        rank = rng.random(label.shape).argsort(axis=-1).argsort(axis=-1) + 1
+        best = label.sum(axis=-1)
+        with np.errstate(all="ignore"):
+            auc = ((rank * label).sum(axis=-1) - best * (best + 1) / 2) / (best * (docs - best))
+            chance = np.where(np.isfinite(auc), (docs + 1) / (12 * best * (docs - best)), 0).sum(axis=-1)
+            n, mean = np.isfinite(auc).sum(axis=-1), np.nanmean(auc, axis=-1)
+            error = np.sqrt(np.maximum(np.nanvar(auc, axis=-1, ddof=1) * n, chance)) / n
+        alarms = (n >= ENOUGH_QUERIES) & (mean < LEAST_AUC) & (mean + STANDARD_ERRORS * error < 0.5)
+        assert alarms.sum() < tables / 1_000
+        first = {"query_id": np.repeat(np.arange(queries), docs), "score": rank[0].ravel(), "label": label[0].ravel()}
+        df = pl.DataFrame(first).with_columns(pl.col("label").cast(pl.Int64))
+        found = totals(figures(df.lazy(), Table.of(Setup(), df.schema))).collect().row(0, named=True)
+        assert (found["ordered"], found["auc"] / found["ordered"]) == (n[0], pytest.approx(mean[0]))
+        assert found["standard error"] == pytest.approx(error[0])
+
+
+# --------------------------------------------------------------------------------------------------- joins and labels
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_inner_join_with_the_positives_is_a_warning(form: str) -> None:
+    positives = GOOD.filter(label=1)
+    (said,) = warned(lambda: FORMS[form](positives).evaluate(*ALL_METRICS))
+    assert said.startswith("every row has a score and a relevant label")
+    assert "which df.rank.judge(qrels) keeps" in said
+    run, qrels = GOOD.drop("label"), positives.select("query_id", "doc_id", "label")
+    assert not warned(lambda: run.rank.judge(qrels, run_only="drop").rank.evaluate(*ALL_METRICS))
+
+
+def test_ratings_that_are_all_relevant_are_a_warning_of_the_threshold_where_it_counts() -> None:
+    ratings = GOOD.with_columns(label=1 + pl.col("label") * 4)
+    (said,) = warned(lambda: ratings.rank.mean("ndcg@10", "map"))
+    assert said.startswith("every row has a score and a relevant label")
+    assert "as df.rank.on(relevant=5" in said
+    assert "concerns map" in said
+    assert not warned(lambda: ratings.rank.mean("ndcg@10", "dcg"))
+    assert not warned(lambda: ratings.rank.on(relevant=4).mean("map"))
+    assert not warned(lambda: ratings.rank.on(relevant=0).mean("map"))  # as was said
+
+
+@pytest.mark.parametrize("form", ALL_FORMS)
+def test_labels_that_are_all_null_are_a_warning_when_the_plan_runs(form: str) -> None:
+    unjudged = GOOD.with_columns(label=pl.lit(None, pl.Int64))
+    asked = ALL_FORMS[form](unjudged)
+    (said,) = warned(lambda: asked.evaluate("map", "ndcg@10"))
+    assert said.startswith("nobody judged a document: column 'label' is null in all 400 rows")
+    some = unjudged.with_columns(label=pl.when(pl.col("doc_id") == "d399").then(0))
+    assert not warned(lambda: ALL_FORMS[form](some).evaluate("map"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_labels_between_0_and_1_of_which_most_are_left_out_are_a_warning(form: str) -> None:
+    grades = GOOD.with_columns(label=pl.col("label") * 0.6 + 0.2)
+    (said,) = warned(lambda: FORMS[form](grades).evaluate("ndcg@10", "map"))
+    assert said.startswith("relevant=1 leaves them out") or "relevant=1 leaves" in said
+    assert "as df.rank.on(relevant=0.5) (it concerns map)" in said
+    assert not warned(lambda: FORMS[form](grades).evaluate("ndcg@10", "dcg@5", "precision(relevant=0.5)@5"))
+    assert not warned(lambda: FORMS[form](grades).on(relevant=0.5).evaluate("map"))
+    few = grades.with_columns(label=pl.when(pl.col("label") > 0.5).then(1.0).otherwise(0.0))
+    few = few.with_columns(label=pl.when(pl.col("doc_id") == "d0").then(0.5).otherwise("label"))
+    assert not warned(lambda: FORMS[form](few).evaluate("map"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_scores_that_are_all_equal_are_a_warning_where_a_rule_for_ties_decides(form: str) -> None:
+    constant = GOOD.with_columns(score=pl.lit(math.inf))
+    (said,) = warned(lambda: FORMS[form](constant).evaluate("ndcg@10"))
+    assert said.startswith("all values of column 'score' are equal")
+    assert "df.rank.on(ties='expected')" in said
+    for ties in ("expected", "order", "best", "worst"):
+        assert not warned(lambda ties=ties: FORMS[form](constant).on(ties=ties).evaluate("ndcg@10"))  # type: ignore[misc]
+    assert not warned(lambda: FORMS[form](constant).evaluate("num_relevant"))
+    assert not warned(lambda: FORMS[form](GOOD.with_columns(score=pl.col("score").round())).evaluate("ndcg@10"))
+
+
+def test_judged_queries_that_the_run_lacks_are_a_warning_with_their_number() -> None:
+    qrels = GOOD.select("query_id", "doc_id", "label")
+    run = GOOD.drop("label").filter(pl.col("query_id") < 10)
+    (said,) = warned(lambda: run.rank.judge(qrels))
+    assert said.startswith("30 of 40 judged queries are not in the run and count with nothing retrieved; say ")
+    assert "judged_only='drop'" in said
+    assert "query_id=10" in said
+    for option in ("keep", "drop"):
+        assert not warned(lambda option=option: run.rank.judge(qrels, judged_only=option))  # type: ignore[misc]
+    assert not warned(lambda: GOOD.drop("label").rank.judge(qrels))
+    (said,) = warned(lambda: run.to_pandas().rank.judge(qrels.to_pandas()))
+    assert said.startswith("30 of 40 judged queries")
+    runs = pl.concat([run.with_columns(run=pl.lit(name)) for name in "ab"]).filter(
+        (pl.col("run") == "a") | (pl.col("query_id") < 5)
+    )
+    (said,) = warned(lambda: runs.rank.judge(qrels, run="run"))
+    assert said.startswith("65 of 80 judged queries")  # 30 that a lacks, and 35 that b lacks
+
+
+# ---------------------------------------------------------------------------------------------------------- columns
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_query_and_document_swapped_are_a_warning(form: str) -> None:
+    (said,) = warned(lambda: FORMS[form](GOOD).on(query="doc_id", doc="query_id").evaluate("recall@5", "ndcg@10"))
+    assert "say df.rank.on(query='query_id', doc='doc_id')" in said
+    assert not warned(lambda: FORMS[form](GOOD).on(query="query_id", doc="doc_id").evaluate("recall@5"))
+
+
+CATEGORIES = ["Action|Comedy", "Comedy|Drama", "Drama", "War|Drama", "Horror|War"]
+
+
+@pytest.mark.parametrize("mark", ["|", ", "])
+@pytest.mark.parametrize("form", FORMS)
+def test_categories_that_share_a_separator_are_a_warning(form: str, mark: str) -> None:
+    named = GOOD.with_columns(genres=pl.Series([CATEGORIES[i % 5].replace("|", mark) for i in range(400)]))
+    (said,) = warned(lambda: FORMS[form](named).on(category="genres").evaluate("category_diversity@5", "ndcg@10"))
+    assert f".str.split('{mark}')" in said
+    assert "column 'genres'" in said
+    assert "concerns category_diversity@5" in said
+    assert not warned(lambda: FORMS[form](named).on(category="genres").evaluate("ndcg@10"))
+    split = named.with_columns(pl.col("genres").str.split(mark))
+    assert not warned(lambda: FORMS[form](split).on(category="genres").evaluate("category_diversity@5"))
+
+
+def test_categories_of_items_and_subtopics_are_looked_at_too() -> None:
+    items = pl.DataFrame({"doc_id": GOOD["doc_id"], "genres": [CATEGORIES[i % 5] for i in range(400)]})
+    ranker = GOOD.rank.on(category="genres", items=items)
+    (said,) = warned(lambda: ranker.category_diversity(k=5))
+    assert "pl.col('genres').str.split('|')" in said
+    assert ranker.check().filter(problem="category with separators").height == 1
+    named = GOOD.with_columns(aspects=pl.Series([CATEGORIES[i % 5] for i in range(400)]))
+    (said,) = warned(lambda: named.rank.on(subtopic="aspects").alpha_ndcg(k=5))
+    assert "each counts as one subtopic" in said
+    assert named.rank.on(subtopic="aspects").check()["problem"].to_list().count("subtopic with separators") == 1
+
+
+def test_categories_of_which_few_have_a_separator_or_that_are_few_or_numbers_come_without_one() -> None:
+    for values in (["Drama, War", "Comedy", "Action", "Horror"], ["a|b", "c|d"], [1, 2, 3]):
+        named = GOOD.with_columns(genres=pl.Series([values[i % len(values)] for i in range(400)]))
+        assert not warned(lambda named=named: named.rank.on(category="genres").category_diversity(k=5))  # type: ignore[misc]
+
+
+# ------------------------------------------------------------------------------------------------------------ once
+
+
+def test_one_warning_for_all_metrics_slices_runs_and_parts() -> None:
+    upside_down = GOOD.with_columns(
+        score=-pl.col("score"), other=-pl.col("score") * 2, day=pl.col("query_id") % 3, run=pl.lit("a")
+    )
+    two = pl.concat([upside_down, upside_down.with_columns(run=pl.lit("b"), score=pl.col("score") * 2)])
+    asks: list[Callable[[], Any]] = [
+        lambda: upside_down.rank.mean("map", "rr", by="day"),
+        lambda: upside_down.rank.summarize("map", "rr", by="day", **QUIET),
+        lambda: upside_down.rank.mean("map", runs=["score", "other"]),
+        lambda: upside_down.rank.summarize("map", runs=["score", "other"], **QUIET),
+        lambda: two.rank.mean("map", run="run"),
+        lambda: upside_down.rank.compare("map", "rr", runs=["score", "other"], **QUIET),
+        lambda: upside_down.lazy().rank.compare("map", runs=["score", "other"], **QUIET),
+        lambda: upside_down.to_pandas().rank.compare("map", runs=["score", "other"], **QUIET),
+        lambda: two.rank.compare("map", run="run", **QUIET),
+        lambda: upside_down.rank.with_metrics("map"),
+        lambda: upside_down.rank.on(convention="trec_eval9").evaluate("map", "ndcg"),
+        lambda: upside_down.lazy().rank.on(memory_limit=9_000).mean("map"),
+    ]
+    for ask in asks:
+        assert len(warned(ask)) == 1
+
+
+def test_of_several_runs_the_one_that_is_upside_down_is_named() -> None:
+    runs = GOOD.with_columns(bad=-pl.col("score"))
+    for ask in (
+        lambda: runs.rank.compare("map", runs=["score", "bad"], **QUIET),
+        lambda: runs.rank.mean("map", runs=["score", "bad"]),
+    ):
+        (said,) = warned(ask)
+        assert "score='bad'" in said
+
+
+def test_a_suspicion_of_one_part_that_the_others_refute_is_no_warning() -> None:
+    half = GOOD.with_columns(label=pl.when(pl.col("query_id") < 20).then("label"))
+    assert not warned(lambda: half.lazy().rank.on(memory_limit=9_000).evaluate("map"))
+    assert not warned(lambda: half.lazy().rank.on(grouped=True, memory_limit=9_000).evaluate("map"))
+
+
+def test_a_sample_that_the_whole_table_refutes_is_no_warning() -> None:
+    many = table(2_000, 10)
+    late = many.with_columns(label=pl.when(pl.col("query_id") >= 1_000).then("label"))  # beyond the first rows
+    assert not warned(lambda: late.rank.evaluate("map"))
+    shuffled = many.with_columns(-pl.col("score")).sample(fraction=1, shuffle=True, seed=1)
+    assert len(warned(lambda: shuffled.rank.evaluate("map"))) == 1
+    long = table(70, 1_000, share=0.02).with_columns(-pl.col("score"))
+    assert len(warned(lambda: long.rank.evaluate("map"))) == 1
+    two = shuffled.with_columns(day=pl.col("query_id") % 2)
+    assert len(warned(lambda: two.rank.on(query=["day", "query_id"]).evaluate("map"))) == 1
+
+
+def test_a_filter_silences_the_warnings() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", rf.RankframeWarning)
+        GOOD.with_columns(-pl.col("score")).rank.evaluate("map")
+    assert not caught
+
+
+def test_a_warning_that_is_an_error_ends_a_lazy_plan() -> None:
+    with pytest.raises(rf.RankframeWarning, match="stand lower"):
+        GOOD.lazy().with_columns(-pl.col("score")).rank.evaluate("map").collect()
+
+
+# ------------------------------------------------------------------------------------------------------- good tables
+
+
+GOOD_TABLES: dict[str, pl.DataFrame] = {
+    "learning to rank": table(share=1.0).with_columns(label=pl.Series(np.random.default_rng(1).integers(0, 5, 400))),
+    "a weak ranker": table(lift=0.0),
+    "a weak ranker of few queries": pl.DataFrame(
+        {"query_id": [1, 1, 2, 2, 3, 3, 4, 4, 5, 5], "doc_id": range(10), "score": [1, 2] * 5, "label": [1, 0] * 5}
+    ),
+    "clicks": table(share=0.05),
+    "one query": table(1, 200),
+    "a document each": table(200, 1, share=0.7),
+    "one relevant each": GOOD.with_columns(label=(pl.int_range(pl.len()) % 10 == 3).cast(pl.Int64)),
+    "a popular item for everybody": GOOD.filter(pl.col("doc_id").str.ends_with("0")).with_columns(doc_id=pl.lit("hit")),
+    "one of some items for each": pl.DataFrame(
+        {
+            "query_id": range(200),
+            "doc_id": np.random.default_rng(3).zipf(1.5, 200) % 40,
+            "score": np.random.default_rng(4).random(200),
+            "label": np.random.default_rng(5).integers(0, 2, 200),
+        }
+    ),
+    "a class for each": pl.DataFrame(
+        {
+            "query_id": range(200),
+            "doc_id": np.random.default_rng(6).integers(0, 20, 200),
+            "score": np.random.default_rng(7).random(200),
+            "label": np.random.default_rng(8).integers(0, 2, 200),
+        }
+    ),
+    "few rows, all relevant": pl.DataFrame(
+        {"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [3, 2, 2], "label": [1, 1, 1]}
+    ),
+    "a perfect ranker": GOOD.with_columns(score=pl.col("label") + 0.0),
+    "a run with missed and unjudged documents": GOOD.with_columns(
+        score=pl.when(pl.col("doc_id").str.ends_with("7")).then(None).otherwise("score"),
+        label=pl.when(pl.col("doc_id").str.ends_with("8")).then(None).otherwise("label"),
+    ),
+    "positives alone as judgments": GOOD.with_columns(label=pl.when(pl.col("label") > 0).then("label")),
+    "no rows": GOOD.clear(),
+}
+
+
+@pytest.mark.parametrize("name", GOOD_TABLES)
+def test_good_tables_come_without_a_warning(name: str) -> None:
+    df = GOOD_TABLES[name].with_columns(other=pl.col("score") * 2)
+    assert not warned(lambda: df.rank.evaluate(*ALL_METRICS, "bpref", "auc", "err", "rbp"))
+    assert not warned(lambda: df.lazy().rank.evaluate(*ALL_METRICS))
+    if df["query_id"].n_unique() > 1:
+        assert not warned(lambda: df.rank.compare("map", runs=["score", "other"], **QUIET))
+
+
+# ------------------------------------------------------------------------------------------- null documents, keywords
+
+
+NAMELESS = pl.DataFrame(
+    {
+        "query_id": [1, 1, 1, 2, 2],
+        "doc_id": [None, None, "a", None, "a"],
+        "score": [5.0, 4, 3, 2, 1],
+        "label": [1, 0, 1, 1, 0],
+    }
+)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_several_documents_without_an_id_are_named_as_such(form: str) -> None:
+    with pytest.raises(
+        rf.InvalidData, match=r"^column 'doc_id' is null in 2 rows, several of a query; give each document its id"
+    ):
+        warned(lambda: FORMS[form](NAMELESS).evaluate("map"))
+    found = NAMELESS.rank.check().filter(severity="error")
+    assert found.select("problem", "rows").rows() == [("document without id", 2)]
+    assert NAMELESS[1:].rank.evaluate("hits").rows() == [(1, 1.0), (2, 1.0)]  # one each is a document like any other
+
+
+def test_a_run_or_judgments_with_several_documents_without_an_id_are_not_joined() -> None:
+    other = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"]})
+    for run, qrels, where in (
+        (NAMELESS.drop("label"), other.with_columns(label=1), "run"),
+        (other.with_columns(score=1.0), NAMELESS.drop("score"), "judgments"),
+    ):
+        with pytest.raises(
+            rf.InvalidData, match=rf"^column 'doc_id' of the {where} is null in several rows of a query"
+        ):
+            run.rank.judge(qrels)
+
+
+def test_dictionaries_and_arrays_are_taken_by_their_names_alone() -> None:
+    with pytest.raises(
+        rf.InvalidOption, match=r"^from_dicts takes no argument without its name; write run=\.\.\., qrels=\.\.\."
+    ):
+        rf.from_dicts({"q": {"a": 1.0}}, {"q": {"a": 1}})  # type: ignore[misc]
+    with pytest.raises(rf.InvalidOption, match=r"^from_arrays takes no argument .* write scores=\.\.\., labels=\.\.\."):
+        rf.from_arrays([[1.0]], [[1]])  # type: ignore[misc]
+
+
+def test_the_warnings_of_a_pandas_frame_name_its_columns() -> None:
+    df = pd.DataFrame({"query_id": [1, 1], 0: ["a", "b"], "distance": [0.1, 0.9], "label": [1, 0]})
+    (said,) = warned(lambda: df.rank.on(doc=0, score="distance").map())
+    assert "column 'distance' is called" in said
