@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.background import Background
 from .._table.figures import figures, totals
 from .._table.setup import Setup
-from .._table.suspicions import Suspicion, filled, suspicions_of
+from .._table.suspicions import NEARLY_ALL, Suspicion, filled, suspicions_of
 from .._table.table import Table
 from ..errors import Place, RankframeError, warn
 
@@ -65,7 +62,9 @@ class Watch:
         """Warn of each suspicion that holds of all parts together."""
         if not self.found:
             return
-        suspected, values = self.last if len(self.found) == 1 else self._suspected(pl.concat(self.found))
+        suspected, values = (
+            self.last if len(self.found) == 1 else self._suspected(pl.concat(self.found, how="diagonal"))
+        )
         sample = pl.concat(self.samples)
         for suspicion in suspected:
             changed = next((call.text for call in self.calls if self._changes(suspicion, call, sample, values)), None)
@@ -75,13 +74,16 @@ class Watch:
 
     def _figures(self, rows: pl.DataFrame) -> pl.DataFrame:
         label = self.setup.roles.label in rows.columns
-        return _collected(figures(rows.lazy(), Table.of(self.resolved, rows.schema, label=label), label=label))
+        query = self.setup.roles.query
+        alone = len(query) == 1 and rows[query[0]].n_unique() >= NEARLY_ALL * rows.height  # which few tables are
+        table = Table.of(self.resolved, rows.schema, label=label)
+        plan = figures(rows.lazy(), table, label=label, documented=alone)
+        return plan.collect(engine="in-memory", optimizations=pl.QueryOptFlags.none())
 
     def _suspected(self, found: pl.DataFrame) -> tuple[list[Suspicion], dict[str, Any]]:
-        """The suspicions that hold, and the figures of all parts together."""
-        signs = _signs(replace(self.resolved, background=Background()))  # no sign depends on it
-        values = _collected(totals(found.lazy()).with_columns(signs)).row(0, named=True)
-        return [x for x in suspicions_of(self.resolved) if values[x.problem]], values
+        """The suspicions with which a number warns, and the figures of all parts together."""
+        values = totals(found)
+        return [x for x in suspicions_of(self.resolved, values) if x.warns(self.resolved, values)], values
 
     def _changes(self, suspicion: Suspicion, call: Call, rows: pl.DataFrame, found: dict[str, Any]) -> bool:
         """Whether a suspicion that holds changes the value of a metric."""
@@ -104,12 +106,6 @@ class Watch:
         return not one.equals(other)
 
 
-@lru_cache(maxsize=64)  # saves a tenth of the time
-def _signs(setup: Setup) -> list[pl.Expr]:
-    """The signs of all suspicions with which a number warns, by their problems."""
-    return [(x.holds(setup) & x.warns(setup)).alias(x.problem) for x in suspicions_of(setup)]
-
-
 def _sample(rows: pl.DataFrame, query: list[str]) -> pl.DataFrame:
     """Rows of the first queries: the first rows, some rows of each long query, or rows that stand apart."""
     if rows.height <= ROWS_OF_SAMPLE:
@@ -124,10 +120,6 @@ def _sample(rows: pl.DataFrame, query: list[str]) -> pl.DataFrame:
         )
     chosen = first.select(query).unique(maintain_order=True).head(QUERIES_OF_SAMPLE)
     return rows.head(ROWS_NEAR).join(chosen, on=query, how="semi", nulls_equal=True).head(2 * ROWS_OF_SAMPLE)
-
-
-def _collected(plan: pl.LazyFrame) -> pl.DataFrame:
-    return plan.collect(engine="in-memory", optimizations=pl.QueryOptFlags.none())
 
 
 def _rounded(values: pl.Series) -> pl.Series:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 
@@ -26,12 +28,16 @@ SUMS = (
 """Figures that parts of a table add up."""
 
 
-def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True) -> pl.LazyFrame:
-    """One row of figures of the table, or of whole queries of it, for `totals`; without `label`, nobody judged a document."""
+def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True, documented: bool = True) -> pl.LazyFrame:
+    """One row of figures of the table, or of whole queries of it, for `totals`.
+
+    Without `label`, nobody judged a document. Without `documented`, documents are not counted.
+    """
     texts = _of_texts(rows, table)
     rows = documents(rows, table, ordered=False, check=False)
     grade = table.label if label else pl.lit(None, pl.Float64)
-    plain = rows.select(*table.query, table.score.alias("#score"), grade.alias("#label"))
+    gain = grade.fill_null(0).clip(0)
+    plain = rows.select(*table.query, table.score.alias("#score"), grade.alias("#label"), gain.alias("#gain"))
     score, grade = pl.col("#score"), pl.col("#label")
     there, judged = score.is_not_null(), grade >= 0
     known = grade.filter(judged & grade.is_finite())
@@ -51,7 +57,6 @@ def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True) -> pl.LazyF
     gain = pl.col("#gain")
     per_query = (
         plain.filter(there)
-        .with_columns(grade.fill_null(0).clip(0).alias("#gain"))
         .group_by(table.key)
         .agg(
             n=pl.len().cast(pl.Float64),
@@ -64,23 +69,19 @@ def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True) -> pl.LazyF
         )
     )
     n, best, pairs = pl.col("n"), pl.col("best"), pl.col("best") * (pl.col("n") - pl.col("best"))
-    per_query = per_query.select(
-        several=n > 1,
-        ranks=pl.col("whole") & (pl.col("least") == 1) & (pl.col("most") == n) & (pl.col("different") == n),
-        auc=(pl.col("above") - best * (best + 1) / 2) / pairs,
-        variance=(n + 1) / (12 * pairs),  # of the AUC of a random order
-    )
-    has_both = pl.col("variance").is_finite()
-    auc = pl.col("auc").filter(has_both)
+    ranks = pl.col("whole") & (pl.col("least") == 1) & (pl.col("most") == n) & (pl.col("different") == n)
+    auc = ((pl.col("above") - best * (best + 1) / 2) / pairs).filter(pairs > 0)
     of_queries = per_query.select(
-        pl.col("several", "ranks").sum(),
+        several=(n > 1).sum(),
+        ranks=ranks.sum(),
         retrieving=pl.len(),
         ordered=auc.len(),
         auc=auc.sum(),
         squares=(auc**2).sum(),
-        variance=pl.col("variance").filter(has_both).sum(),
+        variance=((n + 1) / (12 * pairs)).filter(pairs > 0).sum(),  # of the AUC of random orders
     )
-    return pl.concat([found, of_queries, _of_documents(rows, table), *texts], how="horizontal")
+    of_documents = [_of_documents(rows, table)] if documented else []
+    return pl.concat([found, of_queries, *of_documents, *texts], how="horizontal")
 
 
 def _of_documents(rows: pl.LazyFrame, table: Table) -> pl.LazyFrame:
@@ -114,15 +115,19 @@ def _of_texts(rows: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
         yield of.select(pl.coalesce(shared).alias(column))
 
 
-def totals(found: pl.LazyFrame) -> pl.LazyFrame:
-    """One row of figures from those of all parts of a table."""
-    added = found.select(
-        pl.col(*SUMS).sum(),
-        pl.col("^least .*$").min(),
-        pl.col("^most .*$").max(),
-        pl.col("^.* separator$").drop_nulls().first(),
-    )
-    n, mean = pl.col("ordered").cast(pl.Float64), pl.col("auc") / pl.col("ordered")
-    spread = (pl.col("squares") - n * mean**2).clip(0) * n / (n - 1)
-    error = pl.max_horizontal(spread, "variance").sqrt() / n
-    return added.with_columns(mean.round(2).alias("mean auc"), error.alias("standard error"))
+def totals(parts: pl.DataFrame) -> dict[str, Any]:
+    """The figures of a table, from those of all its parts."""
+    found: dict[str, Any] = {"docs": 0, "alike": 0}
+    for name, values in parts.to_dict(as_series=False).items():
+        there = [x for x in values if x is not None]
+        if name in SUMS:
+            found[name] = sum(there)
+        elif name.endswith("separator"):
+            found[name] = next(iter(there), None)
+        else:
+            found[name] = (min if name.startswith("least") else max)(there, default=math.nan)
+    n = found["ordered"]
+    mean = found["auc"] / n if n else math.nan
+    spread = max(found["squares"] - n * mean**2, 0.0) * n / (n - 1) if n > 1 else math.inf
+    error = math.sqrt(max(spread, found["variance"])) / n if n else math.nan
+    return found | {"mean auc": round(mean, 2), "standard error": error}

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-
-import polars as pl
+from typing import Any, TypeAlias
 
 from ..errors import Advice, Code, Text, Verbatim, judge, on, option
 from .policies import IN_WORDS
@@ -14,7 +13,7 @@ from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
 from .setup import Setup
 
-__all__ = ["FIGURE", "Suspicion", "filled", "suspicions_of"]
+__all__ = ["NEARLY_ALL", "Suspicion", "filled", "suspicions_of"]
 
 ENOUGH = 20
 """The fewest rows that show more than chance."""
@@ -22,9 +21,18 @@ ENOUGH = 20
 ENOUGH_QUERIES = 10
 """The fewest queries, or documents, that show more than chance."""
 
+NEARLY_ALL = 0.95
+"""The least share of rows that are a query each, where queries and documents may be swapped."""
+
 LEAST_AUC = 0.4
 STANDARD_ERRORS = 4
 """A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/table/test_suspicions.py simulates."""
+
+
+Figures: TypeAlias = Mapping[str, Any]
+"""The figures of a table by their names; NaN for the least and the greatest of nothing."""
+
+Sign: TypeAlias = Callable[[Setup, Figures], bool]
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class Suspicion:
     rows
         The figure that a check gives as its number of rows.
     holds
-        The sign, over the columns of `figures.totals`.
+        The sign, from the setup and the figures of `figures.totals`.
     says
         The sentence; figures in braces are filled in.
     warns
@@ -58,13 +66,13 @@ class Suspicion:
 
     problem: str
     rows: str
-    holds: Callable[[Setup], pl.Expr]
+    holds: Sign
     says: Callable[[Setup], tuple[Text, ...]]
-    warns: Callable[[Setup], pl.Expr] = lambda _: pl.lit(True)
+    warns: Sign = lambda *_: True
     reads: frozenset[str] = frozenset(["score", "label"])
     labels: bool = True
     role: str | None = None
-    differs: Callable[[Setup, Mapping[str, float]], tuple[Setup, Setup] | None] = lambda *_: None
+    differs: Callable[[Setup, Figures], tuple[Setup, Setup] | None] = lambda *_: None
     zero: bool = False
 
 
@@ -89,9 +97,10 @@ def _filled(text: str, values: Mapping[str, object]) -> str:
     return FIGURE.sub(lambda found: shown[found[1]], text)
 
 
-def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
-    """The suspicions about tables with the setup's columns."""
-    return (each for each in SUSPICIONS if each.role is None or getattr(setup.roles, each.role) is not None)
+def suspicions_of(setup: Setup, found: Figures) -> Iterator[Suspicion]:
+    """The suspicions that a table with the setup's columns and these figures raises."""
+    roles = setup.roles
+    return (x for x in SUSPICIONS if (x.role is None or getattr(roles, x.role) is not None) and x.holds(setup, found))
 
 
 # ------------------------------------------------------------------------------------------------------- the suspicions
@@ -105,20 +114,20 @@ def _rank_like(setup: Setup) -> str | None:
     return "rank" if name in RANKS else "distance" if name in DISTANCES else None
 
 
-def _called_rank_like(setup: Setup) -> pl.Expr:
+def _called_rank_like(setup: Setup, found: Figures) -> bool:
     least = 1 if setup.roles.score.lower() not in (*RANKS, *DISTANCES) and _rank_like(setup) == "rank" else 0
-    return pl.lit(_rank_like(setup) is not None) & (pl.col("least score") >= least) & (pl.col("most score") > 0)
+    return bool(_rank_like(setup) is not None and found["least score"] >= least and found["most score"] > 0)
 
 
-def _are_ranks(setup: Setup) -> pl.Expr:
-    said = pl.lit("ascending" in setup.given)
-    return ~said & (pl.col("ranks") == pl.col("retrieving")) & (pl.col("several") > 0)
+def _are_ranks(setup: Setup, found: Figures) -> bool:
+    return "ascending" not in setup.given and found["ranks"] == found["retrieving"] and found["several"] > 0
 
 
-def _falling(setup: Setup) -> pl.Expr:
-    mean, error = pl.col("auc") / pl.col("ordered"), pl.col("standard error")
-    enough = pl.col("ordered") >= ENOUGH_QUERIES
-    return enough & (mean < LEAST_AUC) & (mean + STANDARD_ERRORS * error < 0.5) & ~_called_rank_like(setup)
+def _falling(setup: Setup, found: Figures) -> bool:
+    if found["ordered"] < ENOUGH_QUERIES or _called_rank_like(setup, found):
+        return False
+    mean, error = found["auc"] / found["ordered"], found["standard error"]
+    return bool(mean < LEAST_AUC and mean + STANDARD_ERRORS * error < 0.5)
 
 
 def _turned(setup: Setup) -> dict[str, object]:
@@ -130,18 +139,17 @@ def _turned(setup: Setup) -> dict[str, object]:
     )
 
 
-def _both_ways(setup: Setup, _: object) -> tuple[Setup, Setup]:
+def _both_ways(setup: Setup, _: Figures) -> tuple[Setup, Setup]:
     return setup, setup.changed(ascending=not setup.policies.ascending)
 
 
-def _all_relevant(setup: Setup) -> pl.Expr:
+def _all_relevant(setup: Setup, found: Figures) -> bool:
     """Whether every row has a score and a label that counts as relevant, as after an inner join with the positives."""
-    n = pl.col("rows")
-    every = (n >= ENOUGH) & (pl.col("both") == n) & (pl.col("relevant") == n)
-    return every & pl.lit(setup.policies.relevant > 0)
+    n = found["rows"]
+    return bool(setup.policies.relevant > 0 and n >= ENOUGH and found["both"] == n and found["relevant"] == n)
 
 
-def _of_grades(setup: Setup, found: Mapping[str, float]) -> tuple[Setup, Setup] | None:
+def _of_grades(setup: Setup, found: Figures) -> tuple[Setup, Setup] | None:
     """Graded labels, as of ratings, leave metrics of gain as they are."""
     if found["least label"] == found["most label"]:
         return None
@@ -183,7 +191,7 @@ def _of_separator(role: str) -> Suspicion:
     return Suspicion(
         f"{role} with separators",
         "rows",
-        lambda _: pl.col(f"{role} separator").is_not_null(),
+        lambda _, found: found[f"{role} separator"] is not None,
         says,
         reads=frozenset(),
         labels=False,
@@ -195,7 +203,7 @@ SUSPICIONS = (
     Suspicion(
         "nobody judged a document",
         "rows",
-        lambda x: (pl.col("rows") > 0) & (pl.col("labelled") == 0),
+        lambda _, found: found["rows"] > 0 and found["labelled"] == 0,
         lambda x: (
             f"nobody judged a document: column {x.roles.label!r} is null in all {{rows}} rows. Join the judgments, ",
             judge(),
@@ -204,7 +212,7 @@ SUSPICIONS = (
             ", or have null in place of such values, ",
             on(no_relevant="null"),
         ),
-        warns=lambda x: pl.lit(x.policies.no_relevant != "null"),
+        warns=lambda x, _: x.policies.no_relevant != "null",
         zero=True,
     ),
     Suspicion(
@@ -223,7 +231,7 @@ SUSPICIONS = (
     Suspicion(
         "scores like distances",
         "retrieved",
-        lambda x: _called_rank_like(x) & ~_are_ranks(x),
+        lambda x, found: _called_rank_like(x, found) and not _are_ranks(x, found),
         lambda x: (
             f"column {x.roles.score!r} is called as one whose least value is the best, and the largest comes first; if the "
             "least is, say ",
@@ -250,8 +258,8 @@ SUSPICIONS = (
     Suspicion(
         "all scores equal",
         "retrieved",
-        lambda x: (
-            (pl.col("retrieved") >= ENOUGH) & (pl.col("several") > 0) & (pl.col("least score") == pl.col("most score"))
+        lambda _, found: (
+            found["retrieved"] >= ENOUGH and found["several"] > 0 and bool(found["least score"] == found["most score"])
         ),
         lambda x: (
             f"all values of column {x.roles.score!r} are equal, and {IN_WORDS['ties'][x.policies.ties]}; name the column of "
@@ -261,18 +269,18 @@ SUSPICIONS = (
             on(ties="expected"),
         ),
         # without ids, the order of the rows may be the ranking
-        warns=lambda x: pl.lit(x.policies.ties in ("doc_desc", "doc_asc", "trec_eval") and x.roles.doc is not None),
+        warns=lambda x, _: x.policies.ties in ("doc_desc", "doc_asc", "trec_eval") and x.roles.doc is not None,
         differs=lambda x, _: (x.changed(ties="best"), x.changed(ties="worst")),
         reads=frozenset(["score"]),
     ),
     Suspicion(
         "query and document swapped",
         "rows",
-        lambda x: (
-            pl.lit(len(x.roles.query) == 1)
-            & (pl.col("queries") >= 0.95 * pl.col("rows"))
-            & (pl.col("docs") >= ENOUGH_QUERIES)
-            & (pl.col("alike") * 2 >= pl.col("docs"))
+        lambda x, found: (
+            len(x.roles.query) == 1
+            and found["queries"] >= NEARLY_ALL * found["rows"]
+            and found["docs"] >= ENOUGH_QUERIES
+            and found["alike"] * 2 >= found["docs"]
         ),
         lambda x: (
             f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
@@ -286,12 +294,12 @@ SUSPICIONS = (
     Suspicion(
         "every judged document relevant",
         "judged",
-        lambda x: (
-            pl.lit(x.policies.relevant <= 0) & (pl.col("judged") > 0)
-            | (pl.col("least label") >= x.policies.relevant) & (pl.col("most label") > pl.col("least label"))
+        lambda x, found: bool(
+            (x.policies.relevant <= 0 and found["judged"] > 0)
+            or x.policies.relevant <= found["least label"] < found["most label"]
         ),
         _of_threshold,
-        warns=lambda _: pl.lit(False),  # as judgments have it that list what is relevant
+        warns=lambda *_: False,  # as judgments have it that list what is relevant
         reads=frozenset(["label"]),
     ),
     Suspicion(
@@ -310,31 +318,28 @@ SUSPICIONS = (
     Suspicion(
         "labels between 0 and 1",
         "between",
-        lambda x: pl.lit(x.policies.relevant == 1) & (pl.col("between") > 0),
+        lambda x, found: x.policies.relevant == 1 and found["between"] > 0,
         lambda x: (
             option(relevant=x.policies.relevant),
             " leaves them out; say the least label that is relevant, as ",
             on(relevant=0.5),
         ),
-        warns=lambda _: pl.col("between") * 2 > pl.col("positive"),
+        warns=lambda _, found: found["between"] * 2 > found["positive"],
         differs=lambda x, _: (x, x.changed(relevant=0.5)),
         reads=frozenset(["label"]),
     ),
     Suspicion(
         "no retrieved document judged",
         "retrieved",
-        lambda _: (pl.col("both") == 0) & (pl.col("retrieved") > 0) & (pl.col("judged") > 0),
+        lambda _, found: found["both"] == 0 and found["retrieved"] > 0 and found["judged"] > 0,
         lambda _: (UNMATCHED,),
-        warns=lambda _: pl.lit(False),  # `judge` warns
+        warns=lambda *_: False,  # `judge` warns
     ),
     Suspicion(
         "nothing missed",
         "retrieved",
-        lambda x: (
-            pl.lit(x.policies.unretrieved != "drop")
-            & (pl.col("both") == pl.col("rows"))
-            & (pl.col("both") > 0)
-            & ~_all_relevant(x)
+        lambda x, found: (
+            x.policies.unretrieved != "drop" and 0 < found["both"] == found["rows"] and not _all_relevant(x, found)
         ),
         lambda _: (
             "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
@@ -342,7 +347,7 @@ SUSPICIONS = (
             judge(),
             " keeps",
         ),
-        warns=lambda _: pl.lit(False),  # as a table for learning to rank has it
+        warns=lambda *_: False,  # as a table for learning to rank has it
     ),
     _of_separator("category"),
     _of_separator("subtopic"),

@@ -530,12 +530,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "holds values that are no ids",
     ),
     "a lone surrogate in a dictionary": (
-        lambda: rf.from_dicts({"q": {"\ud800": 1.0}}),
+        lambda: rf.from_dicts(run={"q": {"\ud800": 1.0}}),
         rf.InvalidData,
         "the documents of run hold '\\ud800', half of a character",
     ),
     "an id of more than 64 bits in a dictionary": (
-        lambda: rf.from_dicts({"q": {1: 1.0, 2**64: 1.0}}),
+        lambda: rf.from_dicts(run={"q": {1: 1.0, 2**64: 1.0}}),
         rf.InvalidData,
         "hold 18446744073709551616, which has over 64 bits; write all as text",
     ),
