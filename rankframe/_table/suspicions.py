@@ -320,8 +320,9 @@ SUSPICIONS = (
         "between",
         lambda x, found: x.policies.relevant == 1 and found["between"] > 0,
         lambda x: (
+            "labels between 0 and 1 are not relevant under ",
             option(relevant=x.policies.relevant),
-            " leaves them out; say the least label that is relevant, as ",
+            "; say the least label that is relevant, as ",
             on(relevant=0.5),
         ),
         warns=lambda _, found: found["between"] * 2 > found["positive"],

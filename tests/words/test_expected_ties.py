@@ -115,6 +115,7 @@ def in_parts_of_a_query() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("in_parts_of_a_query")
+@pytest.mark.filterwarnings("ignore:labels between 0 and 1 are not relevant")
 @pytest.mark.parametrize("seed", [*range(12), *(pytest.param(i, marks=pytest.mark.exhaustive) for i in range(12, 132))])
 def test_expected_values_hold_where_the_edges_of_parts_are_tied_and_without_gain(seed: int) -> None:
     # beyond 12, two rounds of every fourth of the calls under every two options
