@@ -265,7 +265,8 @@ _issued: ContextVar[set[str] | None] = ContextVar("_issued", default=None)
 @contextmanager
 def once_each() -> Iterator[None]:
     """Inside, warnings of the same kind are issued once, as for the runs of one call."""
-    token = _issued.set(set())
+    issued = _issued.get()
+    token = _issued.set(set() if issued is None else issued)
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from ._files.read import QRELS, RUN, DType, Format, Source, rows
 from ._files.sources import several
 from ._files.together import read_together, scan_together
 from ._files.write import write_qrels, write_run
+from ._support.forks import use_polars
 from ._support.methods import called_by_users
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run", "write_qrels", "write_run"]
@@ -90,6 +91,7 @@ def read_run(
     >>> rf.read_run(io.StringIO("q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 2 mine")).rows()
     [('q1', 'd1', 2.5, 'mine'), ('q1', 'd2', 2.0, 'mine')]
     """
+    use_polars()
     if (sources := several(source)) is not None:
         return read_together([rows(each, RUN, format=format, columns=columns) for each in sources], of_runs=True)
     return rows(source, RUN, format=format, columns=columns).read()  # type: ignore[arg-type]
@@ -152,6 +154,7 @@ def read_qrels(
     >>> rf.read_qrels(io.StringIO("q1 0 d1 2\nq1 0 d3 0")).rows()
     [('q1', '0', 'd1', 2), ('q1', '0', 'd3', 0)]
     """
+    use_polars()
     read = partial(rows, layout=QRELS, format=format, columns=columns, label_dtype=label_dtype)
     if (sources := several(source)) is not None:
         return read_together([read(each) for each in sources], of_runs=False)
@@ -224,4 +227,5 @@ def load_example() -> pl.DataFrame:
     >>> rf.load_example().columns
     ['query_id', 'doc_id', 'digit', 'doc_digit', 'score', 'score_pca', 'score_forest', 'label']
     """
+    use_polars()
     return pl.read_parquet(files("rankframe").joinpath("data", "digits.parquet").read_bytes())

@@ -35,7 +35,9 @@ def elsewhere(name: str, text: str) -> Text | None:
     """Advice for a name from other tools that is no single metric here; None for any other name."""
     base, cutoff = without_digits(name)
     if meant := UNCLEAR.get(base) or UNCLEAR.get(base.lower()):
-        tools = " and ".join(f"{metric or 'no metric of ours'} in {tool}" for tool, metric in meant.items())
+        tools = " and ".join(
+            f"{metric or 'another gain, which is no metric here,'} in {tool}" for tool, metric in meant.items()
+        )
         metrics = filter(None, meant.values())
         texts = [text.replace(name, f"{metric}@{cutoff}" if cutoff else metric, 1) for metric in metrics]
         texts = [re.sub(r"@.*|\(k=\w+\)", "", x) if {*WITHOUT_CUTOFF} & {*re.split(r"\W", x)} else x for x in texts]

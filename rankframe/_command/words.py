@@ -40,7 +40,10 @@ def spelled(advice: Advice | Code) -> str:
     """The spelling of advice at a prompt."""
     if isinstance(advice, Code):
         return advice.spelled(advice.command)
-    options = [f"--{name.replace('_', '-')} {_file_or(name, value)}" for name, value in advice.options.items()]
+    options = [
+        f"--{name.replace('_', '-')}{'' if value is True else ' ' + _file_or(name, value)}"
+        for name, value in advice.options.items()
+    ]
     return " ".join([*filter(None, [METHODS.get(advice.method)]), *options])
 
 

@@ -189,9 +189,13 @@ def _compare_with_range(call: Call, budget: float) -> None:
         return
     span, percent = greatest - least, f"; {budget:g}% is {budget / 100:g}"
     if budget >= span:
-        raise InvalidOption(f"{budget:g} is not less than the range of {call.text}, {least:g} to {greatest:g}{percent}")
+        raise InvalidOption(
+            f"a budget of {budget:g} allows any loss, as {call.text} goes from {least:g} to {greatest:g}{percent}"
+        )
     if budget > span / 4:
-        warn(f"{budget:g} is more than a quarter of the range of {call.text}, {least:g} to {greatest:g}{percent}")
+        warn(
+            f"a budget of {budget:g} is more than a quarter of the range of {call.text}, {least:g} to {greatest:g}{percent}"
+        )
 
 
 def _first(design: Design, frame: Frame) -> str:
@@ -204,7 +208,7 @@ def _first(design: Design, frame: Frame) -> str:
     raise InvalidOption(
         option(run=column),
         " without a baseline, the run that the others may replace",
-        *([f"; its runs are {', '.join(there)}"] if there else []),
+        *([f"; its runs are {', '.join(map(visible, there))}"] if there else []),
         ": write ",
         option(baseline=(there or ["base"])[0]),
     )

@@ -13,6 +13,7 @@ from .._catalog.call import Call
 from .._plan.per_query import collect, refuse_names
 from .._table.policies import check_word
 from .._table.setup import Setup
+from .._text.user_text import visible
 from ..errors import InvalidData, InvalidOption, Text, option
 from .runs import RUN, WHICH_RUNS, Runs, values
 from .summary import by_query, keys
@@ -71,7 +72,10 @@ class Design:
         if self.baseline is None:
             return list(combinations(range(len(runs)), 2))
         if self.baseline not in runs:
-            said: list[Text] = [option(baseline=self.baseline), f" is none of the runs, which are {', '.join(runs)}"]
+            said: list[Text] = [
+                option(baseline=self.baseline),
+                f" is none of the runs, which are {', '.join(map(visible, runs))}",
+            ]
             if self.runs.scores:
                 listed = option(runs=[self.baseline, *self.runs.scores])
                 said += ["; if it is another column of scores, list it with them: ", listed]

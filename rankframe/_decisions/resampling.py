@@ -168,6 +168,6 @@ def warn_of_t(table: pl.DataFrame, resampling: Resampling) -> None:
     if not found.is_empty():
         row = found.row(0, named=True)
         warn(
-            f"no interval is sure to hold for {row['n_queries']} values of {row['metric']}, which have no bounds; it is "
-            "Student's, too short if they are skewed"
+            f"the interval of {row['metric']} over {row['n_queries']} queries is Student's, which is too short for skewed values: "
+            "those of the metric have no bounds"
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import measure, refuse_names, watch
+from .._plan.per_query import measure, refuse_names, watch_slices
 from .._support.option_kinds import Column, Columns, ReadInside, check
 from .._table.roles import refuse_one_text, require
 from .._table.setup import Setup, refuse_bounds
@@ -184,9 +184,7 @@ def watch_runs(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Ca
     """Warn of runs whose numbers are not what is meant, once for all runs."""
     with once_each():
         for of_run in runs.apart(setup, ())[0].values():
-            watching = watch(of_run, calls)
-            watching.see(frame)
-            watching.warn()
+            watch_slices(frame, of_run, calls, runs.key)
 
 
 def explained(

@@ -16,7 +16,7 @@ from .._table.check import fault_in
 from .._table.setup import Setup
 from .._table.subtopics import documents
 from .._table.table import Table, failed
-from ..errors import InvalidData, InvalidOption, Place, Text, calling_line
+from ..errors import InvalidData, InvalidOption, Place, Text, calling_line, once_each
 from . import shortcuts
 from .absent_values import absent_values
 from .bounds import bounds, bounds_of
@@ -44,6 +44,7 @@ __all__ = [
     "setup_of_largest",
     "table_of",
     "watch",
+    "watch_slices",
     "with_labels",
     "with_names",
 ]
@@ -147,6 +148,17 @@ def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.L
 def watch(setup: Setup, calls: Sequence[Call], at: Place | None = None) -> Watch:
     """A watch for suspicions that change the calls' values; warnings show the line `at`."""
     return Watch(setup, calls, lambda rows, setup, call: _measure_frame(rows, setup, [call], None)[call.text], at)
+
+
+def watch_slices(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str]) -> None:
+    """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs; once for all."""
+    read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
+    needed = [name for name in frame.columns if name in read]
+    with once_each():
+        for part in frame.select(needed).partition_by(by, maintain_order=True) if by else [frame]:
+            watching = watch(setup, calls)
+            watching.see(part)
+            watching.warn()
 
 
 def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -63,7 +64,7 @@ class Watch:
         if not self.found:
             return
         suspected, values = (
-            self.last if len(self.found) == 1 else self._suspected(pl.concat(self.found, how="diagonal"))
+            self.last if len(self.found) == 1 else self._suspected(_together(pl.concat(self.found).lazy()))
         )
         sample = pl.concat(self.samples)
         for suspicion in suspected:
@@ -77,13 +78,13 @@ class Watch:
         query = self.setup.roles.query
         alone = len(query) == 1 and rows[query[0]].n_unique() >= NEARLY_ALL * rows.height  # which few tables are
         table = Table.of(self.resolved, rows.schema, label=label)
-        plan = figures(rows.lazy(), table, label=label, documented=alone)
-        return plan.collect(engine="in-memory", optimizations=pl.QueryOptFlags.none())
+        return _together(figures(rows.lazy(), table, label=label, documented=alone))
 
     def _suspected(self, found: pl.DataFrame) -> tuple[list[Suspicion], dict[str, Any]]:
         """The suspicions with which a number warns, and the figures of all parts together."""
-        values = totals(found)
-        return [x for x in suspicions_of(self.resolved, values) if x.warns(self.resolved, values)], values
+        setup = self.resolved
+        values = {name: math.nan if x is None else x for name, x in found.row(0, named=True).items()}
+        return [x for x in suspicions_of(setup) if x.holds(setup, values) and x.warns(setup, values)], values
 
     def _changes(self, suspicion: Suspicion, call: Call, rows: pl.DataFrame, found: dict[str, Any]) -> bool:
         """Whether a suspicion that holds changes the value of a metric."""
@@ -120,6 +121,10 @@ def _sample(rows: pl.DataFrame, query: list[str]) -> pl.DataFrame:
         )
     chosen = first.select(query).unique(maintain_order=True).head(QUERIES_OF_SAMPLE)
     return rows.head(ROWS_NEAR).join(chosen, on=query, how="semi", nulls_equal=True).head(2 * ROWS_OF_SAMPLE)
+
+
+def _together(parts: pl.LazyFrame) -> pl.DataFrame:
+    return totals(parts).collect(engine="in-memory", optimizations=pl.QueryOptFlags.none())
 
 
 def _rounded(values: pl.Series) -> pl.Series:

@@ -10,7 +10,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.requests import calls_of
 from .._plan.absent_values import refuse_absent_values
-from .._plan.per_query import watch
+from .._plan.per_query import watch_slices
 from .._table.setup import Setup
 from .._verbs.declaration import Verb
 
@@ -31,9 +31,8 @@ def check_result(frame: object, setup: Setup, verb: Verb, args: Sequence[Any], r
     ):
         refuse_absent_values(frame, setup, _calls(verb, args))
     if isinstance(frame, pl.DataFrame) and verb.watched:
-        watching = watch(setup, _calls(verb, args))
-        watching.see(frame)
-        watching.warn()
+        by = args[verb.reads.index("by")] if "by" in verb.reads else ()
+        watch_slices(frame, setup, _calls(verb, args), [name for name in by if name in setup.roles.query])
 
 
 def _calls(verb: Verb, args: Sequence[Any]) -> list[Call]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._support.option_kinds import check
 from .._table.policies import Cutoff
@@ -71,6 +72,7 @@ def from_arrays(
     >>> rf.from_arrays(scores=[0.1, 0.9, 0.5], labels=[1, 0, 2], group=[2, 1]).rows()
     [(0, 0, 0.1, 1), (0, 1, 0.9, 0), (1, 2, 0.5, 2)]
     """
+    use_polars()
     cut = None if k is None else check("k", k, Cutoff)
     found = Elements.of(scores, "scores")
     judged = None if labels is None else Elements.of(labels, "labels")

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._table.setup import Setup
 from .._verbs.verbs import judge
@@ -65,6 +66,7 @@ def from_dicts(*, run: Run | None = None, qrels: Qrels | None = None) -> pl.Data
     >>> rf.from_dicts(run={"q1": ["a", "b"]}, qrels={"q1": {"b"}}).rank.evaluate("rr").row(0)
     ('q1', 0.5)
     """
+    use_polars()
     of_run = None if run is None else _table(run, "run", "score")
     of_qrels = None if qrels is None else _table(qrels, "qrels", "label")
     if of_run is not None and of_qrels is not None:

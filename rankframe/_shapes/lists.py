@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import polars as pl
 
+from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._table.table import failing
 from .._table.telling_apart import usual_runs
@@ -90,6 +91,7 @@ def from_lists(
     >>> rf.from_lists(df).rank.evaluate("rr", "recall").rows()
     [('a', 0.5, 0.5), ('b', 1.0, 1.0)]
     """
+    use_polars()
     keys = (query,) if isinstance(query, str) else tuple(query or ())
     names: Names = Names(
         keys, (carry,) if isinstance(carry, str) else tuple(carry), retrieved, relevant, scores, labels

@@ -27,7 +27,7 @@ from .run_and_judgments import CHECK, STRANGERS, UNMATCHED, Tables, found_in
 from .setup import Setup
 from .steps import renamed, types_differ
 from .subtopics import documents, row_faults
-from .suspicions import filled, suspicions_of
+from .suspicions import FIGURE, suspicions_of
 from .table import TEXTS, Table, nameless
 from .telling_apart import repeated_document, repeated_in_plan, repeats, telling_apart, usual_runs
 
@@ -90,7 +90,7 @@ def findings(
         )
         if table.lists_subtopics:  # a document's subtopics are the relevant ones
             rest = rest.filter(pl.col("problem") != "no labels")
-        parts += [rest, _suspected(frame, Table(setup.changed(category=None), schema), spelling, [], label=has_label)]
+        parts += [rest, *_suspected(frame, Table(setup.changed(category=None), schema), note, [], label=has_label)]
         return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
         # Polars 2.0 streams this window as a column, not as a filter
@@ -153,7 +153,7 @@ def findings(
     )  # fmt: skip
     parts += _of_scores(frame, table, note)
     shows = (["score"], ["label"]) if qrels is not None else (["score", "label"],)
-    parts.append(_suspected(frame, table, spelling, *(shows if has_label else [["score"]]), label=has_label))
+    parts += _suspected(frame, table, note, *(shows if has_label else [["score"]]), label=has_label)
     return pl.concat(parts, how="diagonal")
 
 
@@ -206,19 +206,15 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
 
 
 def _suspected(
-    frame: pl.LazyFrame, table: Table, spelling: Spelling, *columns: Collection[str], label: bool = True
-) -> pl.LazyFrame:
+    frame: pl.LazyFrame, table: Table, note: Note, *columns: Collection[str], label: bool = True
+) -> Iterator[pl.LazyFrame]:
     """Notes on the suspicions that some of these columns, of scores and of labels, show."""
-    schema = {"severity": pl.String, "problem": pl.String, "rows": pl.UInt32, "advice": pl.String}
-
-    def notes(parts: pl.DataFrame) -> pl.DataFrame:
-        found = totals(parts)
-        shown = [x for x in suspicions_of(table.setup, found) if any(x.reads <= {*some} for some in columns)]
-        said = [worded(filled(x.says(table.setup), found), spelling) for x in shown]
-        rows = [("note", x.problem, found[x.rows], advice) for x, advice in zip(shown, said, strict=True)]
-        return pl.DataFrame(rows, schema, orient="row")
-
-    return figures_of(frame, table, label=label).map_batches(notes, schema=schema)
+    found = totals(figures_of(frame, table, label=label))
+    names = {name: pl.col(name) for name in found.collect_schema()}
+    for suspicion in suspicions_of(table.setup):
+        if any(suspicion.reads <= {*some} for some in columns):
+            shown = found.filter(suspicion.holds(table.setup, names)).with_columns(rows=suspicion.rows)
+            yield note(shown, suspicion.problem, suspicion.says(table.setup))
 
 
 def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[pl.LazyFrame]:
@@ -263,7 +259,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         # judgments alone have no scores, and all that is looked for are their labels
         alone = setup.changed(query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order")
         unscored = qrels.with_columns(pl.lit(None, pl.Float64).alias(setup.roles.score))
-        yield _suspected(unscored, Table(alone, unscored.collect_schema()), spelling, ["label"])
+        yield from _suspected(unscored, Table(alone, unscored.collect_schema()), note, ["label"])
 
 
 def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:
@@ -314,9 +310,12 @@ def _note(
 
 
 def _advice(advice: Text, spelling: Spelling, filled: Sequence[str | pl.Expr]) -> pl.Expr:
-    """The column `advice`; values of the columns `filled` replace each ``{}``."""
+    """The column `advice`; values of the columns `filled` replace each ``{}``, and figures their names in braces."""
     sentence = worded(advice, spelling)
-    return (pl.format(sentence, *filled) if filled else pl.lit(sentence)).alias("advice")
+    if filled:
+        return pl.format(sentence, *filled).alias("advice")
+    parts = [pl.col(part).cast(pl.String) if i % 2 else pl.lit(part) for i, part in enumerate(FIGURE.split(sentence))]
+    return pl.concat_str(parts).alias("advice")
 
 
 def _finding(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from typing import Any
 
 import polars as pl
 
@@ -80,14 +78,13 @@ def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True, documented:
         squares=(auc**2).sum(),
         variance=((n + 1) / (12 * pairs)).filter(pairs > 0).sum(),  # of the AUC of random orders
     )
-    of_documents = [_of_documents(rows, table)] if documented else []
-    return pl.concat([found, of_queries, *of_documents, *texts], how="horizontal")
+    return pl.concat([found, of_queries, _of_documents(rows, table, documented), *texts], how="horizontal")
 
 
-def _of_documents(rows: pl.LazyFrame, table: Table) -> pl.LazyFrame:
+def _of_documents(rows: pl.LazyFrame, table: Table, counted: bool) -> pl.LazyFrame:
     """The number of documents, and of those that have as many rows as most do, if several."""
     doc = table.setup.roles.doc_name
-    if doc is None:
+    if doc is None or not counted:
         return pl.LazyFrame({"docs": [0], "alike": [0]}, schema={"docs": pl.UInt32, "alike": pl.UInt32})
     counts = rows.group_by(pl.col(doc).alias("#doc")).agg(pl.len().alias("#n"))
     sizes = counts.group_by("#n").agg(pl.len().alias("#of"))
@@ -96,14 +93,14 @@ def _of_documents(rows: pl.LazyFrame, table: Table) -> pl.LazyFrame:
 
 
 def _of_texts(rows: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
-    """The separator that most different texts share, of the category and of the subtopic; null for none."""
+    """The separator that most different texts share, of the category and of the subtopic; empty for none."""
     for role in ("category", "subtopic"):
         name, column = getattr(table.setup.roles, role), f"{role} separator"
         items = table.setup.background.items
         of_item = name is not None and isinstance(items, Items) and table.setup.background.has(name)
         of = items.frame.lazy() if of_item and isinstance(items, Items) else rows
         if name is None or not is_text(of.collect_schema()[name]):
-            yield pl.LazyFrame({column: [None]}, schema={column: pl.String})
+            yield pl.LazyFrame({column: [""]}, schema={column: pl.String})
             continue
         texts = pl.col(name).cast(pl.String).drop_nulls().unique()
         shared = [
@@ -112,22 +109,18 @@ def _of_texts(rows: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
             )
             for mark in SEPARATORS
         ]
-        yield of.select(pl.coalesce(shared).alias(column))
+        yield of.select(pl.coalesce(*shared, pl.lit("")).alias(column))
 
 
-def totals(parts: pl.DataFrame) -> dict[str, Any]:
-    """The figures of a table, from those of all its parts."""
-    found: dict[str, Any] = {"docs": 0, "alike": 0}
-    for name, values in parts.to_dict(as_series=False).items():
-        there = [x for x in values if x is not None]
-        if name in SUMS:
-            found[name] = sum(there)
-        elif name.endswith("separator"):
-            found[name] = next(iter(there), None)
-        else:
-            found[name] = (min if name.startswith("least") else max)(there, default=math.nan)
-    n = found["ordered"]
-    mean = found["auc"] / n if n else math.nan
-    spread = max(found["squares"] - n * mean**2, 0.0) * n / (n - 1) if n > 1 else math.inf
-    error = math.sqrt(max(spread, found["variance"])) / n if n else math.nan
-    return found | {"mean auc": round(mean, 2), "standard error": error}
+def totals(found: pl.LazyFrame) -> pl.LazyFrame:
+    """One row of figures, from those of all parts of a table."""
+    added = found.select(
+        pl.col(*SUMS).sum(),
+        pl.col("^least .*$").min(),
+        pl.col("^most .*$").max(),
+        pl.col("^.* separator$").max(),
+    )
+    n, mean = pl.col("ordered").cast(pl.Float64), pl.col("auc") / pl.col("ordered")
+    spread = (pl.col("squares") - n * mean**2).clip(0) * n / (n - 1)
+    error = pl.max_horizontal(spread, "variance").sqrt() / n
+    return added.with_columns(mean.alias("mean"), mean.round(2).alias("mean auc"), error.alias("standard error"))

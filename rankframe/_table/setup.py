@@ -172,6 +172,10 @@ class Setup:
             flat = {"flat": True} if FLAT in texts_of_presets(names) else {}
             given = {**roles_of(names), **flat, **given}
         if "rank" in given:
+            if given.get("ascending") is False:
+                raise InvalidOption(
+                    option(rank=given["rank"]), ": of ranks, 1 is the best; leave ", option(ascending=False), " out"
+                )
             if options.get("score") is not None:
                 raise InvalidOption("rank and score both name the column to rank by; name one of them")
             given |= {"score": given.pop("rank"), "ascending": True}
@@ -189,7 +193,9 @@ class Setup:
                     option(**{name: theirs[name] for name in lost}),
                     ", not by ",
                     option(**lost),
-                    " as set before; leave that out, or set it beside the convention: ",
+                    " as set before; leave ",
+                    option(**lost),
+                    " out, or set it beside the convention: ",
                     on(convention=tool, **lost),
                 )
         setup = setup.changed(**given)

@@ -11,9 +11,9 @@ from ..errors import Advice, Code, Text, Verbatim, judge, on, option
 from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
-from .setup import Setup
+from .setup import Roles, Setup
 
-__all__ = ["NEARLY_ALL", "Suspicion", "filled", "suspicions_of"]
+__all__ = ["FIGURE", "NEARLY_ALL", "Suspicion", "filled", "suspicions_of"]
 
 ENOUGH = 20
 """The fewest rows that show more than chance."""
@@ -30,9 +30,10 @@ STANDARD_ERRORS = 4
 
 
 Figures: TypeAlias = Mapping[str, Any]
-"""The figures of a table by their names; NaN for the least and the greatest of nothing."""
+"""The figures of a table by their names, or their columns; NaN for the least and the greatest of nothing."""
 
-Sign: TypeAlias = Callable[[Setup, Figures], bool]
+Sign: TypeAlias = Callable[[Setup, Figures], Any]
+"""True if a figure's value shows it; of columns of figures an expression. So it is written with ``&``, ``|`` and ``^ True``."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,9 @@ def _filled(text: str, values: Mapping[str, object]) -> str:
     return FIGURE.sub(lambda found: shown[found[1]], text)
 
 
-def suspicions_of(setup: Setup, found: Figures) -> Iterator[Suspicion]:
-    """The suspicions that a table with the setup's columns and these figures raises."""
-    roles = setup.roles
-    return (x for x in SUSPICIONS if (x.role is None or getattr(roles, x.role) is not None) and x.holds(setup, found))
+def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
+    """The suspicions about tables with the setup's columns."""
+    return (each for each in SUSPICIONS if each.role is None or getattr(setup.roles, each.role) is not None)
 
 
 # ------------------------------------------------------------------------------------------------------- the suspicions
@@ -114,39 +114,38 @@ def _rank_like(setup: Setup) -> str | None:
     return "rank" if name in RANKS else "distance" if name in DISTANCES else None
 
 
-def _called_rank_like(setup: Setup, found: Figures) -> bool:
+def _called_rank_like(setup: Setup, found: Figures) -> Any:
     least = 1 if setup.roles.score.lower() not in (*RANKS, *DISTANCES) and _rank_like(setup) == "rank" else 0
-    return bool(_rank_like(setup) is not None and found["least score"] >= least and found["most score"] > 0)
+    return (_rank_like(setup) is not None) & (found["least score"] >= least) & (found["most score"] > 0)
 
 
-def _are_ranks(setup: Setup, found: Figures) -> bool:
-    return "ascending" not in setup.given and found["ranks"] == found["retrieving"] and found["several"] > 0
+def _are_ranks(setup: Setup, found: Figures) -> Any:
+    return ("ascending" not in setup.given) & (found["ranks"] == found["retrieving"]) & (found["several"] > 0)
 
 
-def _falling(setup: Setup, found: Figures) -> bool:
-    if found["ordered"] < ENOUGH_QUERIES or _called_rank_like(setup, found):
-        return False
-    mean, error = found["auc"] / found["ordered"], found["standard error"]
-    return bool(mean < LEAST_AUC and mean + STANDARD_ERRORS * error < 0.5)
+def _falling(setup: Setup, found: Figures) -> Any:
+    mean, enough = found["mean"], found["ordered"] >= ENOUGH_QUERIES
+    clearly = (mean < LEAST_AUC) & (mean + STANDARD_ERRORS * found["standard error"] < 0.5)
+    return enough & clearly & (_called_rank_like(setup, found) ^ True)
 
 
 def _turned(setup: Setup) -> dict[str, object]:
     """The options that turn the ranking round."""
     if setup.policies.ascending:
         return {"ascending": False}
-    return (
-        {"rank": setup.roles.score} if _rank_like(setup) == "rank" else {"score": setup.roles.score, "ascending": True}
-    )
+    if _rank_like(setup) == "rank":
+        return {"rank": setup.roles.score}
+    return ({} if setup.roles.score == Roles.score else {"score": setup.roles.score}) | {"ascending": True}
 
 
 def _both_ways(setup: Setup, _: Figures) -> tuple[Setup, Setup]:
     return setup, setup.changed(ascending=not setup.policies.ascending)
 
 
-def _all_relevant(setup: Setup, found: Figures) -> bool:
+def _all_relevant(setup: Setup, found: Figures) -> Any:
     """Whether every row has a score and a label that counts as relevant, as after an inner join with the positives."""
     n = found["rows"]
-    return bool(setup.policies.relevant > 0 and n >= ENOUGH and found["both"] == n and found["relevant"] == n)
+    return (setup.policies.relevant > 0) & (n >= ENOUGH) & (found["both"] == n) & (found["relevant"] == n)
 
 
 def _of_grades(setup: Setup, found: Figures) -> tuple[Setup, Setup] | None:
@@ -180,18 +179,14 @@ def _of_separator(role: str) -> Suspicion:
     def says(setup: Setup) -> tuple[Text, ...]:
         name, mark = getattr(setup.roles, role), f"{{{role} separator}}"
         return (
-            f"most values of column {name!r} hold {mark!r}, and each counts as one {role}; make lists of them",
-            Code(
-                f"pl.col({name!r}).str.split({mark!r})",
-                f"{'items' if setup.background.has(name) else 'df'}[{name!r}].str.split({mark!r})",
-                phrase=", as {} does",
-            ),
+            f"most values of column {name!r} hold {mark!r}, and each counts as one {role}; make lists of them, as "
+            f".str.split({mark!r}) does",
         )
 
     return Suspicion(
         f"{role} with separators",
         "rows",
-        lambda _, found: found[f"{role} separator"] is not None,
+        lambda _, found: found[f"{role} separator"] != "",
         says,
         reads=frozenset(),
         labels=False,
@@ -203,13 +198,13 @@ SUSPICIONS = (
     Suspicion(
         "nobody judged a document",
         "rows",
-        lambda _, found: found["rows"] > 0 and found["labelled"] == 0,
+        lambda _, found: (found["rows"] > 0) & (found["labelled"] == 0),
         lambda x: (
             f"nobody judged a document: column {x.roles.label!r} is null in all {{rows}} rows. Join the judgments, ",
             judge(),
             ", name the column that holds them, ",
             on(label=...),
-            ", or have null in place of such values, ",
+            ", or get null instead of 0, ",
             on(no_relevant="null"),
         ),
         warns=lambda x, _: x.policies.no_relevant != "null",
@@ -231,10 +226,10 @@ SUSPICIONS = (
     Suspicion(
         "scores like distances",
         "retrieved",
-        lambda x, found: _called_rank_like(x, found) and not _are_ranks(x, found),
+        lambda x, found: _called_rank_like(x, found) & (_are_ranks(x, found) ^ True),
         lambda x: (
-            f"column {x.roles.score!r} is called as one whose least value is the best, and the largest comes first; if the "
-            "least is, say ",
+            f"by its name, low values of column {x.roles.score!r} are the best, and high ones are ranked first; if low ones "
+            "are the best, say ",
             on(**_turned(x)),
             ", else ",
             on(ascending=False),
@@ -248,8 +243,11 @@ SUSPICIONS = (
         "retrieved",
         _falling,
         lambda x: (
-            "documents with higher labels stand lower (mean AUC {mean auc} of {ordered} queries); if the other end of the "
-            "ranking is the best, say ",
+            "documents with higher labels stand lower (mean AUC {mean auc} of {ordered} queries); if low scores are the best, "
+            "say "
+            if not x.policies.ascending
+            else "documents with higher labels stand lower (mean AUC {mean auc} of {ordered} queries); if high scores are the best, "
+            "say ",
             on(**_turned(x)),
         ),
         labels=False,
@@ -259,7 +257,7 @@ SUSPICIONS = (
         "all scores equal",
         "retrieved",
         lambda _, found: (
-            found["retrieved"] >= ENOUGH and found["several"] > 0 and bool(found["least score"] == found["most score"])
+            (found["retrieved"] >= ENOUGH) & (found["several"] > 0) & (found["least score"] == found["most score"])
         ),
         lambda x: (
             f"all values of column {x.roles.score!r} are equal, and {IN_WORDS['ties'][x.policies.ties]}; name the column of "
@@ -277,10 +275,10 @@ SUSPICIONS = (
         "query and document swapped",
         "rows",
         lambda x, found: (
-            len(x.roles.query) == 1
-            and found["queries"] >= NEARLY_ALL * found["rows"]
-            and found["docs"] >= ENOUGH_QUERIES
-            and found["alike"] * 2 >= found["docs"]
+            (len(x.roles.query) == 1)
+            & (found["queries"] >= NEARLY_ALL * found["rows"])
+            & (found["docs"] >= ENOUGH_QUERIES)
+            & (found["alike"] * 2 >= found["docs"])
         ),
         lambda x: (
             f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
@@ -294,9 +292,9 @@ SUSPICIONS = (
     Suspicion(
         "every judged document relevant",
         "judged",
-        lambda x, found: bool(
-            (x.policies.relevant <= 0 and found["judged"] > 0)
-            or x.policies.relevant <= found["least label"] < found["most label"]
+        lambda x, found: (
+            (x.policies.relevant <= 0) & (found["judged"] > 0)
+            | (found["least label"] >= x.policies.relevant) & (found["most label"] > found["least label"])
         ),
         _of_threshold,
         warns=lambda *_: False,  # as judgments have it that list what is relevant
@@ -306,33 +304,32 @@ SUSPICIONS = (
         "every row relevant",
         "rows",
         _all_relevant,
-        lambda _: (
-            "every row has a score and a relevant label, so that no document can be wrong; if an inner join made the table, it "
-            "lost the other documents, which ",
+        lambda x: (
+            f"every row has a score and a label of {x.policies.relevant:g} or more, so that no document can be wrong; if an "
+            "inner join made the table, it lost the other documents, which ",
             judge(),
-            " keeps; if labels are grades, say the least that is relevant, as ",
-            on(relevant=Verbatim("{most label}")),
+            " keeps; if labels are grades, say the least that is relevant",
         ),
         differs=_of_grades,
     ),
     Suspicion(
         "labels between 0 and 1",
         "between",
-        lambda x, found: x.policies.relevant == 1 and found["between"] > 0,
+        lambda x, found: (x.policies.relevant == 1) & (found["between"] > 0),
         lambda x: (
             "labels between 0 and 1 are not relevant under ",
             option(relevant=x.policies.relevant),
             "; say the least label that is relevant, as ",
             on(relevant=0.5),
         ),
-        warns=lambda _, found: found["between"] * 2 > found["positive"],
+        warns=lambda x, found: "relevant" not in x.given and found["between"] * 2 > found["positive"],
         differs=lambda x, _: (x, x.changed(relevant=0.5)),
         reads=frozenset(["label"]),
     ),
     Suspicion(
         "no retrieved document judged",
         "retrieved",
-        lambda _, found: found["both"] == 0 and found["retrieved"] > 0 and found["judged"] > 0,
+        lambda _, found: (found["both"] == 0) & (found["retrieved"] > 0) & (found["judged"] > 0),
         lambda _: (UNMATCHED,),
         warns=lambda *_: False,  # `judge` warns
     ),
@@ -340,7 +337,10 @@ SUSPICIONS = (
         "nothing missed",
         "retrieved",
         lambda x, found: (
-            x.policies.unretrieved != "drop" and 0 < found["both"] == found["rows"] and not _all_relevant(x, found)
+            (x.policies.unretrieved != "drop")
+            & (found["both"] == found["rows"])
+            & (found["both"] > 0)
+            & (_all_relevant(x, found) ^ True)
         ),
         lambda _: (
             "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "

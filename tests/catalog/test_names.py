@@ -67,7 +67,7 @@ def test_a_spelling_that_another_tool_has_for_another_metric_is_refused_as_it_is
 
 
 def test_the_gain_of_a_session_is_not_taken_for_that_of_one_ranking() -> None:
-    with pytest.raises(rf.UnknownMetric, match=r"no metric of ours in TREC's session tracks; write 'sdcg@10'$"):
+    with pytest.raises(rf.UnknownMetric, match=r"which is no metric here, in TREC's session tracks; write 'sdcg@10'$"):
         rf.parse("sDCG@10")
     assert [call.text for text in ("sdcg@10", "SDCG@10") for call in rf.parse(text)] == ["sdcg@10"] * 2
 

@@ -387,8 +387,8 @@ def test_a_metric_has_one_budget() -> None:
         TINY.rank.gate({"rr": 0.0, "RR": 0.1}, **TWO)
 
 
-BEYOND = r"^1 is not less than the range of rr, 0 to 1; 1% is 0.01"
-FAR = r"^0.3 is more than a quarter of the range of rr, 0 to 1; 0.3% is 0.003"
+BEYOND = r"^a budget of 1 allows any loss, as rr goes from 0 to 1; 1% is 0.01"
+FAR = r"^a budget of 0.3 is more than a quarter of the range of rr, 0 to 1; 0.3% is 0.003"
 
 
 def test_a_budget_of_a_metrics_whole_range_is_refused_and_one_above_a_quarter_warns() -> None:
@@ -397,7 +397,9 @@ def test_a_budget_of_a_metrics_whole_range_is_refused_and_one_above_a_quarter_wa
         metrics = () if "budgets" in budget else ("rr",)
         with pytest.raises(rf.InvalidOption, match=BEYOND):
             ask(*metrics, **TWO, **budget)  # type: ignore[operator]
-    with pytest.raises(rf.InvalidOption, match=r"^5 is not less than the range of ndcg@10, 0 to 1; 5% is 0.05"):
+    with pytest.raises(
+        rf.InvalidOption, match=r"^a budget of 5 allows any loss, as ndcg@10 goes from 0 to 1; 5% is 0.05"
+    ):
         TINY.rank.gate({"ndcg@10": 5}, **TWO)
     with pytest.warns(rf.RankframeWarning, match=FAR):
         TINY.rank.gate({"rr": 0.3}, **TWO)

@@ -233,6 +233,9 @@ CASES = {
     "names of another tool": Case("OK.rename({'query_id': 'qid', 'doc_id': 'docno'})", "df.rank.rr()", "ADVICE.rr()", r"or (df\.rank\.on\(names='pyterrier'\))"),
     "an unknown preset of names": Case("OK.rename({'query_id': 'qid'})", "df.rank.on(names='piterrier').rr()", "df.rank.on(names='ADVICE', doc='doc_id').rr()", r"Did you mean '(.*)'\?"),
     "ranks and scores": Case("OK", "df.rank.on(rank='score', score='score').rr()", "df.rank.on(rank='score').rr()"),
+    "ranks of which the highest is the best": Case(
+        "OK", "df.rank.on(rank='score', ascending=False).rr()", "df.rank.on(rank='score').rr()"
+    ),
     "lists of documents": Case("LISTED", "df.rank.rr()", "ADVICE.rank.rr()", r"rf\.from_lists\("),
     "judgments under other names": Case(
         "RUN", "(qrels := OTHER_QUERY) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)"

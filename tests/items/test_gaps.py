@@ -227,7 +227,7 @@ def of_labels(values: dict[str, list[int]]) -> pl.DataFrame:
 
 def test_gaps_of_a_metric_without_bounds_are_students_for_few_users_and_have_no_interval_if_all_are_equal() -> None:
     frame = of_labels({"old": [1, 2, 3], "young": [1, 1, 4]})
-    with pytest.warns(rf.RankframeWarning, match="no interval is sure to hold for 6 values of cg"):
+    with pytest.warns(rf.RankframeWarning, match="the interval of cg over 6 queries is Student"):
         found = frame.rank.gaps("cg", **OPTIONS).table
     assert found["interval"].to_list() == ["t"] * 4
     equal = of_labels({"old": [2] * 3, "young": [3] * 3}).rank.gaps("cg", **OPTIONS).table

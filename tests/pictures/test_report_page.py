@@ -200,7 +200,7 @@ def test_slices_that_lose_most_come_first(options: Any, order: list[str]) -> Non
 
 
 @of_texts
-@pytest.mark.filterwarnings("ignore:no interval is sure to hold")
+@pytest.mark.filterwarnings("ignore:the interval of ")
 def test_where_less_is_better_a_greater_value_is_a_loss() -> None:
     page = written(
         table(THREE), "average_relevance_position", by="by", runs=["old", "new"]

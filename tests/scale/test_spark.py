@@ -23,6 +23,7 @@ from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 pytestmark = [
+    pytest.mark.filterwarnings("ignore:.* judged queries are not in the run"),
     pytest.mark.scale,
     # of PySpark 4, which works all the same
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),

@@ -163,7 +163,8 @@ def test_a_notebook_shows_letters_of_more_than_two_runs() -> None:
 def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> None:
     frame: Any = {"polars": DF, "lazy": DF.lazy(), "pandas": DF.to_pandas()}[kind]
     with pytest.warns(
-        rf.RankframeWarning, match=r"^0.99 is more than a quarter of the range of rr, 0 to 1; 0.99% is 0.0099$"
+        rf.RankframeWarning,
+        match=r"^a budget of 0.99 is more than a quarter of the range of rr, 0 to 1; 0.99% is 0.0099$",
     ):
         found = rf.rank(frame).gate({"rr": 0.99, "hit_rate@1": 0.01, "recall": 0.01}, runs=["new", "old"])
     lines = repr(found).splitlines()
