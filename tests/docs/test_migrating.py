@@ -152,4 +152,4 @@ def test_the_training_loop_of_lightgbm_runs_and_stops_early(tmp_path: Path) -> N
     scores = pl.Series(booster.predict(valid[names["features"]].to_numpy()))
     scored = pl.concat([valid.with_columns(score=scores), missed], how="diagonal")
     value = scored.rank.on(no_relevant="null").ndcg(k=10)["ndcg@10"].mean()
-    assert value == pytest.approx(booster.best_score["valid"]["ndcg@10"], abs=1e-12)
+    assert value == pytest.approx(booster.best_score["valid"]["ndcg@10_rankframe"], abs=1e-12)
