@@ -40,10 +40,13 @@ class Watch:
         self.found: list[pl.DataFrame] = []
         self.last: tuple[list[Suspicion], dict[str, Any]] = [], {}
         self.samples: list[pl.DataFrame] = []
+        self.clear = False  # the rows seen are enough, and raise no suspicion
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a table, or at a part of one."""
-        if not self.calls or not rows.height or self.setup.policies.unjudged == "bounds":  # bounds show what is unknown
+        if (
+            self.clear or not self.calls or not rows.height or self.setup.policies.unjudged == "bounds"
+        ):  # bounds show what is unknown
             return
         # the policies that a convention has for the first metric; without a document column, None for it
         resolved, _ = self.setup.resolve(self.calls[0])
@@ -55,13 +58,14 @@ class Watch:
             found = self._figures(rows)
             self.last = self._suspected(found)
         self.found.append(found)
+        self.clear = not self.last[0] and rows.height >= ROWS_OF_SAMPLE
         if sum(map(len, self.samples)) < ROWS_OF_SAMPLE:
             # a slice would keep all rows in memory
             self.samples.append(sample if sample is rows else sample.select(pl.all().gather(pl.int_range(pl.len()))))
 
     def warn(self) -> None:
         """Warn of each suspicion that holds of all parts together."""
-        if not self.found:
+        if self.clear or not self.found:
             return
         suspected, values = (
             self.last if len(self.found) == 1 else self._suspected(_together(pl.concat(self.found).lazy()))

@@ -13,6 +13,9 @@ from .table import Table
 
 __all__ = ["figures", "totals"]
 
+SHORTEST_LIST = 10
+"""The fewest rows of a query that is named as a document; popular documents have some rows, too."""
+
 FEWEST_TEXTS = 3
 """The fewest different texts that show a habit."""
 
@@ -82,13 +85,13 @@ def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True, documented:
 
 
 def _of_documents(rows: pl.LazyFrame, table: Table, counted: bool) -> pl.LazyFrame:
-    """The number of documents, and of those that have as many rows as most do, if several."""
+    """The number of documents, and of those that have as many rows as most do, if as many as a list."""
     doc = table.setup.roles.doc_name
     if doc is None or not counted:
         return pl.LazyFrame({"docs": [0], "alike": [0]}, schema={"docs": pl.UInt32, "alike": pl.UInt32})
     counts = rows.group_by(pl.col(doc).alias("#doc")).agg(pl.len().alias("#n"))
     sizes = counts.group_by("#n").agg(pl.len().alias("#of"))
-    usual = pl.col("#of").filter(pl.col("#n") > 1).max().fill_null(0)
+    usual = pl.col("#of").filter(pl.col("#n") >= SHORTEST_LIST).max().fill_null(0)
     return sizes.select(docs=pl.col("#of").sum(), alike=usual)
 
 

@@ -282,6 +282,32 @@ def test_one_warning_for_all_metrics_slices_runs_and_parts() -> None:
         assert len(warned(ask)) == 1
 
 
+def test_a_run_that_is_upside_down_is_seen_among_others_in_rows_of_their_own() -> None:
+    bad = GOOD.with_columns(score=-pl.col("score"), run=pl.lit("bad"))
+    runs = pl.concat([GOOD.with_columns(run=pl.lit("good")), bad])
+    asks: list[Callable[[], Any]] = [
+        lambda: runs.rank.mean("map", run="run"),
+        lambda: runs.rank.on(query=["run", "query_id"]).summarize("map", by="run", **QUIET),
+        lambda: runs.rank.compare("map", run="run", **QUIET),
+    ]
+    for ask in asks:
+        (said,) = warned(ask)
+        assert said.startswith("documents with higher labels stand lower")
+
+
+def test_a_threshold_that_was_set_is_no_oversight() -> None:
+    grades = GOOD.with_columns(label=pl.col("label") * 0.7)
+    assert warned(lambda: grades.rank.mean("map"))
+    assert not warned(lambda: grades.rank.on(relevant=1).mean("map"))
+
+
+def test_popular_answers_of_many_questions_are_no_swapped_columns() -> None:
+    rng = np.random.default_rng(0)
+    asked = pl.DataFrame({"query_id": [f"q{i}" for i in range(100)], "doc_id": [f"faq{i % 20}" for i in range(100)]})
+    asked = asked.with_columns(score=pl.Series(rng.random(100)), label=pl.Series((rng.random(100) < 0.7).astype(int)))
+    assert not warned(lambda: asked.rank.mean("hit_rate@1"))
+
+
 def test_of_several_runs_the_one_that_is_upside_down_is_named() -> None:
     runs = GOOD.with_columns(bad=-pl.col("score"))
     for ask in (

@@ -54,6 +54,9 @@ def calls() -> dict[str, Callable[[], object]]:
         "trainer": lambda: metrics(*arrays),
         "accumulator": lambda: accumulator.update([1.0], [1], query=[1]),
         "accumulated": accumulator.compute,
+        "example": rf.load_example,
+        "dictionaries": lambda: rf.from_dicts(run={"q": {"a": 1.0}}, qrels={"q": {"a": 1}}),
+        "arrays": lambda: rf.from_arrays(scores=[[1.0, 2.0]], labels=[[1, 0]]),
     }
 
 
