@@ -147,7 +147,7 @@ def _effective(weights: Floats) -> float:
     """The number of equal weights whose mean varies as much as one with these weights (Kish, Survey Sampling, 1965)."""
     if not len(weights):
         return 0.0
-    shares = weights / weights.max()  # whose squares neither overflow nor vanish
+    shares = weights / weights.max()  # their squares neither overflow nor vanish
     return float(shares.sum() ** 2 / (shares**2).sum())
 
 

@@ -80,7 +80,7 @@ class Watch:
     def _figures(self, rows: pl.DataFrame) -> pl.DataFrame:
         label = self.setup.roles.label in rows.columns
         query = self.setup.roles.query
-        alone = len(query) == 1 and rows[query[0]].n_unique() >= NEARLY_ALL * rows.height  # which few tables are
+        alone = len(query) == 1 and rows[query[0]].n_unique() >= NEARLY_ALL * rows.height  # true of few tables
         table = Table.of(self.resolved, rows.schema, label=label)
         return _together(figures(rows.lazy(), table, label=label, documented=alone))
 

@@ -135,7 +135,8 @@ def _turned(setup: Setup) -> dict[str, object]:
         return {"ascending": False}
     if _rank_like(setup) == "rank":
         return {"rank": setup.roles.score}
-    return ({} if setup.roles.score == Roles.score else {"score": setup.roles.score}) | {"ascending": True}
+    named: dict[str, object] = {} if setup.roles.score == Roles.score else {"score": setup.roles.score}
+    return {**named, "ascending": True}
 
 
 def _both_ways(setup: Setup, _: Figures) -> tuple[Setup, Setup]:
@@ -243,11 +244,8 @@ SUSPICIONS = (
         "retrieved",
         _falling,
         lambda x: (
-            "documents with higher labels stand lower (mean AUC {mean auc} of {ordered} queries); if low scores are the best, "
-            "say "
-            if not x.policies.ascending
-            else "documents with higher labels stand lower (mean AUC {mean auc} of {ordered} queries); if high scores are the best, "
-            "say ",
+            "documents with higher labels stand lower (mean AUC {mean auc} of {ordered} queries); if "
+            f"{'high' if x.policies.ascending else 'low'} scores are the best, say ",
             on(**_turned(x)),
         ),
         labels=False,
