@@ -11,20 +11,20 @@ import polars as pl
 from .._catalog.call import Call
 from .._table.figures import figures, totals
 from .._table.setup import Setup
-from .._table.suspicions import NEARLY_ALL, Suspicion, filled, suspicions_of
+from .._table.suspicions import NEARLY_ALL, Suspicion, filled, is_called_rank, suspicions_of
 from .._table.table import Table
 from ..errors import Place, RankframeError, warn
 
 __all__ = ["Watch"]
 
 ROWS_OF_SAMPLE = 2**12
-"""The first rows, in which a suspicion must hold before all rows are looked at: 3% of the time of ten metrics."""
+"""The first rows, in which a suspicion must hold before all rows are looked at, since that takes as long as a metric."""
 
 QUERIES_IN_ORDER = 64
 """The fewest queries of the sample, if their rows stand together and are many."""
 
-QUERIES_OF_SAMPLE = 200
-ROWS_NEAR = 2**17
+QUERIES_OF_SAMPLE = 400
+ROWS_NEAR = 2**15
 """If the rows of a query do not stand together: the queries of the sample, and the first rows in which theirs are looked for."""
 
 Values = Callable[[pl.DataFrame, Setup, Call], pl.Series]
@@ -82,7 +82,9 @@ class Watch:
         query = self.setup.roles.query
         alone = len(query) == 1 and rows[query[0]].n_unique() >= NEARLY_ALL * rows.height  # true of few tables
         table = Table.of(self.resolved, rows.schema, label=label)
-        return _together(figures(rows.lazy(), table, label=label, documented=alone))
+        return _together(
+            figures(rows.lazy(), table, label=label, documented=alone, ranked=is_called_rank(self.resolved))
+        )
 
     def _suspected(self, found: pl.DataFrame) -> tuple[list[Suspicion], dict[str, Any]]:
         """The suspicions with which a number warns, and the figures of all parts together."""
@@ -116,7 +118,7 @@ def _sample(rows: pl.DataFrame, query: list[str]) -> pl.DataFrame:
     if rows.height <= ROWS_OF_SAMPLE:
         return rows
     first = rows.head(ROWS_OF_SAMPLE)
-    key = pl.struct(query)
+    key = pl.struct(query) if len(query) > 1 else pl.col(query)
     runs, queries = first.select(key.rle_id().max() + 1, queries=key.n_unique()).row(0)
     if runs == queries:
         length = ROWS_OF_SAMPLE // queries  # of long queries, some rows each, as a few queries show no direction

@@ -29,10 +29,13 @@ SUMS = (
 """Figures that parts of a table add up."""
 
 
-def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True, documented: bool = True) -> pl.LazyFrame:
+def figures(
+    rows: pl.LazyFrame, table: Table, *, label: bool = True, documented: bool = True, ranked: bool = True
+) -> pl.LazyFrame:
     """One row of figures of the table, or of whole queries of it, for `totals`.
 
-    Without `label`, nobody judged a document. Without `documented`, documents are not counted.
+    Without `label`, nobody judged a document. Without `documented`, documents are not counted, and without `ranked`, no query
+    counts as one whose scores are ranks: both take a third of the time.
     """
     texts = _of_texts(rows, table)
     rows = documents(rows, table, ordered=False, check=False)
@@ -56,6 +59,12 @@ def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True, documented:
         **{"least score": score.min(), "most score": score.max()},  # of all digits
     )
     gain = pl.col("#gain")
+    of_ranks = {
+        "whole": (score == score.cast(pl.Float64).floor()).all(),
+        "least": score.min(),
+        "most": score.max(),
+        "different": score.n_unique(),
+    }
     per_query = (
         plain.filter(there)
         .group_by(table.key)
@@ -63,14 +72,12 @@ def figures(rows: pl.LazyFrame, table: Table, *, label: bool = True, documented:
             n=pl.len().cast(pl.Float64),
             best=(gain > gain.mean()).sum().cast(pl.Float64),
             above=score.rank().filter(gain > gain.mean()).sum(),
-            whole=(score == score.cast(pl.Float64).floor()).all(),
-            least=score.min(),
-            most=score.max(),
-            different=score.n_unique(),
+            **(of_ranks if ranked else {}),
         )
     )
     n, best, pairs = pl.col("n"), pl.col("best"), pl.col("best") * (pl.col("n") - pl.col("best"))
     ranks = pl.col("whole") & (pl.col("least") == 1) & (pl.col("most") == n) & (pl.col("different") == n)
+    ranks = ranks if ranked else pl.lit(False)
     auc = ((pl.col("above") - best * (best + 1) / 2) / pairs).filter(pairs > 0)
     of_queries = per_query.select(
         several=(n > 1).sum(),

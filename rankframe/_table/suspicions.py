@@ -13,7 +13,7 @@ from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
 from .setup import Roles, Setup
 
-__all__ = ["FIGURE", "NEARLY_ALL", "Suspicion", "filled", "suspicions_of"]
+__all__ = ["FIGURE", "NEARLY_ALL", "Suspicion", "filled", "is_called_rank", "suspicions_of"]
 
 ENOUGH = 20
 """The fewest rows that show more than chance."""
@@ -114,9 +114,14 @@ def _rank_like(setup: Setup) -> str | None:
     return "rank" if name in RANKS else "distance" if name in DISTANCES else None
 
 
+def is_called_rank(setup: Setup) -> bool:
+    """Whether the number of a table with these columns may warn that its scores are ranks."""
+    return _rank_like(setup) is not None
+
+
 def _called_rank_like(setup: Setup, found: Figures) -> Any:
     least = 1 if setup.roles.score.lower() not in (*RANKS, *DISTANCES) and _rank_like(setup) == "rank" else 0
-    return (_rank_like(setup) is not None) & (found["least score"] >= least) & (found["most score"] > 0)
+    return is_called_rank(setup) & (found["least score"] >= least) & (found["most score"] > 0)
 
 
 def _are_ranks(setup: Setup, found: Figures) -> Any:
