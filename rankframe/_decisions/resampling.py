@@ -168,6 +168,6 @@ def warn_of_t(table: pl.DataFrame, resampling: Resampling) -> None:
     if not found.is_empty():
         row = found.row(0, named=True)
         warn(
-            f"the interval of {row['metric']} over {row['n_queries']} queries is Student's, which is too short for skewed values: "
-            "those of the metric have no bounds"
+            f"the interval of {row['metric']} over {row['n_queries']} queries is Student's t, too short for skewed values; more "
+            "queries, or a metric with bounds, have a safer one"
         )

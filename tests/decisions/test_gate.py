@@ -403,7 +403,7 @@ def test_a_budget_of_a_metrics_whole_range_is_refused_and_one_above_a_quarter_wa
         TINY.rank.gate({"ndcg@10": 5}, **TWO)
     with pytest.warns(rf.RankframeWarning, match=FAR):
         TINY.rank.gate({"rr": 0.3}, **TWO)
-    assert differing(60).rank.gate({"rr": 0.25, "average_relevance_position": 5}, **TWO)  # which has no greatest value
+    assert differing(60).rank.gate({"rr": 0.25, "average_relevance_position": 5}, **TWO)  # ranks have no greatest value
 
 
 def test_a_name_cannot_write_a_line_of_a_verdict() -> None:
