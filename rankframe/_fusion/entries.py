@@ -10,8 +10,7 @@ import polars as pl
 
 from .._decisions.runs import Runs
 from .._plan.per_query import refuse_faults
-from .._plan.rank_order import in_rank_order
-from .._plan.sort import numbered
+from .._plan.rank_order import in_rank_order, numbered
 from .._table.roles import require
 from .._table.setup import Roles, Setup
 from .._table.table import Table
@@ -181,9 +180,8 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
     setup = Setup(roles).changed(ties=setup.policies.ties)  # judgments change no ranking
-    order = in_rank_order(rows, Table.of(setup, rows.schema, label=False), whole=True)
-    (part,) = order.parts
-    found = part().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank")).collect(engine="in-memory")
+    order = in_rank_order(rows, Table.of(setup, rows.schema, label=False))
+    found = order.rows().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank"))
     found = found if depth is None else found.filter(pl.col("#rank") <= depth)
     ranked = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))[found["#row"]]
     return ranked.with_columns(found["#rank"])

@@ -86,9 +86,8 @@ OWN = ("#document", "#order", "#fused", "#fused rank")
 def _in_order(fused: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     """The documents that a ranking has, with their numbers, by query and fused rank."""
     of_fused = setup.changed(score="#fused", ascending=False)
-    order = in_rank_order(fused, Table.of(of_fused, fused.schema, label=False), whole=True)
-    (part,) = order.parts
-    rank = part().select("#row", pl.col("#position").alias("#fused rank")).collect(engine="in-memory")
+    order = in_rank_order(fused, Table.of(of_fused, fused.schema, label=False))
+    rank = order.rows().select("#row", pl.col("#position").alias("#fused rank"))
     named = pl.Series("#document", rank["#row"], pl.Int64), pl.int_range(rank.height, eager=True).alias("#order")
     return fused[rank["#row"]].with_columns(*named, rank["#fused rank"]).drop_nulls("#fused")
 

@@ -21,8 +21,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 import polars as pl
+from polars import selectors as cs
 
 from .._catalog.call import Call
+from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.table import Table, fresh, is_finite
 from ..errors import InvalidOption, Text, on
@@ -70,11 +72,15 @@ def bounds(
     last = {label: of for (which, label), of in ways.items() if which == "last"}
     in_order = settled.changed(query=("query",), doc="place", score="score", label="label", ties="doc_asc")
     names = dict(zip(table.key, setup.roles.query, strict=True))
-    queries = found[0].select(table.query).with_row_index("query")
-    found = [values.drop(setup.roles.query).with_row_index("query") for values in found]
+    queries = found[0].select(*table.query, cs.by_name(ROW, require_all=False)).with_row_index("query")
+    found = [values.drop(*setup.roles.query, ROW, strict=False).with_row_index("query") for values in found]
     by_number, extreme = ([c for c in calls if _follows(c) == how] for how in ("threshold", "gain"))
     if last or by_number or extreme:
-        rows = _ranked(frame.lazy(), table).join(queries.lazy(), on=table.key, nulls_equal=True).drop(table.key)
+        rows = (
+            _ranked(frame.lazy(), table)
+            .join(queries.drop(ROW, strict=False).lazy(), on=table.key, nulls_equal=True)
+            .drop(table.key)
+        )
         ranked = rows.sort("query", "place").collect(engine="in-memory")
         found += [measure(_last_at(ranked, label, least), in_order, *of) for label, of in last.items()]
         found += _by_number(ranked, by_number, in_order, labels, measure)

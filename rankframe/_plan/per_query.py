@@ -7,12 +7,14 @@ from functools import partial
 from typing import Any, TypeAlias, TypeVar, cast
 
 import polars as pl
+from polars import selectors as cs
 
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
 from .._lazy.node import Give, node, source
 from .._table.check import fault_in
+from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.subtopics import documents
 from .._table.table import Table, failed
@@ -20,9 +22,10 @@ from ..errors import InvalidData, InvalidOption, Place, Text, calling_line, once
 from . import shortcuts
 from .absent_values import absent_values
 from .bounds import bounds, bounds_of
+from .parts import in_parts, parts_of
 from .plan import add_up, in_frame_order, run_formulas, values_of, with_rank
-from .rank_order import Part, fault_of, in_rank_order
-from .shortcuts import fewer_rows, in_threads, largest_whole_label, side_by_side, with_gain
+from .rank_order import RankOrder, column_of, differ, in_rank_order, numbered, whole_labels
+from .shortcuts import fewer_rows, largest_whole_label
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
 from .watch import Watch
@@ -67,31 +70,29 @@ def measure(frame: F, setup: Setup, *calls: Call, largest_label: float | None = 
 
 def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
     frame = with_labels(frame, setup, calls)
+    if largest is None and parts_of(frame.height) > 1 and needs_largest_label(setup, frame.schema, calls):
+        largest = _largest_label(frame.lazy(), setup, calls)
+    reads = [name for call in calls for name in call.columns]
+    return in_parts(frame, setup, reads, lambda part: _measure_part(part, setup, calls, largest))
+
+
+def _measure_part(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    """The metrics of whole queries, in one piece, in the order in which queries first appear."""
     if setup.convention is None or not calls:
         return _measure_by_kind(frame, setup, calls, largest)
     of_setups: dict[Setup, dict[Call, Call]] = {}  # a convention may set other policies for some metrics
     for call in calls:
         resolved, meant = setup.resolve(call)
         of_setups.setdefault(resolved, {})[call] = meant
-    query = list(setup.roles.query)
-    results = [
-        _measure_by_kind(frame, resolved, list(dict.fromkeys(named.values())), largest)
-        .lazy()
-        .select(
-            *query,
-            *(
-                pl.col(x).alias(y)
-                for call, meant in named.items()
-                for x, y in zip(names_of(resolved, meant), names_of(resolved, call), strict=True)
-            ),
-        )
-        for resolved, named in of_setups.items()
-    ]
-    result = results[0]
-    for other in results[1:]:
-        result = result.join(other, on=query, nulls_equal=True, maintain_order="left")
+    found: dict[str, pl.Series] = {}
+    for resolved, named in of_setups.items():
+        result = _measure_by_kind(frame, resolved, list(dict.fromkeys(named.values())), largest)
+        for call, meant in named.items():
+            both = zip(names_of(resolved, meant), names_of(resolved, call), strict=True)
+            found.update({name: result[at].alias(name) for at, name in both})
     names = [name for call in calls for name in names_of(setup, call)]
-    return collect(result.select(*query, *names), frame, setup)
+    queries = result.select(*setup.roles.query, cs.by_name(ROW, require_all=False))
+    return queries.hstack([found[name] for name in names])
 
 
 def with_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> pl.DataFrame:
@@ -122,7 +123,7 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
     if others:
         values = _measure_documents(docs, of_docs, *others, largest=largest).lazy()
         result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
-    return collect(result.select(*setup.roles.query, *names), frame, setup)
+    return collect(result.select(*setup.roles.query, cs.by_name(ROW, require_all=False), *names), frame, setup)
 
 
 def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.LazyFrame:
@@ -174,8 +175,10 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     label = pl.col(setup.roles.label)
     if not is_plain:  # policies may leave labels out: rank each query first
         rows, label = _as_source(rows, setup, [LARGEST]), pl.col(LARGEST.text)
-    label = label.cast(pl.Float64)
-    return float(rows.select(label.filter(label.is_finite()).max()).collect(engine="streaming").item() or 0)
+    if not rows.collect_schema()[label.meta.output_name()].is_integer():
+        label = label.cast(pl.Float64)
+        label = label.filter(label.is_finite())
+    return float(rows.select(label.max()).collect(engine="streaming").item() or 0)
 
 
 def setup_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
@@ -211,65 +214,71 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
     if setup.policies.unjudged == "bounds":
         return bounds(frame, setup, calls, partial(_measure_documents, largest=largest), largest)
     table = Table.of(setup, frame.schema)
-    names = dict(zip(table.key, setup.roles.query, strict=True))
     large = frame.height > shortcuts.ROWS_OF_SMALL_TABLE
     gains_only = [call for call in calls if large and call.gains_only(setup)]
     others = [call for call in calls if call not in gains_only]
     top = largest_whole_label(frame, table)
     plans = [run_formulas(some, table.setup, top, largest_label=largest) for some in (gains_only, others) if some]
-    ranked = with_gain(frame, table) if large and not any(needed.looks_at_all for needed in plans) else frame
-    faults = partial(refuse_faults, frame, setup, table)
-    whole = any(needed.whole_table for needed in plans)
-    in_order = partial(in_rank_order, ranked, table, whole=whole, labels=top is not None)
-    _, (queries, parts, complete) = side_by_side(faults, in_order, frame.height)
-    plans = [fewer_rows(needed, queries.height, ranked.height) for needed in plans]
-    sources = [in_frame_order(ranked, table, needed.source) for needed in plans]
+    order = in_rank_order(frame, table)
+    refuse_faults(frame, setup, table, order)
+    queries = queries_of(frame, setup, order)
     run = partial(collect, frame=frame, setup=setup)
-
-    def sums_of(part: Part) -> list[pl.DataFrame]:
-        kept = dict.fromkeys((needed.kept, needed.falling is not None) for needed in plans)
-        rows = {(some, falling): part(some, falling=falling) for some, falling in kept}
-        return [
-            add_up(
-                with_rank(rows[needed.kept, needed.falling is not None], table, source, complete=complete),
-                needed,
-                table,
-                run,
-            )
-            for needed, source in zip(plans, sources, strict=True)
-        ]
-
-    of_parts = in_threads([partial(sums_of, part) for part in parts], frame.height)
-    of_plans = [pl.concat(sums) for sums in zip(*of_parts, strict=True)]
-    plain = partial(collect, frame=frame, setup=setup, optimized=False)
-    results = [plain(values_of(sums, needed)) for sums, needed in zip(of_plans, plans, strict=True)]
-    found = {column.name: column for result in results for column in result}
-    texts = dict.fromkeys(call.text for call in calls)
-    return pl.DataFrame(
-        [
-            *(queries[key].alias(name) for key, name in names.items()),
-            *(found[text] for text in texts),
-        ]
-    )
+    label = None if top is None else whole_labels(frame[setup.roles.label])
+    values: dict[str, pl.Series] = {}
+    for needed in (fewer_rows(needed, queries.height, frame.height) for needed in plans):
+        rows = order.rows(needed.kept, label, falling=needed.falling is not None).lazy()
+        source = in_frame_order(frame, table, needed.source)
+        sums = add_up(with_rank(rows, table, source, complete=order.complete), needed, table, run)
+        result = collect(values_of(sums, needed), frame, setup, optimized=False)
+        values.update({column.name: column for column in result})
+    return pl.DataFrame([*queries, *(values[text] for text in dict.fromkeys(call.text for call in calls))])
 
 
 def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series:
     """Refuse faults, and return the rank of each row, in the frame's order; null for a document that was not retrieved."""
     import numpy as np
 
-    refuse_faults(frame, setup, table, label=False)
-    _, parts, complete = in_rank_order(frame, table)
+    order = in_rank_order(frame, table)
+    refuse_faults(frame, setup, table, order, label=False)
     label = pl.col(setup.roles.label) if setup.policies.orders_by_label else pl.repeat(None, pl.len(), dtype=pl.Float64)
-    source = frame.select(label.alias("#raw"))
+    rows = with_rank(order.rows().lazy(), table, frame.select(label.alias("#raw")), complete=order.complete)
+    found = collect(rows.select("#row", pl.col("#rank").fill_null(0).cast(pl.UInt32)), frame, setup)
     ranks = np.zeros(frame.height, dtype=np.uint32)  # 0 for none
-
-    def put(part: Part) -> None:
-        rows = with_rank(part(), table, source, complete=complete)
-        found = collect(rows.select("#row", pl.col("#rank").fill_null(0).cast(pl.UInt32)), frame, setup)
-        ranks[found["#row"].to_numpy()] = found["#rank"].to_numpy()
-
-    in_threads([partial(put, part) for part in parts], frame.height)
+    ranks[found["#row"].to_numpy()] = found["#rank"].to_numpy()
     return pl.select(pl.when(pl.lit(pl.Series(ranks)) > 0).then(pl.lit(pl.Series(ranks)))).to_series()
+
+
+def queries_of(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.DataFrame:
+    """The keys of the queries; of a part also the column `ROW`."""
+    return frame[[*setup.roles.query, *([ROW] if ROW in frame.columns else [])]][order.first]
+
+
+def refuse_faults(
+    frame: pl.DataFrame,
+    setup: Setup,
+    table: Table,
+    order: RankOrder | None = None,
+    *,
+    label: bool = True,
+    documents: bool = True,
+) -> None:
+    """Raise the first fault that leaves metrics, or without `label` ranks, undefined, and show its rows.
+
+    ``documents=False`` skips the check for repeated documents, which the caller has ruled out.
+    """
+    faults = [x for x in table.faults(label=label) if documents or x.kind != "repeated document"]
+    plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.repeated is None]
+    seen = frame.select_seq(plain).row(0, named=True) if plain else {}
+    for fault in faults:
+        if seen[fault.column] if fault.repeated is None else _repeats(frame, table, order, fault.repeated, fault.rows):
+            raise fault_in(frame, setup, fault.kind)
+
+
+def _repeats(frame: pl.DataFrame, table: Table, order: RankOrder | None, value: pl.Expr, rows: pl.Expr) -> bool:
+    """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
+    number = numbered(frame[list(table.setup.roles.query)]).number if order is None else order.number
+    pairs = pl.DataFrame([pl.Series("#query", number), column_of(frame, value).alias("#value")])
+    return not differ(pairs.hash_rows()) and bool(frame.select(rows.over(table.setup.roles.query).any()).item())
 
 
 def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> bool:
@@ -297,15 +306,6 @@ def with_names(result: F, setup: Setup, calls: Sequence[Call]) -> F:
     flat = flat_names(name for call in calls for name in names_of(setup, call))
     refuse_names(list(flat.values()), {*result.collect_schema()} - {*flat}, "the table")
     return cast("F", result.rename(flat))
-
-
-def refuse_faults(
-    frame: pl.DataFrame, setup: Setup, table: Table, *, label: bool = True, documents: bool = True
-) -> None:
-    """Raise the first fault that leaves metrics, or without `label` ranks, undefined, and show its rows (see `fault_of`)."""
-    fault = fault_of(frame, table, label=label, documents=documents)
-    if fault is not None:
-        raise fault_in(frame, setup, fault.kind)
 
 
 def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice: Text = "rename that column") -> None:

@@ -1,90 +1,360 @@
-"""An eager frame in rank order, query by query, and the first fault of its rows."""
+"""Rank order: the rows of whole queries sorted by query and score, packed into 64-bit codes, which is far cheaper than comparing keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from .._table.table import Fault, Table
+from .._table.table import Table
 from .._words.columns_needed import Kept
 from .._words.pairs import starts_of
-from .shortcuts import parts_of
-from .sort import differ, sort_rows
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["InOrder", "Part", "fault_of", "in_rank_order"]
+__all__ = ["Queries", "RankOrder", "differ", "in_rank_order", "numbered", "starts_of_runs", "whole_labels"]
 
-Part: TypeAlias = Callable[..., pl.LazyFrame]
-"""A function that returns the rows of some queries in rank order, as `PackedRows.of` does."""
+CODE_BITS = 64
+"""Bits per code: the query's number, the leading bits of the score, and the row's number."""
 
+IDS_PER_ROW = 4
+"""The largest range of whole query ids, in ids for each row, for which a lookup table is used."""
 
-def fault_of(frame: pl.DataFrame, table: Table, *, label: bool = True, documents: bool = True) -> Fault | None:
-    """The first fault found in the frame, or None; without `label`, only faults that affect ranks.
-
-    ``documents=False`` skips the check for repeated documents, which the caller has ruled out.
-    """
-    faults = [x for x in table.faults(label=label) if documents or x.kind != "repeated document"]
-    plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.repeated is None]
-    seen = frame.select(plain).row(0, named=True) if plain else {}
-    for fault in faults:
-        if seen[fault.column] if fault.repeated is None else _repeats(frame, table, fault.repeated, fault.rows):
-            return fault
-    return None
+ROWS_OF_SAMPLE = 2**10
+"""The first rows, which show whether the rows of a query may stand together."""
 
 
-def _repeats(frame: pl.DataFrame, table: Table, value: pl.Expr, rows: pl.Expr) -> bool:
-    """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
-    hashes = frame.select_seq(*table.query, value.alias("#value")).hash_rows()
-    if differ(hashes):
-        return False
-    return bool(frame.select(rows.over(table.setup.roles.query).any()).item())
-
-
-class InOrder(NamedTuple):
-    """A frame's queries in the order in which they are first seen, and their rows in rank order.
+@dataclass(frozen=True)
+class RankOrder:
+    """The rows of a frame query by query, in the order in which queries first appear, each from its best row down.
 
     Attributes
     ----------
-    queries
-        The keys, a row per query.
-    parts
-        Parts of whole queries: query number and frame row number, from 0 on, position in the query, from 1 on, and
-        score.
-    complete
-        Whether every document has a score.
+    number
+        The number of each row's query.
+    first
+        The first row of each query.
+    ends
+        The number of rows of the queries before each query; last, the number of all rows.
+    row
+        The rows in this order.
+    score
+        The score of each row of the frame, as policies read it; null for a document that was not retrieved.
     """
 
-    queries: pl.DataFrame
-    parts: list[Part]
-    complete: bool
+    number: NDArray[np.integer[Any]]
+    first: pl.Series
+    ends: NDArray[np.int64]
+    row: NDArray[np.uint32]
+    score: pl.Series
+
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every document has a score."""
+        return not self.score.has_nulls()
+
+    def rows(self, kept: Kept = None, label: NDArray[np.uint8] | None = None, *, falling: bool = False) -> pl.DataFrame:
+        """The `kept` rows: number of the query and row of the frame, from 0 on, position in the query, from 1 on, and score.
+
+        With the `label` of each row of the frame, 0 for one that adds nothing, also the label of each kept row, and with
+        `falling` the largest labels of each query in falling order.
+        """
+        import numpy as np
+
+        row, ends = self.row, self.ends
+        place = np.arange(len(row))
+        columns: dict[str, pl.Series] = {}
+        if kept is not None and label is not None:
+            label = label.take(row)
+            place = _with_gain(label, ends) if kept == "gain" else _down_to(kept, ends)
+            row, some = row.take(place), label.take(place)
+            ends_of_kept = np.searchsorted(place, ends)
+            columns["#label"] = pl.Series(some.astype(np.float64))
+            if falling:
+                columns["#falling"] = _falling(
+                    *((some, ends_of_kept) if kept == "gain" else (label, ends)), ends_of_kept
+                )
+            query = _run_of_rows(ends_of_kept[:-1], len(row))
+        else:
+            query = _run_of_rows(ends[:-1], len(row))
+        number = pl.Series("#row", row)
+        return pl.DataFrame(
+            {
+                "#query": pl.Series(query).set_sorted(),
+                "#row": number,
+                "#position": pl.Series(place + (1 - ends).take(query)),
+                "#score": self.score.gather(number),
+                **columns,
+            }
+        )
 
 
-def in_rank_order(frame: pl.DataFrame, table: Table, *, whole: bool = False, labels: bool = False) -> InOrder:
-    """The frame in rank order, in parts of whole queries; in a single part if `whole`.
+def _run_of_rows(starts: NDArray[np.int64], rows: int) -> NDArray[np.uint32]:
+    """The number of each row's run, of runs that start at different rows, the first at row 0."""
+    import numpy as np
 
-    With `labels`, which are whole numbers up to 255, parts that leave out rows come with them (see `PackedRows.of`).
+    run = np.zeros(rows, dtype=np.uint32)
+    run[starts[1:]] = 1
+    return np.cumsum(run, out=run)
+
+
+class Queries(NamedTuple):
+    """The queries of a frame's rows, in order of first appearance.
+
+    Attributes
+    ----------
+    number
+        The query's number of each row.
+    first
+        The first row of each query.
     """
-    ordered = sort_rows(frame, table, labels=labels)
-    score = pl.lit(ordered.score).gather("#row").alias("#score")
 
-    def part(start: int, length: int, kept: Kept = None, *, falling: bool = False) -> pl.LazyFrame:
-        return ordered.of(start, length, kept, falling=falling).lazy().with_columns(score)
-
-    cuts = _cuts(ordered.ends, 1 if whole else parts_of(frame.height))
-    return InOrder(ordered.queries, [partial(part, *cut) for cut in cuts], not ordered.score.has_nulls())
+    number: NDArray[np.integer[Any]]
+    first: NDArray[np.uint32]
 
 
-def _cuts(ends: NDArray[np.int64], parts: int) -> list[tuple[int, int]]:
-    """The first query and the number of queries of each part; parts have about equally many rows."""
-    queries = len(ends) - 1
-    if parts == 1:
-        return [(0, queries)]
-    starts = starts_of((ends[1:] - 1) * parts // ends[-1]).tolist()
-    return [(start, stop - start) for start, stop in pairwise([*starts, queries])]
+def in_rank_order(frame: pl.DataFrame, table: Table) -> RankOrder:
+    """The rows of a frame in rank order."""
+    import numpy as np  # imported late, as it is slow to import
+
+    score = column_of(frame, table.score).alias("#score")
+    number, first = numbered(frame[list(table.setup.roles.query)])
+    codes = _codes(number, _from_the_top(score))
+    ends = np.zeros(len(first) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(number, minlength=len(first)), out=ends[1:])
+    return RankOrder(number, pl.Series(first), ends, _with_ties_in_order(codes, frame, table), score)
+
+
+def column_of(frame: pl.DataFrame, x: pl.Expr) -> pl.Series:
+    """The values of an expression; of a mere column without a plan."""
+    return frame[x.meta.output_name()] if x.meta.is_column() else frame.select_seq(x).to_series()
+
+
+def numbered(ids: pl.DataFrame) -> Queries:
+    """Number the different rows of `ids` by first appearance."""
+    import numpy as np
+
+    if any(x.is_nested() for x in ids.dtypes):
+        return _by_group(ids)
+    starts = starts_of_runs(ids)
+    if starts is not None:
+        return Queries(_run_of_rows(starts, ids.height), starts.astype(np.uint32))
+    value = _whole_ids(ids)
+    if value is not None:
+        return _by_value(value)
+    found = _by_hash(ids)
+    # ids may differ although their hashes are the same
+    return found if ids[pl.Series(found.first)][pl.Series(found.number)].equals(ids) else _by_group(ids)
+
+
+Starts = Callable[[int, int], "NDArray[np.int64]"]
+
+
+def starts_of_runs(
+    ids: pl.DataFrame, over: Callable[[Starts], Sequence[NDArray[np.int64]]] | None = None
+) -> NDArray[np.int64] | None:
+    """Where the rows of each query start, if they stand together; else None. `over` runs a function over slices of the rows."""
+    import numpy as np
+
+    def starts(start: int, end: int) -> NDArray[np.int64]:
+        """The rows that differ from the row above them, and row 0."""
+        above = max(start - 1, 0)
+        changes = reduce(or_, (column[above + 1 : end].ne_missing(column[above : end - 1]) for column in ids))
+        rows = changes.arg_true().to_numpy().astype(np.int64) + above + 1
+        return rows if start else np.concatenate([[0], rows])
+
+    some = ids.head(ROWS_OF_SAMPLE)
+    if not ids.height or len(starts(0, some.height)) > some.n_unique():
+        return None
+    found = starts(0, ids.height) if over is None else np.concatenate(over(starts))
+    runs = ids[pl.Series(found, dtype=pl.UInt32)]
+    return None if runs.n_unique() < runs.height else found
+
+
+def differ(values: pl.Series) -> bool:
+    """Whether the whole numbers all differ."""
+    import numpy as np
+
+    numbers = np.sort(values.to_numpy())
+    return not (numbers[1:] == numbers[:-1]).any()
+
+
+def _codes(number: NDArray[np.integer[Any]], score: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Sorted codes of query number, leading bits of the score, and row number; overwrites `score`."""
+    import numpy as np
+
+    room = CODE_BITS - len(score).bit_length() - int(number.max(initial=0)).bit_length()
+    score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
+    score |= np.left_shift(number, room, dtype=np.int64).view(np.uint64)
+    return _sorted_with_rows(score)
+
+
+def _sorted_with_rows(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Append row numbers to the values as low bits, and sort them; overwrites `values`."""
+    import numpy as np
+
+    values <<= np.uint64(len(values).bit_length())
+    values |= np.arange(len(values), dtype=np.uint64)
+    values.sort()
+    return values
+
+
+def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Table) -> NDArray[np.uint32]:
+    """The rows of sorted codes; rows whose codes differ only in the row's number are sorted by the full keys."""
+    import numpy as np
+
+    bits = np.uint64(len(code).bit_length())
+    row = (code & _ones(bits)).astype(np.uint32)
+    query_and_score = code >> bits
+    again = query_and_score[1:] == query_and_score[:-1]
+    if again.any():
+        group = np.cumsum(np.concatenate([[True], ~again]), dtype=np.uint32)
+        tied = np.concatenate([again, [False]])
+        tied[1:] |= again
+        some, (keys, descending) = pl.Series("#row", row[tied]), table.order()
+        held = (key.alias(f"#{i}") for i, key in enumerate(keys))
+        ties = frame[some].select(pl.Series("#group", group[tied]), *held, some)
+        falling = [False, *[descending] * len(keys)]
+        ties = ties.sort(
+            ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True, multithreaded=False
+        )
+        row[tied] = ties["#row"].to_numpy()
+    return row
+
+
+def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
+    """Ids that are whole numbers in a narrow range, moved to start near 0; None for others."""
+    if ids.width > 1 or ids.dtypes[0] == pl.String:
+        return None
+    values = ids.to_series().to_physical()
+    if not values.dtype.is_integer():
+        return None
+    values = values.cast(pl.Int64, strict=False)
+    if values.has_nulls() or values.is_empty():
+        return None
+    value = values.to_numpy()
+    low, high = int(value.min()), int(value.max())
+    room = min(IDS_PER_ROW * ids.height, 1 << (CODE_BITS - ids.height.bit_length()))  # a code also holds the row number
+    if high - low >= room:
+        return None
+    return value if low >= 0 and high < room else value - low
+
+
+def _by_value(value: NDArray[np.int64]) -> Queries:
+    """Number queries by a lookup table over the range of whole ids."""
+    import numpy as np
+
+    rows = len(value)
+    first = np.full(int(value.max()) + 1, rows, dtype=np.uint32)
+    first[value[::-1]] = np.arange(rows - 1, -1, -1, dtype=np.uint32)  # the last write stays
+    seen = np.flatnonzero(first < rows)
+    place, in_order = _by_appearance(first[seen], rows)
+    first[seen] = place
+    return Queries(first.take(value), in_order)
+
+
+def _by_hash(ids: pl.DataFrame) -> Queries:
+    """Number queries by the leading bits of their hashes."""
+    import numpy as np
+
+    bits = np.uint64(ids.height.bit_length())
+    codes = _sorted_with_rows(ids.hash_rows().to_numpy() >> bits)
+    row = (codes & _ones(bits)).astype(np.uint32)
+    starts = starts_of(codes >> bits)
+    place, first = _by_appearance(row[starts], ids.height)
+    number = np.empty(ids.height, dtype=np.uint32)
+    number[row] = np.repeat(place, np.diff(starts, append=ids.height))
+    return Queries(number, first)
+
+
+def _by_group(ids: pl.DataFrame) -> Queries:
+    """Number queries by group_by."""
+    import numpy as np
+
+    grouped = ids.lazy().with_row_index("#row").group_by(ids.columns, maintain_order=True).agg("#row").collect()
+    row, sizes = grouped["#row"], grouped["#row"].list.len().to_numpy()
+    number = np.empty(ids.height, dtype=np.uint32)
+    number[row.explode(empty_as_null=False).to_numpy()] = np.repeat(np.arange(len(row), dtype=np.uint32), sizes)
+    return Queries(number, row.list.first().to_numpy())
+
+
+def _by_appearance(first: NDArray[np.uint32], height: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The place of each of these rows in ascending order, and the rows in that order; a flag per row is cheaper than a sort."""
+    import numpy as np
+
+    seen = np.zeros(height, dtype=bool)
+    seen[first] = True
+    return np.cumsum(seen, dtype=np.uint32)[first] - np.uint32(1), np.flatnonzero(seen).astype(np.uint32)
+
+
+def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
+    """Whole numbers from 0 on that rise from the highest score to the lowest, then null.
+
+    Scores that 64-bit floats cannot tell apart share one, and so do null and negative infinity.
+    """
+    import numpy as np
+
+    score = score.cast(pl.Float64)
+    score = score.fill_null(-math.inf) if score.has_nulls() else score
+    value = score.to_numpy() + 0.0  # turns -0.0 into 0.0
+    bits = value.view(np.int64)
+    if bits.min(initial=0) < 0:  # bits of negative floats fall as the floats rise
+        bits ^= (bits >> 63) & np.int64(2**63 - 1)
+    below: NDArray[np.uint64] = np.subtract(bits.max(initial=np.iinfo(np.int64).min), bits, out=bits).view(np.uint64)
+    return below
+
+
+def whole_labels(label: pl.Series) -> NDArray[np.uint8]:
+    """The labels, from 0 to 255, of which those below 0 and null count as 0."""
+    import numpy as np
+
+    label = label.fill_null(0) if label.has_nulls() else label
+    label = label.cast(pl.Float64) if label.dtype in (pl.Int128, pl.UInt128) else label  # NumPy has no 128-bit integers
+    labels: NDArray[np.uint8] = np.maximum(label.to_numpy(), 0).astype(np.uint8)
+    return labels
+
+
+def _with_gain(label: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of rows with a label above 0, and of the first row of each query."""
+    import numpy as np
+
+    listed = label > 0
+    listed[ends[:-1]] = True
+    return np.flatnonzero(listed)
+
+
+def _down_to(cutoff: int, ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of rows down to the cutoff."""
+    import numpy as np
+
+    sizes = np.diff(ends)
+    sizes = np.minimum(sizes, min(cutoff, int(sizes.max(initial=0))))
+    last = np.cumsum(sizes)
+    places: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(ends[:-1] - last + sizes, sizes)
+    return places
+
+
+def _falling(label: NDArray[np.uint8], ends: NDArray[np.int64], ends_of_kept: NDArray[np.int64]) -> pl.Series:
+    """The largest labels of each query in falling order, as many as it has rows that are kept, by counts of its labels."""
+    import numpy as np
+
+    levels, sizes, kept = int(label.max(initial=0)) + 1, np.diff(ends), np.diff(ends_of_kept)
+    cell = np.repeat(np.arange(len(sizes)) * levels + levels - 1, sizes)
+    cell -= label
+    counts = np.bincount(cell, minlength=len(sizes) * levels).reshape(-1, levels)
+    down_to = np.minimum(np.cumsum(counts, axis=1), kept[:, None])
+    falling = np.tile(np.arange(levels - 1, -1, -1, dtype=np.float64), len(sizes))
+    return pl.Series(np.repeat(falling, np.diff(down_to, axis=1, prepend=0).ravel()))
+
+
+def _ones(bits: np.uint64) -> np.uint64:
+    import numpy as np
+
+    return (np.uint64(1) << bits) - np.uint64(1)

@@ -15,6 +15,7 @@ from .steps import cast, mapped, ones, renamed
 __all__ = [
     "DISTANCES",
     "RANKS",
+    "ROW",
     "USUAL_NAMES",
     "carried",
     "not_a_name",
@@ -60,6 +61,10 @@ JUDGE = ("; or bring the judgments of another table: ", judge())
 def carried(name: str) -> str:
     """The plans' name of a column that is only carried along; no column of the plan has it."""
     return f"#carried {name}"
+
+
+ROW = carried("row of table")
+"""The column of a part of a table with the row of the table, if rows were gathered: results keep it, to be put in order."""
 
 
 def require(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from .roles import ROW
 from .table import Fault, Table, failing, message_of
 
 __all__ = ["documents", "row_faults"]
@@ -28,6 +29,8 @@ def documents(
     named = [name for name in dict.fromkeys(named) if name not in table.key_of_documents]
     named = [name for name in named if name not in (setup.roles.score, setup.roles.label)]
     found = {name: pl.col(name).get(label.fill_null(-float("inf")).arg_max()) for name in named}
+    if ROW in table.schema:
+        found[ROW] = pl.col(ROW).first()
     if setup.roles.label in table.schema:
         unfit = table.label.is_finite().all()
         largest = label.max()

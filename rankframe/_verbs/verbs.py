@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
-from functools import partial
 from inspect import Parameter
 from typing import Literal
 
 import polars as pl
+from polars import selectors as cs
 
 from .._catalog.call import Call
 from .._catalog.registry import AGREEMENTS
 from .._catalog.requests import Request, calls_of, require_metrics
 from .._lazy.node import source
 from .._plan.absent_values import absent_values
+from .._plan.parts import in_parts, parts_of
 from .._plan.per_query import (
     Frame,
     by_document,
@@ -23,6 +24,7 @@ from .._plan.per_query import (
     like,
     measure,
     names_of,
+    queries_of,
     ranks_in_frame,
     refuse_faults,
     refuse_names,
@@ -30,12 +32,12 @@ from .._plan.per_query import (
     with_names,
 )
 from .._plan.plan import by_row, guarded, in_frame_order, position, ranks, run_formulas, with_rank, with_row
-from .._plan.rank_order import Part, in_rank_order
-from .._plan.shortcuts import in_threads, largest_whole_label
+from .._plan.rank_order import in_rank_order
+from .._plan.shortcuts import largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._table.check import check as check_frame
 from .._table.policies import check_word
-from .._table.roles import carried, require
+from .._table.roles import ROW, carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
 from .._table.table import Table, failing
@@ -140,7 +142,12 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
         joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
         return like(frame, joined, setup)
     if isinstance(frame, pl.DataFrame):
-        return frame.with_columns(ranks_in_frame(frame, setup, table).alias(name))
+
+        def of_part(part: pl.DataFrame) -> pl.DataFrame:
+            ranks = ranks_in_frame(part, setup, table).alias(name)
+            return part.select(cs.by_name(ROW, require_all=False), ranks)
+
+        return frame.hstack(in_parts(frame, setup, [], of_part))
     rows, rank = ranks(frame, table)
     says = {"repeated document": f"repeated document: {worded(repeated_in_plan(schema, table.setup))}"}
     faults = [(f.rows.over(setup.roles.query), says.get(f.kind, f.message)) for f in table.faults(label=False)]
@@ -194,14 +201,19 @@ def _rows(
         what = "curve" if answer == "rank" else "contributions"
         raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: ", on(unjudged="nonrelevant"))
     refuse_by_document(setup, calls)
+    reads = [*carry, *(name for call in calls for name in call.columns)]
     if isinstance(frame, pl.DataFrame):
-        return _eager_rows(frame, setup, calls, answer, carry, largest)
+        if largest is None and parts_of(frame.height) > 1:
+            whole = largest_of(frame.lazy(), setup, calls)
+            largest = None if whole is None else whole(frame.lazy())
+        return in_parts(frame, setup, reads, lambda part: _eager_rows(part, setup, calls, answer, carry, largest))
 
     def run(rows: pl.DataFrame, largest: float | None, names: Sequence[str] | None) -> pl.DataFrame:
         chosen = [call for call in calls if names is None or call.text in names]
-        return _eager_rows(rows, setup, chosen or calls[:1], answer, carry, largest)
+        return in_parts(
+            rows, setup, reads, lambda part: _eager_rows(part, setup, chosen or calls[:1], answer, carry, largest)
+        )
 
-    reads = [*carry, *(name for call in calls for name in call.columns)]
     verb = "curve" if answer == "rank" else "explain"
     whole, check = largest_of(frame, setup, calls), absent_values(setup, calls)
     return source(frame, setup, run, verb, reads=reads, whole=whole, check=check)
@@ -236,24 +248,18 @@ def _eager_rows(
     names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
     along = {carried(name): pl.col(name) for name in named}
 
-    refuse_faults(frame, setup, table)
-    queries, parts, complete = in_rank_order(frame, table, whole=needed.whole_table)
+    order = in_rank_order(frame, table)
+    refuse_faults(frame, setup, table, order)
     brought = in_frame_order(frame, table, {**along, **needed.source})
-    query = {
-        name: pl.lit(queries[key]).gather("#query") for key, name in zip(table.key, setup.roles.query, strict=True)
-    }
-
-    def of_part(part: Part) -> pl.DataFrame:
-        rows = with_rank(part(), table, brought, complete=complete)
-        result = by_row(rows, needed, table, answer).select(
-            *(x.alias(name) for name, x in query.items()),
-            *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
-            pl.col("#rank").cast(pl.UInt32).alias(rank),
-            *(pl.col(text).alias(name) for text, name in names),
-        )
-        return collect(result, frame, setup)
-
-    return pl.concat(in_threads([partial(of_part, part) for part in parts], frame.height))
+    queries = queries_of(frame, setup, order)
+    rows = with_rank(order.rows().lazy(), table, brought, complete=order.complete)
+    result = by_row(rows, needed, table, answer).select(
+        *(pl.lit(of_query).gather("#query").alias(of_query.name) for of_query in queries),
+        *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
+        pl.col("#rank").cast(pl.UInt32).alias(rank),
+        *(pl.col(text).alias(name) for text, name in names),
+    )
+    return collect(result, frame, setup)
 
 
 @verb(gives="join", reads=["run"])

@@ -13,12 +13,10 @@ from decimal import Decimal
 from typing import Any
 from unittest.mock import patch
 
-import numpy as np
 import polars as pl
 import pytest
 
 import rankframe  # noqa: F401 - registers .rank
-from rankframe._plan.rank_order import _cuts
 from tests.support.calls import thinned
 
 RULES = ["doc_desc", "doc_asc", "trec_eval", "order", "best", "worst"]
@@ -69,8 +67,8 @@ def test_rows_stand_in_the_order_that_the_rule_says(
 ) -> None:
     room, many, missing, document, rule = case
     levels, digits = LEVELS[many], DIGITS[room]
-    monkeypatch.setattr("rankframe._plan.sort.CODE_BITS", digits)  # 264 rows take 9, and 4 queries 3
-    monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_THREAD", 1 if digits == 64 else 2**17)
+    monkeypatch.setattr("rankframe._plan.rank_order.CODE_BITS", digits)  # 264 rows take 9, and 4 queries 3
+    monkeypatch.setattr("rankframe._plan.parts.ROWS_OF_THREAD", 1 if digits == 64 else 2**17)
     rows = rows_of(levels, missing, document)
     for dtype in (pl.Float64, pl.Int64, pl.Decimal(20, 3)) if missing == 0 else (pl.Float64,):
         frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
@@ -84,7 +82,7 @@ def test_rows_stand_in_the_order_that_the_rule_says(
 
 
 def test_queries_whose_ids_leave_no_room_beside_the_row_numbers_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankframe._plan.sort.CODE_BITS", 12)  # 264 rows take 9, and ids up to 900 take 10
+    monkeypatch.setattr("rankframe._plan.rank_order.CODE_BITS", 12)  # 264 rows take 9, and ids up to 900 take 10
     rows = [(300 * query, *others) for query, *others in rows_of(3_000, 0.2, "integers")]
     frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
     found, wanted = frame.rank.dcg(), expected(rows, "doc_desc")
@@ -244,10 +242,7 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
     frame = pl.DataFrame(rows, schema=[name, "doc_id", "score", "label"], orient="row")
     frame = frame.with_columns(pl.Series(ids).gather(frame[name]).alias(name))
     for row_limit in (0, 2**16):  # as a table that is large, and as the small one that it is
-        with (
-            patch("rankframe._plan.shortcuts.SHARE_WITH_GAIN", 1),
-            patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit),
-        ):
+        with patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit):
             found = frame.rank.on(query=name).evaluate("rr", "ndcg@1", "hits@3")
         assert found.rows() == [(ids[0], 0, 0, 0), (ids[1], 1 / 3, 0, 1), (ids[2], 0, 0, 0)]
 
@@ -271,7 +266,6 @@ LABELS: dict[str, tuple[Any, list[Any]]] = {
 def test_labels_of_any_kind_are_read_in_tables_of_any_size(
     kind: str, row_limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._plan.shortcuts.SHARE_WITH_GAIN", 1)
     monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit)
     dtype, labels = LABELS[kind]
     frame = pl.DataFrame({"query_id": [2, 1, 2, 1], "doc_id": [1, 2, 3, 4], "score": [4, 3, 2, 1]})
@@ -297,9 +291,9 @@ def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(
 
 CALLED_BY_POLARS = """
 import polars as pl
-import rankframe._plan.shortcuts
+import rankframe._plan.parts
 
-rankframe._plan.shortcuts.ROWS_OF_THREAD = 1
+rankframe._plan.parts.ROWS_OF_THREAD = 1
 df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["a", "b"] * 2, "score": [2, 1, 1, 2], "label": [0, 1, 1, 0]})
 schema = {"query_id": pl.Int64, "rr": pl.Float64}
 plans = [df.lazy().map_batches(lambda df: df.rank.evaluate("rr"), schema=schema) for _ in range(8)]
@@ -318,10 +312,3 @@ def test_a_function_that_polars_calls_does_not_wait_for_the_threads_that_wait_fo
         check=False,
     )
     assert (done.stdout.splitlines(), done.stderr) == ([str([1.0] * 8)] * 2, "")
-
-
-def test_queries_are_cut_into_parts_of_equally_many_rows() -> None:
-    ends = np.arange(0, 26, 2)  # twelve queries of two rows
-    assert _cuts(ends, 3) == [(0, 4), (4, 4), (8, 4)]
-    assert _cuts(np.array([0, 6, 7, 8, 9, 10, 11, 12]), 2) == [(0, 1), (1, 6)]
-    assert _cuts(ends, 1) == [(0, 12)]

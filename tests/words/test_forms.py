@@ -179,11 +179,11 @@ def _declared() -> Iterator[None]:
 def in_parts() -> Iterator[None]:
     with ExitStack() as patches:
         for name, value in PARTS.items():
-            patches.enter_context(patch(f"rankframe._plan.shortcuts.{name}", value))
+            patches.enter_context(patch(f"rankframe._plan.{name}", value))
         yield
 
 
-PARTS = {"ROWS_OF_PART": 3, "ROWS_OF_THREAD": 1, "SHARE_WITH_GAIN": 1, "ROWS_OF_SMALL_TABLE": 0}
+PARTS = {"parts.ROWS_OF_PART": 3, "parts.ROWS_OF_THREAD": 1, "shortcuts.ROWS_OF_SMALL_TABLE": 0}
 """Bounds that a table has to pass to be cut into parts; then a table of any size is."""
 
 OWN_TEXTS = [formula.__name__ for formula in OWN] + [f"{formula.__name__}@2" for formula in BY_RANK]
@@ -282,9 +282,7 @@ def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, wh
     df = frame(MANY_QUERIES)
     texts = part_of([*TEXTS, *OWN_TEXTS], which, POLICIES.index(policies) // 4, 10)
     values = df.rank.on(**policies).evaluate(*texts)
-    with patch.dict(
-        "rankframe._plan.shortcuts.__dict__", {"ROWS_OF_PART": 10**6, "ROWS_OF_THREAD": 10**6, "SHARE_WITH_GAIN": 0}
-    ):
+    with patch.dict("rankframe._plan.parts.__dict__", {"ROWS_OF_PART": 10**6, "ROWS_OF_THREAD": 10**6}):
         assert_same(values, df.rank.on(**policies).evaluate(*texts))
 
 

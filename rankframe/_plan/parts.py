@@ -1,0 +1,139 @@
+"""Cut a table into parts of whole queries, which do not interact, and compute as many parts at once as there are threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
+
+from .._table.roles import ROW
+from .._table.setup import Setup
+from ..errors import RankframeError
+from .rank_order import numbered, starts_of_runs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["at_once", "in_parts", "parts_of"]
+
+ROWS_OF_PART = 2**18
+"""The most rows of a part, so that memory for their columns does not grow with the table."""
+
+ROWS_OF_THREAD = 2**17
+"""The fewest rows worth a thread."""
+
+MOST_PARTS = 2**16
+"""The most parts, as their numbers have 16 bits."""
+
+T = TypeVar("T")
+Run = Callable[[pl.DataFrame], pl.DataFrame]
+
+
+def in_parts(frame: pl.DataFrame, setup: Setup, reads: Iterable[str], run: Run) -> pl.DataFrame:
+    """The result of `run` for the frame, from its results for parts of whole queries: the columns with a role and those it `reads`.
+
+    Rows are in the order of the table: `run` gives each result row of a part with the column `ROW` the value that the part
+    has at its row, or at the first row of its query.
+    """
+    n = parts_of(frame.height)
+    if n == 1:
+        return run(frame)
+    names = {*setup.roles.names, *reads}
+    parts = _cut(frame[[name for name in frame.columns if name in names]], setup.roles.query, n)
+    try:
+        found = at_once([partial(_of_part, run, part) for part in parts])
+    except RankframeError:
+        return run(frame)  # raises what is wrong with the whole table, however it is cut
+    result = pl.concat(found)
+    return result.sort(ROW, maintain_order=True).drop(ROW) if ROW in result.columns else result
+
+
+def _of_part(run: Run, part: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    return run(part())
+
+
+def _cut(frame: pl.DataFrame, query: Sequence[str], n: int) -> Iterator[Callable[[], pl.DataFrame]]:
+    """Parts of about equally many rows: slices if the rows of each query stand together, else rows by the query's id."""
+    ids = frame[list(query)]
+    slices = [(start, min(start + ROWS_OF_THREAD, ids.height)) for start in range(0, ids.height, ROWS_OF_THREAD)]
+    starts = starts_of_runs(ids, lambda starts: at_once([partial(starts, *x) for x in slices]))
+    if starts is not None:
+        for start, end in pairwise(_ends(starts, n, frame.height)):
+            yield partial(frame.slice, start, end - start)
+        return
+    if any(x.is_nested() for x in ids.dtypes):  # their hashes may differ although they are the same
+        ids = pl.DataFrame({"#query": numbered(ids).number})
+    pieces = at_once([partial(_by_part, ids, n, *x) for x in slices])
+    for i in range(n):
+        if any(ends[i] < ends[i + 1] for _, ends in pieces):
+            yield partial(_gathered, frame, [row[ends[i] : ends[i + 1]] for row, ends in pieces])
+
+
+def parts_of(rows: int) -> int:
+    """The number of parts: each is small, and there are as many as run at once, or a multiple of that, if threads pay."""
+    at_once, n = threads(), -(-rows // ROWS_OF_PART)
+    return max(min(-(-n // at_once) * at_once, rows // ROWS_OF_THREAD, MOST_PARTS), n, 1)
+
+
+def _ends(starts: NDArray[np.int64], n: int, height: int) -> list[int]:
+    """The rows at which `n` parts start and end, each of them near a multiple of an equal share."""
+    import numpy as np
+
+    at = np.searchsorted(starts, np.arange(1, n) * height // n)
+    return [0, *np.unique(starts[at[at < len(starts)]]).tolist(), height]
+
+
+def _by_part(ids: pl.DataFrame, n: int, start: int, end: int) -> tuple[NDArray[np.uint32], list[int]]:
+    """The rows of a slice, part by part, and where those of each part start and end; a query's hash says its part."""
+    import numpy as np
+
+    first_bits = (ids[start:end].hash_rows().to_numpy() >> np.uint64(48)).astype(np.uint32)
+    part = ((first_bits * np.uint32(n)) >> np.uint32(16)).astype(np.uint8 if n <= 2**8 else np.uint16)
+    row = np.argsort(part, kind="stable").astype(np.uint32)
+    row += np.uint32(start)
+    return row, [0, *np.cumsum(np.bincount(part, minlength=n)).tolist()]
+
+
+def _gathered(frame: pl.DataFrame, rows: Sequence[NDArray[np.uint32]]) -> pl.DataFrame:
+    """The rows of a part, with their numbers."""
+    import numpy as np
+
+    row = pl.Series(ROW, np.concatenate(rows))
+    return frame[row].with_columns(row)
+
+
+def threads() -> int:
+    """The number of parts at once; inside a callback of Polars one, as it holds a thread that others may wait for."""
+    in_callback = isinstance(threading.current_thread(), threading._DummyThread)
+    return 1 if in_callback else pl.thread_pool_size()
+
+
+def at_once(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """Run tasks in as many threads as Polars has; the results are in the order of the tasks."""
+    results: list[Any] = [None] * len(tasks)
+    left, errors = iter(range(len(tasks))), list[BaseException]()
+
+    def go() -> None:
+        for i in left:  # `next` of a range iterator is atomic
+            if errors:
+                return
+            try:
+                results[i] = tasks[i]()
+            except BaseException as error:
+                errors.append(error)
+
+    # not of a pool, which takes no task once the main thread has ended
+    others = [threading.Thread(target=go) for _ in range(min(threads(), len(tasks)) - 1)]
+    for other in others:
+        other.start()
+    go()
+    for other in others:
+        other.join()
+    if errors:
+        raise errors[0]
+    return results
