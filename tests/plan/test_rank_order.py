@@ -242,7 +242,7 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
     frame = pl.DataFrame(rows, schema=[name, "doc_id", "score", "label"], orient="row")
     frame = frame.with_columns(pl.Series(ids).gather(frame[name]).alias(name))
     for row_limit in (0, 2**16):  # as a table that is large, and as the small one that it is
-        with patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit):
+        with patch("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", row_limit):
             found = frame.rank.on(query=name).evaluate("rr", "ndcg@1", "hits@3")
         assert found.rows() == [(ids[0], 0, 0, 0), (ids[1], 1 / 3, 0, 1), (ids[2], 0, 0, 0)]
 
@@ -266,7 +266,7 @@ LABELS: dict[str, tuple[Any, list[Any]]] = {
 def test_labels_of_any_kind_are_read_in_tables_of_any_size(
     kind: str, row_limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit)
+    monkeypatch.setattr("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", row_limit)
     dtype, labels = LABELS[kind]
     frame = pl.DataFrame({"query_id": [2, 1, 2, 1], "doc_id": [1, 2, 3, 4], "score": [4, 3, 2, 1]})
     found = (
@@ -281,7 +281,7 @@ def test_labels_of_any_kind_are_read_in_tables_of_any_size(
 def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(
     label: float, row_limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit)
+    monkeypatch.setattr("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", row_limit)
     frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [label, 0, 2]})
     found = frame.rank.insq(target=0.5, gain={label: 0.5, 2: 1}, report="ETC", depth=2)
     assert found.to_series(1).to_list() == pytest.approx(
