@@ -24,7 +24,7 @@ from .absent_values import absent_values
 from .bounds import bounds, bounds_of
 from .parts import in_parts, parts_of
 from .plan import Part, add_up, guarded, run_formulas, with_rank
-from .rank_order import RankOrder, column_of, differ, in_rank_order, labels_of, numbered
+from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
 from .watch import Watch
@@ -254,7 +254,8 @@ def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series
 
 def queries_of(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.DataFrame:
     """The keys of the queries; of a part also the column `ROW`."""
-    return frame[[*setup.roles.query, *([ROW] if ROW in frame.columns else [])]][order.first]
+    names = [*setup.roles.query, *([ROW] if ROW in frame.columns else [])]
+    return pl.DataFrame([frame[name].gather(order.first) for name in names])
 
 
 def refuse_faults(
@@ -281,8 +282,9 @@ def refuse_faults(
 def _repeats(frame: pl.DataFrame, table: Table, order: RankOrder | None, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
     number = numbered(frame[list(table.setup.roles.query)]).number if order is None else order.number
-    pairs = pl.DataFrame([pl.Series("#query", number), column_of(frame, value).alias("#value")])
-    return not differ(pairs.hash_rows()) and bool(frame.select(rows.over(table.setup.roles.query).any()).item())
+    return repeats_may_be(column_of(frame, value), number) and bool(
+        frame.select(rows.over(table.setup.roles.query).any()).item()
+    )
 
 
 def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> bool:

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Queries",
     "RankOrder",
-    "differ",
     "falling_labels",
+    "hash_of",
     "in_rank_order",
     "labels_of",
     "numbered",
+    "repeats_may_be",
     "starts_of_runs",
     "with_gain",
 ]
@@ -35,6 +36,9 @@ CODE_BITS = 64
 
 IDS_PER_ROW = 4
 """The largest range of whole query ids, in ids for each row, for which a lookup table is used."""
+
+OF_QUERY = 0x9E3779B97F4A7C15
+"""The factor of a query's number in the hash of query and value: 2^64 over the golden ratio, as in Fibonacci hashing."""
 
 LOOKED_UP_LABELS = 256
 """Labels below this number, if all are whole, have their functions looked up."""
@@ -185,12 +189,15 @@ def starts_of_runs(
     return None if runs.n_unique() < runs.height else found
 
 
-def differ(values: pl.Series) -> bool:
-    """Whether the whole numbers all differ."""
+def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
+    """Whether a query may hold a value twice: False if the hashes of query and value all differ."""
     import numpy as np
 
-    numbers = np.sort(values.to_numpy())
-    return not (numbers[1:] == numbers[:-1]).any()
+    hashes = number.astype(np.uint64)
+    hashes *= np.uint64(OF_QUERY)
+    hashes += value.hash().to_numpy()
+    hashes.sort()
+    return bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _codes(number: NDArray[np.integer[Any]], score: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -243,7 +250,7 @@ def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
     values = ids.to_series().to_physical()
     if not values.dtype.is_integer():
         return None
-    values = values.cast(pl.Int64, strict=False)
+    values = values if values.dtype == pl.Int64 else values.cast(pl.Int64, strict=False)
     if values.has_nulls() or values.is_empty():
         return None
     value = values.to_numpy()
@@ -272,13 +279,19 @@ def _by_hash(ids: pl.DataFrame) -> Queries:
     import numpy as np
 
     bits = np.uint64(ids.height.bit_length())
-    codes = _sorted_with_rows(ids.hash_rows().to_numpy() >> bits)
+    codes = _sorted_with_rows(hash_of(ids) >> bits)
     row = (codes & _ones(bits)).astype(np.uint32)
     starts = starts_of(codes >> bits)
     place, first = _by_appearance(row[starts], ids.height)
     number = np.empty(ids.height, dtype=np.uint32)
     number[row] = np.repeat(place, np.diff(starts, append=ids.height))
     return Queries(number, first)
+
+
+def hash_of(ids: pl.DataFrame) -> NDArray[np.uint64]:
+    """The hash of each row."""
+    hashes: NDArray[np.uint64] = (ids.hash_rows() if ids.width > 1 else ids.to_series().hash()).to_numpy()
+    return hashes
 
 
 def _by_group(ids: pl.DataFrame) -> Queries:
