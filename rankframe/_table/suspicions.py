@@ -8,21 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from ..errors import Advice, Code, Text, Verbatim, judge, on, option
+from .figures import NEARLY_ALL
 from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
 from .setup import Roles, Setup
 
-__all__ = ["FIGURE", "NEARLY_ALL", "Suspicion", "filled", "is_called_rank", "suspicions_of"]
+__all__ = ["FIGURE", "Suspicion", "filled", "is_called_rank", "suspicions_of"]
 
 ENOUGH = 20
 """The fewest rows that show more than chance."""
 
 ENOUGH_QUERIES = 10
 """The fewest queries, or documents, that show more than chance."""
-
-NEARLY_ALL = 0.95
-"""The least share of rows that are a query each, where queries and documents may be swapped."""
 
 LEAST_AUC = 0.4
 STANDARD_ERRORS = 4
