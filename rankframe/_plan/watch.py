@@ -134,7 +134,7 @@ def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
     near = numbered(rows.head(ROWS_NEAR), query)
     first = near[:ROWS_OF_SAMPLE]
     ids = np.sort(first)
-    runs, queries = (np.count_nonzero(x[1:] != x[:-1]) + 1 for x in (first, ids))
+    runs, queries = (int(np.count_nonzero(x[1:] != x[:-1])) + 1 for x in (first, ids))
     if runs == queries:
         length = ROWS_OF_SAMPLE // queries  # of long queries, some rows each, as a few queries show no direction
         end = min(max(QUERIES_IN_ORDER * length, ROWS_OF_SAMPLE), rows.height)

@@ -169,9 +169,15 @@ def totals(found: pl.LazyFrame) -> pl.LazyFrame:
 
 def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
     """A whole number for the values of each row in these columns, equal for equal values."""
+    import numpy as np  # imported late, to keep other calls fast
+
     column = rows[names[0]]
-    whole = len(names) == 1 and column.dtype in INTEGERS and not column.has_nulls()
-    return column.to_numpy() if whole else rows[list(names)].hash_rows().to_numpy()
+    if len(names) > 1 or column.dtype not in INTEGERS or column.has_nulls() or not rows.height:
+        return rows[list(names)].hash_rows().to_numpy()
+    numbers = column.to_numpy()
+    least = numbers.min()
+    # NumPy sorts short numbers several times faster
+    return (numbers - least).astype(np.uint16) if int(numbers.max()) - int(least) < 2**16 else numbers
 
 
 class QuickFigures(dict[str, Any]):
