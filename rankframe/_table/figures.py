@@ -261,27 +261,26 @@ class QuickFigures(dict[str, Any]):
         begins = np.ones(len(order), dtype=bool)
         np.not_equal(query[1:], query[:-1], out=begins[1:])
         first, n = _runs(begins)
-        place = np.arange(1.0, len(order) + 1) - np.repeat(first, n)
+        found |= {"retrieving": len(n), "several": np.count_nonzero(n > 1)}
+        place = np.arange(1.0, len(order) + 1)
         if self.ranked:
-            as_ranks = self.score.cast(pl.Float64).to_numpy()[order] == place
+            as_ranks = self.score.cast(pl.Float64).to_numpy()[order] == place - np.repeat(first, n)
             found["ranks"] = np.count_nonzero(np.logical_and.reduceat(as_ranks, first)) if len(n) else 0
         begins[1:] |= values[1:] != values[:-1]
         if not begins.all():  # tied documents share their mean place
             tied, size = _runs(begins)
             place = np.repeat(place[tied] + (size - 1) / 2, size)
         best = gain > np.repeat(np.add.reduceat(gain, first) / n * ABOVE, n)
-        above, n_best = (np.add.reduceat(x, first, dtype=float) for x in (np.where(best, place, 0), best))
+        above, n_best = np.add.reduceat(best * place, first), np.add.reduceat(best, first, dtype=float)
         pairs = n_best * (n - n_best)
         some = pairs > 0
-        above, n_best, pairs, of = above[some], n_best[some], pairs[some], n[some]
-        auc = (above - n_best * (n_best + 1) / 2) / pairs
+        above, n_best, pairs, before, n = (x[some] for x in (above, n_best, pairs, first, n))
+        auc = (above - n_best * (before + (n_best + 1) / 2)) / pairs
         auc = 1 - auc if self.setup.policies.ascending else auc
         ordered, mean = len(auc), auc.sum() / len(auc) if len(auc) else math.nan
         spread = ((auc - mean) ** 2).sum() * ordered / (ordered - 1) if ordered > 1 else 0
-        error = math.sqrt(max(spread, ((of + 1) / (12 * pairs)).sum())) / max(ordered, 1)
+        error = math.sqrt(max(spread, ((n + 1) / (12 * pairs)).sum())) / max(ordered, 1)
         return found | {
-            "retrieving": len(n),
-            "several": np.count_nonzero(n > 1),
             "ordered": ordered,
             "mean": mean - ROUNDING,
             "standard error": error - ROUNDING,
