@@ -72,9 +72,12 @@ class Watch:
         rows, self.waiting = pl.concat(self.waiting), []
         # the policies that a convention has for the first metric; without a document column, None for it
         resolved, _ = self.setup.resolve(self.calls[0])
-        self.resolved = resolved.changed(doc=resolved.roles.doc_in(rows.columns))
+        self.resolved = resolved.of_table(rows.columns)
+        if rows.height > ROWS_OF_SAMPLE:
+            read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
+            rows = rows[[name for name in rows.columns if name in read]]
         sample = _sample(rows, self.setup.roles.query)
-        quick = QuickFigures(sample, Table(self.resolved, rows.schema), ranked=is_called_rank(self.resolved))
+        quick = QuickFigures(sample, self.resolved, ranked=is_called_rank(self.resolved))
         if not self._held(quick) and (rows.height >= ROWS_OF_SAMPLE or not self.found):
             self.clear = True
             return

@@ -40,9 +40,6 @@ ROUNDING = 1e-9
 NEARLY_ALL = 0.95
 """The least share of rows that are a query each, where queries and documents may be swapped."""
 
-INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
-"""The whole numbers that NumPy has, too."""
-
 ANY_SEPARATOR = "|".join(map(re.escape, sorted({mark.strip() for mark in SEPARATORS})))
 
 SUMS = (
@@ -172,7 +169,8 @@ def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
     import numpy as np  # imported late, to keep other calls fast
 
     column = rows[names[0]]
-    if len(names) > 1 or column.dtype not in INTEGERS or column.has_nulls() or not rows.height:
+    whole = column.dtype.is_integer() and _in_numpy(column.dtype) and not column.has_nulls()
+    if len(names) > 1 or not whole or not rows.height:
         return rows[list(names)].hash_rows().to_numpy()
     numbers = column.to_numpy()
     least = numbers.min()
@@ -186,11 +184,11 @@ class QuickFigures(dict[str, Any]):
     They are those with which a number may warn. Rounding makes them more suspicious than those of `totals`, never less.
     """
 
-    def __init__(self, rows: pl.DataFrame, table: Table, *, ranked: bool) -> None:
+    def __init__(self, rows: pl.DataFrame, setup: Setup, *, ranked: bool) -> None:
         super().__init__()
-        by_subtopic = table.setup.roles.subtopic is not None and not table.lists_subtopics
-        self.docs = documents(rows.lazy(), table, ordered=False, check=False).collect() if by_subtopic else rows
-        self.rows, self.setup, self.ranked = rows, table.setup, ranked
+        self.docs, self.rows, self.setup, self.ranked = rows, rows, setup, ranked
+        if setup.roles.subtopic is not None:
+            self.docs = documents(rows.lazy(), Table(setup, rows.schema), ordered=False, check=False).collect()
 
     def __missing__(self, name: str) -> Any:
         if name.endswith(" separator"):
@@ -228,7 +226,7 @@ class QuickFigures(dict[str, Any]):
         both = labels >= 0 if self.retrieved is None else self.retrieved & (labels >= 0)
         return {
             "rows": len(labels),
-            "labelled": np.count_nonzero(labels == labels),
+            "labelled": len(labels) - np.count_nonzero(np.isnan(labels)),
             "both": np.count_nonzero(both),
             "relevant": np.count_nonzero(labels >= max(self.setup.policies.relevant, 0)),
             "between": np.count_nonzero(positive & (labels < 1)),
@@ -247,21 +245,19 @@ class QuickFigures(dict[str, Any]):
         import numpy as np  # imported late, to keep other calls fast
 
         score, query = self.score, numbered(self.docs, self.setup.roles.query)
-        if score.dtype not in (*INTEGERS, pl.Float32, pl.Float64):
-            score = score.rank("dense")  # NumPy has no such numbers
+        score = score if _in_numpy(score.dtype) else score.rank("dense")
         values = (score.fill_null(0) if score.has_nulls() else score).to_numpy()
         order = values.argsort()
         order = order[query[order].argsort(kind="stable")]  # by query, then by rising score
         query = query[order]
-        found: dict[str, Any] = {"ranks": 0, "queries": np.count_nonzero(query[1:] != query[:-1]) + 1}
+        first, n = _runs(begins := _begins(query))
+        found: dict[str, Any] = {"ranks": 0, "queries": len(first)}
         if self.retrieved is not None:
             there = self.retrieved[order]
             order, query = order[there], query[there]
-        values, gain = values[order], np.fmax(self.labels[order], 0)
-        begins = np.ones(len(order), dtype=bool)
-        np.not_equal(query[1:], query[:-1], out=begins[1:])
-        first, n = _runs(begins)
+            first, n = _runs(begins := _begins(query))
         found |= {"retrieving": len(n), "several": np.count_nonzero(n > 1)}
+        values, gain = values[order], np.fmax(self.labels[order], 0)
         place = np.arange(1.0, len(order) + 1)
         if self.ranked:
             as_ranks = self.score.cast(pl.Float64).to_numpy()[order] == place - np.repeat(first, n)
@@ -305,6 +301,20 @@ class QuickFigures(dict[str, Any]):
             items.kept[key] = _some_separator(items.frame, name)
         found: str = items.kept[key]
         return found
+
+
+def _in_numpy(dtype: pl.DataType) -> bool:
+    """Whether NumPy has numbers of this type."""
+    return dtype.is_float() or (dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128))
+
+
+def _begins(sorted: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value is the first of its kind."""
+    import numpy as np  # imported late, to keep other calls fast
+
+    begins = np.ones(len(sorted), dtype=bool)
+    np.not_equal(sorted[1:], sorted[:-1], out=begins[1:])
+    return begins
 
 
 def _runs(begins: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -194,7 +194,7 @@ class Table:
         """Check the names and types that ranking needs, and resolve the default document column."""
         doc = setup.roles.doc_in(schema)
         unnamed = ["doc"] if doc is None and setup.roles.doc_is_default else []
-        setup = setup.changed(doc=doc)
+        setup = setup.of_table(schema)
         labelled = label or setup.policies.orders_by_label
         roles = [*((name, "query") for name in setup.roles.query), (setup.roles.score, "score")]
         roles += [(setup.roles.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])

@@ -88,7 +88,7 @@ def test_the_quick_figures_raise_every_suspicion_that_the_exact_ones_raise() -> 
         table = Table.of(setup, df.schema)
         (exact,) = totals(figures(df.lazy(), table)).collect().to_dicts()
         exact = {name: math.nan if x is None else x for name, x in exact.items()}
-        quick = QuickFigures(df, table, ranked=True)
+        quick = QuickFigures(df, table.setup, ranked=True)
         found, held = raised(table.setup, exact), raised(table.setup, quick)
         assert {*found} <= {*held}, (df, options)
         assert all(problem.endswith("separators") for problem in {*held} - {*found})  # some texts with one are enough
