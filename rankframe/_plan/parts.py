@@ -24,7 +24,7 @@ __all__ = ["in_parts", "parts_of"]
 ROWS_OF_PART = 2**18
 """The most rows of a part, so that memory for their columns does not grow with the table."""
 
-ROWS_OF_THREAD = 2**17
+ROWS_OF_THREAD = 2**15
 """The fewest rows worth a thread."""
 
 MOST_PARTS = 2**16

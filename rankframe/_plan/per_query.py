@@ -225,7 +225,7 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
     for some in (gains_only, others):
         if some:
             needed = run_formulas(some, part.table.setup, part.top)
-            found = add_up(part, needed).lazy().select("#query", *guarded(needed, []))
+            found = add_up(part, needed).lazy().select_seq("#query", *guarded(needed, []))
             values.update({column.name: column for column in collect(found, frame, setup, optimized=False)})
     queries = queries_of(frame, setup, part.order)
     return pl.DataFrame([*queries, *(values[text] for text in dict.fromkeys(call.text for call in calls))])

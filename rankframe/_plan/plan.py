@@ -236,7 +236,7 @@ def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     number = rows["#query"].to_numpy()
     starts = starts_of(number)
     found = part.run(
-        needed.compute(rows.lazy()).select(*needed.constant, **needed.sums, **needed.maxima, **needed.flags)
+        needed.compute(rows.lazy()).select_seq(*needed.constant, **needed.sums, **needed.maxima, **needed.flags)
     )
     columns = found[needed.constant][pl.Series(starts, dtype=pl.UInt32)].get_columns() if needed.constant else []
     columns.append(pl.Series("#query", number[starts]))

@@ -193,7 +193,7 @@ class Needed:
     def compute(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the late columns."""
         for columns in self.late:
-            rows = rows.with_columns(**columns)
+            rows = rows.with_columns_seq(**columns)
         return rows
 
     def _once(self, kind: str, x: pl.Expr, into: dict[str, pl.Expr], known_by: bytes = b"") -> pl.Expr:
