@@ -26,7 +26,9 @@ OUTLIVING = {
 }  # fmt: skip
 OF_OTHERS = ("sys", "frame", "loader", "globals()")
 """What a module changes that is not its own: Python's, pandas' class, the loader of pandas, the package's names."""
-CHANGES = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove", "setdefault", "update"}
+CHANGES = {
+    "add", "append", "clear", "discard", "drop", "extend", "insert", "pop", "popitem", "put", "remove", "setdefault", "update",
+}  # fmt: skip
 
 
 def state_of(module: str, code: str) -> Iterator[str]:
