@@ -27,7 +27,7 @@ OUTLIVING = {
 OF_OTHERS = ("sys", "frame", "loader", "globals()")
 """What a module changes that is not its own: Python's, pandas' class, the loader of pandas, the package's names."""
 CHANGES = {
-    "add", "append", "clear", "discard", "drop", "extend", "insert", "pop", "popitem", "put", "remove", "setdefault", "update",
+    "add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "put", "remove", "setdefault", "update",
 }  # fmt: skip
 
 
