@@ -60,6 +60,16 @@ class RankOrder:
         """Whether every document has a score."""
         return not self.score.has_nulls()
 
+    @property
+    def position(self) -> NDArray[np.int64]:
+        """The position of each row of the frame in its query, from 1 on."""
+        import numpy as np
+
+        position = np.empty(len(self.row), dtype=np.int64)
+        position[self.row] = np.arange(1, len(self.row) + 1)
+        position -= self.ends.take(self.number)
+        return position
+
     def rows(self, kept: Kept = None, label: NDArray[np.uint8] | None = None, *, falling: bool = False) -> pl.DataFrame:
         """The `kept` rows: number of the query and row of the frame, from 0 on, position in the query, from 1 on, and score.
 

@@ -316,54 +316,58 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = calls_of(*requests, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
-    plain = setup.changed(flat=False)
-    if isinstance(frame, pl.LazyFrame):
 
-        def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
-            chosen = [call for call in calls if names is None or call.text in names]
-            return (
-                (agreement(rows, plain, other, *chosen) if chosen else rows.select(setup.roles.query).unique())
-                .lazy()
-                .collect()
-            )
+    def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
+        chosen = [call for call in calls if names is None or call.text in names] or calls[:1]
+        return in_parts(rows, setup, [other], lambda part: _agreement(part, setup, other, chosen))
 
-        return with_names(source(frame, setup, run, "agreement", reads=[other]), setup, calls)
-    schema = frame.collect_schema()
-    require(schema, other, "agreement")
-    table = Table.of(setup, schema, label=False)
+    if isinstance(frame, pl.DataFrame):
+        return with_names(run(frame, None, None), setup, calls)
+    return with_names(source(frame, setup, run, "agreement", reads=[other]), setup, calls)
+
+
+def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]) -> pl.DataFrame:
+    require(frame.schema, other, "agreement")
+    of_other = setup.changed(score=other)
+    table, others = (Table.of(x, frame.schema, label=False) for x in (setup, of_other))
     refuse_agreement(table)
-    others = Table.of(setup.changed(score=other), schema, label=False)
-    faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
-    retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
+    order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
+    score, other_score = order.score, other_order.score
+    listed = score.is_not_null() | other_score.is_not_null()
+    for of_score, of_table in ((setup, table), (of_other, others)):
+        refuse_faults(frame.filter(listed), of_score, of_table, label=False)
+    retrieved, other_retrieved = pl.col("#score").is_not_null(), pl.col("#other").is_not_null()
     both = retrieved & other_retrieved
-    queries = frame.lazy().select(table.query).unique(maintain_order=True).with_row_index("#query")
-    rows = with_row(frame.lazy().filter(retrieved | other_retrieved), table).select(
-        *table.query,
-        pl.when(both).then(table.score).alias("#score"),
-        pl.when(both).then(others.score).alias("#other"),
-        pl.when(retrieved).then(position(table)).alias("#rank"),
-        pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
-        *(f.rows.over(setup.roles.query).alias(name) for name, f in faults.items()),
+    rows = pl.LazyFrame(
+        {
+            "#query": order.number,
+            "#score": score,
+            "#other": other_score,
+            "#rank": order.position,
+            "#other_rank": other_order.position,
+        }
     )
-    complete = setup.policies.unjudged != "drop" and not any(
-        frame[name].null_count() for name in (setup.roles.score, other)
+    rows = rows.filter(listed).with_columns(
+        pl.when(both).then("#score"),
+        pl.when(both).then("#other"),
+        pl.when(retrieved).then("#rank"),
+        pl.when(other_retrieved).then("#other_rank"),
     )
     needed = Needed(["#query"])
-    pair = Pair(needed, complete)
+    pair = Pair(needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete)
     needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     sums = (
-        needed.compute(rows.join(queries, on=table.key, nulls_equal=True))
+        needed.compute(rows)
         .group_by("#query")
         .agg(
             *(x.sum().alias(name) for name, x in needed.sums.items()),
             *(x.max().alias(name) for name, x in needed.maxima.items()),
-            *(pl.col(name).any() for name in faults),
         )
     )
-    result = queries.join(sums, on="#query", how="left", maintain_order="left")
-    result = result.select(*table.key, *guarded(needed, list(faults.values())))
-    result = result.rename(dict(zip(table.key, setup.roles.query, strict=True)))
-    return with_names(collect(result, frame, setup), setup, calls)
+    queries = queries_of(frame, setup, order)
+    every = pl.LazyFrame({"#query": pl.int_range(queries.height, dtype=rows.collect_schema()["#query"], eager=True)})
+    values = every.join(sums, on="#query", how="left", maintain_order="left").select(guarded(needed, []))
+    return queries.hstack(collect(values, frame, setup))
 
 
 def _output_name(request: pl.Expr, frame: Frame) -> str:
