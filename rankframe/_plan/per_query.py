@@ -16,7 +16,7 @@ from .._lazy.node import Give, node, source
 from .._table.check import fault_in
 from .._table.roles import ROW
 from .._table.setup import Setup
-from .._table.subtopics import documents
+from .._table.subtopics import documents, row_faults
 from .._table.table import Table, failed
 from ..errors import InvalidData, InvalidOption, Place, Text, calling_line, once_each
 from . import shortcuts
@@ -118,12 +118,17 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
     docs, of_docs = by_document(frame, setup, [name for call in others for name in call.columns], label=bool(others))
     if not of_subtopics:
         return _measure_documents(docs, of_docs, *calls, largest=largest)
-    table = Table.of(setup, frame.collect_schema(), label=False)
-    result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics)
+    of_others: list[pl.Series] = []
     if others:
-        values = _measure_documents(docs, of_docs, *others, largest=largest).lazy()
-        result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
-    return collect(result.select(*setup.roles.query, cs.by_name(ROW, require_all=False), *names), frame, setup)
+        of_others = _measure_documents(docs, of_docs, *others, largest=largest)[[x.text for x in others]].get_columns()
+    table, of_doc = Table.of(setup, frame.schema, label=False), Table.of(of_docs, docs.schema, label=False)
+    for fault in row_faults(table) if table.lists_subtopics else []:
+        if frame.select(fault.rows.any()).item():
+            raise fault_in(frame, setup, fault.kind)
+    if not table.lists_subtopics:
+        refuse_faults(docs, of_docs, of_doc, documents=False)
+    result = evaluate_subtopics(frame, docs, ranks_in_frame(docs, of_docs, of_doc), table, of_subtopics)
+    return result.hstack(of_others).select(*setup.roles.query, cs.by_name(ROW, require_all=False), *names)
 
 
 def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.LazyFrame:

@@ -31,7 +31,7 @@ from .._plan.per_query import (
     with_labels,
     with_names,
 )
-from .._plan.plan import by_row, guarded, in_frame_order, position, ranks, run_formulas, with_rank, with_row
+from .._plan.plan import by_row, guarded, in_frame_order, ranks, run_formulas, with_rank
 from .._plan.rank_order import in_rank_order
 from .._plan.shortcuts import largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
