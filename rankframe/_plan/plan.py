@@ -25,49 +25,12 @@ __all__ = [
     "by_row",
     "guarded",
     "in_frame_order",
-    "position",
-    "ranks",
     "run_formulas",
     "values_of",
     "with_rank",
-    "with_row",
 ]
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
-
-
-def with_row(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
-    """Number the rows if their own order breaks ties."""
-    return lf.with_row_index(table.row) if table.needs_row else lf
-
-
-def position(table: Table) -> pl.Expr:
-    """Each row's position in its query: a window over rows from `with_row`."""
-    keys, descending = table.order(pl.col(table.row) if table.needs_row else None)
-    place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-    return place.over(table.setup.roles.query, order_by=keys, descending=descending, nulls_last=True)
-
-
-def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
-    """The rows with their positions, and an expression for the rank; null for rows without a rank."""
-    rows, place = with_row(lf, table).with_columns(position(table).alias(table.place)), pl.col(table.place)
-    retrieved = _retrieved(table, place, table.score, pl.col(table.setup.roles.label))
-    rank = (
-        retrieved.cum_sum().over(table.setup.roles.query, order_by=place)
-        if table.setup.policies.drops_after_cut
-        else place
-    )
-    return rows, pl.when(retrieved).then(rank).cast(pl.UInt32)
-
-
-def _retrieved(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr:
-    """Whether each row, in rank order, is a retrieved document within ``depth``."""
-    retrieved = score.is_not_null()
-    if table.setup.policies.depth is not None:
-        retrieved &= place <= table.setup.policies.depth
-    if table.setup.policies.drops_after_cut:
-        retrieved &= (raw >= 0).fill_null(False)
-    return retrieved
 
 
 def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complete: bool) -> pl.LazyFrame:
@@ -77,16 +40,20 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
     """
     gathered = {column.name: pl.lit(column).gather("#row") for column in source}
     rows = rows.with_columns(**{**gathered, "#raw": gathered["#raw"].cast(pl.Float64)})
-    if complete and table.setup.policies.depth is None and not table.setup.policies.drops_after_cut:
+    policies = table.setup.policies
+    if complete and policies.depth is None:
         return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # no score is null
-    if table.setup.policies.depth is not None:
-        rows = rows.with_columns(pl.when(_retrieved(table, POSITION, SCORE, RAW)).then(SCORE).alias("#score"))
-    if table.setup.policies.drops_after_cut:
+    if policies.depth is not None:
+        retrieved = POSITION.le(policies.depth)
+        if policies.drops_after_cut:
+            retrieved &= (RAW >= 0).fill_null(False)
+        rows = rows.with_columns(pl.when(retrieved).then(SCORE).alias("#score"))
+    if policies.drops_after_cut:
         place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
         rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
         rows = rows.sort(QUERY, POSITION)
     rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
-    if table.setup.policies.unretrieved == "missed":
+    if policies.unretrieved == "missed":
         return rows
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 

@@ -31,8 +31,8 @@ from .._plan.per_query import (
     with_labels,
     with_names,
 )
-from .._plan.plan import by_row, guarded, in_frame_order, ranks, run_formulas, with_rank
-from .._plan.rank_order import in_rank_order
+from .._plan.plan import by_row, guarded, in_frame_order, run_formulas, with_rank
+from .._plan.rank_order import in_rank_order, numbered
 from .._plan.shortcuts import largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._table.check import check as check_frame
@@ -40,12 +40,12 @@ from .._table.policies import check_word
 from .._table.roles import ROW, carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
-from .._table.table import Table, failing
-from .._table.telling_apart import Apart, possible_runs, repeated_in_plan
+from .._table.table import Table
+from .._table.telling_apart import Apart, possible_runs
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, Spelling, on, option, shown, worded
+from ..errors import Code, InvalidOption, Spelling, on, option, shown
 from .declaration import verb
 
 __all__ = [
@@ -127,7 +127,7 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
             option(ties="doc_desc"),
         )
     schema = frame.collect_schema()
-    table = Table.of(setup, schema, label=False)
+    Table.of(setup, schema, label=False)
     name = rank_column(schema) if name is None else name
     refuse_names(
         [name],
@@ -135,25 +135,22 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
         "the table",
         ("name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")),
     )
-    if setup.roles.subtopic is not None and not table.lists_subtopics:
-        docs, of_docs = by_document(frame, setup)
-        ranked = with_ranks(docs, of_docs, name).lazy().select(*table.key_of_documents, name)
-        on = table.key_of_documents
-        joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
-        return like(frame, joined, setup)
+
+    def run(rows: pl.DataFrame, *_: object) -> pl.DataFrame:
+        return rows.hstack(in_parts(rows, setup, [], lambda part: _ranks(part, setup, name)))
+
     if isinstance(frame, pl.DataFrame):
+        return run(frame)
+    return source(frame, setup, run, "with_ranks", reads=[], carries=True)
 
-        def of_part(part: pl.DataFrame) -> pl.DataFrame:
-            ranks = ranks_in_frame(part, setup, table).alias(name)
-            return part.select(cs.by_name(ROW, require_all=False), ranks)
 
-        return frame.hstack(in_parts(frame, setup, [], of_part))
-    rows, rank = ranks(frame, table)
-    says = {"repeated document": f"repeated document: {worded(repeated_in_plan(schema, table.setup))}"}
-    faults = [(f.rows.over(setup.roles.query), says.get(f.kind, f.message)) for f in table.faults(label=False)]
-    rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
-    ranked = rows.with_columns(rank.alias(name))
-    return ranked.drop(table.row, table.place, strict=False)
+def _ranks(frame: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
+    docs, of_docs = by_document(frame, setup, label=False)
+    table = Table.of(of_docs, docs.schema, label=False)
+    ranks = ranks_in_frame(docs, of_docs, table).alias(name)
+    if docs is not frame:  # a document has a row for each of its subtopics
+        ranks = ranks[numbered(frame[table.key_of_documents]).number]
+    return frame.select(cs.by_name(ROW, require_all=False), ranks)
 
 
 def rank_column(taken: Container[str]) -> str:
