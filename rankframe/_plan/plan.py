@@ -11,7 +11,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._table.background import Background
 from .._table.setup import Setup
-from .._table.table import Fault, Table, failing, naming
+from .._table.table import Table, failing, naming
 from .._words.columns_needed import LABEL_REFUSED, POSITION, QUERY, SCORE, Needed, at_first_tied, at_last_tied
 from .._words.expected_ties import Expectation
 from .._words.pairs import starts_of
@@ -23,10 +23,10 @@ from ..errors import InvalidOption, on, option
 __all__ = [
     "add_up",
     "by_row",
-    "guarded",
     "in_frame_order",
     "run_formulas",
     "values_of",
+    "values_of_groups",
     "with_rank",
 ]
 
@@ -145,9 +145,19 @@ def add_up(
     return pl.DataFrame(columns)
 
 
+def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, empty: float | None) -> pl.DataFrame:
+    """The values of each of the `queries`, from rows in any order; the sums of a query without a row are `empty`."""
+    sums = [x.sum().alias(name) for name, x in needed.sums.items()]
+    sums += [x.max().alias(name) for name, x in needed.maxima.items()]
+    found = needed.compute(rows).group_by("#query").agg(sums)
+    found = queries.lazy().join(found, on="#query", how="left", maintain_order="left")
+    found = found if empty is None else found.with_columns(pl.col(list(needed.sums)).fill_null(empty))
+    return found.select(_guarded(needed)).collect(engine="in-memory")
+
+
 def values_of(sums: pl.DataFrame, needed: Needed) -> pl.LazyFrame:
     """The values of each query, beside its number."""
-    return sums.lazy().select("#query", *guarded(needed, []))
+    return sums.lazy().select("#query", *_guarded(needed))
 
 
 def by_row(rows: pl.LazyFrame, needed: Needed, table: Table, answer: Answer) -> pl.LazyFrame:
@@ -156,7 +166,7 @@ def by_row(rows: pl.LazyFrame, needed: Needed, table: Table, answer: Answer) -> 
     rows = _compute(rows, needed, table).with_columns(**flags)
     if answer == "rank":  # a row with a refused label is kept, so that it fails
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *(pl.col(name).is_not_null() for name in flags)))
-    return rows.with_columns(guarded(needed, []))
+    return rows.with_columns(_guarded(needed))
 
 
 def _compute(rows: pl.LazyFrame, needed: Needed, table: Table) -> pl.LazyFrame:
@@ -184,15 +194,10 @@ def _refused_labels(needed: Needed) -> dict[str, pl.Expr]:
     return {fault.column: pl.when(fault.rows).then(LABEL) for fault in needed.refused.values()}
 
 
-def guarded(needed: Needed, faults: list[Fault]) -> list[pl.Expr]:
-    """The values; each fails with the message of the first fault or refused label found."""
-    refused = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in needed.refused.values()]
-    if not faults and not refused:
+def _guarded(needed: Needed) -> list[pl.Expr]:
+    """The values; each fails with the message of the first refused label found."""
+    if not needed.refused:
         return [value.alias(text) for text, value in needed.values.items()]
-    guard = failing(
-        [
-            *((bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in refused),
-            *((pl.col(fault.column), fault.message) for fault in faults),
-        ]
-    )
+    found = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in needed.refused.values()]
+    guard = failing([(bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in found])
     return [pl.coalesce(guard, value).alias(text) for text, value in needed.values.items()]

@@ -15,7 +15,7 @@ from .._table.table import Table
 from .._words.columns_needed import Needed
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
-from .plan import guarded
+from .plan import values_of_groups
 from .rank_order import numbered
 
 __all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without_subtopics"]
@@ -37,17 +37,11 @@ def evaluate(
     queries = numbered(docs[list(setup.roles.query)])
     query = pl.Series("#query", queries.number)
     documents = pl.DataFrame([query, rank.cast(pl.Float64).alias("#rank"), _names(docs, table)])
-    sums = needed.compute(_relevant(frame, documents, docs, table, least)).group_by("#query")
-    result = (
-        documents.lazy()
-        .group_by("#query", maintain_order=True)
-        .agg(pl.col("#rank").count().cast(pl.Float64).alias("#n_retrieved"))
-        .join(sums.agg(x.sum().alias(name) for name, x in needed.sums.items()), on="#query", how="left")
-        .sort("#query")
-        .with_columns(pl.col(list(needed.sums)).fill_null(0.0))
-    )
+    n_retrieved = pl.col("#rank").count().cast(pl.Float64).alias("#n_retrieved")
+    of_query = documents.group_by("#query", maintain_order=True).agg(n_retrieved)
+    values = values_of_groups(_relevant(frame, documents, docs, table, least), needed, of_query, empty=0.0)
     keys = docs.select(*setup.roles.query, cs.by_name(ROW, require_all=False))
-    return keys[pl.Series(queries.first)].hstack(result.select(guarded(needed, [])).collect())
+    return keys[pl.Series(queries.first)].hstack(values)
 
 
 def _names(docs: pl.DataFrame, table: Table) -> pl.Series:

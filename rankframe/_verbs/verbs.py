@@ -31,7 +31,7 @@ from .._plan.per_query import (
     with_labels,
     with_names,
 )
-from .._plan.plan import by_row, guarded, in_frame_order, run_formulas, with_rank
+from .._plan.plan import by_row, in_frame_order, run_formulas, values_of_groups, with_rank
 from .._plan.rank_order import in_rank_order, numbered
 from .._plan.shortcuts import largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
@@ -353,18 +353,9 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     needed = Needed(["#query"])
     pair = Pair(needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete)
     needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
-    sums = (
-        needed.compute(rows)
-        .group_by("#query")
-        .agg(
-            *(x.sum().alias(name) for name, x in needed.sums.items()),
-            *(x.max().alias(name) for name, x in needed.maxima.items()),
-        )
-    )
     queries = queries_of(frame, setup, order)
-    every = pl.LazyFrame({"#query": pl.int_range(queries.height, dtype=rows.collect_schema()["#query"], eager=True)})
-    values = every.join(sums, on="#query", how="left", maintain_order="left").select(guarded(needed, []))
-    return queries.hstack(collect(values, frame, setup))
+    number = pl.DataFrame({"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)})
+    return queries.hstack(values_of_groups(rows, needed, number, empty=None))
 
 
 def _output_name(request: pl.Expr, frame: Frame) -> str:
