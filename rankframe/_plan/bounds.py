@@ -35,6 +35,7 @@ __all__ = ["bounds", "bounds_of"]
 
 Measure: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
+
 ROWS_AT_ONCE = 5_000_000
 """The most rows, copies of a table with other labels, that are measured at once."""
 
