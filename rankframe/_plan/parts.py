@@ -13,7 +13,7 @@ import polars as pl
 from .._table.roles import ROW
 from .._table.setup import Setup
 from ..errors import RankframeError
-from .rank_order import numbered, starts_of_runs
+from .rank_order import hash_of, numbered, starts_of_runs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +92,7 @@ def _by_part(ids: pl.DataFrame, n: int, start: int, end: int) -> tuple[NDArray[n
     """The rows of a slice, part by part, and where those of each part start and end; a query's hash says its part."""
     import numpy as np
 
-    first_bits = (ids[start:end].hash_rows().to_numpy() >> np.uint64(48)).astype(np.uint32)
+    first_bits = (hash_of(ids[start:end]) >> np.uint64(48)).astype(np.uint32)
     part = ((first_bits * np.uint32(n)) >> np.uint32(16)).astype(np.uint8 if n <= 2**8 else np.uint16)
     row = np.argsort(part, kind="stable").astype(np.uint32)
     row += np.uint32(start)

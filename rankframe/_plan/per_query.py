@@ -18,14 +18,13 @@ from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.subtopics import documents, row_faults
 from .._table.table import Table, failed
+from .._words.columns_needed import LARGEST_LABEL
 from ..errors import InvalidData, InvalidOption, Place, Text, calling_line, once_each
-from . import shortcuts
 from .absent_values import absent_values
 from .bounds import bounds, bounds_of
 from .parts import in_parts, parts_of
-from .plan import add_up, in_frame_order, run_formulas, values_of, with_rank
-from .rank_order import RankOrder, column_of, differ, in_rank_order, numbered, whole_labels
-from .shortcuts import fewer_rows, largest_whole_label
+from .plan import Part, add_up, guarded, run_formulas, with_rank
+from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
 from .watch import Watch
@@ -41,6 +40,7 @@ __all__ = [
     "measure",
     "names_of",
     "needs_largest_label",
+    "part_of",
     "ranks_in_frame",
     "refuse_faults",
     "refuse_names",
@@ -51,6 +51,9 @@ __all__ = [
     "with_labels",
     "with_names",
 ]
+
+ROWS_OF_SMALL_TABLE = 2**16
+"""The most rows for which one unoptimized plan for all metrics is the fastest."""
 
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
 F = TypeVar("F", bound=Frame)
@@ -218,25 +221,27 @@ def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: boo
 def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None) -> pl.DataFrame:
     if setup.policies.unjudged == "bounds":
         return bounds(frame, setup, calls, partial(_measure_documents, largest=largest), largest)
-    table = Table.of(setup, frame.schema)
-    large = frame.height > shortcuts.ROWS_OF_SMALL_TABLE
+    part = part_of(frame, setup, largest)
+    large = frame.height > ROWS_OF_SMALL_TABLE
     gains_only = [call for call in calls if large and call.gains_only(setup)]
     others = [call for call in calls if call not in gains_only]
-    top = largest_whole_label(frame, table)
-    plans = [run_formulas(some, table.setup, top, largest_label=largest) for some in (gains_only, others) if some]
+    values: dict[str, pl.Series] = {}
+    for some in (gains_only, others):
+        if some:
+            needed = run_formulas(some, part.table.setup, part.top)
+            found = add_up(part, needed).lazy().select("#query", *guarded(needed))
+            values.update({column.name: column for column in collect(found, frame, setup, optimized=False)})
+    queries = queries_of(frame, setup, part.order)
+    return pl.DataFrame([*queries, *(values[text] for text in dict.fromkeys(call.text for call in calls))])
+
+
+def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:
+    """The frame in rank order; refuses what leaves metrics undefined."""
+    table = Table.of(setup, frame.schema)
     order = in_rank_order(frame, table)
     refuse_faults(frame, setup, table, order)
-    queries = queries_of(frame, setup, order)
-    run = partial(collect, frame=frame, setup=setup)
-    label = None if top is None else whole_labels(frame[setup.roles.label])
-    values: dict[str, pl.Series] = {}
-    for needed in (fewer_rows(needed, queries.height, frame.height) for needed in plans):
-        rows = order.rows(needed.kept, label, falling=needed.falling is not None).lazy()
-        source = in_frame_order(frame, table, needed.source)
-        sums = add_up(with_rank(rows, table, source, complete=order.complete), needed, table, run)
-        result = collect(values_of(sums, needed), frame, setup, optimized=False)
-        values.update({column.name: column for column in result})
-    return pl.DataFrame([*queries, *(values[text] for text in dict.fromkeys(call.text for call in calls))])
+    labels, top = labels_of(frame[setup.roles.label])
+    return Part(frame, table, order, labels, top, largest, partial(collect, frame=frame, setup=setup))
 
 
 def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series:
@@ -245,9 +250,8 @@ def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series
 
     order = in_rank_order(frame, table)
     refuse_faults(frame, setup, table, order, label=False)
-    label = pl.col(setup.roles.label) if setup.policies.orders_by_label else pl.repeat(None, pl.len(), dtype=pl.Float64)
-    rows = with_rank(order.rows().lazy(), table, frame.select(label.alias("#raw")), complete=order.complete)
-    found = collect(rows.select("#row", pl.col("#rank").fill_null(0).cast(pl.UInt32)), frame, setup)
+    rows = with_rank(order, frame, table, {}).select("#row", pl.col("#rank").fill_null(0).cast(pl.UInt32))
+    found = collect(rows, frame, setup)
     ranks = np.zeros(frame.height, dtype=np.uint32)  # 0 for none
     ranks[found["#row"].to_numpy()] = found["#rank"].to_numpy()
     return pl.select(pl.when(pl.lit(pl.Series(ranks)) > 0).then(pl.lit(pl.Series(ranks)))).to_series()
@@ -255,7 +259,8 @@ def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series
 
 def queries_of(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.DataFrame:
     """The keys of the queries; of a part also the column `ROW`."""
-    return frame[[*setup.roles.query, *([ROW] if ROW in frame.columns else [])]][order.first]
+    names = [*setup.roles.query, *([ROW] if ROW in frame.columns else [])]
+    return pl.DataFrame([frame[name].gather(order.first) for name in names])
 
 
 def refuse_faults(
@@ -282,8 +287,9 @@ def refuse_faults(
 def _repeats(frame: pl.DataFrame, table: Table, order: RankOrder | None, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
     number = numbered(frame[list(table.setup.roles.query)]).number if order is None else order.number
-    pairs = pl.DataFrame([pl.Series("#query", number), column_of(frame, value).alias("#value")])
-    return not differ(pairs.hash_rows()) and bool(frame.select(rows.over(table.setup.roles.query).any()).item())
+    return repeats_may_be(column_of(frame, value), number) and bool(
+        frame.select(rows.over(table.setup.roles.query).any()).item()
+    )
 
 
 def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> bool:
@@ -294,7 +300,7 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
         if call.metric.over == "documents" and call.labels:
             policies, meant = setup.resolve(call)
             table = Table.of(policies.changed(subtopic=None), schema)
-            if run_formulas([meant], table.setup, None).whole_table:
+            if run_formulas([meant], table.setup, None).reads(LARGEST_LABEL):
                 return True
     return False
 
@@ -357,7 +363,7 @@ def collect(lf: pl.LazyFrame, frame: Frame, setup: Setup, *, optimized: bool = T
         if isinstance(frame, pl.LazyFrame):
             return lf.collect(engine="streaming")
         # optimizing the plan of a small table takes longer than it saves
-        optimized = optimized and frame.height > shortcuts.ROWS_OF_SMALL_TABLE
+        optimized = optimized and frame.height > ROWS_OF_SMALL_TABLE
         how = pl.QueryOptFlags() if optimized else pl.QueryOptFlags.none()
         return lf.collect(engine="in-memory", optimizations=how)
     except pl.exceptions.InvalidOperationError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -12,20 +14,34 @@ from .._catalog.call import Call
 from .._table.background import Background
 from .._table.setup import Setup
 from .._table.table import Table, failing, naming
-from .._words.columns_needed import LABEL_REFUSED, POSITION, QUERY, SCORE, Needed, at_first_tied, at_last_tied
+from .._words.columns_needed import (
+    FALLING,
+    LABEL_REFUSED,
+    LARGEST_LABEL,
+    POSITION,
+    QUERY,
+    SCORE,
+    Needed,
+    at_first_tied,
+    at_last_tied,
+)
 from .._words.expected_ties import Expectation
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
-from .._words.sorted_rows import LABEL, RANK, RAW, SortedRows
+from .._words.sorted_rows import RANK, RAW, SortedRows
 from ..errors import InvalidOption, on, option
+from .rank_order import RankOrder, falling_labels, with_gain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = [
+    "Part",
     "add_up",
     "by_row",
-    "in_frame_order",
+    "guarded",
     "run_formulas",
-    "values_of",
     "values_of_groups",
     "with_rank",
 ]
@@ -33,16 +49,89 @@ __all__ = [
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
 
-def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complete: bool) -> pl.LazyFrame:
-    """Add the columns of `source`, which has the frame's row order, and the rank to rows in rank order.
+@dataclass(frozen=True)
+class Part:
+    """A table in rank order, or a part of one with whole queries, and what its plans need.
 
-    In a `complete` table every document has a score.
+    Attributes
+    ----------
+    frame
+        Its rows.
+    table
+        Its columns.
+    order
+        Its rows in rank order.
+    labels
+        The label of each row, 0 for one that adds nothing.
+    top
+        The largest of them, if they are few whole numbers; else None.
+    largest
+        The largest label of the whole table, if this is a part of it and its values depend on it; else None.
+    run
+        Computes a plan, and turns the errors of guards into our own.
     """
-    gathered = {column.name: pl.lit(column).gather("#row") for column in source}
-    rows = rows.with_columns(**{**gathered, "#raw": gathered["#raw"].cast(pl.Float64)})
+
+    frame: pl.DataFrame
+    table: Table
+    order: RankOrder
+    labels: NDArray[Any]
+    top: int | None
+    largest: float | None
+    run: Callable[[pl.LazyFrame], pl.DataFrame]
+
+    def rows(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> pl.DataFrame:
+        """The rows that the formulas look at, in rank order, with the columns that they read; `carry` are further columns."""
+        policies = self.table.setup.policies
+        plain = policies.depth is None and policies.unretrieved == "missed" and not policies.drops_after_cut
+        if plain and policies.ties != "expected" and not needed.early:
+            rows = self._plain_rows(needed, carry or {})
+        else:
+            lazy = with_rank(self.order, self.frame, self.table, {**(carry or {}), **needed.source})
+            lazy = lazy.with_columns(**needed.early) if needed.early else lazy
+            lazy = lazy.filter(_listed(policies.ties == "expected")) if needed.gains_only else lazy
+            rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
+        if needed.reads(LARGEST_LABEL):
+            largest = rows["#label"].max() if self.largest is None else self.largest
+            rows = rows.with_columns(pl.lit(largest, pl.Float64).alias("#largest"))
+        if needed.reads(FALLING):
+            starts = starts_of(rows["#query"].to_numpy())
+            rows = rows.hstack([falling_labels(rows["#label"].cast(pl.UInt8).to_numpy(), starts)])
+        return rows
+
+    def _plain_rows(self, needed: Needed, carry: Mapping[str, pl.Expr]) -> pl.DataFrame:
+        """The rows, without those that add nothing, if the policies leave ranks and labels as they are."""
+        label, place = self.labels.take(self.order.row), None
+        if needed.gains_only:
+            place = with_gain(label, self.order.ends[:-1])
+            label = label.take(place)
+        rows = self.order.rows(place)
+        columns = {
+            **({"#raw": _raw(self.table).cast(pl.Float64)} if needed.reads(RAW) else {}),
+            **carry,
+            **needed.source,
+        }
+        if columns:
+            rows = rows.hstack(self.frame.select_seq(**columns)[rows["#row"]])
+        rank = rows["#position"].cast(pl.Float64)
+        if not self.order.complete:
+            rank = rank.set(rows["#score"].is_null(), None)
+        return rows.hstack([rank.alias("#rank"), pl.Series("#label", label.astype("float64"))])
+
+
+def _listed(expected: bool) -> pl.Expr:
+    """The rows with gain, and the first row of each query; if `expected`, all rows that tie with one of them."""
+    listed = (RAW > 0).fill_null(False) | (POSITION == 1)
+    if not expected:
+        return listed
+    # each tied document may be at any rank of its group
+    return at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
+
+
+def with_rank(order: RankOrder, frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+    """The rows in rank order with `columns` of the frame, the unchanged label, and the rank."""
+    source = frame.select_seq(_raw(table), **columns)
+    rows = order.rows().hstack(source[pl.Series(order.row)]).lazy().with_columns(RAW.cast(pl.Float64))
     policies = table.setup.policies
-    if complete and policies.depth is None:
-        return rows.with_columns(POSITION.cast(pl.Float64).alias("#rank"))  # no score is null
     if policies.depth is not None:
         retrieved = POSITION.le(policies.depth)
         if policies.drops_after_cut:
@@ -58,45 +147,29 @@ def with_rank(rows: pl.LazyFrame, table: Table, source: pl.DataFrame, *, complet
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 
 
-def in_frame_order(frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """The columns that `with_rank` brings into rank order: the unchanged labels, and `columns`."""
-    label = frame[table.setup.roles.label].alias("#raw")
-    return frame.select_seq(label, **columns) if columns else pl.DataFrame(label)
+def _raw(table: Table) -> pl.Expr:
+    """The unchanged label; null if the table has none."""
+    label = table.setup.roles.label
+    return (pl.col(label) if label in table.schema else pl.repeat(None, pl.len(), dtype=pl.Float64)).alias("#raw")
 
 
 # ----------------------------------------------------------------------------------------------------- columns and sums
 
 
-def run_formulas(
-    calls: Sequence[Call],
-    setup: Setup,
-    top: int | None,
-    answer: Answer = "query",
-    *,
-    largest_label: float | None = None,
-) -> Needed:
+def run_formulas(calls: Sequence[Call], setup: Setup, top: int | None, answer: Answer = "query") -> Needed:
     """Run the formulas to collect the columns and sums they need; `top` is the largest of few whole labels, or None.
-
-    For a part of a table, `largest_label` is the largest of the whole table, if known.
 
     The result is cached if all formulas are the library's own, without functions as options.
     """
     texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
     alone = setup.background == Background()  # the cache would keep other tables in memory
     run = _cached_formulas if alone and all(call.is_constant for call in calls) else _run_formulas
-    return run(tuple(calls), texts, setup, top, answer, largest_label)
+    return run(tuple(calls), texts, setup, top, answer)
 
 
 def _run_formulas(
-    calls: tuple[Call, ...],
-    texts: tuple[str, ...],
-    setup: Setup,
-    top: int | None,
-    answer: Answer,
-    largest: float | None,
+    calls: tuple[Call, ...], texts: tuple[str, ...], setup: Setup, top: int | None, answer: Answer
 ) -> Needed:
-    gains_only = answer == "query" and all(call.gains_only(setup) for call in calls)
-    needed = Needed(["#query"], gains_only, top)
     if answer == "document" and setup.policies.ties == "expected":
         raise InvalidOption(
             option(ties="expected"),
@@ -104,44 +177,36 @@ def _run_formulas(
             "explain, as in ",
             on(ties="doc_desc"),
         )
-    if largest is None and setup.policies.unretrieved == "missed":  # no policy leaves a label out
-        largest = top
-    rows = SortedRows(needed, answer, largest)
+    needed = Needed(["#query"], answer == "query" and all(call.gains_only(setup) for call in calls))
+    rows = SortedRows(needed, answer, top)
     ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.ties == "expected" else None)
     for text, call in zip(texts, calls, strict=True):
         needed.values[text] = call.value(ranking, setup.policies.no_relevant)
     if answer == "query":
         needed.settle()
-        plain = setup.policies.unretrieved == "missed" and setup.policies.ties != "expected"
-        if plain and not setup.policies.drops_after_cut:
-            needed.leave_out()
     return needed
 
 
 _cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the time of a small table
 
 
-def add_up(
-    rows: pl.LazyFrame, needed: Needed, table: Table, run: Callable[[pl.LazyFrame], pl.DataFrame]
-) -> pl.DataFrame:
-    """The sums, maxima and constants of each query for `values_of`, from rows in rank order.
-
-    `run` computes the columns; NumPy adds them up at a fraction of the cost of a group_by.
-    """
+def add_up(part: Part, needed: Needed) -> pl.DataFrame:
+    """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of the cost of a group_by."""
     import numpy as np  # imported late, to keep other calls fast
 
-    flags, constant = _refused_labels(needed), _constant(needed)
-    found = run(_compute(rows, needed, table).select("#query", *constant, **needed.sums, **needed.maxima, **flags))
-    number = found["#query"].to_numpy()
+    rows = part.rows(needed)
+    number = rows["#query"].to_numpy()
     starts = starts_of(number)
-    columns = found[constant][pl.Series(starts.astype(np.uint32))].get_columns() if constant else []
+    found = part.run(
+        needed.compute(rows.lazy()).select(*needed.constant, **needed.sums, **needed.maxima, **needed.flags)
+    )
+    columns = found[needed.constant][pl.Series(starts, dtype=pl.UInt32)].get_columns() if needed.constant else []
     columns.append(pl.Series("#query", number[starts]))
-    for names, add, nothing in ((needed.sums, np.add, 0.0), ([*needed.maxima, *flags], np.fmax, math.nan)):
+    for names, add, nothing in ((needed.sums, np.add, 0.0), ([*needed.maxima, *needed.flags], np.fmax, math.nan)):
         for name in names:
-            numbers = found[name].cast(pl.Float64)
+            numbers = found[name] if found.schema[name] == pl.Float64 else found[name].cast(pl.Float64)
             numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
-            sums = add.reduceat(numbers.to_numpy(), starts)
-            columns.append(pl.Series(name, sums, nan_to_null=add is np.fmax))
+            columns.append(pl.Series(name, add.reduceat(numbers.to_numpy(), starts), nan_to_null=add is np.fmax))
     return pl.DataFrame(columns)
 
 
@@ -152,49 +217,19 @@ def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, 
     found = needed.compute(rows).group_by("#query").agg(sums)
     found = queries.lazy().join(found, on="#query", how="left", maintain_order="left")
     found = found if empty is None else found.with_columns(pl.col(list(needed.sums)).fill_null(empty))
-    return found.select(_guarded(needed)).collect(engine="in-memory")
+    return found.select(guarded(needed)).collect(engine="in-memory")
 
 
-def values_of(sums: pl.DataFrame, needed: Needed) -> pl.LazyFrame:
-    """The values of each query, beside its number."""
-    return sums.lazy().select("#query", *_guarded(needed))
-
-
-def by_row(rows: pl.LazyFrame, needed: Needed, table: Table, answer: Answer) -> pl.LazyFrame:
-    """Add a column per call: the metric down to each rank, or the contribution of each document."""
-    flags = _refused_labels(needed)
-    rows = _compute(rows, needed, table).with_columns(**flags)
+def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+    """The rows with a column per call: the metric down to each rank, or the contribution of each document."""
+    rows = needed.compute(part.rows(needed, carry).lazy()).with_columns(**needed.flags)
     if answer == "rank":  # a row with a refused label is kept, so that it fails
-        rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *(pl.col(name).is_not_null() for name in flags)))
-    return rows.with_columns(_guarded(needed))
+        flagged = (pl.col(name).is_not_null() for name in needed.flags)
+        rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *flagged))
+    return rows.with_columns(guarded(needed))
 
 
-def _compute(rows: pl.LazyFrame, needed: Needed, table: Table) -> pl.LazyFrame:
-    """Compute the columns that formulas need, and drop rows that add nothing."""
-    rows = rows.with_columns(**needed.early) if needed.early else rows
-    if needed.kept is not None and needed.top is not None:
-        return needed.compute(rows)
-    if needed.gains_only and needed.kept is None:
-        # the first row represents a query without relevant documents
-        listed = (RAW > 0).fill_null(False) | (POSITION == 1)
-        if table.setup.policies.ties == "expected":  # each tied document may be at any rank of its group
-            listed = at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
-        rows = rows.filter(listed)
-    return needed.compute(rows.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
-
-
-def _constant(needed: Needed) -> list[str]:
-    """The columns used by values that are constant within a query."""
-    named = {name for value in needed.values.values() for name in value.meta.root_names()}
-    return sorted(named - needed.sums.keys() - needed.maxima.keys())
-
-
-def _refused_labels(needed: Needed) -> dict[str, pl.Expr]:
-    """A column per refusal: the refused label, null on all other rows."""
-    return {fault.column: pl.when(fault.rows).then(LABEL) for fault in needed.refused.values()}
-
-
-def _guarded(needed: Needed) -> list[pl.Expr]:
+def guarded(needed: Needed) -> list[pl.Expr]:
     """The values; each fails with the message of the first refused label found."""
     if not needed.refused:
         return [value.alias(text) for text, value in needed.values.items()]

@@ -12,20 +12,39 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from .._table.table import Table
-from .._words.columns_needed import Kept
 from .._words.pairs import starts_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Queries", "RankOrder", "differ", "in_rank_order", "numbered", "starts_of_runs", "whole_labels"]
+__all__ = [
+    "Queries",
+    "RankOrder",
+    "falling_labels",
+    "hash_of",
+    "in_rank_order",
+    "labels_of",
+    "numbered",
+    "repeats_may_be",
+    "starts_of_runs",
+    "with_gain",
+]
 
 CODE_BITS = 64
 """Bits per code: the query's number, the leading bits of the score, and the row's number."""
 
 IDS_PER_ROW = 4
 """The largest range of whole query ids, in ids for each row, for which a lookup table is used."""
+
+OF_QUERY = 0x9E3779B97F4A7C15
+"""The factor of a query's number in the hash of query and value: 2^64 over the golden ratio, as in Fibonacci hashing."""
+
+LOOKED_UP_LABELS = 256
+"""Labels below this number, if all are whole, have their functions looked up."""
+
+WIDE = (pl.Int128, pl.UInt128)
+"""Types of numbers that NumPy lacks."""
 
 ROWS_OF_SAMPLE = 2**10
 """The first rows, which show whether the rows of a query may stand together."""
@@ -70,39 +89,27 @@ class RankOrder:
         position -= self.ends.take(self.number)
         return position
 
-    def rows(self, kept: Kept = None, label: NDArray[np.uint8] | None = None, *, falling: bool = False) -> pl.DataFrame:
-        """The `kept` rows: number of the query and row of the frame, from 0 on, position in the query, from 1 on, and score.
+    def rows(self, place: NDArray[np.int64] | None = None) -> pl.DataFrame:
+        """The rows, or those at some places: number of query and row of the frame, from 0 on, position, from 1 on, and score.
 
-        With the `label` of each row of the frame, 0 for one that adds nothing, also the label of each kept row, and with
-        `falling` the largest labels of each query in falling order.
+        Each query has such a place.
         """
         import numpy as np
 
-        row, ends = self.row, self.ends
-        place = np.arange(len(row))
-        columns: dict[str, pl.Series] = {}
-        if kept is not None and label is not None:
-            label = label.take(row)
-            place = _with_gain(label, ends) if kept == "gain" else _down_to(kept, ends)
-            row, some = row.take(place), label.take(place)
-            ends_of_kept = np.searchsorted(place, ends)
-            columns["#label"] = pl.Series(some.astype(np.float64))
-            if falling:
-                columns["#falling"] = _falling(
-                    *((some, ends_of_kept) if kept == "gain" else (label, ends)), ends_of_kept
-                )
-            query = _run_of_rows(ends_of_kept[:-1], len(row))
+        row, starts = self.row, self.ends[:-1]
+        if place is None:
+            place = np.arange(len(row))
         else:
-            query = _run_of_rows(ends[:-1], len(row))
-        number = pl.Series("#row", row)
+            row, starts = row.take(place), np.searchsorted(place, starts)
+        query, number = _run_of_rows(starts, len(row)), pl.Series("#row", row)
+        position = place + (1 - self.ends).take(query)
         return pl.DataFrame(
-            {
-                "#query": pl.Series(query).set_sorted(),
-                "#row": number,
-                "#position": pl.Series(place + (1 - ends).take(query)),
-                "#score": self.score.gather(number),
-                **columns,
-            }
+            [
+                pl.Series("#query", query).set_sorted(),
+                number,
+                pl.Series("#position", position),
+                self.score.gather(number),
+            ]
         )
 
 
@@ -151,12 +158,16 @@ def numbered(ids: pl.DataFrame) -> Queries:
     """Number the different rows of `ids` by first appearance."""
     import numpy as np
 
-    if any(x.is_nested() for x in ids.dtypes):
+    value = _whole_ids(ids)
+    if value is not None:
+        step = np.diff(value)
+        starts = None if step.min(initial=0) < 0 else np.concatenate([[0], np.flatnonzero(step) + 1])
+    elif any(x.is_nested() for x in ids.dtypes):
         return _by_group(ids)
-    starts = starts_of_runs(ids)
+    else:
+        starts = starts_of_runs(ids)
     if starts is not None:
         return Queries(_run_of_rows(starts, ids.height), starts.astype(np.uint32))
-    value = _whole_ids(ids)
     if value is not None:
         return _by_value(value)
     found = _by_hash(ids)
@@ -188,12 +199,15 @@ def starts_of_runs(
     return None if runs.n_unique() < runs.height else found
 
 
-def differ(values: pl.Series) -> bool:
-    """Whether the whole numbers all differ."""
+def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
+    """Whether a query may hold a value twice: False if the hashes of query and value all differ."""
     import numpy as np
 
-    numbers = np.sort(values.to_numpy())
-    return not (numbers[1:] == numbers[:-1]).any()
+    hashes = number.astype(np.uint64)
+    hashes *= np.uint64(OF_QUERY)
+    hashes += value.hash().to_numpy()
+    hashes.sort()
+    return bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _codes(number: NDArray[np.integer[Any]], score: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -246,7 +260,7 @@ def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
     values = ids.to_series().to_physical()
     if not values.dtype.is_integer():
         return None
-    values = values.cast(pl.Int64, strict=False)
+    values = values if values.dtype == pl.Int64 else values.cast(pl.Int64, strict=False)
     if values.has_nulls() or values.is_empty():
         return None
     value = values.to_numpy()
@@ -275,13 +289,19 @@ def _by_hash(ids: pl.DataFrame) -> Queries:
     import numpy as np
 
     bits = np.uint64(ids.height.bit_length())
-    codes = _sorted_with_rows(ids.hash_rows().to_numpy() >> bits)
+    codes = _sorted_with_rows(hash_of(ids) >> bits)
     row = (codes & _ones(bits)).astype(np.uint32)
     starts = starts_of(codes >> bits)
     place, first = _by_appearance(row[starts], ids.height)
     number = np.empty(ids.height, dtype=np.uint32)
     number[row] = np.repeat(place, np.diff(starts, append=ids.height))
     return Queries(number, first)
+
+
+def hash_of(ids: pl.DataFrame) -> NDArray[np.uint64]:
+    """The hash of each row."""
+    hashes: NDArray[np.uint64] = (ids.hash_rows() if ids.width > 1 else ids.to_series().hash()).to_numpy()
+    return hashes
 
 
 def _by_group(ids: pl.DataFrame) -> Queries:
@@ -321,47 +341,38 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
     return below
 
 
-def whole_labels(label: pl.Series) -> NDArray[np.uint8]:
-    """The labels, from 0 to 255, of which those below 0 and null count as 0."""
+def labels_of(label: pl.Series) -> tuple[NDArray[np.integer[Any] | np.floating[Any]], int | None]:
+    """The labels, 0 for negative ones and null; if all are whole numbers small enough for look-ups, as bytes, and the largest."""
     import numpy as np
 
+    if label.dtype in WIDE or not (label.dtype.is_integer() or label.dtype.is_float()):
+        label = label.cast(pl.Float64)
+    whole = label.dtype.is_integer() or not (label - label.floor() != 0).any()
     label = label.fill_null(0) if label.has_nulls() else label
-    label = label.cast(pl.Float64) if label.dtype in (pl.Int128, pl.UInt128) else label  # NumPy has no 128-bit integers
-    labels: NDArray[np.uint8] = np.maximum(label.to_numpy(), 0).astype(np.uint8)
-    return labels
+    labels = np.maximum(label.to_numpy(), 0)
+    top = labels.max(initial=0)
+    return (labels.astype(np.uint8), int(top)) if whole and top < LOOKED_UP_LABELS else (labels, None)
 
 
-def _with_gain(label: NDArray[np.uint8], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The places of rows with a label above 0, and of the first row of each query."""
     import numpy as np
 
     listed = label > 0
-    listed[ends[:-1]] = True
+    listed[starts] = True
     return np.flatnonzero(listed)
 
 
-def _down_to(cutoff: int, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The places of rows down to the cutoff."""
+def falling_labels(label: NDArray[np.uint8], starts: NDArray[np.int64]) -> pl.Series:
+    """The labels of each query in falling order, by counts."""
     import numpy as np
 
-    sizes = np.diff(ends)
-    sizes = np.minimum(sizes, min(cutoff, int(sizes.max(initial=0))))
-    last = np.cumsum(sizes)
-    places: NDArray[np.int64] = np.arange(sizes.sum()) + np.repeat(ends[:-1] - last + sizes, sizes)
-    return places
-
-
-def _falling(label: NDArray[np.uint8], ends: NDArray[np.int64], ends_of_kept: NDArray[np.int64]) -> pl.Series:
-    """The largest labels of each query in falling order, as many as it has rows that are kept, by counts of its labels."""
-    import numpy as np
-
-    levels, sizes, kept = int(label.max(initial=0)) + 1, np.diff(ends), np.diff(ends_of_kept)
-    cell = np.repeat(np.arange(len(sizes)) * levels + levels - 1, sizes)
+    levels, sizes = int(label.max(initial=0)) + 1, np.diff(starts, append=len(label))
+    cell = _run_of_rows(starts, len(label)) * np.int64(levels) + (levels - 1)
     cell -= label
-    counts = np.bincount(cell, minlength=len(sizes) * levels).reshape(-1, levels)
-    down_to = np.minimum(np.cumsum(counts, axis=1), kept[:, None])
+    counts = np.bincount(cell, minlength=len(sizes) * levels)
     falling = np.tile(np.arange(levels - 1, -1, -1, dtype=np.float64), len(sizes))
-    return pl.Series(np.repeat(falling, np.diff(down_to, axis=1, prepend=0).ravel()))
+    return pl.Series("#falling", np.repeat(falling, counts))
 
 
 def _ones(bits: np.uint64) -> np.uint64:

@@ -24,6 +24,7 @@ from .._plan.per_query import (
     like,
     measure,
     names_of,
+    part_of,
     queries_of,
     ranks_in_frame,
     refuse_faults,
@@ -31,9 +32,8 @@ from .._plan.per_query import (
     with_labels,
     with_names,
 )
-from .._plan.plan import by_row, in_frame_order, run_formulas, values_of_groups, with_rank
+from .._plan.plan import by_row, run_formulas, values_of_groups
 from .._plan.rank_order import in_rank_order, numbered
-from .._plan.shortcuts import largest_whole_label
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._table.check import check as check_frame
 from .._table.policies import check_word
@@ -227,8 +227,7 @@ def _eager_rows(
     shown = [setup.roles.label] if setup.roles.label in frame.columns else []
     frame = with_labels(frame, setup, calls)
     frame, setup = by_document(frame, setup, [*carry, *(name for call in calls for name in call.columns)])
-    table = Table.of(setup, frame.schema)
-    setup = table.setup
+    setup = Table.of(setup, frame.schema).setup
     doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
     named = doc if answer == "rank" else [*doc, setup.roles.score, *shown]
     named = list(dict.fromkeys([*named, *carry]))  # score and label may be one column
@@ -239,19 +238,12 @@ def _eager_rows(
         raise InvalidOption(
             f"{setup.convention} ranks documents, or counts queries, differently for each of these metrics; ask for one"
         )
-    table = replace(table, setup=meant[0][0])
-    top = largest_whole_label(frame, table)
-    needed = run_formulas([call for _, call in meant], table.setup, top, answer, largest_label=largest)
     names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
     along = {carried(name): pl.col(name) for name in named}
-
-    order = in_rank_order(frame, table)
-    refuse_faults(frame, setup, table, order)
-    brought = in_frame_order(frame, table, {**along, **needed.source})
-    queries = queries_of(frame, setup, order)
-    rows = with_rank(order.rows().lazy(), table, brought, complete=order.complete)
-    result = by_row(rows, needed, table, answer).select(
-        *(pl.lit(of_query).gather("#query").alias(of_query.name) for of_query in queries),
+    part = part_of(frame, meant[0][0], largest)
+    needed = run_formulas([call for _, call in meant], part.table.setup, part.top, answer)
+    result = by_row(part, needed, answer, along).select(
+        *(pl.lit(of_query).gather("#query").alias(of_query.name) for of_query in queries_of(frame, setup, part.order)),
         *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
         pl.col("#rank").cast(pl.UInt32).alias(rank),
         *(pl.col(text).alias(name) for text, name in names),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
 
 import polars as pl
 
@@ -14,6 +15,7 @@ __all__ = [
     "FALLING",
     "FIRST_ROW",
     "LABEL_REFUSED",
+    "LARGEST_LABEL",
     "POSITION",
     "QUERY",
     "SCORE",
@@ -40,10 +42,10 @@ FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
 """The number of the row at which a row's query starts."""
 
 FALLING = pl.col("#falling")
-"""The labels of a query's ideal ranking, by counts of its labels; only where rows were left out."""
+"""The labels of a query's ideal ranking, by counts of its labels, which are few whole numbers."""
 
-Kept: TypeAlias = int | Literal["gain"] | None
-"""The rows of a query that a plan is given: down to this rank, those with gain and the first one, or, if None, all."""
+LARGEST_LABEL = pl.col("#largest")
+"""The largest label of the whole table."""
 
 LABEL_REFUSED = "label"
 """The kind of a refusal that names the label found."""
@@ -69,8 +71,6 @@ class Needed:
         The columns that name a query.
     gains_only
         Whether rows whose label is 0, negative or null add nothing and are dropped before sums.
-    top
-        The largest label of a table whose labels are few whole numbers; else None.
     source, early, late
         Columns in order of computation: before ranking, on all rows in rank order, and on rows left after
         the drop.
@@ -78,20 +78,10 @@ class Needed:
         Expressions whose sum, or maximum, is taken per query.
     values
         The value of each call by its text, made of these.
-    whole_table
-        Whether a value depends on rows of other queries.
-    falling
-        The column of the labels of the ideal ranking, if counts of labels can give it.
-    kept
-        The rows that the columns are computed from.
-    of_top, of_gains
-        The same values from the rows down to a cutoff alone, or from those with gain alone, if the others change none;
-        else None.
     """
 
     key: list[str]
     gains_only: bool = False
-    top: int | None = None
     source: dict[str, pl.Expr] = field(default_factory=dict)
     early: dict[str, pl.Expr] = field(default_factory=dict)
     late: list[dict[str, pl.Expr]] = field(default_factory=list)
@@ -99,21 +89,9 @@ class Needed:
     maxima: dict[str, pl.Expr] = field(default_factory=dict)
     refused: dict[str, Fault] = field(default_factory=dict)
     values: dict[str, pl.Expr] = field(default_factory=dict)
-    whole_table: bool = False
-    falling: str | None = None
-    kept: Kept = None
-    of_top: Needed | None = None
-    of_gains: Needed | None = None
-    _cutoffs: dict[str, int] = field(default_factory=dict)
-    _of_ranks_above: set[str] = field(default_factory=set)
     _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
     _same: set[str] = field(default_factory=set)
     _of_queries: dict[str, tuple[Literal["sum", "max"], pl.Expr]] = field(default_factory=dict)
-
-    @property
-    def labels(self) -> pl.Series:
-        """All labels from 0 to the top."""
-        return pl.int_range((self.top or 0) + 1, eager=True).cast(pl.Float64)
 
     def from_table(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         """A column of the table, computed before rows are ranked; `known_by` identifies one that calls Python."""
@@ -142,17 +120,9 @@ class Needed:
         self._of_queries[column.meta.output_name()] = how, x
         return column
 
-    def of_ranks_above(self, column: pl.Expr) -> pl.Expr:
-        """Note that no row changes the column's value on the rows above it."""
-        self._of_ranks_above.add(column.meta.output_name())
-        return column
-
-    def sum(self, x: pl.Expr, k: int | None = None) -> pl.Expr:
-        """The sum of `x`, which is 0 below rank `k`, per query."""
-        column = self._once("sum", x, self.sums)
-        if k is not None:
-            self._cutoffs[column.meta.output_name()] = k
-        return column
+    def sum(self, x: pl.Expr) -> pl.Expr:
+        """The sum of `x` per query."""
+        return self._once("sum", x, self.sums)
 
     def max(self, x: pl.Expr) -> pl.Expr:
         """The largest `x` per query."""
@@ -190,25 +160,26 @@ class Needed:
                 del columns[name]
             used |= {name for x in columns.values() for name in x.meta.root_names()}
 
-    def leave_out(self) -> None:
-        """Find out whether rows without gain, or those below all cutoffs, change no value.
+    def reads(self, column: pl.Expr) -> bool:
+        """Whether a column, a sum or a refusal is made of `column`."""
+        return column.meta.output_name() in self._read
 
-        Without them, counts give the ideal ranking's labels.
-        """
-        if self.gains_only and not self.early and self.top is not None:
-            self.of_gains = self._of_rows("gain")
-        all_rows = (
-            self.early or self.maxima or self.refused or self.whole_table or self.sums.keys() - self._cutoffs.keys()
-        )
-        late = {name: x for columns in self.late for name, x in columns.items()}
-        others = [x for name, x in late.items() if name not in self._of_ranks_above]
-        if self.sums and not all_rows and all(map(is_by_row, (*others, *self.sums.values()))):
-            self.of_top = self._of_rows(max(1, *(self._cutoffs[name] for name in self.sums)))  # every query keeps a row
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        columns = [self.source, self.early, *self.late, self.sums, self.maxima, self.values]
+        made = [x for named in columns for x in named.values()] + [fault.rows for fault in self.refused.values()]
+        return frozenset(name for x in made for name in x.meta.root_names())
 
-    def _of_rows(self, kept: Kept) -> Needed:
-        late = [{name: FALLING if name == self.falling else x for name, x in y.items()} for y in self.late]
-        falling = self.falling if any(self.falling in columns for columns in late) else None
-        return replace(self, kept=kept, late=late, falling=falling)
+    @cached_property
+    def constant(self) -> list[str]:
+        """The columns used by values that are constant within a query."""
+        named = {name for value in self.values.values() for name in value.meta.root_names()}
+        return sorted(named - self.sums.keys() - self.maxima.keys())
+
+    @cached_property
+    def flags(self) -> dict[str, pl.Expr]:
+        """A column per refusal: the refused label, null on all other rows."""
+        return {fault.column: pl.when(fault.rows).then(pl.col("#label")) for fault in self.refused.values()}
 
     def _has_one_value(self, x: pl.Expr) -> bool:
         """Whether `x` has one value per query, or may have."""
@@ -218,11 +189,6 @@ class Needed:
         return is_by_row(x) is not False and all(
             name in columns and self._has_one_value(columns[name]) for name in made_of
         )
-
-    @property
-    def looks_at_all(self) -> bool:
-        """Whether rows without gain are needed, for a metric that uses them or for a count of all rows."""
-        return not self.gains_only or bool(self.early)
 
     def compute(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the late columns."""

@@ -9,7 +9,18 @@ from typing import Literal
 import polars as pl
 
 from ..errors import InvalidOption
-from .columns_needed import FIRST_ROW, POSITION, QUERY, STARTS, Needed, at_first_tied, at_last_tied, is_by_row
+from .columns_needed import (
+    FALLING,
+    FIRST_ROW,
+    LARGEST_LABEL,
+    POSITION,
+    QUERY,
+    STARTS,
+    Needed,
+    at_first_tied,
+    at_last_tied,
+    is_by_row,
+)
 from .pairs import lower_labelled
 from .rows import Answer, Pairs, Rows, name_of, on_rows
 
@@ -31,14 +42,17 @@ class SortedRows(Rows):
         Collects columns and sums.
     answer
         The form of totals.
-    largest_label
-        The largest label of the table, if it is known.
+    top
+        The largest label of a table whose labels are few whole numbers; else None.
     """
 
     rank, label, raw = RANK, LABEL, RAW
 
-    def __init__(self, needed: Needed, answer: Answer = "query", largest_label: float | None = None) -> None:
-        self.needed, self.answer, self.known_largest_label = needed, answer, largest_label
+    largest_label_of_table = LARGEST_LABEL
+
+    def __init__(self, needed: Needed, answer: Answer = "query", top: int | None = None) -> None:
+        self.needed, self.answer, self.top = needed, answer, top
+        needed.same_for_query(LARGEST_LABEL)
         self._labels = {"#label"}  # the columns of labels, from 0 to the top if that is known
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
@@ -86,12 +100,11 @@ class SortedRows(Rows):
 
     @property
     def place(self) -> pl.Expr:
-        place = (pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64)
-        return self.needed.of_ranks_above(self.needed.column(place))
+        return self.needed.column((pl.int_range(1, pl.len() + 1) - self._first_row).cast(pl.Float64))
 
     @cached_property
     def _first_row(self) -> pl.Expr:
-        return self.needed.of_ranks_above(self.needed.column(FIRST_ROW))
+        return self.needed.column(FIRST_ROW)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         return self.needed.of_query(x, "sum")
@@ -101,7 +114,7 @@ class SortedRows(Rows):
 
     def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
         if self.answer == "query":
-            return self.needed.sum(x, k if isinstance(k, int) else None)
+            return self.needed.sum(x)
         x = x.cast(pl.Float64).fill_null(0.0)
         if self.answer == "rank":
             return self.so_far(x)
@@ -116,10 +129,10 @@ class SortedRows(Rows):
         # a count over the table, minus that before the query, needs no window
         so_far, first = pl.when(rows).then(1).cum_count().cast(pl.Int64), FIRST_ROW if of_all else self._first_row
         count = (so_far - (so_far - rows).gather(first)).cast(pl.Float64)
-        return self.needed.before_drop(count) if of_all else self.needed.of_ranks_above(self.needed.column(count))
+        return self.needed.before_drop(count) if of_all else self.needed.column(count)
 
     def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
-        level = label if self.needed.top is not None else self.along(label.rank("dense"))
+        level = label if self.top is not None else self.along(label.rank("dense"))
         rows = pl.struct(query=QUERY, tied=STARTS.cum_sum(), level=pl.when(among).then(level.cast(pl.Int64)))
         found = self.needed.column(
             rows.map_batches(lower_labelled, return_dtype=pl.Struct(dict.fromkeys(Pairs._fields, pl.Float64))),
@@ -128,32 +141,31 @@ class SortedRows(Rows):
         return Pairs(*(self.whole(found.struct.field(name)) for name in Pairs._fields))
 
     def exponential(self, label: pl.Expr) -> pl.Expr:
-        if self.needed.top is None:
+        if self.top is None:
             return self.once(super().exponential(label))
-        worth = pl.select(super().exponential(pl.lit(self.needed.labels))).to_series()
-        return self.needed.of_ranks_above(self.needed.column(pl.lit(worth).gather(label.cast(pl.UInt32))))
+        worth = pl.select(super().exponential(pl.lit(self._all_labels))).to_series()
+        return self.needed.column(pl.lit(worth).gather(label.cast(pl.UInt32)))
 
     @property
-    def largest_label_of_table(self) -> pl.Expr:
-        if self.known_largest_label is not None:
-            return pl.lit(float(self.known_largest_label))
-        self.needed.whole_table = True
-        return self.needed.same_for_query(self.needed.column(LABEL.max()))
+    def _all_labels(self) -> pl.Series:
+        """All labels from 0 to the top."""
+        return pl.int_range((self.top or 0) + 1, eager=True).cast(pl.Float64)
 
     def falling(self, label: pl.Expr) -> pl.Expr:
-        top = self.needed.top
+        top = self.top
         if top is None:
             return super().falling(label)
-        # sorting whole numbers of query and label takes half the time of a window, and less if queries are small
-        numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
-        falling = self.needed.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
-        self._labels.add(falling.meta.output_name())
         if top < COUNTED_LABELS and label.meta.eq(LABEL):
-            self.needed.falling = self.needed.of_ranks_above(falling).meta.output_name()
+            falling = FALLING
+        else:
+            # sorting whole numbers of query and label takes half the time of a window, and less if queries are small
+            numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
+            falling = self.needed.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
+        self._labels.add(falling.meta.output_name())
         return falling
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         of = {*bad.meta.root_names()}
-        known = self.needed.top is not None and len(of) == 1 and of <= self._labels
-        if not known or pl.select(self.needed.labels.alias(*of)).select(bad.any()).item():
+        known = self.top is not None and len(of) == 1 and of <= self._labels
+        if not known or pl.select(self._all_labels.alias(*of)).select(bad.any()).item():
             self.needed.refuse(bad, message, of_label=of_label)

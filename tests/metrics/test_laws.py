@@ -92,7 +92,7 @@ def test_a_frame_may_be_taken_in_parts(which: str, table: Table, policies: Optio
     with (
         patch("rankframe._plan.parts.ROWS_OF_PART", size),
         patch("rankframe._plan.parts.ROWS_OF_THREAD", 1),
-        patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", 0),
+        patch("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", 0),
     ):
         assert_frame_equal(evaluate(df, **policies), wanted, rel_tol=1e-12, abs_tol=1e-12)
         assert_frame_equal(curves_of(df, **policies), curves, rel_tol=1e-12, abs_tol=1e-12)

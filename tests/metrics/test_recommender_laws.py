@@ -127,9 +127,9 @@ def test_a_frame_may_be_taken_in_parts_and_in_any_order_of_rows() -> None:
     wanted = ranker(frame(table, seed=None)).evaluate(*TEXTS)
     assert_same(ranker(frame(table, seed=9)).evaluate(*TEXTS), wanted)
     with (
-        patch("rankframe._plan.shortcuts.ROWS_OF_PART", 7),
-        patch("rankframe._plan.shortcuts.ROWS_OF_THREAD", 1),
-        patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", 0),
+        patch("rankframe._plan.parts.ROWS_OF_PART", 7),
+        patch("rankframe._plan.parts.ROWS_OF_THREAD", 1),
+        patch("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", 0),
     ):
         assert_same(ranker(frame(table)).evaluate(*TEXTS), wanted)
 

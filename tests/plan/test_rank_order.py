@@ -149,6 +149,11 @@ IDS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
+def give_all_one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self: pl.Series([7] * self.height, dtype=pl.UInt64))
+    monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([7] * len(self), dtype=pl.UInt64))
+
+
 @pytest.mark.parametrize("same_hash", [False, True])
 @pytest.mark.parametrize("kind", IDS)
 def test_queries_of_any_kind_are_told_apart(kind: str, same_hash: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +165,7 @@ def test_queries_of_any_kind_are_told_apart(kind: str, same_hash: bool, monkeypa
     frame = pl.DataFrame({"query": id_of.gather(nth), "nth": nth, "doc_id": [doc for _, doc in rows]})
     frame = frame.with_columns(label=(pl.col("doc_id") == 0).cast(pl.Int64), score=pl.col("doc_id"))
     if same_hash:
-        monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self: pl.Series([7] * self.height, dtype=pl.UInt64))
+        give_all_one_hash(monkeypatch)
     seen = list(dict.fromkeys(nth))
     for query in ("query", ["query", "nth"], ["nth", "query"]):
         found = frame.rank.on(query=query).evaluate("rr", "num_retrieved")
@@ -191,7 +196,7 @@ def test_no_name_of_a_column_is_in_the_way(column: str) -> None:
 
 
 def test_equal_hashes_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self: pl.Series([7] * self.height, dtype=pl.UInt64))
+    give_all_one_hash(monkeypatch)
     frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2, 1, 1], "label": [1, 0, 1]})
     assert frame.rank.evaluate("rr")["rr"].to_list() == [1.0, 1.0]
     with pytest.raises(ValueError, match="holds the same 'doc_id' twice"):
@@ -199,7 +204,7 @@ def test_equal_hashes_are_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_ties_stand_by_the_rule_in_queries_whose_ids_have_one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self: pl.Series([7] * self.height, dtype=pl.UInt64))
+    give_all_one_hash(monkeypatch)
     rows = [("p", 1, 2.0, 0), ("q", 1, 2.0, 0), ("p", 2, 2.0, 1), ("q", 3, 5.0, 0), ("q", 2, 2.0, 1)]
     frame = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
     assert frame.rank.evaluate("rr").rows() == [("p", 1.0), ("q", 0.5)]  # the larger document of a tie is first
@@ -242,7 +247,7 @@ def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: lis
     frame = pl.DataFrame(rows, schema=[name, "doc_id", "score", "label"], orient="row")
     frame = frame.with_columns(pl.Series(ids).gather(frame[name]).alias(name))
     for row_limit in (0, 2**16):  # as a table that is large, and as the small one that it is
-        with patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit):
+        with patch("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", row_limit):
             found = frame.rank.on(query=name).evaluate("rr", "ndcg@1", "hits@3")
         assert found.rows() == [(ids[0], 0, 0, 0), (ids[1], 1 / 3, 0, 1), (ids[2], 0, 0, 0)]
 
@@ -266,7 +271,7 @@ LABELS: dict[str, tuple[Any, list[Any]]] = {
 def test_labels_of_any_kind_are_read_in_tables_of_any_size(
     kind: str, row_limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit)
+    monkeypatch.setattr("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", row_limit)
     dtype, labels = LABELS[kind]
     frame = pl.DataFrame({"query_id": [2, 1, 2, 1], "doc_id": [1, 2, 3, 4], "score": [4, 3, 2, 1]})
     found = (
@@ -281,7 +286,7 @@ def test_labels_of_any_kind_are_read_in_tables_of_any_size(
 def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(
     label: float, row_limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", row_limit)
+    monkeypatch.setattr("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", row_limit)
     frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [label, 0, 2]})
     found = frame.rank.insq(target=0.5, gain={label: 0.5, 2: 1}, report="ETC", depth=2)
     assert found.to_series(1).to_list() == pytest.approx(

@@ -107,9 +107,9 @@ def table_with_edges(seed: int) -> Table:
 @pytest.fixture
 def in_parts_of_a_query() -> Iterator[None]:
     with (
-        patch("rankframe._plan.shortcuts.ROWS_OF_PART", 1),
-        patch("rankframe._plan.shortcuts.ROWS_OF_THREAD", 1),
-        patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", 0),
+        patch("rankframe._plan.parts.ROWS_OF_PART", 1),
+        patch("rankframe._plan.parts.ROWS_OF_THREAD", 1),
+        patch("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", 0),
     ):
         yield
 

@@ -17,8 +17,8 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._catalog.call import Call
 from rankframe._catalog.requests import calls_of
-from rankframe._plan import shortcuts
-from rankframe._plan.plan import run_formulas
+from rankframe._plan import per_query
+from rankframe._plan.plan import _run_formulas, run_formulas
 from rankframe._table.setup import Setup
 from tests.metrics.oracles.query import Row
 from tests.support.calls import POLICIES, SHARES, SOME, Options, needs_table, part_of, spell, thinned
@@ -183,7 +183,7 @@ def in_parts() -> Iterator[None]:
         yield
 
 
-PARTS = {"parts.ROWS_OF_PART": 3, "parts.ROWS_OF_THREAD": 1, "shortcuts.ROWS_OF_SMALL_TABLE": 0}
+PARTS = {"parts.ROWS_OF_PART": 3, "parts.ROWS_OF_THREAD": 1, "per_query.ROWS_OF_SMALL_TABLE": 0}
 """Bounds that a table has to pass to be cut into parts; then a table of any size is."""
 
 OWN_TEXTS = [formula.__name__ for formula in OWN] + [f"{formula.__name__}@2" for formula in BY_RANK]
@@ -262,7 +262,7 @@ def test_a_value_does_not_depend_on_its_company(which: str, table: Table, polici
 def test_a_value_does_not_depend_on_the_rows_that_a_plan_leaves_out(table: Table, policies: Options) -> None:
     df = frame(table)
     # metrics that go by gains only have a plan of their own in large tables
-    with patch("rankframe._plan.shortcuts.ROWS_OF_SMALL_TABLE", 0):
+    with patch("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", 0):
         values = df.rank.on(**policies).evaluate(*TEXTS)
         with patch.object(Call, "gains_only", lambda *_: False):
             assert_same(df.rank.on(**policies).evaluate(*TEXTS), values)
@@ -295,56 +295,32 @@ WHOLE_LABELS: Table = {
     query: [(doc, score, None if label is None else round(label)) for doc, score, label in rows]
     for query, rows in MANY_QUERIES.items()
 }
-OF_TOP = (
-    ["ndcg@2", "ndcg(gain=exponential)@2", "dcg(min_label=2)@1", "precision@2", "rr@2", "hit_rate@2"],
-    ["ndcg@1"],
-    ["ndcg(ideal=retrieved)@2"],
-    ["ndcg@3", "bpref"],
-    ["relevant_above@1"],
-)
+COUNTED = ["ndcg@2", "ndcg(gain=exponential)@2", "nerr@2", "ideal_dcg", "ndcg(ideal=retrieved)@2", "bpref"]
 
 
 @pytest.mark.usefixtures("in_parts")
 @pytest.mark.parametrize("table", [WHOLE_LABELS, MANY_QUERIES], ids=["whole labels", "labels"])
 @pytest.mark.parametrize("policies", thinned(POLICIES, 10), ids=str)
-def test_a_value_does_not_depend_on_the_rows_below_its_cutoff(policies: Options, table: Table) -> None:
+def test_an_ideal_ranking_does_not_depend_on_how_its_labels_are_put_in_order(policies: Options, table: Table) -> None:
     df = frame(table)
-    for texts in OF_TOP:  # documents at ranks 2 and 3 of some queries tie
-        with patch("rankframe._plan.shortcuts.SHARE_OF_TOP", 10**6):
-            values = df.rank.on(**policies).evaluate(*texts)
-        with patch("rankframe._plan.shortcuts.SHARE_OF_TOP", -1):
-            assert_same(df.rank.on(**policies).evaluate(*texts), values)
+    values = df.rank.on(**policies).evaluate(*COUNTED)
+    with (
+        patch("rankframe._words.sorted_rows.COUNTED_LABELS", 0),
+        patch("rankframe._plan.plan._cached_formulas", _run_formulas),
+    ):
+        assert_same(df.rank.on(**policies).evaluate(*COUNTED), values)
 
 
 @pytest.mark.usefixtures("in_parts")
 def test_a_label_that_is_nan_is_refused_where_the_other_labels_are_counted() -> None:
     df = frame(WHOLE_LABELS).with_columns(pl.col("label").cast(pl.Float64))
     df = df.with_columns(pl.when(pl.int_range(pl.len()) == 2).then(math.nan).otherwise("label").alias("label"))
-    with patch("rankframe._plan.shortcuts.SHARE_OF_TOP", 10**6), pytest.raises(rf.InvalidData, match="holds NaN"):
+    with pytest.raises(rf.InvalidData, match="holds NaN"):
         df.rank.evaluate("ndcg@2")
 
 
-@pytest.mark.parametrize(
-    ("texts", "cutoff"),
-    [
-        (["ndcg@10", "precision@5", "hit_rate@20"], 20),
-        (["ndcg(gain=exponential)@10"], 10),
-        (["dcg@10", "dcg"], None),
-        (["ndcg(ideal=all)@10"], None),
-        (["recall@10"], None),
-        (["mean_label@10"], None),
-        (["ndcg@10", "map"], None),
-    ],
-)
-def test_rows_below_the_lowest_cutoff_are_left_out_if_nothing_looks_at_them(
-    texts: list[str], cutoff: int | None
-) -> None:
-    of_top = run_formulas(calls_of(*texts), Setup(), 4).of_top
-    assert (of_top and of_top.kept) == cutoff
-
-
-def test_a_perfect_ranking_has_the_value_1_in_a_table_whose_lower_ranks_are_left_out() -> None:
-    rows = 3 * shortcuts.ROWS_OF_SMALL_TABLE
+def test_a_perfect_ranking_has_the_value_1_in_a_large_table() -> None:
+    rows = 3 * per_query.ROWS_OF_SMALL_TABLE
     df = pl.select(query_id=pl.int_range(rows) // 60, doc_id=pl.int_range(rows) % 60).with_columns(
         score=-pl.col("doc_id"), label=(pl.col("query_id") % 7 * 5 - pl.col("doc_id") // 4).clip(0, 4)
     )
