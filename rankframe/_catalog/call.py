@@ -183,7 +183,7 @@ class Call:
         """The options that are expressions over the table's columns."""
         return [x for x in self.arguments.values() if isinstance(x, pl.Expr)]
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """The table's columns that options name."""
         return [name for x in self.expressions for name in x.meta.root_names()]

@@ -24,17 +24,16 @@ def flat_name(text: str) -> str:
 
 def flat_names(texts: Iterable[str]) -> dict[str, str]:
     """The flat name of each text; refuse two texts with the same one."""
-    found: dict[str, str] = {}
+    found: dict[str, str] = {}  # by flat name
     for text in texts:
         name = flat_name(text)
-        if name in found.values():
-            other = next(before for before, taken in found.items() if taken == name)
+        if name in found:
             raise InvalidOption(
                 option_of(names="flat"),
-                f" would name two columns {name!r}, those of {other!r} and {text!r}; ask for each by itself",
+                f" would name two columns {name!r}, those of {found[name]!r} and {text!r}; ask for each by itself",
             )
-        found[text] = name
-    return found
+        found[name] = text
+    return {text: name for name, text in found.items()}
 
 
 def unflattened(name: str, among: Mapping[str, Metric]) -> Iterator[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, ValuesView
 from textwrap import fill
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..errors import nearest, shown
 
@@ -14,10 +14,27 @@ T = TypeVar("T")
 
 
 class ByName(Mapping[str, T]):
-    """A view of a dictionary; its `repr` says what its entries are, and lists their names."""
+    """A view of a dictionary; its `repr` says what its entries are, and lists their names.
 
-    def __init__(self, entries: Mapping[str, T], kind: str) -> None:
+    Attributes
+    ----------
+    read
+        The meanings of texts that were read before; none after a change by `put` or `drop`.
+    """
+
+    def __init__(self, entries: dict[str, T], kind: str) -> None:
         self._entries, self._kind = entries, kind
+        self.read: dict[str, tuple[Any, ...]] = {}
+
+    def put(self, name: str, entry: T) -> None:
+        """Add an entry, or replace that of the same name."""
+        self._entries[name] = entry
+        self.read = {}  # a thread that reads at this moment fills the old one
+
+    def drop(self, name: str) -> None:
+        """Remove an entry."""
+        del self._entries[name]
+        self.read = {}
 
     def __getitem__(self, name: str) -> T:
         if name not in self._entries:
@@ -39,6 +56,9 @@ class ByName(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def values(self) -> ValuesView[T]:
+        return self._entries.values()  # without a look-up by name for each
 
     def __repr__(self) -> str:
         return f"{len(self)} {self._kind} by name:\n{fill(', '.join(self), 118)}"

@@ -31,16 +31,16 @@ Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
 Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
 Over: TypeAlias = Literal["documents", "subtopics"]
 
-_metrics: dict[str, Metric] = {}
-METRICS: Mapping[str, Metric] = ByName(_metrics, "metrics")
+_metrics = ByName["Metric"]({}, "metrics")
+METRICS: Mapping[str, Metric] = _metrics
 """Every metric by its canonical name, in the order of the documentation."""
 
-_agreements: dict[str, Metric] = {}
-AGREEMENTS: Mapping[str, Metric] = ByName(_agreements, "measures")
+_agreements = ByName["Metric"]({}, "measures")
+AGREEMENTS: Mapping[str, Metric] = _agreements
 """Every measure of how two rankings agree, by its canonical name."""
 
-_catalog_metrics: dict[str, Metric] = {}
-CATALOG_METRICS: Mapping[str, Metric] = ByName(_catalog_metrics, "metrics")
+_catalog_metrics = ByName["Metric"]({}, "metrics")
+CATALOG_METRICS: Mapping[str, Metric] = _catalog_metrics
 """Every metric of the whole table, by its canonical name."""
 
 
@@ -292,7 +292,7 @@ def metric(
             over, gains_only, display, labels, needs,
         )  # fmt: skip
         _refuse_name(entry, _metrics)
-        _metrics[name] = entry
+        _metrics.put(name, entry)
         return formula
 
     return register if alone is None else register(alone)
@@ -307,7 +307,7 @@ def refuse_no_function(formula: object, kind: str) -> None:
 def list_catalog_metric(entry: Metric) -> None:
     """Register a metric of the whole table."""
     _refuse_name(entry, _catalog_metrics)
-    _catalog_metrics[entry.name] = entry
+    _catalog_metrics.put(entry.name, entry)
 
 
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
@@ -344,14 +344,14 @@ def _same_place(a: Callable[..., object], b: Callable[..., object]) -> bool:
 def unlist(entry: Metric) -> None:
     """Remove a metric, per query or of the whole table, from its list."""
     entries = _metrics if entry in _metrics.values() else _catalog_metrics
-    del entries[entry.name]
+    entries.drop(entry.name)
 
 
 def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
     """Declare a function of a pair of rankings as a measure of their agreement."""
 
     def register(formula: F) -> F:
-        _agreements[formula.__name__] = Metric(formula.__name__, formula, aliases, bounds=bounds)
+        _agreements.put(formula.__name__, Metric(formula.__name__, formula, aliases, bounds=bounds))
         return formula
 
     return register

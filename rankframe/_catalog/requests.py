@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import polars as pl
 
 from ..errors import InvalidOption, asked_as
 from .call import Call, call_of
-from .parse import calls_in, texts_of
+from .mapping_by_name import ByName
+from .parse import LONGEST, calls_in, texts_of
 from .registry import METRICS, Metric, of
 
 __all__ = ["Request", "averaged", "calls_of", "require_metrics"]
 
 Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
+
+MOST_READ = 2**14
+"""The most texts whose calls are kept, so that a loop reads its metrics once."""
 
 
 def calls_of(
@@ -33,11 +37,27 @@ def calls_of(
             calls.append(request)
         elif callable(request):
             calls.append(call_of(of(request, among), (), {}))
-        else:  # `calls_in` refuses other types than text
-            texts = texts_of(request) if isinstance(request, str) else [request]
-            calls += [call for text in texts for call in calls_in(text, among)]
+        else:
+            calls += _calls_in(request, among)
     require_metrics(calls, example)
     return list(dict.fromkeys(calls))
+
+
+def _calls_in(text: str, among: Mapping[str, Metric]) -> Sequence[Call]:
+    """The calls of one metric or of several; a text that was read before is a look-up."""
+    if not isinstance(text, str):
+        return calls_in(text, among)  # refuses it
+    known = among.read if isinstance(among, ByName) else {}
+    if text in known:
+        return known[text]
+    texts = texts_of(text)
+    each = [calls_in(texts[0], among)] if len(texts) == 1 else [_calls_in(one, among) for one in texts]
+    calls = tuple(call for some in each for call in some)
+    if len(text) <= LONGEST:
+        if len(known) >= MOST_READ:
+            known.clear()
+        known[text] = calls
+    return calls
 
 
 def averaged(requests: Iterable[Request | Call], example: str) -> list[Call]:

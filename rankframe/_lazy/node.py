@@ -6,7 +6,9 @@ import atexit
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from itertools import chain, islice
 from queue import Empty, Full, Queue
 from typing import Any, Protocol, TypeAlias
 from weakref import WeakSet
@@ -15,10 +17,11 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from .._support.forks import use_polars
+from .._support.threads import at_once, threads
 from .._table.setup import Setup
 from ..errors import InvalidData, RankframeError, without_own_frames
 from .memory_limit import memory_limit, size_of
-from .rows_on_disk import Room, buckets_of, hash_of_query, temporary_folder
+from .rows_on_disk import Batch, Room, buckets_of, temporary_folder
 
 __all__ = ["Give", "Run", "node", "source"]
 
@@ -79,9 +82,9 @@ def source(
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
     Columns with a role and those it `reads` are collected; if the result `carries` the rows' columns along, also those of
-    them that the plan selects. Rows that exceed the memory limit are spilled to disk and come
-    back in buckets of whole queries; `run` then also takes the fact that `whole` computes from all rows. `check` may refuse
-    the rows before that, and `watch` makes what looks at all rows and warns when all are read.
+    them that the plan selects. Rows that exceed the memory limit are spilled to disk and come back in buckets of whole
+    queries; `run` then also takes the fact that `whole` computes from all rows. `check` may refuse the rows before that, and
+    `watch` makes what looks at all rows and warns when all are read.
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # refuses wrong columns at the call
@@ -95,18 +98,10 @@ def source(
         carried = () if not carries else schema if computed is None else computed
         wanted = rows.select(x for x in schema if x in {*setup.roles.names, *reads, *carried})
         wanted = wanted.filter(predicate) if of_query and predicate is not None else wanted
-        if watch is None:
-            _run(wanted, setup, run, computed, whole, check, give)
-            return
-        watching = watch()
-
-        def watched(rows: pl.DataFrame, fact: object, names: Sequence[str] | None) -> pl.DataFrame:
-            found = run(rows, fact, names)
-            watching.see(rows)
-            return found
-
-        _run(wanted, setup, watched, computed, whole, check, give)
-        watching.warn()
+        watching = None if watch is None else watch()
+        _run(wanted, setup, run, computed, whole, check, watching, give)
+        if watching is not None:
+            watching.warn()
 
     return node(work, rows, result, name)
 
@@ -147,39 +142,48 @@ def _run(
     names: Sequence[str] | None,
     whole: Whole | None,
     check: Check | None,
+    watching: Watching | None,
     give: Give,
 ) -> None:
-    """Pass on the results of a verb, batch by batch."""
+    """Pass on the results of a verb: of the table, or of batches of whole queries, as many at once as there are threads."""
     limit = max(memory_limit(setup.running.memory_limit) // MEMORY_OF_RUN, 1)
     table = None if setup.running.grouped else _collected(rows, limit)
     if check is not None:
         check(rows if table is None else table.lazy())
-    if table is not None:
-        give(run(table, None, names))
-        return
-    fact = None if whole is None else whole(rows)
-    weight = FIRST_WEIGHT
+    fact = None if whole is None or table is not None else whole(rows)
+    weight, seen = FIRST_WEIGHT, threading.Lock()
 
     def room() -> int:
-        return int(limit / weight)
+        return int(limit / weight / threads())
 
-    def run_and_give(batch: pl.DataFrame) -> bool:
-        nonlocal weight
-        found = run(batch, fact, names)
+    def found_in(batch: Batch) -> tuple[pl.DataFrame, float]:
+        some = batch()
+        found = run(some, fact, names)
+        if watching is not None:
+            with seen:
+                watching.see(some)
         # results may be as large as rows
-        weight = 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(found) / max(size_of(batch), 1)
-        return give(found)
+        return found, 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(found) / max(size_of(some), 1)
 
-    if setup.running.grouped:
-        with closing(_query_by_query(rows, list(setup.roles.query), room)) as batches:
-            for batch in batches:
-                if run_and_give(batch):
-                    return
-        return
-    with temporary_folder() as folder, closing(buckets_of(rows, setup.roles.query, room, folder)) as buckets:
-        for bucket in buckets:
-            if run_and_give(bucket.collect(engine="in-memory")):
+    with _batches(rows, setup, table, room) as batches:
+        while several := list(islice(batches, threads())):
+            results = at_once([partial(found_in, batch) for batch in several])
+            weight = max(weight for _, weight in results)
+            if any(give(found) for found, _ in results):
                 return
+
+
+@contextmanager
+def _batches(rows: pl.LazyFrame, setup: Setup, table: pl.DataFrame | None, room: Room) -> Iterator[Iterator[Batch]]:
+    """The batches: the whole table, if it is in memory; as it comes query by query; or from disk."""
+    if table is not None:
+        yield iter([lambda: table])
+    elif setup.running.grouped:
+        with closing(_query_by_query(rows, list(setup.roles.query), room)) as batches:
+            yield batches
+    else:
+        with temporary_folder() as folder, closing(buckets_of(rows, setup.roles.query, room, folder)) as buckets:
+            yield buckets
 
 
 def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
@@ -197,50 +201,30 @@ def _collected(rows: pl.LazyFrame, limit: int) -> pl.DataFrame | None:
     return None if size > limit else pl.concat(batches)
 
 
-def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[pl.DataFrame, None, None]:
+def _query_by_query(rows: pl.LazyFrame, query: list[str], room: Room) -> Generator[Batch, None, None]:
     """Yield batches of whole queries of a grouped table; refuse a query that comes back later."""
-    rest, seen = rows.collect_schema().to_frame(), _Seen(query)
-    with _Aside(lambda give: _in_batches(rows, room, give)) as batches:
-        for batch in batches:
-            together = pl.concat([rest, batch])
+    rest, runs = rows.collect_schema().to_frame(), list[pl.DataFrame]()
+    with _Aside(lambda give: _in_batches(rows, room, give)) as arriving:
+        for batch in chain(arriving, [None]):
+            together = rest if batch is None else pl.concat([rest, batch])
             run = together.select(pl.struct(query).rle_id()).to_series()
-            n = int((run < run[-1]).sum())  # the last query may go on in the next batch
-            whole, rest = together[:n], together[n:]
+            # the last query may go on in the next batch
+            n = together.height if batch is None else int((run < run[-1]).sum())
+            rest = together[n:]
             if n:
-                seen.add(whole)
-                yield whole
-    if rest.height:
-        seen.add(rest)
-        yield rest
+                runs.append(together[:n].filter((run[:n].diff() != 0).fill_null(True)).select(query))
+                _refuse_back(pl.concat(runs) if batch is None else runs[-1], query)
+                yield partial(together.slice, 0, n)
 
 
-class _Seen:
-    """The queries of all batches so far, and their hashes in sorted columns, each longer than the next: few are searched."""
-
-    def __init__(self, query: list[str]) -> None:
-        self.query = query
-        self.runs: list[pl.DataFrame] = []
-        self.hashes: list[pl.Series] = []
-
-    def add(self, batch: pl.DataFrame) -> None:
-        """Add the batch's queries; refuse one seen before or not contiguous."""
-        starts = pl.struct(self.query).rle_id().diff().fill_null(1) > 0
-        runs = batch.select(self.query).filter(starts)
-        back = [runs.filter(pl.struct(self.query).is_duplicated())]
-        hashes = runs.select(hash_of_query(runs.lazy(), self.query)).to_series().sort()
-        if any((seen.search_sorted(hashes) < seen.search_sorted(hashes, "right")).any() for seen in self.hashes):
-            back += [seen.join(runs, on=self.query, how="semi", nulls_equal=True) for seen in self.runs]
-        for frame in back:
-            if frame.height:
-                key = ", ".join(f"{name} {value!r}" for name, value in frame.row(0, named=True).items())
-                raise InvalidData(
-                    f"the rows of {key} come back after those of another query, and grouped=True says that each query is "
-                    f"one run of rows; sort the table by {self.query}, or leave grouped=True out"
-                )
-        self.runs.append(runs)
-        while self.hashes and len(self.hashes[-1]) <= len(hashes):
-            hashes = pl.concat([self.hashes.pop(), hashes]).sort()
-        self.hashes.append(hashes)
+def _refuse_back(runs: pl.DataFrame, query: list[str]) -> None:
+    """Refuse a query that has several runs of rows."""
+    for row in runs.filter(pl.struct(query).is_duplicated()).head(1).rows(named=True):
+        key = ", ".join(f"{name} {value!r}" for name, value in row.items())
+        raise InvalidData(
+            f"the rows of {key} come back after those of another query, and grouped=True says that each query is "
+            f"one run of rows; sort the table by {query}, or leave grouped=True out"
+        )
 
 
 def _in_batches(rows: pl.LazyFrame, room: Room, give: Give) -> None:

@@ -19,10 +19,13 @@ import polars as pl
 from .._table.roles import carried
 from ..errors import OutOfSpace, on
 
-__all__ = ["Room", "buckets_of", "hash_of_query", "temporary_folder"]
+__all__ = ["Batch", "Room", "buckets_of", "hash_of_query", "temporary_folder"]
 
 Room: TypeAlias = Callable[[], int]
 """The bytes that the next batch may have, estimated from the results so far."""
+
+Batch: TypeAlias = Callable[[], pl.DataFrame]
+"""Rows of whole queries, read when they are needed."""
 
 BUCKETS = 32
 """The number of files that rows are split into at a time."""
@@ -83,23 +86,26 @@ def _remove_folder(folder: Path, failed: type[BaseException] | None, *_: object)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def buckets_of(
-    rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path
-) -> Generator[pl.LazyFrame, None, None]:
-    """Yield the rows in buckets of whole queries that fit `room()`; a larger query is a bucket of its own.
+def buckets_of(rows: pl.LazyFrame, query: Sequence[str], room: Room, folder: Path) -> Generator[Batch, None, None]:
+    """Yield the rows in batches of whole queries that fit `room()`; a larger query is a batch of its own.
 
-    A bucket stays on disk until the next one is read. Rows of a query stay in order.
+    A batch is read, and its files are removed, when it is called. Rows of a query stay in order.
     """
     taken: list[Path] = []
     for number, bucket in enumerate(_split(rows, query, room, folder, 0)):
         path = bucket.replace(folder / f"bucket {number}.ipc")  # a name that no later bucket has
         if taken and sum(map(_size, taken)) + _size(path) > min(room(), BYTES_AT_ONCE):
-            yield pl.scan_ipc(taken)
-            _remove(taken)
+            yield partial(_read, taken)
+            taken = []
         taken.append(path)
     if taken:
-        yield pl.scan_ipc(taken)
-        _remove(taken)
+        yield partial(_read, taken)
+
+
+def _read(paths: list[Path]) -> pl.DataFrame:
+    rows = pl.scan_ipc(paths).collect(engine="in-memory")
+    _remove(paths)
+    return rows
 
 
 def _split(
@@ -148,7 +154,6 @@ def _remove(paths: list[Path]) -> None:
     for path in paths:
         with suppress(OSError):  # a file in use is removed with the folder
             path.unlink()
-    paths.clear()
 
 
 def _lock(file: int) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import polars as pl
 
+from .._support.threads import at_once, threads
 from .._table.roles import ROW
 from .._table.setup import Setup
 from ..errors import RankframeError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["at_once", "in_parts", "parts_of"]
+__all__ = ["in_parts", "parts_of"]
 
 ROWS_OF_PART = 2**18
 """The most rows of a part, so that memory for their columns does not grow with the table."""
@@ -30,7 +30,6 @@ ROWS_OF_THREAD = 2**17
 MOST_PARTS = 2**16
 """The most parts, as their numbers have 16 bits."""
 
-T = TypeVar("T")
 Run = Callable[[pl.DataFrame], pl.DataFrame]
 
 
@@ -105,35 +104,3 @@ def _gathered(frame: pl.DataFrame, rows: Sequence[NDArray[np.uint32]]) -> pl.Dat
 
     row = pl.Series(ROW, np.concatenate(rows))
     return frame[row].with_columns(row)
-
-
-def threads() -> int:
-    """The number of parts at once; inside a callback of Polars one, as it holds a thread that others may wait for."""
-    in_callback = isinstance(threading.current_thread(), threading._DummyThread)
-    return 1 if in_callback else pl.thread_pool_size()
-
-
-def at_once(tasks: Sequence[Callable[[], T]]) -> list[T]:
-    """Run tasks in as many threads as Polars has; the results are in the order of the tasks."""
-    results: list[Any] = [None] * len(tasks)
-    left, errors = iter(range(len(tasks))), list[BaseException]()
-
-    def go() -> None:
-        for i in left:  # `next` of a range iterator is atomic
-            if errors:
-                return
-            try:
-                results[i] = tasks[i]()
-            except BaseException as error:
-                errors.append(error)
-
-    # not of a pool, which takes no task once the main thread has ended
-    others = [threading.Thread(target=go) for _ in range(min(threads(), len(tasks)) - 1)]
-    for other in others:
-        other.start()
-    go()
-    for other in others:
-        other.join()
-    if errors:
-        raise errors[0]
-    return results

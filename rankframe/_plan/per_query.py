@@ -161,10 +161,11 @@ def watch(setup: Setup, calls: Sequence[Call], at: Place | None = None) -> Watch
 
 def watch_slices(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str]) -> None:
     """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs; once for all."""
-    read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
-    needed = [name for name in frame.columns if name in read]
+    if by:
+        read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
+        frame = frame[[name for name in frame.columns if name in read]]
     with once_each():
-        for part in frame.select(needed).partition_by(by, maintain_order=True) if by else [frame]:
+        for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
             watching = watch(setup, calls)
             watching.see(part)
             watching.warn()

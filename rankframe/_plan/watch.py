@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.figures import figures, totals
+from .._table.figures import NEARLY_ALL, QuickFigures, figures, numbered, totals
 from .._table.setup import Setup
-from .._table.suspicions import NEARLY_ALL, Suspicion, filled, is_called_rank, suspicions_of
+from .._table.suspicions import Suspicion, filled, is_called_rank, suspicions_of
 from .._table.table import Table
 from ..errors import Place, RankframeError, warn
 
@@ -37,34 +37,24 @@ class Watch:
     def __init__(self, setup: Setup, calls: Sequence[Call], values: Values, at: Place | None) -> None:
         self.setup, self.calls, self.values, self.at = setup, calls, values, at
         self.resolved = setup
+        self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[pl.DataFrame] = []
         self.last: tuple[list[Suspicion], dict[str, Any]] = [], {}
         self.samples: list[pl.DataFrame] = []
-        self.clear = False  # the rows seen are enough, and raise no suspicion
+        self.clear = not calls or setup.policies.unjudged == "bounds"  # bounds show what is unknown
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a table, or at a part of one."""
-        if (
-            self.clear or not self.calls or not rows.height or self.setup.policies.unjudged == "bounds"
-        ):  # bounds show what is unknown
+        if self.clear or not rows.height:
             return
-        # the policies that a convention has for the first metric; without a document column, None for it
-        resolved, _ = self.setup.resolve(self.calls[0])
-        self.resolved = resolved.changed(doc=resolved.roles.doc_in(rows.columns))
-        sample = _sample(rows, list(self.setup.roles.query))
-        found = self._figures(sample)
-        self.last = self._suspected(found)
-        if sample is not rows and self.last[0]:
-            found = self._figures(rows)
-            self.last = self._suspected(found)
-        self.found.append(found)
-        self.clear = not self.last[0] and rows.height >= ROWS_OF_SAMPLE
-        if sum(map(len, self.samples)) < ROWS_OF_SAMPLE:
-            # a slice would keep all rows in memory
-            self.samples.append(sample if sample is rows else sample.select(pl.all().gather(pl.int_range(pl.len()))))
+        self.waiting.append(rows)
+        if sum(map(len, self.waiting)) >= ROWS_OF_SAMPLE:
+            self._look()
 
     def warn(self) -> None:
         """Warn of each suspicion that holds of all parts together."""
+        if self.waiting:
+            self._look()
         if self.clear or not self.found:
             return
         suspected, values = (
@@ -77,6 +67,27 @@ class Watch:
                 said = filled(suspicion.says(self.resolved), values)
                 warn(said, f" (it concerns {changed})", kind=suspicion.problem, at=self.at)
 
+    def _look(self) -> None:
+        """Compute the figures of the waiting parts if a sample of them raises a suspicion; enough rows without one clear the table."""
+        rows, self.waiting = pl.concat(self.waiting), []
+        # the policies that a convention has for the first metric; without a document column, None for it
+        resolved, _ = self.setup.resolve(self.calls[0])
+        self.resolved = resolved.of_table(rows.columns)
+        if rows.height > ROWS_OF_SAMPLE:
+            read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
+            rows = rows[[name for name in rows.columns if name in read]]
+        sample = _sample(rows, self.setup.roles.query)
+        quick = QuickFigures(sample, self.resolved, ranked=is_called_rank(self.resolved))
+        if not self._held(quick) and (rows.height >= ROWS_OF_SAMPLE or not self.found):
+            self.clear = True
+            return
+        found = self._figures(rows)
+        self.last = self._suspected(found)
+        self.found.append(found)
+        self.clear = not self.last[0] and rows.height >= ROWS_OF_SAMPLE
+        if sum(map(len, self.samples)) < ROWS_OF_SAMPLE:
+            self.samples.append(sample)
+
     def _figures(self, rows: pl.DataFrame) -> pl.DataFrame:
         label = self.setup.roles.label in rows.columns
         query = self.setup.roles.query
@@ -88,9 +99,13 @@ class Watch:
 
     def _suspected(self, found: pl.DataFrame) -> tuple[list[Suspicion], dict[str, Any]]:
         """The suspicions with which a number warns, and the figures of all parts together."""
-        setup = self.resolved
         values = {name: math.nan if x is None else x for name, x in found.row(0, named=True).items()}
-        return [x for x in suspicions_of(setup) if x.holds(setup, values) and x.warns(setup, values)], values
+        return self._held(values), values
+
+    def _held(self, values: Mapping[str, Any]) -> list[Suspicion]:
+        """The suspicions that these figures raise, of those with which a number warns."""
+        setup = self.resolved
+        return [x for x in suspicions_of(setup) if x.warns(setup, values) and x.holds(setup, values)]
 
     def _changes(self, suspicion: Suspicion, call: Call, rows: pl.DataFrame, found: dict[str, Any]) -> bool:
         """Whether a suspicion that holds changes the value of a metric."""
@@ -113,20 +128,25 @@ class Watch:
         return not one.equals(other)
 
 
-def _sample(rows: pl.DataFrame, query: list[str]) -> pl.DataFrame:
+def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
     """Rows of the first queries: the first rows, some rows of each long query, or rows that stand apart."""
+    import numpy as np  # imported late, to keep other calls fast
+
     if rows.height <= ROWS_OF_SAMPLE:
         return rows
-    first = rows.head(ROWS_OF_SAMPLE)
-    key = pl.struct(query) if len(query) > 1 else pl.col(query)
-    runs, queries = first.select(key.rle_id().max() + 1, queries=key.n_unique()).row(0)
+    near = numbered(rows.head(ROWS_NEAR), query)
+    first = near[:ROWS_OF_SAMPLE]
+    ids = np.sort(first)
+    runs, queries = (int(np.count_nonzero(x[1:] != x[:-1])) + 1 for x in (first, ids))
     if runs == queries:
         length = ROWS_OF_SAMPLE // queries  # of long queries, some rows each, as a few queries show no direction
-        return rows.head(max(QUERIES_IN_ORDER * length, ROWS_OF_SAMPLE)).gather_every(
-            max(length // QUERIES_IN_ORDER, 1)
-        )
-    chosen = first.select(query).unique(maintain_order=True).head(QUERIES_OF_SAMPLE)
-    return rows.head(ROWS_NEAR).join(chosen, on=query, how="semi", nulls_equal=True).head(2 * ROWS_OF_SAMPLE)
+        end = min(max(QUERIES_IN_ORDER * length, ROWS_OF_SAMPLE), rows.height)
+        return rows[np.arange(0, end, max(length // QUERIES_IN_ORDER, 1))]
+    short = near.astype(np.uint16)  # a few more queries have the same last digits
+    digits, places = np.unique(short[:ROWS_OF_SAMPLE], return_index=True)
+    chosen = np.zeros(2**16, dtype=bool)
+    chosen[digits[places.argsort()[:QUERIES_OF_SAMPLE]]] = True
+    return rows[np.flatnonzero(chosen[short])[: 2 * ROWS_OF_SAMPLE]]
 
 
 def _together(parts: pl.LazyFrame) -> pl.DataFrame:

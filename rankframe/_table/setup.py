@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
@@ -216,6 +217,17 @@ class Setup:
             if own:
                 parts[part] = replace(getattr(self, part), **own)
         return replace(self, **parts, **values)
+
+    def of_table(self, names: Container[str]) -> Setup:
+        """The setup with the document column of a table, ``None`` if the table lacks the default one."""
+        doc = self.roles.doc_in(names)
+        if doc not in self._by_doc:
+            self._by_doc[doc] = self.changed(doc=doc)
+        return self._by_doc[doc]
+
+    @cached_property
+    def _by_doc(self) -> dict[str | None, Setup]:
+        return {}  # each call on a table asks for it several times
 
     def resolve(self, call: C) -> tuple[Setup, C]:
         """The setup and the call with the convention's policies and options for the call's metric."""

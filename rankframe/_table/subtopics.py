@@ -56,11 +56,11 @@ def row_faults(table: Table) -> list[Fault]:
         return []
     if table.lists_subtopics:
         twice = (table.subtopic.list.n_unique() < table.subtopic.list.len()).fill_null(False)
-        return [Fault.of("subtopic listed twice", setup.roles.subtopic, twice, setup)]
+        return [Fault("subtopic listed twice", setup.roles.subtopic, twice, setup)]
     key = table.key_of_documents
     twice = pl.len().over(*key, setup.roles.subtopic) > 1
     differ = pl.col(setup.roles.score).n_unique().over(*key) > 1
     return [
-        Fault.of("repeated subtopic", setup.roles.subtopic, twice, setup),
-        Fault.of("two scores", setup.roles.score, differ, setup),
+        Fault("repeated subtopic", setup.roles.subtopic, twice, setup),
+        Fault("two scores", setup.roles.score, differ, setup),
     ]

@@ -5,24 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ..errors import Advice, Code, Text, Verbatim, judge, on, option
+from .figures import NEARLY_ALL
 from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
 from .setup import Roles, Setup
 
-__all__ = ["FIGURE", "NEARLY_ALL", "Suspicion", "filled", "is_called_rank", "suspicions_of"]
+__all__ = ["FIGURE", "Suspicion", "filled", "is_called_rank", "suspicions_of"]
 
 ENOUGH = 20
 """The fewest rows that show more than chance."""
 
 ENOUGH_QUERIES = 10
 """The fewest queries, or documents, that show more than chance."""
-
-NEARLY_ALL = 0.95
-"""The least share of rows that are a query each, where queries and documents may be swapped."""
 
 LEAST_AUC = 0.4
 STANDARD_ERRORS = 4
@@ -108,10 +107,15 @@ def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
 
 def _rank_like(setup: Setup) -> str | None:
     """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end is the best."""
-    name = setup.roles.score.lower().replace(" ", "_").rpartition("_")[2]
     if setup.policies.ascending or "ascending" in setup.given:
         return None
-    return "rank" if name in RANKS else "distance" if name in DISTANCES else None
+    return _like(setup.roles.score)
+
+
+@lru_cache  # several signs ask
+def _like(name: str) -> str | None:
+    word = name.lower().replace(" ", "_").rpartition("_")[2]
+    return "rank" if word in RANKS else "distance" if word in DISTANCES else None
 
 
 def is_called_rank(setup: Setup) -> bool:

@@ -132,18 +132,18 @@ def message_of(kind: str, setup: Setup) -> str:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that leaves metrics undefined: its kind, column, rows, and the message with which a plan fails."""
+    """A fault that leaves metrics undefined: its kind, column, rows, and its message or, for a kind in `TEXTS`, the setup."""
 
     kind: str
     at: str
     rows: pl.Expr
-    message: str
+    says: str | Setup
     repeated: pl.Expr | None = None  # the value that a query holds twice, if that is the fault
 
-    @classmethod
-    def of(cls, kind: str, at: str, rows: pl.Expr, setup: Setup, *, repeated: pl.Expr | None = None) -> Fault:
-        """A fault of a kind in `TEXTS`."""
-        return cls(kind, at, rows, message_of(kind, setup), repeated)
+    @property
+    def message(self) -> str:
+        """The message with which a plan fails; worded when it is read, as few faults are found."""
+        return self.says if isinstance(self.says, str) else message_of(self.kind, self.says)
 
     @property
     def column(self) -> str:
@@ -194,7 +194,7 @@ class Table:
         """Check the names and types that ranking needs, and resolve the default document column."""
         doc = setup.roles.doc_in(schema)
         unnamed = ["doc"] if doc is None and setup.roles.doc_is_default else []
-        setup = setup.changed(doc=doc)
+        setup = setup.of_table(schema)
         labelled = label or setup.policies.orders_by_label
         roles = [*((name, "query") for name in setup.roles.query), (setup.roles.score, "score")]
         roles += [(setup.roles.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
@@ -307,17 +307,17 @@ class Table:
         found = []
         score, setup, doc = self.score, self.setup, self.setup.roles.doc_name
         if self.schema[setup.roles.score].is_float():
-            found.append(Fault.of("NaN score", setup.roles.score, score.is_nan(), setup))
+            found.append(Fault("NaN score", setup.roles.score, score.is_nan(), setup))
         if (label or setup.policies.orders_by_label) and self.schema[setup.roles.label].is_float():
-            found.append(Fault.of("label not finite", setup.roles.label, ~is_finite(self.label), setup))
+            found.append(Fault("label not finite", setup.roles.label, ~is_finite(self.label), setup))
         if doc is not None:
-            found.append(Fault.of("repeated document", doc, pl.col(doc).is_duplicated(), setup, repeated=pl.col(doc)))
+            found.append(Fault("repeated document", doc, pl.col(doc).is_duplicated(), setup, repeated=pl.col(doc)))
         if label and setup.roles.weight is not None:
             unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
-            found.append(Fault.of("weight", setup.roles.weight, unfit, setup))
+            found.append(Fault("weight", setup.roles.weight, unfit, setup))
         if setup.policies.ties == "error":
             tied = score.is_duplicated() & score.is_not_null()
-            found.append(Fault.of("tied score", setup.roles.score, tied, setup, repeated=score))
+            found.append(Fault("tied score", setup.roles.score, tied, setup, repeated=score))
         return found
 
 

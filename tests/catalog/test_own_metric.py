@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._catalog import requests
 from tests.support.tables import frame
 
 DF = frame({"q": [("a", 3.0, 0), ("b", 2.0, 2), ("c", 1.0, 1)], "p": [("a", 1.0, 0)]}, seed=None)
@@ -79,6 +80,30 @@ def test_once_taken_out_it_is_gone_everywhere() -> None:
     for ranker in (DF.rank, rf.expr, DF.to_pandas().rank):
         with pytest.raises(AttributeError, match="steep"):
             _ = ranker.steep
+
+
+def test_a_text_that_was_read_is_read_anew_once_a_metric_is_declared_or_taken_out() -> None:
+    assert DF.rank.evaluate("P_5").columns[1] == "precision@5"
+    formula = rf.metric(text="P_5")(lambda r: r.n_relevant)
+    try:
+        assert DF.rank.evaluate("P_5").row(0) == ("q", 2.0)
+    finally:
+        rf.unregister(formula)
+    assert DF.rank.evaluate("P_5").columns[1] == "precision@5"
+
+
+def test_a_text_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = [call.text for call in requests.calls_of("ndcg@10", "P_5,map", "ndcg_cut.5,10")]
+    assert wanted == ["ndcg@10", "precision@5", "map", "ndcg@5"]
+    monkeypatch.setattr(requests, "calls_in", lambda *_: pytest.fail("read again"))
+    assert [call.text for call in requests.calls_of("ndcg@10", "P_5,map", "ndcg_cut.5,10")] == wanted
+
+
+def test_the_number_of_texts_that_are_kept_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requests, "MOST_READ", 3)
+    for k in range(1, 9):
+        requests.calls_of(f"ndcg@{k}", ",".join(f"rr@{i}" for i in range(1, 101)))
+        assert len(rf.METRICS.read) <= 3  # type: ignore[attr-defined]
 
 
 def test_names_of_other_metrics_are_taken_and_the_librarys_own_stay() -> None:
