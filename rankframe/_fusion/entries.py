@@ -11,7 +11,7 @@ import polars as pl
 from .._decisions.runs import Runs
 from .._plan.per_query import refuse_faults
 from .._plan.rank_order import in_rank_order, numbered
-from .._table.roles import require
+from .._table.roles import ROW, require
 from .._table.setup import Roles, Setup
 from .._table.table import Table
 from ..errors import InvalidData, InvalidOption, on
@@ -30,7 +30,8 @@ class Entries:
     Attributes
     ----------
     documents
-        A row per document of a query, in the order of first appearance: its query, its id and its label, if it has them.
+        A row per document of a query, in the order of first appearance: its query, its id and its label, if it has them; of a part
+        of a table also the column `ROW`.
     query
         The number of each document's query.
     rows
@@ -77,7 +78,7 @@ def entries_of(
     rows = _ranked(rows, setup, depth)
     if absent:
         rows = _with_absent(rows, query, len(names))
-    kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label]
+    kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label, ROW]
     documents = documents.select(name for name in kept if name is not None and name in documents.columns)
     return Entries(documents, query, rows.lazy(), len(names))
 

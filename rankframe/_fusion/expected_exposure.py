@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import polars as pl
+from polars import selectors as cs
 
 from .._decisions.runs import Runs
 from .._lazy.node import source
+from .._plan.parts import in_parts
 from .._plan.per_query import Frame, refuse_faults, refuse_names
+from .._table.roles import ROW
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
 from .._verbs.declaration import verb
@@ -43,13 +46,17 @@ def expected_exposure(
     of_query = runs.queries(setup)
     refuse_names([*FIGURES], of_query.roles.query, "the query")
 
+    reads = [*runs.columns, setup.roles.label]
+
+    def of_part(part: pl.DataFrame) -> pl.DataFrame:
+        return _figures(_entries(part, setup, runs, names), of_query, k, persistence, judgments)
+
     def run(rows: pl.DataFrame, *_: object) -> pl.DataFrame:
-        entries = _entries(rows, setup, runs, names)
-        return _figures(entries, of_query, k, persistence, judgments)
+        return in_parts(rows, of_query, reads, of_part)
 
     if isinstance(frame, pl.DataFrame):
         return run(frame)
-    return source(frame, of_query, run, "expected_exposure", reads=[*runs.columns, setup.roles.label])
+    return source(frame, of_query, run, "expected_exposure", reads=reads)
 
 
 def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None) -> Entries:
@@ -90,11 +97,12 @@ def _figures(entries: Entries, setup: Setup, k: int | None, persistence: float, 
         defined &= (judged & level.is_not_null() & (label >= setup.policies.relevant)).any()
     sums = {"ee_d": e**2, "ee_r": e * t, "ee_l": (e - t) ** 2}
     found = documents.group_by(QUERY, maintain_order=True).agg(
-        pl.col(setup.roles.query).first(),
+        cs.by_name(*setup.roles.query, ROW, require_all=False).first(),
         **{name: pl.when(defined).then(x.sum()) for name, x in sums.items()},
         n_rankings=n,
     )
-    return found.select(*setup.roles.query, *(pl.col(name).cast(dtype) for name, dtype in FIGURES.items()))
+    kept = cs.by_name(*setup.roles.query, ROW, require_all=False)
+    return found.select(kept, *(pl.col(name).cast(dtype) for name, dtype in FIGURES.items()))
 
 
 def _with_exposure(entries: Entries, setup: Setup, k: int | None, persistence: float) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from .._catalog.call import Call
 from .._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
 from .._decisions.runs import Runs
 from .._lazy.node import source
+from .._plan.parts import in_parts
 from .._plan.per_query import Frame, refuse_names
 from .._table.setup import Setup
 from .._verbs.declaration import verb
@@ -198,7 +199,7 @@ def over_runs(
         raise InvalidOption(
             option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
         )
-    weights = options["weights"]
+    weights, reads = options["weights"], [*runs.columns, setup.roles.label]
 
     def run(rows: pl.DataFrame, whole: Sequence[str] | None, _: Sequence[str] | None) -> pl.DataFrame:
         known = names_of(method, rows, runs) if whole is None else whole
@@ -210,7 +211,7 @@ def over_runs(
                 f"column {runs.column!r} have none; name the run of each weight: ",
                 option(weights={"bm25": 0.7, "dense": 0.3}),
             )
-        return work(rows, of_query, call, runs, known)
+        return in_parts(rows, of_query, reads, lambda part: work(part, of_query, call, runs, known))
 
     if isinstance(frame, pl.DataFrame):
         if isinstance(names, frozenset):
@@ -218,7 +219,7 @@ def over_runs(
             return run(frame, matched, None)
         return run(frame, names, None)
     whole = None if runs.column is None else partial(names_of, method, runs=runs)
-    return source(frame, of_query, run, verb, reads=[*runs.columns, setup.roles.label], whole=whole)
+    return source(frame, of_query, run, verb, reads=reads, whole=whole)
 
 
 @verb(gives="list", reads=["runs"])

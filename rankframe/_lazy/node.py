@@ -74,27 +74,30 @@ def source(
     name: str,
     *,
     reads: Sequence[str],
+    carries: bool = False,
     whole: Whole | None = None,
     check: Check | None = None,
     watch: Callable[[], Watching] | None = None,
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
-    Columns with a role and those it `reads` are collected. Rows that exceed the memory limit are spilled to disk and come
-    back in buckets of whole queries; `run` then also takes the fact that `whole` computes from all rows. `check` may refuse
-    the rows before that, and `watch` makes what looks at all rows and warns when all are read.
+    Columns with a role and those it `reads` are collected; if the result `carries` the rows' columns along, also those of
+    them that the plan selects. Rows that exceed the memory limit are spilled to disk and come back in buckets of whole
+    queries; `run` then also takes the fact that `whole` computes from all rows. `check` may refuse the rows before that, and
+    `watch` makes what looks at all rows and warns when all are read.
     """
     schema = rows.collect_schema()
     result = run(schema.to_frame(), None, None).schema  # refuses wrong columns at the call
-    read = rows.select(x for x in schema if x in {*setup.roles.names, *reads})
 
     def work(give: Give, names: Sequence[str] | None, predicate: pl.Expr | None) -> None:
         of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query}
         of_query = of_query and whole is None and check is None
-        wanted = read.filter(predicate) if of_query and predicate is not None else read
         computed = (
             names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
         )
+        carried = () if not carries else schema if computed is None else computed
+        wanted = rows.select(x for x in schema if x in {*setup.roles.names, *reads, *carried})
+        wanted = wanted.filter(predicate) if of_query and predicate is not None else wanted
         watching = None if watch is None else watch()
         _run(wanted, setup, run, computed, whole, check, watching, give)
         if watching is not None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import polars as pl
 from polars import selectors as cs
@@ -29,13 +29,12 @@ from .._table.setup import Setup
 from .._table.table import Table, fresh, is_finite
 from ..errors import InvalidOption, Text, on
 from .bounds_of_ndcg import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
-from .plan import position, with_row
+from .rank_order import in_rank_order
 
 __all__ = ["bounds", "bounds_of"]
 
 Measure: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
-R = TypeVar("R", pl.DataFrame, pl.LazyFrame)
 
 ROWS_AT_ONCE = 5_000_000
 """The most rows, copies of a table with other labels, that are measured at once."""
@@ -71,24 +70,18 @@ def bounds(
     found = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
     last = {label: of for (which, label), of in ways.items() if which == "last"}
     in_order = settled.changed(query=("query",), doc="place", score="score", label="label", ties="doc_asc")
-    names = dict(zip(table.key, setup.roles.query, strict=True))
-    queries = found[0].select(*table.query, cs.by_name(ROW, require_all=False)).with_row_index("query")
+    queries = found[0].select(*setup.roles.query, cs.by_name(ROW, require_all=False))
     found = [values.drop(*setup.roles.query, ROW, strict=False).with_row_index("query") for values in found]
     by_number, extreme = ([c for c in calls if _follows(c) == how] for how in ("threshold", "gain"))
     if last or by_number or extreme:
-        rows = (
-            _ranked(frame.lazy(), table)
-            .join(queries.drop(ROW, strict=False).lazy(), on=table.key, nulls_equal=True)
-            .drop(table.key)
-        )
-        ranked = rows.sort("query", "place").collect(engine="in-memory")
+        ranked = _ranked(frame, table)
         found += [measure(_last_at(ranked, label, least), in_order, *of) for label, of in last.items()]
         found += _by_number(ranked, by_number, in_order, labels, measure)
         for call in extreme:
             judged = extreme_labels(ranked, call, setup.policies, labels, _just_relevant(call, setup, least))
             found += [measure(rows, in_order, call) for rows in judged]
     both = _extremes(found, calls, ["query"]).sort("query").drop("query")
-    return pl.concat([queries.drop("query").rename(names), both], how="horizontal")
+    return queries.hstack(both)
 
 
 def _extremes(found: Sequence[pl.DataFrame], calls: Sequence[Call], key: Sequence[str]) -> pl.DataFrame:
@@ -172,27 +165,27 @@ def _ways(call: Call, setup: Setup, least: int, greatest: int) -> list[Way]:
     return list(dict.fromkeys(ways))
 
 
-def _ranked(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
-    """The rows with their place and rank, and their number among the open documents, which judging may change."""
+def _ranked(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """The rows in rank order, with their place and rank, and their number among the open documents, which judging may change."""
+    rows = in_rank_order(frame, table).rows()
+    columns = frame.select(label=table.label, open=_unjudged(table))[rows["#row"]]
+    rows = rows.select(query="#query", place="#position", score="#score").hstack(columns)
     ranked, depth = pl.col("score").is_not_null(), table.setup.policies.depth
     if depth is not None:
         ranked &= pl.col("place") <= depth
-    rows = with_row(lf, table).select(
-        *table.query, place=position(table), score=table.score, label=table.label, open=_unjudged(table)
-    )
     rows = rows.with_columns(rank=pl.when(ranked).then("place"))
     if table.setup.policies.unretrieved == "drop":
         rows = rows.with_columns(label=pl.when(ranked).then("label"), open=pl.col("open") & ranked)
     count = pl.col("open").cast(pl.Int64)
-    return rows.with_columns(nth=count.cum_sum().over(table.key, order_by="place"), n_open=count.sum().over(table.key))
+    return rows.with_columns(nth=count.cum_sum().over("query"), n_open=count.sum().over("query"))
 
 
-def _last_at(rows: R, label: int, least: int) -> R:
+def _last_at(rows: pl.DataFrame, label: int, least: int) -> pl.DataFrame:
     """The rows with `label` for the last open document, and the least label for the others."""
     return _with_labels(rows, pl.col("nth") == pl.col("n_open"), label, least)
 
 
-def _with_labels(rows: R, at: pl.Expr, label: int, otherwise: int) -> R:
+def _with_labels(rows: pl.DataFrame, at: pl.Expr, label: int, otherwise: int) -> pl.DataFrame:
     judged = pl.when(at).then(float(label)).otherwise(float(otherwise))
     return rows.with_columns(label=pl.when("open").then(judged).otherwise("label"))
 

@@ -16,7 +16,7 @@ from .._lazy.node import Give, node, source
 from .._table.check import fault_in
 from .._table.roles import ROW
 from .._table.setup import Setup
-from .._table.subtopics import documents
+from .._table.subtopics import documents, row_faults
 from .._table.table import Table, failed
 from .._words.columns_needed import LARGEST_LABEL
 from ..errors import InvalidData, InvalidOption, Place, Text, calling_line, once_each
@@ -87,14 +87,18 @@ def _measure_part(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], larg
     for call in calls:
         resolved, meant = setup.resolve(call)
         of_setups.setdefault(resolved, {})[call] = meant
-    found: dict[str, pl.Series] = {}
-    for resolved, named in of_setups.items():
-        result = _measure_by_kind(frame, resolved, list(dict.fromkeys(named.values())), largest)
-        for call, meant in named.items():
-            both = zip(names_of(resolved, meant), names_of(resolved, call), strict=True)
-            found.update({name: result[at].alias(name) for at, name in both})
+    results = {
+        resolved: _measure_by_kind(frame, resolved, list(dict.fromkeys(named.values())), largest)
+        for resolved, named in of_setups.items()
+    }
+    found = {
+        name: results[resolved][at].alias(name)
+        for resolved, named in of_setups.items()
+        for call, meant in named.items()
+        for at, name in zip(names_of(resolved, meant), names_of(resolved, call), strict=True)
+    }
     names = [name for call in calls for name in names_of(setup, call)]
-    queries = result.select(*setup.roles.query, cs.by_name(ROW, require_all=False))
+    queries = next(iter(results.values())).select(*setup.roles.query, cs.by_name(ROW, require_all=False))
     return queries.hstack([found[name] for name in names])
 
 
@@ -121,12 +125,17 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
     docs, of_docs = by_document(frame, setup, [name for call in others for name in call.columns], label=bool(others))
     if not of_subtopics:
         return _measure_documents(docs, of_docs, *calls, largest=largest)
-    table = Table.of(setup, frame.collect_schema(), label=False)
-    result = evaluate_subtopics(frame.lazy(), docs.lazy(), table, of_subtopics)
+    of_others: list[pl.Series] = []
     if others:
-        values = _measure_documents(docs, of_docs, *others, largest=largest).lazy()
-        result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
-    return collect(result.select(*setup.roles.query, cs.by_name(ROW, require_all=False), *names), frame, setup)
+        of_others = _measure_documents(docs, of_docs, *others, largest=largest)[[x.text for x in others]].get_columns()
+    table, of_doc = Table.of(setup, frame.schema, label=False), Table.of(of_docs, docs.schema, label=False)
+    for fault in row_faults(table) if table.lists_subtopics else []:
+        if frame.select(fault.rows.any()).item():
+            raise fault_in(frame, setup, fault.kind)
+    if not table.lists_subtopics:
+        refuse_faults(docs, of_docs, of_doc, documents=False)
+    result = evaluate_subtopics(frame, docs, ranks_in_frame(docs, of_docs, of_doc), table, of_subtopics)
+    return result.hstack(of_others).select(*setup.roles.query, cs.by_name(ROW, require_all=False), *names)
 
 
 def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.LazyFrame:
@@ -225,7 +234,7 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
     for some in (gains_only, others):
         if some:
             needed = run_formulas(some, part.table.setup, part.top)
-            found = add_up(part, needed).lazy().select_seq("#query", *guarded(needed, []))
+            found = add_up(part, needed).lazy().select_seq("#query", *guarded(needed))
             values.update({column.name: column for column in collect(found, frame, setup, optimized=False)})
     queries = queries_of(frame, setup, part.order)
     return pl.DataFrame([*queries, *(values[text] for text in dict.fromkeys(call.text for call in calls))])

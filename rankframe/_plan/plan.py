@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._table.background import Background
 from .._table.setup import Setup
-from .._table.table import Fault, Table, failing, naming
+from .._table.table import Table, failing, naming
 from .._words.columns_needed import (
     FALLING,
     LABEL_REFUSED,
@@ -41,48 +41,12 @@ __all__ = [
     "add_up",
     "by_row",
     "guarded",
-    "position",
-    "ranks",
     "run_formulas",
+    "values_of_groups",
     "with_rank",
-    "with_row",
 ]
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
-
-
-def with_row(lf: pl.LazyFrame, table: Table) -> pl.LazyFrame:
-    """Number the rows if their own order breaks ties."""
-    return lf.with_row_index(table.row) if table.needs_row else lf
-
-
-def position(table: Table) -> pl.Expr:
-    """Each row's position in its query: a window over rows from `with_row`."""
-    keys, descending = table.order(pl.col(table.row) if table.needs_row else None)
-    place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-    return place.over(table.setup.roles.query, order_by=keys, descending=descending, nulls_last=True)
-
-
-def ranks(lf: pl.LazyFrame, table: Table) -> tuple[pl.LazyFrame, pl.Expr]:
-    """The rows with their positions, and an expression for the rank; null for rows without a rank."""
-    rows, place = with_row(lf, table).with_columns(position(table).alias(table.place)), pl.col(table.place)
-    retrieved = _retrieved(table, place, table.score, pl.col(table.setup.roles.label))
-    rank = (
-        retrieved.cum_sum().over(table.setup.roles.query, order_by=place)
-        if table.setup.policies.drops_after_cut
-        else place
-    )
-    return rows, pl.when(retrieved).then(rank).cast(pl.UInt32)
-
-
-def _retrieved(table: Table, place: pl.Expr, score: pl.Expr, raw: pl.Expr) -> pl.Expr:
-    """Whether each row, in rank order, is a retrieved document within ``depth``."""
-    retrieved = score.is_not_null()
-    if table.setup.policies.depth is not None:
-        retrieved &= place <= table.setup.policies.depth
-    if table.setup.policies.drops_after_cut:
-        retrieved &= (raw >= 0).fill_null(False)
-    return retrieved
 
 
 @dataclass(frozen=True)
@@ -168,10 +132,8 @@ def with_rank(order: RankOrder, frame: pl.DataFrame, table: Table, columns: Mapp
     source = frame.select_seq(_raw(table), **columns)
     rows = order.rows().hstack(source[pl.Series(order.row)]).lazy().with_columns(RAW.cast(pl.Float64))
     policies = table.setup.policies
-    if policies.depth is not None or policies.drops_after_cut:
-        retrieved = SCORE.is_not_null()
-        if policies.depth is not None:
-            retrieved &= policies.depth >= POSITION
+    if policies.depth is not None:
+        retrieved = POSITION.le(policies.depth)
         if policies.drops_after_cut:
             retrieved &= (RAW >= 0).fill_null(False)
         rows = rows.with_columns(pl.when(retrieved).then(SCORE).alias("#score"))
@@ -248,24 +210,29 @@ def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
+def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, empty: float | None) -> pl.DataFrame:
+    """The values of each of the `queries`, from rows in any order; the sums of a query without a row are `empty`."""
+    sums = [x.sum().alias(name) for name, x in needed.sums.items()]
+    sums += [x.max().alias(name) for name, x in needed.maxima.items()]
+    found = needed.compute(rows).group_by("#query").agg(sums)
+    found = queries.lazy().join(found, on="#query", how="left", maintain_order="left")
+    found = found if empty is None else found.with_columns(pl.col(list(needed.sums)).fill_null(empty))
+    return found.select(guarded(needed)).collect(engine="in-memory")
+
+
 def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """The rows with a column per call: the metric down to each rank, or the contribution of each document."""
     rows = needed.compute(part.rows(needed, carry).lazy()).with_columns(**needed.flags)
     if answer == "rank":  # a row with a refused label is kept, so that it fails
         flagged = (pl.col(name).is_not_null() for name in needed.flags)
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *flagged))
-    return rows.with_columns(guarded(needed, []))
+    return rows.with_columns(guarded(needed))
 
 
-def guarded(needed: Needed, faults: list[Fault]) -> list[pl.Expr]:
-    """The values; each fails with the message of the first fault or refused label found."""
-    refused = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in needed.refused.values()]
-    if not faults and not refused:
+def guarded(needed: Needed) -> list[pl.Expr]:
+    """The values; each fails with the message of the first refused label found."""
+    if not needed.refused:
         return [value.alias(text) for text, value in needed.values.items()]
-    guard = failing(
-        [
-            *((bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in refused),
-            *((pl.col(fault.column), fault.message) for fault in faults),
-        ]
-    )
+    found = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in needed.refused.values()]
+    guard = failing([(bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in found])
     return [pl.coalesce(guard, value).alias(text) for text, value in needed.values.items()]

@@ -79,6 +79,16 @@ class RankOrder:
         """Whether every document has a score."""
         return not self.score.has_nulls()
 
+    @property
+    def position(self) -> NDArray[np.int64]:
+        """The position of each row of the frame in its query, from 1 on."""
+        import numpy as np
+
+        position = np.empty(len(self.row), dtype=np.int64)
+        position[self.row] = np.arange(1, len(self.row) + 1)
+        position -= self.ends.take(self.number)
+        return position
+
     def rows(self, place: NDArray[np.int64] | None = None) -> pl.DataFrame:
         """The rows, or those at some places: number of query and row of the frame, from 0 on, position, from 1 on, and score.
 

@@ -5,65 +5,66 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import polars as pl
+from polars import selectors as cs
 
 from .._catalog.call import Call
+from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.steps import one_kept
-from .._table.subtopics import row_faults
 from .._table.table import Table
 from .._words.columns_needed import Needed
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
-from .plan import guarded, ranks
+from .plan import values_of_groups
+from .rank_order import numbered
 
 __all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without_subtopics"]
 
 
-def evaluate(lf: pl.LazyFrame, docs: pl.LazyFrame, table: Table, calls: Sequence[Call]) -> pl.LazyFrame:
-    """One row per query: the query columns and a column per call, from the caller's rows and their `documents`."""
+def evaluate(
+    frame: pl.DataFrame, docs: pl.DataFrame, rank: pl.Series, table: Table, calls: Sequence[Call]
+) -> pl.DataFrame:
+    """A row per query with a column per call, in the order in which queries first appear; of a part also the column `ROW`.
+
+    `docs` are the documents of the frame, in the order in which they first appear, and `rank` their ranks.
+    """
     setup = table.setup
     _refuse_ties(setup.policies.ties, calls[0])
-    needed = Needed(table.key)
+    needed = Needed(["#query"])
     topics = Topics(needed, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
     needed.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
-
-    rows, rank = ranks(docs, table)
-    ranked = rows.with_columns(rank.cast(pl.Float64).alias(table.place))
-    faults = [fault for fault in table.faults(label=not table.lists_subtopics) if fault.kind != "repeated document"]
-    if table.lists_subtopics:
-        faults = [*table.faults(label=False), *row_faults(table)]
-    queries = ranked.group_by(table.query, maintain_order=True).agg(
-        pl.col(table.place).count().cast(pl.Float64).alias("#n_retrieved"),
-        *(fault.rows.any().alias(fault.column) for fault in faults),
-    )
     least = min([setup.policies.relevant, *(call.relevant for call in calls if call.relevant is not None)])
-    sums = (
-        needed.compute(_relevant(lf, ranked, table, least))
-        .group_by(table.key)
-        .agg(x.sum().alias(name) for name, x in needed.sums.items())
-    )
-    result = queries.join(sums, on=table.key, how="left", nulls_equal=True, maintain_order="left")
-    result = result.with_columns(pl.col(list(needed.sums)).fill_null(0.0))
-    names = dict(zip(table.key, setup.roles.query, strict=True))
-    return result.select(*table.key, *guarded(needed, faults)).rename(names)
+    queries = numbered(docs[list(setup.roles.query)])
+    query = pl.Series("#query", queries.number)
+    documents = pl.DataFrame([query, rank.cast(pl.Float64).alias("#rank"), _names(docs, table)])
+    n_retrieved = pl.col("#rank").count().cast(pl.Float64).alias("#n_retrieved")
+    of_query = documents.group_by("#query", maintain_order=True).agg(n_retrieved)
+    values = values_of_groups(_relevant(frame, documents, docs, table, least), needed, of_query, empty=0.0)
+    keys = docs.select(*setup.roles.query, cs.by_name(ROW, require_all=False))
+    return keys[pl.Series(queries.first)].hstack(values)
 
 
-def _relevant(lf: pl.LazyFrame, ranked: pl.LazyFrame, table: Table, least: float) -> pl.LazyFrame:
-    """A row for each document and subtopic with a label from `least` on: their keys, and the document's rank."""
-    setup = table.setup
-    rank = pl.col(table.place).alias("#rank")
-    doc = -pl.col(table.row).cast(pl.Int64) if setup.roles.doc_name is None else pl.col(setup.roles.doc_name)
-    identity = [*table.query, doc.alias("#doc")]
+def _names(docs: pl.DataFrame, table: Table) -> pl.Series:
+    """The ids of documents as they are compared; without ids, numbers of which the first is the largest."""
+    name = table.setup.roles.doc_name
+    doc = -pl.int_range(pl.len()) if name is None else table.compared(pl.col(name))
+    return docs.select(doc.alias("#doc")).to_series()
+
+
+def _relevant(
+    frame: pl.DataFrame, documents: pl.DataFrame, docs: pl.DataFrame, table: Table, least: float
+) -> pl.LazyFrame:
+    """A row for each document and subtopic with a label from `least` on, with the columns of `documents`."""
     if table.lists_subtopics:
-        rows = ranked.filter(table.subtopic.list.len() > 0).select(*identity, rank, table.subtopic.alias("#subtopic"))
-        rows = rows.explode("#subtopic").filter(pl.col("#subtopic").is_not_null())
+        rows = documents.lazy().with_columns(docs.select(table.subtopic.alias("#subtopic")).to_series())
+        rows = rows.filter(pl.col("#subtopic").list.len() > 0).explode("#subtopic")
+        rows = rows.filter(pl.col("#subtopic").is_not_null())
     else:
-        rows = lf.filter(table.subtopic.is_not_null() & (table.label >= least))
-        rows = rows.select(*identity, table.subtopic.alias("#subtopic"), table.label.alias("#label"))
-        rows = rows.join(ranked.select(*identity, rank), on=[*table.key, "#doc"], nulls_equal=True)
-    if setup.policies.unretrieved == "drop":
-        rows = rows.filter(pl.col("#rank").is_not_null())
-    return rows.with_columns(table.compared(pl.col("#doc")))
+        document = pl.Series(numbered(frame[table.key_of_documents]).number)
+        subtopics = frame.select(table.subtopic.alias("#subtopic"), table.label.alias("#label"))
+        rows = documents[document].lazy().with_columns(*subtopics)
+        rows = rows.filter(pl.col("#subtopic").is_not_null() & (pl.col("#label") >= least))
+    return rows.filter(pl.col("#rank").is_not_null()) if table.setup.policies.unretrieved == "drop" else rows
 
 
 def _refuse_ties(ties: str, call: Call) -> None:

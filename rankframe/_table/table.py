@@ -285,36 +285,22 @@ class Table:
         return [*self.setup.roles.query, *([] if self.setup.roles.doc_name is None else [self.setup.roles.doc_name])]
 
     @property
-    def row(self) -> str:
-        """The name of the row number, unlike any of the columns."""
-        return fresh("#row", self.schema)
-
-    @property
-    def place(self) -> str:
-        """The name of the position column, unlike any of the columns."""
-        return fresh("#place", self.schema)
-
-    @property
     def needs_row(self) -> bool:
         """Whether the order of rows breaks ties."""
         return self.setup.roles.doc is None or self.setup.policies.ties == "order"
 
-    def order(self, row: pl.Expr | None = None) -> tuple[list[pl.Expr], bool]:
-        """The sort keys that put a query's rows in rank order, nulls last, and whether they descend.
-
-        If the order of rows breaks ties, `row` is the last key; without `row`, the sort must be stable.
-        """
+    def order(self) -> tuple[list[pl.Expr], bool]:
+        """The sort keys that put a query's rows in rank order, nulls last, and whether they descend; the sort must be stable."""
         keys = [self.score]
         if self.setup.policies.ties in ("best", "worst"):
             label = self.label.fill_null(-float("inf"))
             keys.append(label if self.setup.policies.ties == "best" else -label)
         doc = None if self.needs_row else self.doc
-        if doc is not None and self.setup.policies.ties != "doc_asc":
-            return [*keys, doc], True
-        last = row if doc is None else doc
-        if last is None:
+        if doc is None:
             return keys, True
-        return [reverse(self.score, self.score_type), *(-x for x in keys[1:]), last], False
+        if self.setup.policies.ties != "doc_asc":
+            return [*keys, doc], True
+        return [reverse(self.score, self.score_type), *(-x for x in keys[1:]), doc], False
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """The faults the table may have, each a flag on rows, computed within a query."""

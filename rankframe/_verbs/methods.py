@@ -102,7 +102,8 @@ def with_ranks(ranker: Runner[R], name: str | None = None) -> R:
 
     Returns
     -------
-    The frame with one more UInt32 column: 1 for the first document; null for one that was not retrieved.
+    The frame with one more UInt32 column: 1 for the first document; null for one that was not retrieved. The rows of a
+    LazyFrame that exceed the memory limit come bucket by bucket, in no defined order; with ``on(grouped=True)``, in theirs.
 
     Examples
     --------

@@ -27,23 +27,25 @@ from .._plan.per_query import (
     part_of,
     queries_of,
     ranks_in_frame,
+    refuse_faults,
     refuse_names,
     with_labels,
     with_names,
 )
-from .._plan.plan import by_row, guarded, position, ranks, run_formulas, with_row
+from .._plan.plan import by_row, run_formulas, values_of_groups
+from .._plan.rank_order import in_rank_order, numbered
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._table.check import check as check_frame
 from .._table.policies import check_word
 from .._table.roles import ROW, carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
-from .._table.table import Table, failing
-from .._table.telling_apart import Apart, possible_runs, repeated_in_plan
+from .._table.table import Table
+from .._table.telling_apart import Apart, possible_runs
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, Spelling, on, option, shown, worded
+from ..errors import Code, InvalidOption, Spelling, on, option, shown
 from .declaration import verb
 
 __all__ = [
@@ -125,7 +127,7 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
             option(ties="doc_desc"),
         )
     schema = frame.collect_schema()
-    table = Table.of(setup, schema, label=False)
+    Table.of(setup, schema, label=False)
     name = rank_column(schema) if name is None else name
     refuse_names(
         [name],
@@ -133,25 +135,22 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
         "the table",
         ("name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")),
     )
-    if setup.roles.subtopic is not None and not table.lists_subtopics:
-        docs, of_docs = by_document(frame, setup)
-        ranked = with_ranks(docs, of_docs, name).lazy().select(*table.key_of_documents, name)
-        on = table.key_of_documents
-        joined = frame.lazy().join(ranked, on=on, how="left", nulls_equal=True, maintain_order="left")
-        return like(frame, joined, setup)
+
+    def run(rows: pl.DataFrame, *_: object) -> pl.DataFrame:
+        return rows.hstack(in_parts(rows, setup, [], lambda part: _ranks(part, setup, name)))
+
     if isinstance(frame, pl.DataFrame):
+        return run(frame)
+    return source(frame, setup, run, "with_ranks", reads=[], carries=True)
 
-        def of_part(part: pl.DataFrame) -> pl.DataFrame:
-            ranks = ranks_in_frame(part, setup, table).alias(name)
-            return part.select(cs.by_name(ROW, require_all=False), ranks)
 
-        return frame.hstack(in_parts(frame, setup, [], of_part))
-    rows, rank = ranks(frame, table)
-    says = {"repeated document": f"repeated document: {worded(repeated_in_plan(schema, table.setup))}"}
-    faults = [(f.rows.over(setup.roles.query), says.get(f.kind, f.message)) for f in table.faults(label=False)]
-    rank = pl.coalesce(failing(faults).cast(pl.UInt32), rank)
-    ranked = rows.with_columns(rank.alias(name))
-    return ranked.drop(table.row, table.place, strict=False)
+def _ranks(frame: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
+    docs, of_docs = by_document(frame, setup, label=False)
+    table = Table.of(of_docs, docs.schema, label=False)
+    ranks = ranks_in_frame(docs, of_docs, table).alias(name)
+    if docs is not frame:  # a document has a row for each of its subtopics
+        ranks = ranks[numbered(frame[table.key_of_documents]).number]
+    return frame.select(cs.by_name(ROW, require_all=False), ranks)
 
 
 def rank_column(taken: Container[str]) -> str:
@@ -306,54 +305,49 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
     """One row per query: how the order by another score column agrees with the ranker's own."""
     calls = calls_of(*requests, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
-    plain = setup.changed(flat=False)
-    if isinstance(frame, pl.LazyFrame):
 
-        def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
-            chosen = [call for call in calls if names is None or call.text in names]
-            return (
-                (agreement(rows, plain, other, *chosen) if chosen else rows.select(setup.roles.query).unique())
-                .lazy()
-                .collect()
-            )
+    def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
+        chosen = [call for call in calls if names is None or call.text in names] or calls[:1]
+        return in_parts(rows, setup, [other], lambda part: _agreement(part, setup, other, chosen))
 
-        return with_names(source(frame, setup, run, "agreement", reads=[other]), setup, calls)
-    schema = frame.collect_schema()
-    require(schema, other, "agreement")
-    table = Table.of(setup, schema, label=False)
+    if isinstance(frame, pl.DataFrame):
+        return with_names(run(frame, None, None), setup, calls)
+    return with_names(source(frame, setup, run, "agreement", reads=[other]), setup, calls)
+
+
+def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]) -> pl.DataFrame:
+    require(frame.schema, other, "agreement")
+    of_other = setup.changed(score=other)
+    table, others = (Table.of(x, frame.schema, label=False) for x in (setup, of_other))
     refuse_agreement(table)
-    others = Table.of(setup.changed(score=other), schema, label=False)
-    faults = {f.column: f for f in [*table.faults(label=False), *others.faults(label=False)]}
-    retrieved, other_retrieved = table.score.is_not_null(), others.score.is_not_null()
+    order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
+    score, other_score = order.score, other_order.score
+    listed = score.is_not_null() | other_score.is_not_null()
+    for of_score, of_table in ((setup, table), (of_other, others)):
+        refuse_faults(frame.filter(listed), of_score, of_table, label=False)
+    retrieved, other_retrieved = pl.col("#score").is_not_null(), pl.col("#other").is_not_null()
     both = retrieved & other_retrieved
-    queries = frame.lazy().select(table.query).unique(maintain_order=True).with_row_index("#query")
-    rows = with_row(frame.lazy().filter(retrieved | other_retrieved), table).select(
-        *table.query,
-        pl.when(both).then(table.score).alias("#score"),
-        pl.when(both).then(others.score).alias("#other"),
-        pl.when(retrieved).then(position(table)).alias("#rank"),
-        pl.when(other_retrieved).then(position(others)).alias("#other_rank"),
-        *(f.rows.over(setup.roles.query).alias(name) for name, f in faults.items()),
+    rows = pl.LazyFrame(
+        {
+            "#query": order.number,
+            "#score": score,
+            "#other": other_score,
+            "#rank": order.position,
+            "#other_rank": other_order.position,
+        }
     )
-    complete = setup.policies.unjudged != "drop" and not any(
-        frame[name].null_count() for name in (setup.roles.score, other)
+    rows = rows.filter(listed).with_columns(
+        pl.when(both).then("#score"),
+        pl.when(both).then("#other"),
+        pl.when(retrieved).then("#rank"),
+        pl.when(other_retrieved).then("#other_rank"),
     )
     needed = Needed(["#query"])
-    pair = Pair(needed, complete)
+    pair = Pair(needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete)
     needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
-    sums = (
-        needed.compute(rows.join(queries, on=table.key, nulls_equal=True))
-        .group_by("#query")
-        .agg(
-            *(x.sum().alias(name) for name, x in needed.sums.items()),
-            *(x.max().alias(name) for name, x in needed.maxima.items()),
-            *(pl.col(name).any() for name in faults),
-        )
-    )
-    result = queries.join(sums, on="#query", how="left", maintain_order="left")
-    result = result.select(*table.key, *guarded(needed, list(faults.values())))
-    result = result.rename(dict(zip(table.key, setup.roles.query, strict=True)))
-    return with_names(collect(result, frame, setup), setup, calls)
+    queries = queries_of(frame, setup, order)
+    number = pl.DataFrame({"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)})
+    return queries.hstack(values_of_groups(rows, needed, number, empty=None))
 
 
 def _output_name(request: pl.Expr, frame: Frame) -> str:

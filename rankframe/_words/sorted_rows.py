@@ -48,8 +48,6 @@ class SortedRows(Rows):
 
     rank, label, raw = RANK, LABEL, RAW
 
-    largest_label_of_table = LARGEST_LABEL
-
     def __init__(self, needed: Needed, answer: Answer = "query", top: int | None = None) -> None:
         self.needed, self.answer, self.top = needed, answer, top
         needed.same_for_query(LARGEST_LABEL)
@@ -145,6 +143,10 @@ class SortedRows(Rows):
             return self.once(super().exponential(label))
         worth = pl.select(super().exponential(pl.lit(self._all_labels))).to_series()
         return self.needed.column(pl.lit(worth).gather(label.cast(pl.UInt32)))
+
+    @property
+    def largest_label_of_table(self) -> pl.Expr:
+        return LARGEST_LABEL
 
     @property
     def _all_labels(self) -> pl.Series:

@@ -49,6 +49,7 @@ VERBS: dict[str, Callable[[Any], Any]] = {
     "curve": lambda ranker: ranker.curve("ndcg", "err"),
     "explain": lambda ranker: ranker.explain("ndcg", "map"),
     "agreement": lambda ranker: ranker.agreement("other", *TWO_RANKERS),
+    "with_ranks": lambda ranker: ranker.with_ranks(),
 }
 
 
@@ -95,6 +96,23 @@ def test_the_queries_alone_can_be_selected_under_a_convention() -> None:
 def test_columns_that_no_metric_reads_are_not_read() -> None:
     costly = DF.lazy().with_columns(costly=pl.col("score").map_batches(fails, return_dtype=pl.Float64))  # type: ignore[arg-type]
     assert_same(costly.rank.evaluate("map").collect(), DF.rank.evaluate("map"))
+    ranked, known = costly.rank.with_ranks(), DF.rank.with_ranks()
+    assert ranked.select("rank", "doc_id").collect().equals(known.select("rank", "doc_id"))
+    assert ranked.filter(pl.col("rank") == 1).drop("costly").collect().equals(known.filter(rank=1))
+    with pytest.raises(AssertionError, match="the plan ran"):
+        ranked.filter(pl.col("costly") > 0).select("rank").collect()
+
+
+@pytest.mark.parametrize("limit", [None, 3000])
+def test_rows_with_their_ranks_keep_their_order_unless_they_exceed_the_memory_limit(limit: int | None) -> None:
+    df = DF.sample(fraction=1, shuffle=True, seed=1).with_columns(rank=pl.int_range(pl.len()))
+    found, wanted = df.lazy().rank.on(memory_limit=limit).with_ranks().collect(), df.rank.with_ranks()
+    assert found.columns == wanted.columns == [*df.columns, "new_rank"]
+    assert found.equals(wanted) == (limit is None)
+    assert found.sort("rank").equals(wanted)
+    by_query = DF.sort("query_id", maintain_order=True)
+    grouped = by_query.lazy().rank.on(memory_limit=limit, grouped=True).with_ranks()
+    assert grouped.collect().equals(by_query.rank.with_ranks())
 
 
 @pytest.mark.parametrize("condition", [pl.col("query_id") == "q3", pl.col("query_id").is_in(["q3", "q9"])])
@@ -109,9 +127,13 @@ def test_a_filter_on_the_query_reaches_the_rows(condition: pl.Expr, tmp_path: Pa
         return found
 
     with patch.object(node, "_collected", seen):
-        lazy = pl.scan_parquet(tmp_path / "table.parquet").rank.evaluate("ndcg", "map").filter(condition)
-        assert_same(lazy.collect(), DF.rank.evaluate("ndcg", "map").filter(condition))
-        assert heights == [DF.filter(condition).height]
+        ranker = pl.scan_parquet(tmp_path / "table.parquet").rank
+        assert_same(
+            ranker.evaluate("ndcg", "map").filter(condition).collect(),
+            DF.rank.evaluate("ndcg", "map").filter(condition),
+        )
+        assert ranker.with_ranks().filter(condition).collect().equals(DF.rank.with_ranks().filter(condition))
+        assert heights == [DF.filter(condition).height] * 2
 
 
 def test_a_filter_changes_no_value_that_depends_on_the_whole_table() -> None:
