@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["in_parts", "parts_of"]
 
-ROWS_OF_PART = 2**18
+ROWS_OF_PART = 2**19
 """The most rows of a part, so that memory for their columns does not grow with the table."""
 
 ROWS_OF_THREAD = 2**15
@@ -59,7 +59,8 @@ def _of_part(run: Run, part: Callable[[], pl.DataFrame]) -> pl.DataFrame:
 def _cut(frame: pl.DataFrame, query: Sequence[str], n: int) -> Iterator[Callable[[], pl.DataFrame]]:
     """Parts of about equally many rows: slices if the rows of each query stand together, else rows by the query's id."""
     ids = frame[list(query)]
-    slices = [(start, min(start + ROWS_OF_THREAD, ids.height)) for start in range(0, ids.height, ROWS_OF_THREAD)]
+    rows = -(-ids.height // n)
+    slices = [(start, min(start + rows, ids.height)) for start in range(0, ids.height, rows)]
     starts = starts_of_runs(ids, lambda starts: at_once([partial(starts, *x) for x in slices]))
     if starts is not None:
         for start, end in pairwise(_ends(starts, n, frame.height)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import polars as pl
 from polars import selectors as cs
@@ -74,7 +74,7 @@ def measure(frame: F, setup: Setup, *calls: Call, largest_label: float | None = 
 def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
     frame = with_labels(frame, setup, calls)
     if largest is None and parts_of(frame.height) > 1 and needs_largest_label(setup, frame.schema, calls):
-        largest = _largest_label(frame.lazy(), setup, calls)
+        largest = _largest_label(frame.lazy(), setup, calls, "in-memory")
     reads = [name for call in calls for name in call.columns]
     return in_parts(frame, setup, reads, lambda part: _measure_part(part, setup, calls, largest))
 
@@ -182,8 +182,10 @@ def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Call
     return partial(_largest_label, setup=setup, calls=calls)
 
 
-def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> float:
-    """The largest label of a table that may be larger than memory."""
+def _largest_label(
+    rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call], engine: Literal["streaming", "in-memory"] = "streaming"
+) -> float:
+    """The largest label of a table, which may be larger than memory."""
     setup, is_plain = setup_of_largest(setup, rows.collect_schema(), calls)
     label = pl.col(setup.roles.label)
     if not is_plain:  # policies may leave labels out: rank each query first
@@ -191,7 +193,7 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     if not rows.collect_schema()[label.meta.output_name()].is_integer():
         label = label.cast(pl.Float64)
         label = label.filter(label.is_finite())
-    return float(rows.select(label.max()).collect(engine="streaming").item() or 0)
+    return float(rows.select(label.max()).collect(engine=engine).item() or 0)
 
 
 def setup_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
