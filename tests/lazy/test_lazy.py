@@ -346,13 +346,13 @@ def test_files_go_away_when_a_bucket_fails_or_nobody_reads_on(temporary: Path) -
 
 
 SLOW = """
-import sys, time, polars as pl, rankframe as rf, rankframe._plan.per_query as measure
+import sys, threading, time, polars as pl, rankframe as rf, rankframe._plan.per_query as measure
 df = pl.DataFrame({"query_id": [i // 3 for i in range(3000)], "doc_id": range(3000), "score": [1.0] * 3000, "label": [1] * 3000})
 lazy = df.lazy().rank.on(memory_limit=3000).evaluate("map")
-eager, print_once = measure._measure_frame, []
+eager, first = measure._measure_frame, threading.Lock()
 def slow(rows, columns, *calls):
-    if rows.height and not print_once:
-        print_once.append(print("running", flush=True))
+    if rows.height and first.acquire(blocking=False):
+        print("running", flush=True)
     time.sleep(0.05 if rows.height else 0)
     return eager(rows, columns, *calls)
 measure._measure_frame = slow

@@ -1,0 +1,91 @@
+"""Parts run in as many threads as Polars has, wherever the call comes from."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from rankframe._support import threads
+from rankframe._support.threads import at_once
+
+
+def test_results_are_in_the_order_of_their_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "threads", lambda: 3)
+
+    def slow(i: int) -> int:
+        time.sleep(0.001 * (7 * i % 5))
+        return i
+
+    assert at_once([lambda i=i: slow(i) for i in range(20)]) == list(range(20))  # type: ignore[misc]
+    assert at_once([]) == []
+
+
+def test_tasks_run_in_as_many_threads_as_polars_has_and_those_within_a_task_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("polars.thread_pool_size", lambda: 2)
+    both = threading.Barrier(2, timeout=20)
+
+    def outer() -> tuple[int, int, list[int]]:
+        both.wait()  # passes only if another task runs at the same time
+        return threads.threads(), threading.get_ident(), at_once([threading.get_ident] * 3)
+
+    for own, thread, inner in at_once([outer, outer]):
+        assert (own, {*inner}) == (1, {thread})
+    assert threads.threads() == 2
+
+
+def test_an_error_ends_the_tasks_and_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "threads", lambda: 2)
+    done = []
+
+    def task(i: int) -> None:
+        if i == 3:
+            raise KeyError(i)
+        time.sleep(0.002)
+        done.append(i)
+
+    with pytest.raises(KeyError, match="3"):
+        at_once([lambda i=i: task(i) for i in range(100)])  # type: ignore[misc]
+    assert len(done) < 20
+
+
+EVALUATE = """
+import threading, time, numpy as np, polars as pl, rankframe
+r = np.random.default_rng(5)
+n = 200_000
+df = pl.DataFrame({"query_id": r.integers(0, 2_000, n), "doc_id": np.arange(n), "score": r.integers(0, 999, n), "label": r.integers(0, 3, n)})
+def evaluate():
+    time.sleep(0.2)
+    for table in (df, df.sort("query_id", maintain_order=True)):
+        found = table.rank.evaluate("ndcg@10", "map", "err", "bpref", "auc").sort("query_id")
+        print(pl.thread_pool_size(), found.hash_rows().sum(), flush=True)
+"""
+
+
+def printed(how: str, n: int) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", EVALUATE + how],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        env={**os.environ, "POLARS_MAX_THREADS": str(n)},
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_any_number_of_threads_gives_the_same_digits() -> None:
+    found = {n: printed("evaluate()", n) for n in (1, 2, 4, 8)}
+    assert {line.split()[1] for lines in found.values() for line in lines} == {found[1][0].split()[1]}
+    assert [found[n][1].split()[0] for n in found] == ["1", "2", "4", "8"]
+
+
+def test_a_thread_may_evaluate_a_large_table_once_the_main_thread_has_ended() -> None:
+    assert printed("threading.Thread(target=evaluate).start()", 2) == printed("evaluate()", 2)
