@@ -15,7 +15,6 @@ from .._table.background import Background
 from .._table.setup import Setup
 from .._table.table import Table, failing, naming
 from .._words.columns_needed import (
-    FALLING,
     LABEL_REFUSED,
     LARGEST_LABEL,
     POSITION,
@@ -31,7 +30,7 @@ from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import RANK, RAW, SortedRows
 from ..errors import InvalidOption, on, option
-from .rank_order import RankOrder, falling_labels, with_gain
+from .rank_order import RankOrder, with_gain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,9 +92,6 @@ class Part:
         if needed.reads(LARGEST_LABEL):
             largest = rows["#label"].max() if self.largest is None else self.largest
             rows = rows.with_columns(pl.lit(largest, pl.Float64).alias("#largest"))
-        if needed.reads(FALLING):
-            starts = starts_of(rows["#query"].to_numpy())
-            rows = rows.hstack([falling_labels(rows["#label"].cast(pl.UInt8).to_numpy(), starts)])
         return rows
 
     def _plain_rows(self, needed: Needed, carry: Mapping[str, pl.Expr]) -> pl.DataFrame:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Queries",
     "RankOrder",
-    "falling_labels",
     "hash_of",
     "in_rank_order",
     "labels_of",
@@ -361,18 +360,6 @@ def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int6
     listed = label > 0
     listed[starts] = True
     return np.flatnonzero(listed)
-
-
-def falling_labels(label: NDArray[np.uint8], starts: NDArray[np.int64]) -> pl.Series:
-    """The labels of each query in falling order, by counts."""
-    import numpy as np
-
-    levels, sizes = int(label.max(initial=0)) + 1, np.diff(starts, append=len(label))
-    cell = _run_of_rows(starts, len(label)) * np.int64(levels) + (levels - 1)
-    cell -= label
-    counts = np.bincount(cell, minlength=len(sizes) * levels)
-    falling = np.tile(np.arange(levels - 1, -1, -1, dtype=np.float64), len(sizes))
-    return pl.Series("#falling", np.repeat(falling, counts))
 
 
 def _ones(bits: np.uint64) -> np.uint64:

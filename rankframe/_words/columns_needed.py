@@ -12,7 +12,6 @@ from .._table.table import Fault
 from ..errors import InvalidOption
 
 __all__ = [
-    "FALLING",
     "FIRST_ROW",
     "LABEL_REFUSED",
     "LARGEST_LABEL",
@@ -40,9 +39,6 @@ STARTS = (POSITION == 1) | SCORE.ne_missing(SCORE.shift(1))
 
 FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
 """The number of the row at which a row's query starts."""
-
-FALLING = pl.col("#falling")
-"""The labels of a query's ideal ranking, by counts of its labels, which are few whole numbers."""
 
 LARGEST_LABEL = pl.col("#largest")
 """The largest label of the whole table."""

@@ -10,7 +10,6 @@ import polars as pl
 
 from ..errors import InvalidOption
 from .columns_needed import (
-    FALLING,
     FIRST_ROW,
     LARGEST_LABEL,
     POSITION,
@@ -27,10 +26,6 @@ from .rows import Answer, Pairs, Rows, name_of, on_rows
 __all__ = ["LABEL", "RANK", "RAW", "SortedRows"]
 
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
-
-
-COUNTED_LABELS = 8
-"""The most different whole labels that are counted per query; the counts of queries of few rows take memory."""
 
 
 class SortedRows(Rows):
@@ -157,12 +152,9 @@ class SortedRows(Rows):
         top = self.top
         if top is None:
             return super().falling(label)
-        if top < COUNTED_LABELS and label.meta.eq(LABEL):
-            falling = FALLING
-        else:
-            # sorting whole numbers of query and label takes half the time of a window, and less if queries are small
-            numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
-            falling = self.needed.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
+        # sorting whole numbers of query and label takes half the time of a window, and less if queries are small
+        numbers = QUERY.cast(pl.UInt64) * (top + 1) + (top - label).cast(pl.UInt64)
+        falling = self.needed.column(top - (numbers.sort() % (top + 1)).cast(pl.Float64))
         self._labels.add(falling.meta.output_name())
         return falling
 
