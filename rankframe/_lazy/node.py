@@ -54,6 +54,9 @@ class Watching(Protocol):
 MEMORY_OF_RUN = 3
 """The bytes that a verb needs to run, as a multiple of those of its rows."""
 
+LEAST_ROOM = 5_000_000
+"""The fewest bytes worth a batch: smaller ones take longer for each row, and Python and Polars take thirty times as many."""
+
 RESULTS_HELD = 3
 """The number of results in memory: one is computed, one waits, and one is read."""
 
@@ -154,7 +157,7 @@ def _run(
     weight, seen = FIRST_WEIGHT, threading.Lock()
 
     def room() -> int:
-        return int(limit / weight / threads())
+        return max(int(limit / weight / threads()), LEAST_ROOM)
 
     def found_in(batch: Batch) -> tuple[pl.DataFrame, float]:
         some = batch()
