@@ -347,6 +347,7 @@ def test_files_go_away_when_a_bucket_fails_or_nobody_reads_on(temporary: Path) -
 
 SLOW = """
 import sys, threading, time, polars as pl, rankframe as rf, rankframe._plan.per_query as measure
+from rankframe._lazy import node
 df = pl.DataFrame({"query_id": [i // 3 for i in range(3000)], "doc_id": range(3000), "score": [1.0] * 3000, "label": [1] * 3000})
 lazy = df.lazy().rank.on(memory_limit=3000).evaluate("map")
 eager, first = measure._measure_frame, threading.Lock()
@@ -356,6 +357,7 @@ def slow(rows, columns, *calls):
     time.sleep(0.05 if rows.height else 0)
     return eager(rows, columns, *calls)
 measure._measure_frame = slow
+node.LEAST_ROOM = 0
 lazy.collect()
 """
 
