@@ -3,7 +3,8 @@
 What is collected lives until the run ends, so the garbage collector never looks through it: that took a third of the
 collection's time.
 
-The run has a temporary folder of its own: what tests leave there goes with it, and what others keep beside it stays.
+The run has a temporary folder of its own: what tests leave there goes with it, and what others keep beside it stays. A table
+of a few rows comes from disk in several batches.
 """
 
 from __future__ import annotations
@@ -40,3 +41,11 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _small_batches() -> Iterator[None]:
+    """Let a table of a few rows come from disk in several batches."""
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr("rankframe._lazy.node.LEAST_ROOM", 0)
+        yield

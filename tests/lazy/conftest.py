@@ -11,12 +11,6 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of a few rows come from disk in several batches."""
-    monkeypatch.setattr("rankframe._lazy.node.LEAST_ROOM", 0)
-
-
-@pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "temporary"
     folder.mkdir()
