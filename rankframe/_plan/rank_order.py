@@ -171,8 +171,13 @@ def numbered(ids: pl.DataFrame) -> Queries:
         return _by_value(value)
     found = _by_hash(ids)
     # ids may differ although their hashes are the same
-    return found if ids[pl.Series(found.first)][pl.Series(found.number)].equals(ids) else _by_group(ids)
+    first, number = pl.Series(found.first), pl.Series(found.number)
+    same = all(column.gather(first).gather(number).equals(column) for column in ids)
+    return found if same else _by_group(ids)
 
+
+MOST_RUNS = 3 / 4
+"""The most runs of rows of one query, for each row, for which it may pay to look whether each query has one."""
 
 Starts = Callable[[int, int], "NDArray[np.int64]"]
 
@@ -191,11 +196,16 @@ def starts_of_runs(
         return rows if start else np.concatenate([[0], rows])
 
     some = ids.head(ROWS_OF_SAMPLE)
-    if not ids.height or len(starts(0, some.height)) > some.n_unique():
+    runs_of_some = len(starts(0, some.height)) if ids.height else 0
+    if not 0 < runs_of_some <= MOST_RUNS * some.height or runs_of_some > _n_unique(some):
         return None
     found = starts(0, ids.height) if over is None else np.concatenate(over(starts))
     runs = ids[pl.Series(found, dtype=pl.UInt32)]
-    return None if runs.n_unique() < runs.height else found
+    return None if _n_unique(runs) < runs.height else found
+
+
+def _n_unique(ids: pl.DataFrame) -> int:
+    return ids.n_unique() if ids.width > 1 else ids.to_series().n_unique()
 
 
 def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
