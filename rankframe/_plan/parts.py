@@ -27,17 +27,14 @@ ROWS_OF_PART = 2**19
 ROWS_OF_THREAD = 2**15
 """The fewest rows worth a thread."""
 
-MOST_PARTS = 2**16
-"""The most parts, as their numbers have 16 bits."""
-
 Run = Callable[[pl.DataFrame], pl.DataFrame]
 
 
 def in_parts(frame: pl.DataFrame, setup: Setup, reads: Iterable[str], run: Run) -> pl.DataFrame:
-    """The result of `run` for the frame, from its results for parts of whole queries: the columns with a role and those it `reads`.
+    """The result of `run` for the frame, from its results for parts of whole queries.
 
-    Rows are in the order of the table: `run` gives each result row of a part with the column `ROW` the value that the part
-    has at its row, or at the first row of its query.
+    Parts have the columns with a role and those that `run` reads. Results are put together in the order of the table: if a part
+    has the column `ROW`, `run` gives each row of its result that of the same row of the part, or of the first row of its query.
     """
     n = parts_of(frame.height)
     if n == 1:
@@ -77,7 +74,7 @@ def _cut(frame: pl.DataFrame, query: Sequence[str], n: int) -> Iterator[Callable
 def parts_of(rows: int) -> int:
     """The number of parts: each is small, and there are as many as run at once, or a multiple of that, if threads pay."""
     at_once, n = threads(), -(-rows // ROWS_OF_PART)
-    return max(min(-(-n // at_once) * at_once, rows // ROWS_OF_THREAD, MOST_PARTS), n, 1)
+    return max(min(-(-n // at_once) * at_once, rows // ROWS_OF_THREAD), n, 1)
 
 
 def _ends(starts: NDArray[np.int64], n: int, height: int) -> list[int]:

@@ -45,9 +45,12 @@ def at_once(tasks: Sequence[Callable[[], T]]) -> list[T]:
     others = [threading.Thread(target=go) for _ in range(n - 1)]
     for other in others:
         other.start()
-    go()
-    for other in others:
-        other.join()
+    try:
+        go()
+        for other in others:
+            other.join()
+    except BaseException as error:  # an interrupt ends the other threads, too
+        errors.append(error)
     if errors:
         raise errors[0]
     return results

@@ -55,6 +55,16 @@ def test_an_error_ends_the_tasks_and_is_raised(monkeypatch: pytest.MonkeyPatch) 
     assert len(done) < 20
 
 
+def test_an_interrupt_that_comes_while_the_call_waits_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads, "threads", lambda: 2)
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        at_once([lambda: None] * 2)
+
+
 EVALUATE = """
 import threading, time, numpy as np, polars as pl, rankframe
 r = np.random.default_rng(5)
