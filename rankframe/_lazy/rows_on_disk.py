@@ -30,8 +30,8 @@ Batch: TypeAlias = Callable[[], pl.DataFrame]
 BUCKETS = 32
 """The number of files that rows are split into at a time."""
 
-BYTES_AT_ONCE = 250_000_000
-"""The most bytes of files that are read together; larger batches take longer to rank and more memory."""
+BYTES_AT_ONCE = 10_000_000
+"""The most bytes of files that are read together: some 400,000 rows, which are one part; larger batches take longer and more memory."""
 
 PREFIX = "rankframe-rows-"
 MARKER = "made-by-rankframe"
