@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["in_parts", "parts_of"]
+__all__ = ["in_parts", "number_of_parts"]
 
 ROWS_OF_PART = 2**19
 """The most rows of a part, so that memory for their columns does not grow with the table."""
@@ -36,7 +36,7 @@ def in_parts(frame: pl.DataFrame, setup: Setup, reads: Iterable[str], run: Run) 
     Parts have the columns with a role and those that `run` reads. Results are put together in the order of the table: if a part
     has the column `ROW`, `run` gives each row of its result that of the same row of the part, or of the first row of its query.
     """
-    n = parts_of(frame.height)
+    n = number_of_parts(frame.height)
     if n == 1:
         return run(frame)
     names = {*setup.roles.names, *reads}
@@ -71,7 +71,7 @@ def _cut(frame: pl.DataFrame, query: Sequence[str], n: int) -> Iterator[Callable
             yield partial(_gathered, frame, [row[ends[i] : ends[i + 1]] for row, ends in pieces])
 
 
-def parts_of(rows: int) -> int:
+def number_of_parts(rows: int) -> int:
     """The number of parts: each is small, and there are as many as run at once, or a multiple of that, if threads pay."""
     at_once, n = threads(), -(-rows // ROWS_OF_PART)
     return max(min(-(-n // at_once) * at_once, rows // ROWS_OF_THREAD), n, 1)

@@ -22,7 +22,7 @@ from .._words.columns_needed import LARGEST_LABEL
 from ..errors import InvalidData, InvalidOption, Place, Text, calling_line, once_each
 from .absent_values import absent_values
 from .bounds import bounds, bounds_of
-from .parts import in_parts, parts_of
+from .parts import in_parts, number_of_parts
 from .plan import Part, add_up, guarded, run_formulas, with_rank
 from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
 from .subtopics import evaluate as evaluate_subtopics
@@ -73,7 +73,7 @@ def measure(frame: F, setup: Setup, *calls: Call, largest_label: float | None = 
 
 def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
     frame = with_labels(frame, setup, calls)
-    if largest is None and parts_of(frame.height) > 1 and needs_largest_label(setup, frame.schema, calls):
+    if largest is None and number_of_parts(frame.height) > 1 and needs_largest_label(setup, frame.schema, calls):
         largest = _largest_label(frame.lazy(), setup, calls, "in-memory")
     reads = [name for call in calls for name in call.columns]
     return in_parts(frame, setup, reads, lambda part: _measure_part(part, setup, calls, largest))

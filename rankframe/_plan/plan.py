@@ -200,7 +200,8 @@ def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     columns.append(pl.Series("#query", number[starts]))
     for names, add, nothing in ((needed.sums, np.add, 0.0), ([*needed.maxima, *needed.flags], np.fmax, math.nan)):
         for name in names:
-            numbers = found[name] if found.schema[name] == pl.Float64 else found[name].cast(pl.Float64)
+            numbers = found[name]
+            numbers = numbers if numbers.dtype == pl.Float64 else numbers.cast(pl.Float64)
             numbers = numbers.fill_null(nothing) if numbers.has_nulls() else numbers
             columns.append(pl.Series(name, add.reduceat(numbers.to_numpy(), starts), nan_to_null=add is np.fmax))
     return pl.DataFrame(columns)

@@ -15,7 +15,7 @@ from .._catalog.registry import AGREEMENTS
 from .._catalog.requests import Request, calls_of, require_metrics
 from .._lazy.node import source
 from .._plan.absent_values import absent_values
-from .._plan.parts import in_parts, parts_of
+from .._plan.parts import in_parts, number_of_parts
 from .._plan.per_query import (
     Frame,
     by_document,
@@ -200,7 +200,7 @@ def _rows(
     refuse_by_document(setup, calls)
     reads = [*carry, *(name for call in calls for name in call.columns)]
     if isinstance(frame, pl.DataFrame):
-        if largest is None and parts_of(frame.height) > 1:
+        if largest is None and number_of_parts(frame.height) > 1:
             whole = largest_of(frame.lazy(), setup, calls)
             largest = None if whole is None else whole(frame.lazy())
         return in_parts(frame, setup, reads, lambda part: _eager_rows(part, setup, calls, answer, carry, largest))

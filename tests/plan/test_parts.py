@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -248,3 +249,15 @@ def test_an_error_does_not_depend_on_the_parts_of_its_table(*, together: bool, l
             said.add(str(caught.value))
             assert (len(heights) > 0) == (rows < df.height), name
         assert len(said) == 1, (name, said)
+
+
+def test_the_time_of_many_metrics_grows_as_their_number() -> None:
+    df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [3.0, 2.0, 1.0], "label": [0, 1, 1]})
+
+    def seconds(n: int) -> float:
+        start = time.perf_counter()
+        assert df.rank.evaluate(*(f"ndcg@{k}" for k in range(1, n + 1))).width == n + 1
+        return time.perf_counter() - start
+
+    few, many = ([seconds(n) for _ in range(3)] for n in (500, 3_000))
+    assert min(many[1:]) < 15 * min(few[1:])  # 36 times as long, if it grew as the square
