@@ -170,14 +170,15 @@ def cut(rows: int, *, collide: bool = False) -> Iterator[list[int]]:
         heights.append(part().height)
         return found
 
-    def same(self: pl.DataFrame, *_: object) -> pl.Series:
-        return pl.Series([2**63] * self.height, dtype=pl.UInt64)
+    def same(self: pl.DataFrame | pl.Series, *_: object) -> pl.Series:
+        return pl.Series([2**63] * len(self), dtype=pl.UInt64)
 
     with (
         patch.object(parts, "ROWS_OF_PART", rows),
         patch.object(parts, "ROWS_OF_THREAD", max(rows, 16)),
         patch.object(parts, "_of_part", seen),
         patch.object(pl.DataFrame, "hash_rows", same if collide else pl.DataFrame.hash_rows),
+        patch.object(pl.Series, "hash", same if collide else pl.Series.hash),
     ):
         yield heights
 
