@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
+    from ._files.write import write_qrels, write_run
     from ._fusion.fitted import FittedFusion
     from ._fusion.tuning import TunedFusion
     from ._items.gaps import Gaps
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
     from .fusion import fit_fusion, fuse
-    from .io import load_example, read_qrels, read_run, scan_qrels, scan_run, write_qrels, write_run
+    from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 __all__ = [
     "AGREEMENTS",

@@ -15,7 +15,8 @@ from ._pictures.figure import ROWS, Figure
 from ._pictures.item_plots import ItemPlots
 from ._pictures.methods import Worker, drawing
 from ._support.methods import called_by_users
-from ._support.option_kinds import Column, Range
+from ._support.option_kinds import Column
+from ._support.option_values import Range
 from .errors import InvalidOption, did_you_mean
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from ._catalog.requests import Request
 from ._decisions.mean import mean as mean_verb
 from ._decisions.mergeable_summary import summarize as summarize_verb
 from ._decisions.resampling import Resampling, SummaryInterval, SummaryResampling
@@ -36,6 +37,7 @@ from ._items.catalog import catalog as catalog_verb
 from ._items.catalog_and_past import Unknown
 from ._plan.per_query import refuse_names
 from ._support.extras import load
+from ._table.run_and_judgments import Missing as Unmatched
 from ._table.setup import Setup
 from ._table.table import fresh
 from ._verbs import verbs
@@ -53,10 +55,10 @@ ROWS_PER_BUCKET = 100_000
 
 def evaluate(
     df: DataFrame,
-    *metrics: verbs.Request,
+    *metrics: Request,
     qrels: DataFrame | None = None,
-    judged_only: verbs.Missing = "keep",
-    run_only: verbs.Missing = "drop",
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
     buckets: int | None = None,
     **options: object,
 ) -> DataFrame:
@@ -94,7 +96,7 @@ def evaluate(
     return run_on(engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only)
 
 
-def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = None, **options: Any) -> DataFrame:
+def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
     """The rows of the table with the metrics of their query as further columns.
 
     Parameters
@@ -124,7 +126,7 @@ def with_metrics(df: DataFrame, *metrics: verbs.Request, buckets: int | None = N
 
 def summarize(
     df: DataFrame,
-    *metrics: verbs.Request,
+    *metrics: Request,
     runs: Sequence[str] | None = None,
     run: str | None = None,
     by: str | Sequence[str] | None = None,
@@ -135,8 +137,8 @@ def summarize(
     seed: int = 0,
     progress: bool = True,
     qrels: DataFrame | None = None,
-    judged_only: verbs.Missing = "keep",
-    run_only: verbs.Missing = "drop",
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
     buckets: int | None = None,
     **options: object,
 ) -> DataFrame:
@@ -192,13 +194,13 @@ def summarize(
 
 def mean(
     df: DataFrame,
-    *metrics: verbs.Request,
+    *metrics: Request,
     runs: Sequence[str] | None = None,
     run: str | None = None,
     by: str | Sequence[str] | None = None,
     qrels: DataFrame | None = None,
-    judged_only: verbs.Missing = "keep",
-    run_only: verbs.Missing = "drop",
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
     buckets: int | None = None,
     **options: object,
 ) -> DataFrame:
@@ -225,7 +227,7 @@ def mean(
 
 def catalog(
     df: DataFrame,
-    *metrics: verbs.Request,
+    *metrics: Request,
     by: str | Sequence[str] | None = None,
     unknown_items: Unknown = "error",
     buckets: int | None = None,

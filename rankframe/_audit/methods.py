@@ -8,8 +8,6 @@ from .._text.displays import tools, with_display
 from .._verbs.methods import Runner
 from . import tool_comparison
 
-__all__ = ["conventions"]
-
 R = TypeVar("R")
 
 

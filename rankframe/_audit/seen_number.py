@@ -8,8 +8,6 @@ from decimal import Decimal, InvalidOperation
 
 from ..errors import Code, InvalidOption, option
 
-__all__ = ["Seen"]
-
 NOISE = 1e-12
 """The relative difference allowed for another order of computation."""
 

@@ -26,8 +26,6 @@ from .._words.in_words import in_words
 from ..errors import InvalidData, InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
 from .seen_number import Seen
 
-__all__ = ["conventions", "explained", "short"]
-
 SCHEMA = {
     "tool": pl.String,
     "value": pl.Float64,

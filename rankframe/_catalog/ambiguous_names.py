@@ -10,8 +10,6 @@ from dataclasses import replace
 from .._table.trec_eval import SETS
 from ..errors import Code, Text
 
-__all__ = ["UNCLEAR", "call_with", "elsewhere", "without_digits"]
-
 UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
     "arp": {"TF-Ranking": "average_relevance_position", "RecTools and RecBole": "mean_popularity"},

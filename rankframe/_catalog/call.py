@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
-from .._support.option_kinds import as_number, is_number
+from .._support.option_values import as_number, is_number
 from .._table.policies import NoRelevant, check_threshold
 from .._table.setup import OPTIONS, Setup
 from .._words.beside import Lacking
@@ -23,8 +23,6 @@ from .registry import Bounds, Judging, Metric
 
 if TYPE_CHECKING:
     from typing import Self
-
-__all__ = ["SEVERAL", "Call", "call_of", "calls_for"]
 
 
 class Formulated(Protocol):

@@ -9,8 +9,6 @@ from .._support.methods import called_by_users
 from ..errors import InvalidOption
 from .registry import Bounds, F, Metric, list_catalog_metric, refuse_no_function
 
-__all__ = ["catalog_metric"]
-
 
 @overload
 def catalog_metric(formula: F, /) -> F: ...

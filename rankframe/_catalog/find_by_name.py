@@ -12,9 +12,6 @@ from ..errors import InvalidOption, Text, UnknownMetric, nearest, shown
 from .ambiguous_names import UNCLEAR, call_with, elsewhere, without_digits
 from .registry import AGREEMENTS, CATALOG_METRICS, METRICS, Metric, of, unlist
 
-__all__ = ["find", "nearest_name", "of_other_method", "unregister"]
-
-
 METHODS = {"evaluate": METRICS, "agreement": AGREEMENTS, "catalog": CATALOG_METRICS}
 """The methods that take metrics, with the metrics that each takes."""
 

@@ -9,8 +9,6 @@ from ..errors import InvalidOption
 from ..errors import option as option_of
 from .registry import Metric
 
-__all__ = ["flat_name", "flat_names", "unflattened"]
-
 RESERVED = frozenset({"precision"})
 """Names of metrics that are keywords of SQL."""
 

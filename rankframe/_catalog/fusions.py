@@ -12,7 +12,8 @@ from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .._support.option_kinds import CUTOFF, Kind, Part, Range, kind_of
+from .._support.option_kinds import CUTOFF, Kind, Part, kind_of
+from .._support.option_values import Range
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
 from ..errors import Code, InvalidOption, RankframeError, Text, option, shown
@@ -21,19 +22,6 @@ from .find_by_name import nearest_name
 from .mapping_by_name import ByName
 from .parse import calls_in, literals
 from .registry import Metric
-
-__all__ = [
-    "FUSIONS",
-    "NORMALIZATIONS",
-    "TRAINED_FUSIONS",
-    "Fusion",
-    "Range",
-    "Trained",
-    "fusion",
-    "fusion_of",
-    "normalization",
-    "trained",
-]
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 N = TypeVar("N", bound=Normalization)

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from ..errors import nearest, shown
 
-__all__ = ["ByName"]
-
 T = TypeVar("T")
 
 

@@ -14,8 +14,6 @@ from .registry import Summary
 if TYPE_CHECKING:
     from .._support.floats import Floats
 
-__all__ = ["SUMS", "Mean", "added", "by_metric", "merged", "scaled", "sums_of", "unscaled"]
-
 SUMS = {
     "n": pl.Int64(),
     "weight": pl.Float64(),

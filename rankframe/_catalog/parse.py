@@ -11,15 +11,14 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 from .._support.methods import called_by_users
-from .._support.option_kinds import ReadInside, is_number
+from .._support.option_kinds import ReadInside
+from .._support.option_values import is_number
 from .._table.trec_eval import DEFAULTS
 from ..errors import Code, InvalidOption, RankframeError, UnknownMetric, on, shown
 from .call import Call, call_of
 from .find_by_name import find
 from .flat_names import flat_name, unflattened
 from .registry import METRICS, Metric
-
-__all__ = ["literals", "parse", "texts_of"]
 
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""

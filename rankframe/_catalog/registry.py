@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
 import polars as pl
 
 from .._support.methods import called_by_users
-from .._support.option_kinds import CUTOFF, Kind, Range, annotation_of, kind_of, role_of
+from .._support.option_kinds import CUTOFF, Kind, annotation_of, kind_of, role_of
+from .._support.option_values import Range
 from ..errors import InvalidOption, UnknownMetric, shown
 from .ambiguous_names import UNCLEAR, elsewhere
 from .mapping_by_name import ByName
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
-
-__all__ = [
-    "AGREEMENTS", "CATALOG_METRICS", "METRICS", "Metric", "agreement", "list_catalog_metric", "metric", "of",
-    "refuse_no_function", "unlist",
-]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 Bounds: TypeAlias = tuple[float | None, float | None]

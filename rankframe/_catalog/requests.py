@@ -13,8 +13,6 @@ from .mapping_by_name import ByName
 from .parse import LONGEST, calls_in, texts_of
 from .registry import METRICS, Metric, of
 
-__all__ = ["Request", "averaged", "calls_of", "require_metrics"]
-
 Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
 
 MOST_READ = 2**14

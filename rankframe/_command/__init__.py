@@ -26,8 +26,6 @@ from .run_names import with_baseline
 from .target import prepare, text_of, write
 from .words import in_options, naming_file
 
-__all__ = ["COMMANDS", "main", "parser"]
-
 COMMANDS = (
     evaluate.COMMAND,
     decide.COMPARE,

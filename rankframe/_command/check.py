@@ -26,8 +26,6 @@ from .reading import (
 )
 from .words import spelled
 
-__all__ = ["COMMAND"]
-
 EXAMPLES = (
     "rankframe check bm25.run --qrels qrels.txt",
     "rankframe check table.parquet --format json",

@@ -19,8 +19,6 @@ from ..errors import InvalidOption, UnknownMetric, nearest
 from .output import Table
 from .target import ENDINGS
 
-__all__ = ["EXIT_CODES", "Answer", "Command", "Parser", "epilog"]
-
 EXIT_CODES = """\
 exit codes:
   0  done

@@ -22,8 +22,6 @@ from .output import FOR_PEOPLE, Table
 from .reading import judged
 from .words import spelled
 
-__all__ = ["COMMAND"]
-
 EXAMPLES = (
     "rankframe conventions",
     "rankframe conventions bm25.run --qrels qrels.txt -m ndcg@10",

@@ -21,8 +21,6 @@ from .reading import given, judged, judgments_of, of_judgments, only_one_input, 
 from .run_names import names_of
 from .target import write_bytes
 
-__all__ = ["COMMAND"]
-
 EXAMPLES = (
     "rankframe convert bm25.run -o bm25.parquet",
     "rankframe convert --qrels qrels.txt -o qrels.csv",

@@ -25,8 +25,6 @@ from .output import Table
 from .reading import Judged, judged
 from .target import PICTURE, write_bytes
 
-__all__ = ["COMMAND"]
-
 EXAMPLES = (
     "rankframe curve bm25.run --qrels qrels.txt -m ndcg -m recall --to 10",
     "rankframe curve bm25.run dense.run --qrels qrels.txt -m precision --format csv > curve.csv",

@@ -21,8 +21,6 @@ from .output import FORMATS, Table
 from .parameters import add_parameters, help_of, values_of
 from .reading import judged
 
-__all__ = ["COMPARE", "GATE", "POWER", "add_budgets", "gate_of"]
-
 T = TypeVar("T")
 LINES = get_args(Style)
 """The formats that have a line for each verdict."""

@@ -13,8 +13,6 @@ import rankframe as rf
 from .command import Answer, Command
 from .output import Table, formatted
 
-__all__ = ["COMMAND"]
-
 SCORERS = ("score", "score_pca", "score_forest")
 DEMO_METRICS = ("ndcg@10", "map", "precision@10", "recall@50")
 

@@ -24,8 +24,6 @@ from .options import DEFAULT_METRICS, add_files, add_format, add_metrics, column
 from .output import FOR_PEOPLE, FORMATS, Table, trec_lines
 from .reading import judged
 
-__all__ = ["COMMAND", "metrics_of"]
-
 EXAMPLES = (
     "rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map",
     "rankframe evaluate bm25.run dense.run --qrels qrels.txt -m ndcg@10,map",

@@ -18,8 +18,6 @@ from .output import FORMATS, Table
 from .parameters import add_parameters, values_of
 from .reading import judged, runs_of
 
-__all__ = ["FUSE", "TUNE"]
-
 OF_FUSE = (
     "rankframe fuse bm25.run dense.run --method rrf -o fused.run",
     "rankframe fuse bm25.run dense.run --method 'wsum(weights=[0.7,0.3])' --normalize min_max --depth 100 -o fused.run",

@@ -22,8 +22,6 @@ from .command import Answer, Command, Parser
 from .options import add_format
 from .output import FOR_PEOPLE, Table
 
-__all__ = ["COMMAND"]
-
 EXAMPLES = (
     "rankframe metrics",
     "rankframe metrics ndcg@10",

@@ -13,7 +13,7 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.parse import texts_of
-from .._files.read import Format
+from .._files.formats import Format
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS
@@ -27,23 +27,6 @@ from .command import Parser
 from .output import FORMATS
 from .parameters import add_parameters
 from .target import ENDINGS
-
-__all__ = [
-    "BESIDE",
-    "COLUMNS",
-    "DEFAULT_METRICS",
-    "add_columns",
-    "add_file",
-    "add_files",
-    "add_format",
-    "add_judgments",
-    "add_metrics",
-    "add_runs",
-    "at_least",
-    "columns_read",
-    "ranker",
-    "with_names",
-]
 
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")

@@ -23,8 +23,6 @@ from .._text.user_text import CONTROL, rewritten, visible
 from ..errors import InvalidOption, RankframeWarning
 from .words import in_options
 
-__all__ = ["FORMATS", "FOR_PEOPLE", "Table", "formatted", "note", "trec_lines", "warnings_as_notes"]
-
 FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")
 """The formats of a table."""
 

@@ -9,12 +9,10 @@ from collections.abc import Callable, Collection
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from .._files.read import spelled
+from .._files.formats import spelled
 from .._rankers.polars import PolarsRanker
 from .._support.docstrings import entries, sections
 from .command import Parser
-
-__all__ = ["add_parameters", "help_of", "values_of"]
 
 ELSEWHERE = ("runs", "run", "items", "interactions", "progress", "most_moved", "gate")
 """Parameters without an option: runs and other tables, which files give; a result of another verb; a setting that changes

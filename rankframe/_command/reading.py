@@ -14,33 +14,15 @@ import polars as pl
 
 import rankframe as rf
 
-from .._files.formats import beir_folder
-from .._files.read import QRELS, RUN, Layout, rows
+from .._files.formats import QRELS, RUN, Layout, beir_folder
+from .._files.read import rows
 from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
-from .._verbs.verbs import Missing
+from .._table.run_and_judgments import Missing
 from ..errors import InvalidData, InvalidOption, MissingColumn, RankframeError
 from .options import BESIDE, COLUMNS
 from .output import note, warnings_as_notes
 from .run_names import names_of
-
-__all__ = [
-    "Judged",
-    "given",
-    "join",
-    "judged",
-    "judgments_of",
-    "of_judgments",
-    "only_one_input",
-    "others_of",
-    "read_file",
-    "refuse_strangers",
-    "require",
-    "require_rows",
-    "runs_and_judgments",
-    "runs_of",
-    "table_of",
-]
 
 
 class File(NamedTuple):

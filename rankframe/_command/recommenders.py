@@ -14,8 +14,6 @@ from .output import Table
 from .parameters import add_parameters, values_of
 from .reading import judged
 
-__all__ = ["CATALOG", "GAPS"]
-
 OF_CATALOG = (
     "rankframe catalog bm25.run -m coverage@10,gini@10 --items 1000",
     "rankframe catalog table.parquet --items catalog.csv --by market --format csv > catalog_metrics.csv",

@@ -19,8 +19,6 @@ from .parameters import add_parameters, values_of
 from .reading import judged
 from .target import writable
 
-__all__ = ["COMMAND"]
-
 EXAMPLES = (
     "rankframe report bm25.run --qrels qrels.txt -o report.html",
     "rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 --budget map=0.01 -o report.html",

@@ -9,8 +9,6 @@ from pathlib import Path
 from .._files.formats import COMPRESSED, spelled
 from .._files.together import run_names
 
-__all__ = ["names_of", "with_baseline"]
-
 
 def names_of(paths: Sequence[str]) -> list[str]:
     """The runs' names: the files' without their last ending, or as much more as tells them apart."""

@@ -13,8 +13,6 @@ from .._files.replaced import as_path, replaced
 from ..errors import InvalidOption
 from .output import Table, formatted
 
-__all__ = ["ENDINGS", "PICTURE", "prepare", "text_of", "writable", "write", "write_bytes"]
-
 ENDINGS = {
     **SUFFIXES,
     ".json": "json",

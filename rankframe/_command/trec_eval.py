@@ -15,17 +15,15 @@ import rankframe as rf
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.registry import Summary
-from .._files.read import QRELS, RUN
+from .._files.formats import QRELS, RUN
+from .._table.run_and_judgments import Missing
 from .._table.setup import Setup
 from .._table.table import TEXTS
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
-from .._verbs.verbs import Missing
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
 from .command import Answer, Command, Parser
 from .options import at_least
 from .reading import only_one_input, read_file, refuse_strangers, require_rows
-
-__all__ = ["COMMAND"]
 
 EXAMPLES = (
     "rankframe trec_eval qrels.txt bm25.run",

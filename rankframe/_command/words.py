@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from .._table.setup import TABLES
 from ..errors import Advice, Code, InvalidData, Text, Verbatim, shown, worded
 
-__all__ = ["in_options", "naming_file", "spelled"]
-
 METHODS = {"check": "rankframe check", "judge": "--qrels QRELS"}
 """The spelling of a method of the ranker; `on` has none, only its options."""
 

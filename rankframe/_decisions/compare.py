@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from .._support.floats import Floats
 
-__all__ = ["Comparison", "Significance", "compare", "compared_values"]
-
 R_co = TypeVar("R_co", covariant=True)
 
 TABLE = {

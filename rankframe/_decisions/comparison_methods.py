@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeAlias, TypeVar, cast
 
 from .._catalog.requests import Request, averaged
-from .._support.option_kinds import Column, Columns, Range, ReadInside
+from .._support.option_kinds import Column, Columns, ReadInside
+from .._support.option_values import Range
 from .._support.statistical_options import Bound, Correction, Family, Interval, Test
 from . import compare as _compare
 from . import gate as _gate
@@ -16,8 +17,6 @@ from .gate import Verdict
 from .paired_values import Design, Lacking
 from .resampling import Resampling
 from .runs import RunnerOfRuns, Runs, TheRuns, names_of
-
-__all__ = ["compare", "gate", "noninferior", "power"]
 
 R = TypeVar("R")
 

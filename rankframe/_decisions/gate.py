@@ -14,9 +14,10 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import F, Frame, as_given, refuse_names, with_labels
+from .._support.option_values import is_number
 from .._support.results import Result
 from .._support.statistical_options import FEW
-from .._table.policies import check_word, is_number
+from .._table.policies import check_word
 from .._table.setup import Setup
 from .._text import displays
 from .._text.result_parts import Row
@@ -28,8 +29,6 @@ from .compare import compared, differences, settings_of
 from .paired_values import Design, PairedValues
 from .resampling import Resampling, limits
 from .runs import explained
-
-__all__ = ["Gate", "Style", "Verdict", "gate"]
 
 R_co = TypeVar("R_co", covariant=True)
 Style: TypeAlias = Literal["text", "github"]

@@ -17,8 +17,6 @@ from .mergeable_summary import Summary, summary_of
 from .resampling import SummaryResampling
 from .summary import summarize
 
-__all__ = ["Means", "mean"]
-
 NO_INTERVAL = SummaryResampling(None, "auto", 1, 0, progress=False)
 
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Summary", "summarize", "summary_of"]
-
 LISTS = ("draws", "sums", "values", "weights", "counts")
 
 PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from .._support.floats import Floats
 
-__all__ = ["Design", "Lacking", "PairedValues", "paired_values"]
-
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
 
 

@@ -18,8 +18,6 @@ from .compare import differences
 from .paired_values import Design, paired_values
 from .summary import keys
 
-__all__ = ["Effects", "power"]
-
 TABLE = {
     "metric": pl.String,
     "baseline": pl.String,

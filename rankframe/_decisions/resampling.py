@@ -12,9 +12,10 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
+from .._support.option_values import is_number
 from .._support.progress import Progress
 from .._support.statistical_options import Interval
-from .._table.policies import check_word, is_number
+from .._table.policies import check_word
 from ..errors import InvalidOption, option, warn
 
 if TYPE_CHECKING:
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._support.floats import Floats
-
-__all__ = [
-    "Limits",
-    "Resampling",
-    "SummaryInterval",
-    "SummaryResampling",
-    "arrays",
-    "intervals_of",
-    "limits",
-    "warn_of_t",
-]
 
 SummaryInterval: TypeAlias = Literal[Interval, "poisson"]
 

@@ -18,20 +18,6 @@ from .._verbs import verbs
 from .._verbs.methods import Runner
 from ..errors import InvalidData, InvalidOption, Text, judge, on, once_each, option
 
-__all__ = [
-    "RUN",
-    "RUN_OF_TABLE",
-    "WHICH_RUNS",
-    "RunnerOfRuns",
-    "Runs",
-    "TheRuns",
-    "explained",
-    "names_of",
-    "values",
-    "watch_runs",
-    "with_own_rank",
-]
-
 R_co = TypeVar("R_co", covariant=True)
 
 TheRuns: TypeAlias = Annotated[Sequence[str] | Mapping[str, object], ReadInside]

@@ -17,8 +17,6 @@ from .._table.table import NO_WEIGHT, failing, is_weight
 from ..errors import InvalidOption
 from .resampling import Resampling, intervals_of, warn_of_t
 
-__all__ = ["by_query", "in_slices", "keys", "summarize"]
-
 
 def summarize(
     frame: Frame,

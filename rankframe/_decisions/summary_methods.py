@@ -14,8 +14,6 @@ from . import mergeable_summary as _summary
 from .resampling import SummaryInterval, SummaryResampling
 from .runs import RunnerOfRuns, Runs, TheRuns, names_of
 
-__all__ = ["mean", "summarize"]
-
 R = TypeVar("R")
 
 

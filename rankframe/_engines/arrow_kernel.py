@@ -10,6 +10,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.fusions import fusion_of
+from .._catalog.requests import Request, calls_of
 from .._decisions.runs import Runs
 from .._fusion.entries import names_of_runs
 from .._fusion.fitted import FittedFusion
@@ -18,7 +19,7 @@ from .._plan.per_query import Frame, needs_largest_label
 from .._rankers.misplaced_options import options_of, refuse_unknown
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
-from .._support.option_kinds import Range
+from .._support.option_values import Range
 from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
@@ -28,12 +29,10 @@ from .tasks import OnQueries
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowKernel", "arrow_kernel", "as_arrow", "bound", "kernel_of", "seen"]
-
 
 @called_by_users
 def arrow_kernel(
-    *metrics: verbs.Request,
+    *metrics: Request,
     largest_label: Annotated[float, Range(least=0)] | None = None,
     fusion: str | FittedFusion[object] | None = None,
     runs: Sequence[str] | None = None,
@@ -120,14 +119,14 @@ def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup
 
 def kernel_of(
     setup: Setup,
-    metrics: Sequence[verbs.Request],
+    metrics: Sequence[Request],
     largest_label: float | None = None,
     fusing: OnQueries | None = None,
 ) -> ArrowKernel:
     """The kernel of metrics under an existing setup."""
     requests: list[Call | pl.Expr] = []
     for request in metrics:
-        requests += [request] if isinstance(request, pl.Expr) else verbs.calls_of(request)
+        requests += [request] if isinstance(request, pl.Expr) else calls_of(request)
     if not requests and fusing is None:
         raise InvalidOption("no metric given; name at least one, as in 'ndcg@10'")
     return ArrowKernel(tuple(requests), setup, largest_label, fusing)

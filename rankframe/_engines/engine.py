@@ -10,17 +10,16 @@ from typing import Any, Generic, Protocol, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.requests import Request
+from .._catalog.requests import Request, calls_of
 from .._decisions.runs import Runs
 from .._plan.per_query import needs_largest_label, setup_of_largest
 from .._table.policies import check_word
+from .._table.run_and_judgments import Missing
 from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.declaration import Mergeable, Verb, verb_of
 from ..errors import InvalidOption
 from .tasks import Distinct, LargestLabel, Merged, OnQueries, Partial, Work
-
-__all__ = ["Engine", "Side", "looks_at_whole", "refuse_row_order", "run"]
 
 T = TypeVar("T")
 
@@ -75,7 +74,7 @@ class VerbCall:
         declared = verb_of(function)
         calls: list[Request | Call] = []
         for metric in declared.metrics(args):
-            calls += [metric] if isinstance(metric, pl.Expr) or declared.in_parts else verbs.calls_of(metric)
+            calls += [metric] if isinstance(metric, pl.Expr) or declared.in_parts else calls_of(metric)
         return cls(function, (*args[: len(declared.parameters)], *(calls or declared.requests(args))))
 
     @property
@@ -125,8 +124,8 @@ def run(
     function: Callable[..., object],
     *args: object,
     qrels: T | None = None,
-    judged_only: verbs.Missing = "keep",
-    run_only: verbs.Missing = "drop",
+    judged_only: Missing = "keep",
+    run_only: Missing = "drop",
 ) -> T:
     """Run a verb on a table in parts; with `qrels`, on the table joined with its judgments."""
     declared = verb_of(function)
@@ -134,8 +133,8 @@ def run(
         return _join(engine, table, setup, function, args)
     if not declared.within_queries and declared.in_parts is None:
         raise looks_at_whole(declared.name, engine)
-    check_word("judged_only", judged_only, verbs.Missing)
-    check_word("run_only", run_only, verbs.Missing)
+    check_word("judged_only", judged_only, Missing)
+    check_word("run_only", run_only, Missing)
     call = VerbCall.of(function, args)
     setup = call.runs.queries(setup)  # a part holds the rows of all runs of a query
     read = call.reads(setup)
@@ -220,7 +219,7 @@ def _largest_label(
     calls: Sequence[Call],
     schema: pl.Schema,
     judging: OnQueries | None,
-    judged_only: verbs.Missing,
+    judged_only: Missing,
 ) -> float:
     """The largest label of the table, among documents that count."""
     ranked, shown = setup_of_largest(setup, schema, calls)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["arrow_schema", "large", "numbered", "on_buckets", "only", "quoted", "seen", "spark_type"]
-
 
 def quoted(name: str) -> str:
     """A column's name in SQL."""

@@ -15,8 +15,6 @@ from .tasks import Work
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Guarded", "OnArrow"]
-
 
 @dataclass(frozen=True)
 class OnArrow:

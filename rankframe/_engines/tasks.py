@@ -13,8 +13,6 @@ from .._plan.per_query import LARGEST, measure
 from .._table.setup import Setup
 from .._verbs.declaration import Mergeable, verb_of
 
-__all__ = ["Distinct", "Frames", "LargestLabel", "Merged", "OnQueries", "Partial", "Work"]
-
 F = TypeVar("F")
 
 

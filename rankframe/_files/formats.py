@@ -14,31 +14,6 @@ import polars as pl
 from .._table.roles import USUAL_NAMES
 from ..errors import InvalidOption
 
-__all__ = [
-    "BINARY",
-    "COMPRESSED",
-    "CONVERTED",
-    "HEADERS",
-    "JUDGMENTS",
-    "OTHER_NAMES",
-    "QRELS",
-    "RUN",
-    "SUFFIXES",
-    "Content",
-    "DType",
-    "Format",
-    "Header",
-    "Layout",
-    "Say",
-    "Source",
-    "Table",
-    "beir_folder",
-    "header_of",
-    "look",
-    "spelled",
-    "suffix_of",
-]
-
 Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 Content: TypeAlias = str | Path | bytes
 DType: TypeAlias = pl.DataType | type[pl.DataType]

@@ -17,8 +17,6 @@ from .formats import OTHER_NAMES, Content, DType, Layout
 from .json_text import Json, JsonText
 from .unreadable import start_of, text_of
 
-__all__ = ["json_rows"]
-
 BATCH = 100_000
 """The number of rows held as Python objects before they become columns."""
 

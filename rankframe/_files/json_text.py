@@ -9,8 +9,6 @@ from typing import TypeAlias, cast
 
 from ..errors import InvalidData
 
-__all__ = ["Json", "JsonText"]
-
 Json: TypeAlias = "str | float | bool | list[Json] | dict[str, Json] | None"
 """A value of JSON; a float may be an int."""
 

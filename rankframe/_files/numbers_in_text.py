@@ -8,8 +8,6 @@ import polars as pl
 
 from .formats import DType
 
-__all__ = ["numbers"]
-
 
 def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
     """The columns with numbers parsed from text, and for each numeric column the fault of its text, or null."""

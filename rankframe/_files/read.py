@@ -15,7 +15,6 @@ from .._shapes.lists import from_lists
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, RankframeError, Text
 from .formats import (
     BINARY,
-    COMPRESSED,
     CONVERTED,
     HEADERS,
     JUDGMENTS,
@@ -40,8 +39,6 @@ from .json_rows import json_rows, listed_rows
 from .numbers_in_text import numbers
 from .sources import named_content
 from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_endless_line, refuse_unreadable, start_of
-
-__all__ = ["COMPRESSED", "QRELS", "RUN", "DType", "Format", "Layout", "Rows", "Source", "rows", "spelled"]
 
 PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
 

@@ -14,8 +14,6 @@ from typing import IO, cast
 from ..errors import InvalidOption
 from .formats import COMPRESSED, spelled
 
-__all__ = ["as_path", "replaced"]
-
 
 def as_path(path: object) -> Path:
     """The path, after a check that its compression can be written."""

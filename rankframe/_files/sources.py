@@ -13,8 +13,6 @@ from ..errors import InvalidData, InvalidOption
 from .formats import Content, Layout, Source, spelled
 from .unreadable import BROKEN
 
-__all__ = ["named_content", "several"]
-
 
 def several(given: object) -> list[Source] | None:
     """The files of a list or of a pattern such as ``runs/*.run``; None for a single source."""

@@ -12,8 +12,6 @@ from ..errors import InvalidData, InvalidOption
 from .formats import COMPRESSED
 from .read import Rows
 
-__all__ = ["read_together", "run_names", "scan_together"]
-
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 FILE = "#file"
 

@@ -20,17 +20,6 @@ from .._table.table import failed
 from ..errors import InvalidData
 from .formats import BINARY
 
-__all__ = [
-    "BROKEN",
-    "as_invalid_data",
-    "can_be_read_again",
-    "delimiter",
-    "refuse_endless_line",
-    "refuse_unreadable",
-    "start_of",
-    "text_of",
-]
-
 BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 """Python's errors for compressed data that are truncated or damaged."""
 

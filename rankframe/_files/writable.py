@@ -13,23 +13,6 @@ from ..errors import InvalidData, MissingColumn, did_you_mean, warn
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "BLANK",
-    "BREAK",
-    "COMMENT",
-    "PADDED",
-    "ROW",
-    "Frame",
-    "Unfit",
-    "as_polars",
-    "numbered",
-    "refuse",
-    "refuse_ids",
-    "refuse_repeated",
-    "tell_lost",
-    "whole_labels",
-]
-
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
 """A LazyFrame, or a table with the Arrow PyCapsule interface, as DataFrames of Polars and pandas have it."""
 

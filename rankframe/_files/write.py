@@ -30,8 +30,6 @@ from .writable import (
     whole_labels,
 )
 
-__all__ = ["QrelsFormat", "write_qrels", "write_run"]
-
 QrelsFormat: TypeAlias = Literal["trec", "beir", "quepid", "rank_eval"]
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Entries", "entries_of", "names_of_runs", "of_run"]
-
 
 @dataclass(frozen=True)
 class Entries:

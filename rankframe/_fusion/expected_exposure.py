@@ -18,8 +18,6 @@ from .._verbs.declaration import verb
 from .entries import Entries, entries_of, names_of_runs
 from .fuse import LISTED, Names, per_document
 
-__all__ = ["Judgments", "expected_exposure"]
-
 Judgments: TypeAlias = Literal["complete", "incomplete"]
 
 FIGURES = {"ee_d": pl.Float64, "ee_r": pl.Float64, "ee_l": pl.Float64, "n_rankings": pl.UInt32}

@@ -19,8 +19,6 @@ from .entries import entries_of
 from .fitted import FittedFusion
 from .fuse import SCORE, Names, formulated, needs, over_runs, per_document, scored
 
-__all__ = ["explain_fusion"]
-
 FIGURES = {
     RUN_OF_TABLE: pl.String,
     "rank": pl.UInt32,

@@ -30,8 +30,6 @@ from .._words.rankings import Rankings
 from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
 from .entries import entries_of, names_of_runs, of_run
 
-__all__ = ["FittedFusion", "FusionMethod", "fit", "ranker_of", "runs_for", "text_of"]
-
 R_co = TypeVar("R_co", covariant=True)
 
 FORMAT = 1

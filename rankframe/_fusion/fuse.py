@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "LISTED",
-    "SCORE",
-    "Names",
-    "formulated",
-    "fuse",
-    "fused",
-    "method_of",
-    "names_of",
-    "needs",
-    "over_runs",
-    "per_document",
-    "scored",
-    "with_weights",
-]
-
 Names: TypeAlias = Sequence[str] | frozenset[str]
 """The names of the runs of a whole table; in a set if they have no order."""
 

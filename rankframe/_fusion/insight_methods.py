@@ -20,8 +20,6 @@ from . import oracle as _oracle
 from . import overlap as _overlap
 from .fitted import FusionMethod, runs_for
 
-__all__ = ["expected_exposure", "explain_fusion", "oracle", "overlap"]
-
 R = TypeVar("R")
 
 

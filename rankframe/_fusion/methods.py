@@ -10,7 +10,8 @@ from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.runs import RunnerOfRuns, Runs, TheRuns
-from .._support.option_kinds import Column, Range, ReadInside
+from .._support.option_kinds import Column, ReadInside
+from .._support.option_values import Range
 from .._support.statistical_options import Correction, Interval, PairedTest
 from .._table.policies import Cutoff
 from .._words.rankings import Missing
@@ -20,8 +21,6 @@ from . import tuning as _tuning
 from .fitted import FittedFusion, FusionMethod
 from .search import Search, Tuning
 from .tuning import TunedFusion
-
-__all__ = ["fit_fusion", "fuse", "tune"]
 
 R = TypeVar("R")
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Oracle", "oracle"]
-
 R_co = TypeVar("R_co", covariant=True)
 
 ORACLE = "oracle"

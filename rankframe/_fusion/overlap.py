@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from .._support.floats import Floats
 
-__all__ = ["Overlap", "overlap"]
-
 R_co = TypeVar("R_co", covariant=True)
 
 PAIRS = {

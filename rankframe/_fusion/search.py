@@ -11,10 +11,8 @@ from typing import Literal, TypeAlias
 
 from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of
-from .._table.policies import is_number
+from .._support.option_values import is_number
 from ..errors import InvalidOption, did_you_mean, option, shown
-
-__all__ = ["Search", "Space", "Tuning", "spaces_of"]
 
 Search: TypeAlias = Literal["grid", "coordinate"]
 Score: TypeAlias = Callable[[Sequence[Call]], Sequence[float]]

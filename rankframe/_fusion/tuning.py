@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     Numbers: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["TunedFusion", "tune"]
-
 R_co = TypeVar("R_co", covariant=True)
 
 TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"

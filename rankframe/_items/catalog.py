@@ -22,8 +22,6 @@ from .lists import at_once, lists_of
 from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts
 from .recount import ItemMetrics, Recount, users_of
 
-__all__ = ["catalog", "catalog_calls", "item_counts", "reads_labels"]
-
 
 def catalog_calls(requests: Sequence[Request | Call], setup: Setup, example: str) -> list[Call]:
     """The catalog metrics that are named, with the options of the convention."""

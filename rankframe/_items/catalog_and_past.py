@@ -18,8 +18,6 @@ from .._words.exposure import LABEL, SCORE, Group
 from ..errors import InvalidData, option
 from .lists import ITEM, RANK, item_column
 
-__all__ = ["Catalog", "CatalogAndPast", "Past", "Unknown", "catalog_and_past"]
-
 Unknown: TypeAlias = Literal["error", "drop"]
 """The treatment of shown items that the catalog lacks."""
 

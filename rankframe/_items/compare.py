@@ -29,8 +29,6 @@ from .recount import ItemMetrics, Recount, users_of
 if TYPE_CHECKING:
     from .._support.floats import Floats
 
-__all__ = ["compare_catalog"]
-
 TABLE = {
     "metric": pl.String(),
     "baseline": pl.String(),

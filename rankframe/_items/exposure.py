@@ -20,8 +20,6 @@ from ..errors import InvalidOption, did_you_mean, option
 from .lists import ITEM, RANK, at_once, item_column, lists_of
 from .sliced import Sliced
 
-__all__ = ["Weighing", "exposure"]
-
 FIGURES = ("shown", "exposure", "share", "relevant_shown")
 """The columns beside the slices and the item."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from .._support.floats import Floats
 
-__all__ = ["Gaps", "Groups", "gaps"]
-
 R_co = TypeVar("R_co", covariant=True)
 
 FIGURES = ("difference", "ratio", "relative_std", "mean_difference")

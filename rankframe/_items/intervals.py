@@ -17,8 +17,6 @@ from .._support.progress import Progress
 if TYPE_CHECKING:
     from .._support.floats import Floats
 
-__all__ = ["about", "resamples_of"]
-
 
 def resamples_of(
     values: Callable[[Floats], Sequence[float]], n: int, resampling: Resampling, progress: Progress

@@ -18,8 +18,6 @@ from .._verbs.verbs import with_ranks
 from .._words.exposure import LABEL
 from ..errors import InvalidOption, on
 
-__all__ = ["ITEM", "RANK", "at_once", "item_column", "lists_of"]
-
 ITEM, RANK = "#item", "#rank"
 """The plans' names of an item, and of its rank, null if it is not shown."""
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Any, Protocol, TypeVar, cast
 
+from .._catalog.requests import Request
 from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
@@ -15,7 +16,6 @@ from .._support.option_kinds import Column, Columns, ReadInside
 from .._support.statistical_options import Correction, Family
 from .._text.displays import catalog_pairs, with_display
 from .._verbs.methods import Runner
-from .._verbs.verbs import Request
 from . import catalog as _catalog
 from . import compare as _compare
 from . import exposure as _exposure
@@ -24,8 +24,6 @@ from . import without as _without
 from .catalog_and_past import Unknown
 from .gaps import Gaps
 from .parts import ItemCounts
-
-__all__ = ["catalog", "compare_catalog", "exposure", "gaps", "item_counts", "without"]
 
 R = TypeVar("R")
 S = TypeVar("S")

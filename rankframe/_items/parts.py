@@ -22,8 +22,6 @@ from .lists import ITEM, lists_of
 from .recount import ItemMetrics, Recount, evaluated, users_of
 from .sliced import Sliced
 
-__all__ = ["TABLE", "WITHOUT_INTERVALS", "ItemCounts", "Parts"]
-
 SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
 """The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Whole: TypeAlias = npt.NDArray[np.int64]
 
-__all__ = ["ItemMetrics", "Recount", "users_of"]
-
 USER, PLACE, LENGTH = "#user", "#place", "#length"
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from .._catalog.call import Call
 from .._decisions.summary import keys
 
-__all__ = ["Sliced"]
-
 
 class Sliced:
     """Figures by slices of the users, without metrics of single queries."""

@@ -14,8 +14,6 @@ from .._table.table import refuse_objects
 from .._verbs.declaration import verb
 from .lists import item_column
 
-__all__ = ["without"]
-
 
 @verb(gives="subset", labels=False)
 def without(frame: Frame, setup: Setup, train: object) -> Frame:

@@ -10,8 +10,6 @@ import polars as pl
 
 from .._support.byte_sizes import bytes_of
 
-__all__ = ["memory_limit", "size_of"]
-
 VARIABLE = "RANKFRAME_MEMORY_LIMIT"
 
 SHARE_OF_MEMORY = 1 / 6

@@ -23,8 +23,6 @@ from ..errors import InvalidData, RankframeError, without_own_frames
 from .memory_limit import memory_limit, size_of
 from .rows_on_disk import Batch, Room, buckets_of, temporary_folder
 
-__all__ = ["Give", "Run", "node", "source"]
-
 Run: TypeAlias = Callable[[pl.DataFrame, Any, Sequence[str] | None], pl.DataFrame]
 """A verb over rows of whole queries; its last argument lists the columns to return, None for all.
 

@@ -19,8 +19,6 @@ import polars as pl
 from .._table.roles import carried
 from ..errors import OutOfSpace, on
 
-__all__ = ["Batch", "Room", "buckets_of", "hash_of_query", "temporary_folder"]
-
 Room: TypeAlias = Callable[[], int]
 """The bytes that the next batch may have, estimated from the results so far."""
 

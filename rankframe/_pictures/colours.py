@@ -6,8 +6,6 @@ import re
 
 from ..errors import InvalidOption, option
 
-__all__ = ["DASHES", "FAINT", "GREY", "PALETTE", "background_of", "contrast", "ink_on"]
-
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's colours, without the two that would be invisible on white or on black."""
 DASHES = ((), (6, 3))

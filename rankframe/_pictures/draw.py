@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
     from matplotlib.typing import ColorType
 
-__all__ = ["GREY", "altair", "matplotlib"]
-
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 """Fonts of the same metrics, so that text measured on one machine fits on another."""
 WIDTH = 480

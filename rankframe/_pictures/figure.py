@@ -17,22 +17,6 @@ from .._text.result_table import intervals_of as kinds_of
 from .._text.user_text import rewritten
 from ..errors import InvalidOption, asked_as
 
-__all__ = [
-    "LINES",
-    "ROWS",
-    "Axis",
-    "Figure",
-    "Mark",
-    "banded",
-    "count",
-    "legible",
-    "lines_of",
-    "means",
-    "named",
-    "of_intervals",
-    "one_call",
-]
-
 LINES = 12
 """The most lines that can be told apart: six colours, each solid and dashed."""
 ROWS = 40

@@ -13,8 +13,6 @@ from .._table.setup import Setup
 from ..errors import InvalidOption
 from .figure import LINES, Axis, Figure, Mark, legible
 
-__all__ = ["contributions", "overlap"]
-
 
 def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | FittedFusion[object], k: int) -> Figure:
     """The mean contribution of each run at each fused rank; of a single query, that of each of its documents."""

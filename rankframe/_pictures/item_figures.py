@@ -23,8 +23,6 @@ from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
 from .plots import deepest, nice_cutoffs, parse_one
 
-__all__ = ["catalog", "long_tail", "lorenz_curve", "trade_off"]
-
 POINTS = 200
 """The most points of a Lorenz curve."""
 STEP = 1.15

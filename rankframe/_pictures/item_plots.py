@@ -15,8 +15,6 @@ from .methods import Drawing, drawing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ItemPlots"]
-
 
 class ItemPlots(Drawing, ABC):
     """The plots for recommenders."""

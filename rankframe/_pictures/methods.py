@@ -14,10 +14,9 @@ from .._fusion.fitted import FusionMethod
 from .._support.arguments import refuse_unfit
 from .._support.forks import use_polars
 from .._support.methods import Lifted
-from .._support.option_kinds import Column, Columns, Range, ReadInside, read_arguments
+from .._support.option_kinds import Column, Columns, ReadInside, read_arguments
+from .._support.option_values import Range
 from ..errors import InvalidOption, Verbatim
-
-__all__ = ["ENDINGS", "Drawing", "Worker", "drawing", "report"]
 
 T = TypeVar("T")
 Picture = TypeVar("Picture")
@@ -178,7 +177,8 @@ def report(
     >>> "3 rows, 3 queries, 3 judgments" in page
     True
     """
-    from .report_page import Contents, write
+    from .report_page import write
+    from .report_parts import Contents
 
     if not isinstance(path, (str, os.PathLike)) or "\0" in os.fspath(path) or not os.fspath(path):
         raise InvalidOption(f"path={path!r}: write the name of the file to make, as report('report.html', 'ndcg@10')")

@@ -35,8 +35,6 @@ from .figure import (
     one_call,
 )
 
-__all__ = ["curve", "differences", "distribution", "judged", "precision_recall", "slices"]
-
 BARS = 400
 """The largest number of bars; more queries are combined."""
 BINS = 20

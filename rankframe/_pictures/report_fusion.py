@@ -19,8 +19,6 @@ from . import fusion_figures
 from .report_parts import Contents, Part, picture
 from .report_tables import Cell, Table, counted, estimate
 
-__all__ = ["OfFusion", "fusion"]
-
 RANKS = 10
 """The number of ranks whose documents are compared and whose contributions are drawn."""
 

@@ -31,8 +31,6 @@ from .report_parts import Contents, by_slice, comparison, found_by_check, overal
 from .report_queries import worst_queries
 from .report_tables import of_settings
 
-__all__ = ["Contents", "write"]
-
 SENTENCES = 10
 """The number of comparisons shown at the top; further ones are folded away."""
 

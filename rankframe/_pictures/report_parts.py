@@ -30,19 +30,6 @@ from .draw import altair, colour, dashes
 from .figure import Figure
 from .report_tables import Cell, Line, Table, of_tests, one_run, shown, side_by_side
 
-__all__ = [
-    "Contents",
-    "Part",
-    "Picture",
-    "by_slice",
-    "comparison",
-    "found_by_check",
-    "overall",
-    "picture",
-    "pictures",
-    "summed",
-]
-
 SLICE = "#slice"
 """The column of the slices' names as text."""
 COVERED = (1, 2, 5, 10, 20)

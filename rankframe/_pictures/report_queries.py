@@ -15,8 +15,6 @@ from .._verbs import verbs
 from ..errors import InvalidOption
 from .report_tables import Table, shown
 
-__all__ = ["Query", "worst_queries"]
-
 SHOWN = 10
 """The number of documents shown of a query, from the top."""
 MISSED = 5

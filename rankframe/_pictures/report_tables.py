@@ -13,19 +13,6 @@ from .._text.result_parts import Row
 from .._text.result_table import intervals_of, plain
 from .._text.sentences import decimals, interval, p_value
 
-__all__ = [
-    "Cell",
-    "Line",
-    "Table",
-    "counted",
-    "estimate",
-    "of_settings",
-    "of_tests",
-    "one_run",
-    "shown",
-    "side_by_side",
-]
-
 TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
 DIGITS = 3

@@ -11,8 +11,6 @@ from .._table.background import Items
 from .._table.setup import Setup
 from ..errors import InvalidOption, did_you_mean, shown
 
-__all__ = ["absent_values", "refuse_absent_values"]
-
 MOST_VALUES = 12
 """The most values of a column that an error lists."""
 

@@ -11,8 +11,6 @@ from .._words.group_rows import GroupRows
 from .._words.ranking import Ranking
 from ..errors import InvalidOption
 
-__all__ = ["aggregation"]
-
 
 def aggregation(call: Call, setup: Setup) -> pl.Expr:
     """The metric as one aggregation, named by its canonical text."""

@@ -31,8 +31,6 @@ from ..errors import InvalidOption, Text, on
 from .bounds_of_ndcg import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
 from .rank_order import in_rank_order
 
-__all__ = ["bounds", "bounds_of"]
-
 Measure: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
 

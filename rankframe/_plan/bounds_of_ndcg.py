@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = np.ndarray[Any, Any]
 
-__all__ = ["LARGEST_RANGE", "extreme_labels", "gains_of", "threshold_of"]
-
 CELLS_OF_ARRAY = 5_000_000
 """The most numbers that an array of a batch of queries holds."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["in_parts", "number_of_parts"]
-
 ROWS_OF_PART = 2**19
 """The most rows of a part, so that memory for their columns does not grow with the table."""
 

@@ -29,29 +29,6 @@ from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
 from .watch import Watch
 
-__all__ = [
-    "LARGEST",
-    "Frame",
-    "as_given",
-    "by_document",
-    "collect",
-    "largest_of",
-    "like",
-    "measure",
-    "names_of",
-    "needs_largest_label",
-    "part_of",
-    "ranks_in_frame",
-    "refuse_faults",
-    "refuse_names",
-    "setup_of_largest",
-    "table_of",
-    "watch",
-    "watch_slices",
-    "with_labels",
-    "with_names",
-]
-
 ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""
 

@@ -35,16 +35,6 @@ from .rank_order import RankOrder, with_gain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "Part",
-    "add_up",
-    "by_row",
-    "guarded",
-    "run_formulas",
-    "values_of_groups",
-    "with_rank",
-]
-
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
 

@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = [
-    "Queries",
-    "RankOrder",
-    "hash_of",
-    "in_rank_order",
-    "labels_of",
-    "numbered",
-    "repeats_may_be",
-    "starts_of_runs",
-    "with_gain",
-]
-
 CODE_BITS = 64
 """Bits per code: the query's number, the leading bits of the score, and the row's number."""
 

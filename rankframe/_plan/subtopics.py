@@ -18,8 +18,6 @@ from ..errors import InvalidOption, on, option
 from .plan import values_of_groups
 from .rank_order import numbered
 
-__all__ = ["evaluate", "refuse_agreement", "refuse_by_document", "refuse_without_subtopics"]
-
 
 def evaluate(
     frame: pl.DataFrame, docs: pl.DataFrame, rank: pl.Series, table: Table, calls: Sequence[Call]

@@ -15,8 +15,6 @@ from .._table.suspicions import Suspicion, filled, is_called_rank, suspicions_of
 from .._table.table import Table
 from ..errors import Place, RankframeError, warn
 
-__all__ = ["Watch"]
-
 ROWS_OF_SAMPLE = 2**12
 """The first rows, in which a suspicion must hold before all rows are looked at, since that takes as long as a metric."""
 

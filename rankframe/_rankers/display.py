@@ -11,8 +11,6 @@ from .._table.setup import PARTS, ROLES, Setup
 from .._text.user_text import visible
 from ..errors import option
 
-__all__ = ["Shown", "shown_of", "spelled"]
-
 FEW = 12
 """The most further columns that are listed."""
 

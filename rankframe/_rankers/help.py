@@ -13,8 +13,6 @@ from .._catalog.registry import METRICS, Metric
 from .._support.methods import Lifted
 from .._table.setup import OPTIONS, PARTS
 
-__all__ = ["Help", "families"]
-
 WIDTH = 100
 """The most letters of a line."""
 

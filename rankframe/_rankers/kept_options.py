@@ -14,8 +14,6 @@ import polars as pl
 from .._table.setup import OPTIONS, Setup
 from ..errors import RankframeError
 
-__all__ = ["keep", "kept"]
-
 KEY = "rankframe"
 """The name of the options in ``attrs`` of pandas."""
 

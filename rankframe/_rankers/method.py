@@ -19,8 +19,6 @@ from .._table.setup import Setup
 from ..errors import Advice, Code, InvalidOption, with_code
 from .misplaced_options import refuse_misplaced
 
-__all__ = ["formula_as_method", "verb_as_method"]
-
 F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -18,8 +18,6 @@ from .._table.roles import DISTANCES, USUAL_NAMES, refuse_tables
 from .._table.setup import OPTIONS, Setup
 from ..errors import InvalidOption, UnknownMetric, did_you_mean, nearest, shown, worded
 
-__all__ = ["advice_for_function", "advice_for_name", "options_of", "refuse_misplaced", "refuse_unknown"]
-
 OTHER_NAMES = {"cutoff": "k", "at": "k", "top_k": "k"}
 """Names that options of metrics have elsewhere."""
 

@@ -6,8 +6,6 @@ import warnings
 
 import polars as pl
 
-__all__ = ["register"]
-
 
 class Namespace:
     """The descriptor `.rank` of a class: a new ranker at every access.

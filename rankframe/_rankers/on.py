@@ -10,8 +10,6 @@ from typing import Protocol, TypeVar, cast
 from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from ..errors import InvalidOption
 
-__all__ = ["on"]
-
 F = TypeVar("F", bound=Callable[..., object])
 S = TypeVar("S", bound="Bindable")
 

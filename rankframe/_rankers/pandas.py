@@ -26,8 +26,6 @@ from .pandas_tables import LISTS, SHAPES, Source, levels_of
 from .ranker import FrameRanker
 from .whole_table_checks import check_result
 
-__all__ = ["PandasRanker", "RankMethod", "of_pandas"]
-
 T = TypeVar("T")
 
 

@@ -13,8 +13,6 @@ from pandas.api.types import infer_dtype
 
 from ..errors import InvalidData, shown
 
-__all__ = ["cross", "cross_lists", "in_lists", "text_of"]
-
 
 def text_of(label: object) -> str:
     """The text of a column's label, in characters that Polars holds."""

@@ -7,8 +7,6 @@ from typing import TypeVar
 
 from ..errors import Advice, Code, RankframeError, with_code
 
-__all__ = ["in_words_of_pandas", "spelled"]
-
 E = TypeVar("E", bound=RankframeError)
 
 

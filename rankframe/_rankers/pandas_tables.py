@@ -21,8 +21,6 @@ from .pandas_messages import spelled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LISTS", "SHAPES", "Source", "as_pandas", "levels_of"]
-
 Verb: TypeAlias = Callable[..., pl.DataFrame]
 Shape: TypeAlias = Callable[..., Any]
 

@@ -14,8 +14,6 @@ from .kept_options import keep, kept
 from .ranker import FrameRanker
 from .whole_table_checks import check_result
 
-__all__ = ["PolarsRanker"]
-
 R = TypeVar("R")
 T = TypeVar("T")
 

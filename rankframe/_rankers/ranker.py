@@ -37,8 +37,6 @@ from .on import on as bind
 from .tables_beside import in_polars
 from .tables_of_runs import below, stacked
 
-__all__ = ["ExprRanker", "FrameRanker", "Ranker", "expr"]
-
 R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
 T = TypeVar("T")

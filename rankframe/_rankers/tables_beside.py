@@ -8,8 +8,6 @@ import polars as pl
 
 from ..errors import InvalidData
 
-__all__ = ["in_polars"]
-
 
 def in_polars(given: object) -> object:
     """Convert a pandas frame or Series to Polars, without columns that cannot be; return anything else unchanged."""

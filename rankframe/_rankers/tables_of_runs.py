@@ -14,8 +14,6 @@ from .._table.roles import is_text
 from .._table.setup import Setup
 from ..errors import Code, InvalidData, InvalidOption, Text, option
 
-__all__ = ["below", "stacked"]
-
 R = TypeVar("R")
 
 

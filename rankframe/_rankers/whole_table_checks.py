@@ -14,8 +14,6 @@ from .._plan.per_query import watch_slices
 from .._table.setup import Setup
 from .._verbs.declaration import Verb
 
-__all__ = ["check_result"]
-
 
 def check_result(frame: object, setup: Setup, verb: Verb, args: Sequence[Any], result: object) -> None:
     """Refuse a result for a group that the table lacks, and warn of a table whose numbers are not what is meant.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["FIRST_MEMBERS", "of_one_query", "of_queries"]
-
 FIRST_MEMBERS = ("took", "timed_out", "_shards", "hits", "responses", "responseHeader", "response")
 """The members with which answers of ``_search``, ``_msearch`` and Solr begin."""
 

@@ -18,8 +18,6 @@ from ..errors import InvalidData, InvalidOption, option, shown
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["from_arrays"]
-
 
 @called_by_users
 def from_arrays(

@@ -17,8 +17,6 @@ from .._verbs.verbs import judge
 from ..errors import InvalidData, InvalidOption, shown
 from .answers import of_one_query, of_queries
 
-__all__ = ["Qrels", "Run", "from_dicts"]
-
 Run: TypeAlias = Mapping[Any, "Mapping[Any, float] | Sequence[Any]"]
 """The documents of each query with their scores; or the documents alone, best first."""
 

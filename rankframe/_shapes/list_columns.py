@@ -11,8 +11,6 @@ import polars as pl
 from .._table.roles import USUAL_NAMES
 from ..errors import Code, InvalidData, MissingColumn, Text, nearest
 
-__all__ = ["DOC", "PLACE", "ROW", "Documents", "ListColumn", "Repeated", "missing"]
-
 Repeated: TypeAlias = Literal["error", "first"]
 
 USUAL = {

@@ -18,8 +18,6 @@ from .list_columns import DOC, PLACE, ROW, Documents, ListColumn, Repeated, miss
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Repeated", "from_lists"]
-
 F = TypeVar("F", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame")
 
 

@@ -12,8 +12,6 @@ import polars as pl
 from .._rankers.pandas_columns import cross, cross_lists, in_lists, text_of
 from ..errors import InvalidData
 
-__all__ = ["crossed"]
-
 NUMBER = {"retrieved": "score", "relevant": "label"}
 """The struct field for the values of a dictionary."""
 

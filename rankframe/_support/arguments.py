@@ -10,8 +10,6 @@ from types import NoneType
 
 from ..errors import InvalidOption, did_you_mean
 
-__all__ = ["own_parameters", "refuse_unfit", "written"]
-
 
 @lru_cache(maxsize=512)  # reading a signature takes 2% of the time of a small table
 def own_parameters(method: Callable[..., object]) -> tuple[inspect.Parameter, ...]:

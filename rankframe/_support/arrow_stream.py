@@ -7,8 +7,6 @@ from typing import Protocol, cast
 
 import polars as pl
 
-__all__ = ["ArrowStream", "from_stream"]
-
 
 class ArrowStream(Protocol):
     """A table with the Arrow PyCapsule interface."""

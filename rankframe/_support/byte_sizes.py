@@ -6,8 +6,6 @@ import re
 
 from ..errors import InvalidOption
 
-__all__ = ["bytes_of"]
-
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 

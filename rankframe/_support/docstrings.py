@@ -6,8 +6,6 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-__all__ = ["entries", "sections"]
-
 
 def sections(doc: str) -> tuple[str, dict[str, str]]:
     """What stands before the first section, and the sections by their titles."""

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from .floats import Floats
 
-__all__ = ["Step", "exponentials", "parts", "resampled", "streams", "words"]
-
 Step: TypeAlias = Callable[[int, int], None]
 Draw: TypeAlias = Callable[[np.random.PCG64, int, int], Floats]
 

@@ -8,8 +8,6 @@ from types import ModuleType
 
 from ..errors import MissingExtra
 
-__all__ = ["load", "version_of", "versions"]
-
 VERSIONS = ("rankframe", "polars", "numpy")
 """The packages on which numbers depend."""
 

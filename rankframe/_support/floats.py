@@ -7,6 +7,4 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Floats"]
-
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -9,8 +9,6 @@ import polars as pl
 
 from ..errors import RankframeError
 
-__all__ = ["use_polars", "watch_forks"]
-
 _used = _forked = False
 
 

@@ -13,8 +13,6 @@ from ..errors import InvalidOption, RankframeError, Verbatim, did_you_mean, show
 from .arguments import own_parameters
 from .option_kinds import annotation_of, read_arguments
 
-__all__ = ["Documented", "Lifted", "called_by_users", "function_as_method", "parameters_of"]
-
 F = TypeVar("F", bound=Callable[..., object])
 
 RETURNS = re.compile(r"(?ms)^Returns\n-+\n(.*?)(?=\n\n|\Z)")

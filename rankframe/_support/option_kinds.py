@@ -32,32 +32,12 @@ from .option_values import (
     Several,
     Whole,
     Word,
-    as_number,
     column,
     columns,
     function,
-    is_number,
     text,
 )  # fmt: skip
 from .statistical_options import OTHER_WORDS
-
-__all__ = [
-    "CUTOFF",
-    "Column",
-    "Columns",
-    "Kind",
-    "Range",
-    "ValueOf",
-    "annotation_of",
-    "as_number",
-    "check",
-    "fits",
-    "is_number",
-    "kind_of",
-    "kinds_of",
-    "read_arguments",
-    "role_of",
-]
 
 
 @dataclass(frozen=True)

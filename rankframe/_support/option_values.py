@@ -13,11 +13,6 @@ import polars as pl
 
 from ..errors import MOST_DIGITS
 
-__all__ = [
-    "MappingOf", "Number", "OfType", "Range", "Several", "Whole", "Word", "as_number", "column", "columns", "function",
-    "is_number", "text",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Range:

@@ -10,8 +10,6 @@ from typing import Protocol
 from ..errors import MissingExtra
 from .extras import load
 
-__all__ = ["Busy", "Progress"]
-
 PATIENCE = 1.0
 """Seconds before anything is shown."""
 SCREEN = Lock()

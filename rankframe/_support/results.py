@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from ..errors import did_you_mean
 
-__all__ = ["Result"]
-
 
 class Result:
     """A result with several tables; the error for an unknown attribute says which of the tables has it."""

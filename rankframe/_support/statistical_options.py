@@ -5,21 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-__all__ = [
-    "CORRECTIONS",
-    "FEW",
-    "INTERVALS",
-    "OTHER_WORDS",
-    "TESTS",
-    "VERY_FEW",
-    "Bound",
-    "Correction",
-    "Family",
-    "Interval",
-    "PairedTest",
-    "Test",
-]
-
 Bound: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
 """The kinds of interval, one end of which is a bound."""
 

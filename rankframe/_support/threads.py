@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-__all__ = ["at_once", "threads"]
-
 T = TypeVar("T")
 
 _here = threading.local()

@@ -12,25 +12,11 @@ from typing import Annotated, Any
 import polars as pl
 
 from .._support.arrow_stream import from_stream
-from .._support.option_kinds import Range, check
+from .._support.option_kinds import check
+from .._support.option_values import Range
 from ..errors import Code, InvalidData, InvalidOption, Verbatim, on, option, shown
 from .roles import require, require_all
 from .steps import of_one_type
-
-__all__ = [
-    "NAMELESS",
-    "SIZE",
-    "Background",
-    "History",
-    "Interactions",
-    "Items",
-    "common_type",
-    "looked_up",
-    "of_common_types",
-    "pairs_of",
-    "place_in",
-    "refuse_nameless",
-]
 
 COUNT = "n"
 """The column of counts, if interactions are given as counts of items."""

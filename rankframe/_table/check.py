@@ -31,8 +31,6 @@ from .suspicions import FIGURE, suspicions_of
 from .table import TEXTS, Table, nameless
 from .telling_apart import repeated_document, repeated_in_plan, repeats, telling_apart, usual_runs
 
-__all__ = ["check", "fault_in", "findings"]
-
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, without its place."""
 

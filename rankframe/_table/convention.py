@@ -8,8 +8,6 @@ from typing import Any, Protocol, TypeAlias
 
 import polars as pl
 
-__all__ = ["LIST_ONLY", "Convention", "Otherwise", "Settings", "Values"]
-
 Settings: TypeAlias = Mapping[str, Any]
 
 LIST_ONLY: Settings = {"unretrieved": "drop"}

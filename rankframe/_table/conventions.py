@@ -10,8 +10,6 @@ from .convention import LIST_ONLY, Convention, Settings
 from .conventions_of_recommenders import RECOMMENDERS
 from .trec_eval import MEASURES
 
-__all__ = ["CONVENTIONS", "convention_of"]
-
 ABOVE_HALF = math.nextafter(0.5, 1)
 """The least number that is above one half."""
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from .convention import LIST_ONLY, Convention, Otherwise
 
-__all__ = ["RECOMMENDERS"]
-
 COUNT = Otherwise(
     "it is the number of different items that are shown, aggregate_diversity here",
     lambda values: values.of("aggregate_diversity"),

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["NEARLY_ALL", "QuickFigures", "figures", "numbered", "totals"]
-
 SHORTEST_LIST = 10
 """The fewest rows of a query that is named as a document; popular documents have some rows, too."""
 

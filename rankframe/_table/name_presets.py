@@ -7,8 +7,6 @@ from typing import Any
 
 from ..errors import InvalidOption, nearest, option
 
-__all__ = ["FLAT", "PRESETS", "presets_for", "roles_of", "texts_of_presets"]
-
 FLAT = "flat"
 """The preset that names the columns of results only."""
 

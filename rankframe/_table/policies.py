@@ -8,31 +8,12 @@ from functools import lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, get_type_hints
 
-from .._support.option_kinds import Range, check, fits, is_number, kind_of
+from .._support.option_kinds import check, fits, kind_of
+from .._support.option_values import Range
 from ..errors import Code, InvalidOption, on, option
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-__all__ = [
-    "FACTS",
-    "GREATEST",
-    "IN_WORDS",
-    "Cutoff",
-    "Label",
-    "NoRelevant",
-    "Option",
-    "Policies",
-    "Scores",
-    "Ties",
-    "Unjudged",
-    "Unretrieved",
-    "check_threshold",
-    "check_word",
-    "declared",
-    "is_number",
-    "read_fields",
-]
 
 GREATEST = 1e280
 """The greatest label, gain or weight: sums over any table of these, times ranks, stay below the largest float."""

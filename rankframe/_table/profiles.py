@@ -9,21 +9,6 @@ import polars as pl
 from ..errors import InvalidData
 from .background import SIZE, History, looked_up, place_in
 
-__all__ = [
-    "USER",
-    "categories_of",
-    "co_occurrence",
-    "co_occurring",
-    "feature_profiles",
-    "features_of",
-    "in_lists",
-    "seen",
-    "similar_features",
-    "unit_features",
-    "units",
-    "user_of",
-]
-
 USER, ITEM = "#user", "#item"
 """Columns: a user's number, by first interaction; an item's number, that of its row in `History.counts`."""
 

@@ -12,21 +12,6 @@ from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verb
 from .name_presets import PRESETS, presets_for
 from .steps import cast, mapped, ones, renamed
 
-__all__ = [
-    "DISTANCES",
-    "RANKS",
-    "ROW",
-    "USUAL_NAMES",
-    "carried",
-    "not_a_name",
-    "of_lists",
-    "refuse_one_text",
-    "refuse_tables",
-    "require",
-    "require_all",
-    "require_number",
-]
-
 USUAL_NAMES = {
     "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user"),
     "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item", "sku"),

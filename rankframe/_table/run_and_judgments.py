@@ -18,8 +18,6 @@ from .table import failing, fresh, is_list, nameless
 from .telling_apart import Apart, repeated_in_run, repeats, telling_apart, usual_runs
 from .unlabelled import all_ones
 
-__all__ = ["STRANGERS", "UNMATCHED", "Missing", "Refusal", "Tables", "found_in", "unless"]
-
 Missing: TypeAlias = Literal["keep", "drop", "error"]
 
 SHOWN = 3

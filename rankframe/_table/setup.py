@@ -20,8 +20,6 @@ from .steps import renamed
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["OPTIONS", "ROLES", "TABLES", "Roles", "Running", "Setup", "refuse_bounds"]
-
 DEFAULT_DOC = "doc_id"
 
 

@@ -10,22 +10,6 @@ import polars as pl
 
 from ..errors import Code, Text
 
-__all__ = [
-    "best_kept",
-    "cast",
-    "filled",
-    "last_kept",
-    "mapped",
-    "of_one_type",
-    "one_kept",
-    "ones",
-    "renamed",
-    "to_name",
-    "typed",
-    "types_differ",
-    "without_nan",
-]
-
 
 def renamed(new: Mapping[str, str], *, frame: str = "df") -> Code:
     """Rename columns; ``...`` is a name that the reader chooses."""

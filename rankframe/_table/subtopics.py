@@ -9,8 +9,6 @@ import polars as pl
 from .roles import ROW
 from .table import Fault, Table, failing, message_of
 
-__all__ = ["documents", "row_faults"]
-
 
 def documents(
     lf: pl.LazyFrame, table: Table, *, ordered: bool, carry: Sequence[str] = (), check: bool = True

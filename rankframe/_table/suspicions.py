@@ -15,8 +15,6 @@ from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
 from .setup import Roles, Setup
 
-__all__ = ["FIGURE", "Suspicion", "filled", "is_called_rank", "suspicions_of"]
-
 ENOUGH = 20
 """The fewest rows that show more than chance."""
 

@@ -14,25 +14,6 @@ from .policies import GREATEST
 from .roles import require, require_all, require_number
 from .setup import Setup
 
-__all__ = [
-    "BY_DOCUMENT",
-    "NO_WEIGHT",
-    "TEXTS",
-    "Fault",
-    "Table",
-    "failed",
-    "failing",
-    "fresh",
-    "is_finite",
-    "is_list",
-    "is_weight",
-    "message_of",
-    "nameless",
-    "naming",
-    "one_of",
-    "repeated",
-]
-
 MARK = "rankframe: "
 """The prefix that marks a message of ours inside an error of Polars."""
 

@@ -15,17 +15,6 @@ from .setup import Setup
 from .steps import best_kept
 from .table import one_of, repeated
 
-__all__ = [
-    "Apart",
-    "possible_runs",
-    "repeated_document",
-    "repeated_in_plan",
-    "repeated_in_run",
-    "repeats",
-    "telling_apart",
-    "usual_runs",
-]
-
 Apart: TypeAlias = Sequence[tuple[str, ...]]
 """Sets of one or two columns, each of which tells the rows apart."""
 

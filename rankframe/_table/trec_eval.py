@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-__all__ = ["CUTOFFS", "DEFAULTS", "LEVELS", "MEASURES", "OF_THE_RUN", "SETS", "Measure"]
-
 Parameter: TypeAlias = Literal["rank", "share"]
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

@@ -12,8 +12,6 @@ from .roles import USUAL_NAMES, carried, require
 from .setup import Roles, Setup
 from .steps import ones
 
-__all__ = ["all_ones"]
-
 
 def all_ones(qrels: pl.LazyFrame, setup: Setup, lacking: Sequence[str]) -> pl.LazyFrame | None:
     """The judgments with the label 1 in every row; ``None`` if they have labels, or lack other columns too.

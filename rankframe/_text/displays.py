@@ -26,27 +26,6 @@ from .result_table import (
 from .sentences import IN_HTML, decimals, gap_sentence, headlines, interval, p_value, signed
 from .user_text import visible
 
-__all__ = [
-    "catalog_pairs",
-    "comparison_html",
-    "comparison_markdown",
-    "comparison_text",
-    "findings",
-    "fitted_html",
-    "fitted_text",
-    "gap_lines",
-    "gaps_html",
-    "gaps_text",
-    "passing",
-    "tools",
-    "tuned_html",
-    "tuned_text",
-    "verdict_grid",
-    "verdict_html",
-    "verdict_text",
-    "with_display",
-]
-
 F = TypeVar("F")
 
 MOST_ROWS = 30

@@ -11,17 +11,6 @@ from .result_table import Cell, Grid, higher_is_better, intervals_of, lazy_note,
 from .sentences import IN_HTML, IN_TEXT, decimals, interval, quoted, signed
 from .user_text import visible
 
-__all__ = [
-    "oracle_grid",
-    "oracle_html",
-    "oracle_lines",
-    "oracle_text",
-    "overlap_grids",
-    "overlap_html",
-    "overlap_lines",
-    "overlap_text",
-]
-
 
 def overlap_text(of: Overlapping) -> str:
     """An overlap as plain text."""

@@ -13,8 +13,6 @@ from ..errors import InvalidOption
 from .result_table import Cell, Grid
 from .user_text import CONTROL, visible
 
-__all__ = ["WIDTH", "great_html", "html", "latex", "markdown", "markdown_text", "text"]
-
 TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["Compared", "Fitted", "Gated", "Overlapping", "Row", "TableAndSettings", "Tuned"]
-
 Row: TypeAlias = Mapping[str, Any]
 """A row of a table, its values by column, as Polars types it."""
 

@@ -8,31 +8,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 from .._catalog.parse import parse
-from .._support.option_kinds import Range
+from .._support.option_values import Range
 from .._support.statistical_options import CORRECTIONS, INTERVALS, TESTS
 from ..errors import InvalidOption, UnknownMetric
 from .result_parts import Row
-
-__all__ = [
-    "FINDING",
-    "Cell",
-    "Digits",
-    "Grid",
-    "Level",
-    "by_kind",
-    "correction_of",
-    "grid_of",
-    "higher_is_better",
-    "intervals_of",
-    "lazy_note",
-    "letters",
-    "name_of",
-    "number",
-    "plain",
-    "queries_of",
-    "records",
-    "test_of",
-]
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")

@@ -9,21 +9,6 @@ from typing import Any
 from .result_parts import Row
 from .result_table import correction_of, higher_is_better, name_of, queries_of
 
-__all__ = [
-    "ALPHA",
-    "IN_HTML",
-    "IN_TEXT",
-    "decimals",
-    "gap_sentence",
-    "headlines",
-    "interval",
-    "p_value",
-    "power_sentences",
-    "quoted",
-    "sentence",
-    "signed",
-]
-
 ALPHA = 0.05
 """A difference is called significant if its corrected p-value is below this."""
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 import polars as pl
 import polars.selectors as cs
 
-__all__ = ["CONTROL", "rewritten", "visible"]
-
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Characters that control a terminal, break a line or change its direction, or are not allowed in XML."""
 

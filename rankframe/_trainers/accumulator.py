@@ -12,8 +12,6 @@ from ..errors import InvalidData, InvalidOption, shown
 from .arrays import Array, values
 from .means import Means
 
-__all__ = ["Accumulator"]
-
 
 class Accumulator:
     """Metrics over all batches of scores, with the methods `update`, `compute` and `reset` of a torchmetrics metric.

@@ -10,8 +10,6 @@ import polars as pl
 
 from ..errors import InvalidData, shown
 
-__all__ = ["Array", "same", "values"]
-
 Array: TypeAlias = npt.NDArray[Any]
 
 

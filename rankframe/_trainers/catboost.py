@@ -14,8 +14,6 @@ from ..errors import InvalidData, InvalidOption, shown
 from .arrays import Array, same
 from .evaluation_set import EvaluationSet, Lists
 
-__all__ = ["CatBoostCallback", "catboost_callback"]
-
 OTHER_ROWS = -1.0
 """The value passed to CatBoost for rows outside the pool, since it takes no NaN."""
 

@@ -16,8 +16,6 @@ from ..errors import InvalidData
 from .arrays import Array, same
 from .means import Means, read
 
-__all__ = ["EvaluationSet", "Lists", "SetCache", "logged"]
-
 
 def logged(text: str) -> str:
     """The name under which a booster logs a metric: none of its own ends so.

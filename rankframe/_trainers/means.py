@@ -22,8 +22,6 @@ from .._verbs import verbs
 from .._verbs.declaration import verb_of
 from ..errors import InvalidData, InvalidOption, shown
 
-__all__ = ["Means", "read"]
-
 
 @dataclass(frozen=True)
 class Means:

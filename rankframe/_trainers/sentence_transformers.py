@@ -21,8 +21,6 @@ from ..errors import InvalidData, InvalidOption, MissingExtra, shown
 from .arrays import Array, values
 from .means import Means, read
 
-__all__ = ["SearchEvaluator", "sentence_transformers_evaluator"]
-
 
 @called_by_users
 def sentence_transformers_evaluator(

@@ -11,8 +11,6 @@ from .._support.methods import called_by_users
 from ..errors import InvalidData
 from .evaluation_set import Lists, SetCache, logged
 
-__all__ = ["XGBoostMetric", "xgboost_metric"]
-
 NamedValue: TypeAlias = tuple[str, float]
 
 

@@ -14,8 +14,6 @@ from .._catalog.call import Call
 from .._catalog.requests import Request
 from .._table.setup import Setup
 
-__all__ = ["Gives", "Mergeable", "NamesColumns", "Verb", "verb", "verb_of"]
-
 F = TypeVar("F", bound=Callable[..., object])
 
 Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "comparison"]

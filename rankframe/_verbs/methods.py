@@ -5,21 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
+from .._catalog.requests import Request
 from .._support.option_kinds import Column
+from .._table.run_and_judgments import Missing
 from .._text.displays import findings, with_display
 from . import verbs
-
-__all__ = [
-    "Runner",
-    "agreement",
-    "check",
-    "curve",
-    "evaluate",
-    "explain",
-    "judge",
-    "with_metrics",
-    "with_ranks",
-]
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -33,7 +23,7 @@ class Runner(Protocol[R_co]):
         ...
 
 
-def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
+def evaluate(ranker: Runner[R], *metrics: Request) -> R:
     """Many metrics in one pass: one row per query.
 
     Parameters
@@ -70,7 +60,7 @@ def evaluate(ranker: Runner[R], *metrics: verbs.Request) -> R:
     return ranker._run(verbs.evaluate, *metrics)
 
 
-def with_metrics(ranker: Runner[R], *metrics: verbs.Request) -> R:
+def with_metrics(ranker: Runner[R], *metrics: Request) -> R:
     """The caller's rows, in their order, with the metrics of their query as further columns.
 
     Parameters
@@ -181,8 +171,8 @@ def judge(
     qrels: object,
     *,
     run: Column | None = None,
-    judged_only: verbs.Missing | None = None,
-    run_only: verbs.Missing | None = None,
+    judged_only: Missing | None = None,
+    run_only: Missing | None = None,
 ) -> R:
     """The run with its judgments: the full outer join of two tables by query and document.
 

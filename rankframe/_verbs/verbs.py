@@ -48,23 +48,6 @@ from .._words.two_rankings import Pair
 from ..errors import Code, InvalidOption, Spelling, on, option, shown
 from .declaration import verb
 
-__all__ = [
-    "Missing",
-    "Request",
-    "agreement",
-    "calls_of",
-    "check",
-    "curve",
-    "evaluate",
-    "explain",
-    "judge",
-    "like",
-    "measure",
-    "rank_column",
-    "with_metrics",
-    "with_ranks",
-]
-
 
 @verb(gives="query", watched=True)
 def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:

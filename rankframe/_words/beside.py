@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
-from .._support.option_kinds import Range
+from .._support.option_values import Range
 from .._table.background import SIZE, History, Items, place_in
 from .._table.profiles import (
     categories_of,
@@ -32,8 +32,6 @@ from .lists_of_items import (
     sums_of_distances,
 )
 from .rows import Rows
-
-__all__ = ["Beside", "Lacking", "ListDivisor", "RankWeight", "UnseenItems"]
 
 RankWeight: TypeAlias = Literal["equal", "log2"] | Annotated[float, Range(above=0, below=1)]
 UnseenItems: TypeAlias = Literal["rarest", "skip", "zero", "error"]

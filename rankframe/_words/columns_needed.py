@@ -11,20 +11,6 @@ import polars as pl
 from .._table.table import Fault
 from ..errors import InvalidOption
 
-__all__ = [
-    "FIRST_ROW",
-    "LABEL_REFUSED",
-    "LARGEST_LABEL",
-    "POSITION",
-    "QUERY",
-    "SCORE",
-    "STARTS",
-    "Needed",
-    "at_first_tied",
-    "at_last_tied",
-    "is_by_row",
-]
-
 QUERY = pl.col("#query")
 """The number of a row's query; the next query has the next number."""
 

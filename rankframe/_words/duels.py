@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     Places = NDArray[np.float32]
 
-__all__ = ["duels_won"]
-
 PAIRS = 4_000_000
 """The number of pairs compared at a time."""
 

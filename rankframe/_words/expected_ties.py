@@ -13,8 +13,6 @@ from ..errors import InvalidOption, on, option
 from .columns_needed import POSITION, STARTS
 from .sorted_rows import SortedRows
 
-__all__ = ["Expectation", "NoExpectation"]
-
 
 class NoExpectation(InvalidOption):
     """Raised by a formula that needs the order of tied documents in a way without a closed form."""

@@ -10,13 +10,8 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeAlias
 
 import polars as pl
 
-from .._support.option_kinds import Range
+from .._support.option_values import Range
 from ..errors import Code, InvalidOption, Verbatim, on, option
-
-__all__ = [
-    "LABEL", "PAST", "SCORE", "TABLE", "UNSEEN", "Counted", "Depth", "Exposure", "Group", "Known", "Least", "Persistence",
-    "Sum", "Weight", "weight_of",
-]  # fmt: skip
 
 Weight: TypeAlias = Literal["count", "log2", "rbp"]
 """The exposure at a rank: 1 at every rank, 1 / log2(rank + 1), or (1 - p) p^(rank - 1)."""

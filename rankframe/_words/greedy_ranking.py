@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["greedy_ranks"]
-
 ONE = 2.0**40
 """The gain of a subtopic that was not met yet; gains are whole numbers, so that sums are equal in any order."""
 

@@ -17,8 +17,6 @@ from .._table.table import BY_DOCUMENT, TEXTS, is_finite, is_weight, message_of,
 from ..errors import InvalidOption
 from .rows import Pairs, Rows, on_rows
 
-__all__ = ["GroupRows"]
-
 
 class GroupRows(Rows):
     """The rows of one group, in rank order by an expression over the group's raw columns."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from .._table.policies import IN_WORDS as POLICIES_IN_WORDS
 
-__all__ = ["IN_WORDS", "in_words"]
-
 IN_WORDS: Mapping[str, Mapping[object, str]] = {
     "k": {None: "it goes down the whole ranking", ...: "it stops at rank {}"},
     "gain": {

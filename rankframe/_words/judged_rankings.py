@@ -9,8 +9,6 @@ import polars as pl
 
 from .rankings import RUN
 
-__all__ = ["JudgedRankings", "Learned"]
-
 
 @dataclass(frozen=True)
 class Learned:

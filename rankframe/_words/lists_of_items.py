@@ -6,16 +6,6 @@ import polars as pl
 
 from .._table.profiles import USER, features_of, in_lists, units
 
-__all__ = [
-    "calibration_error",
-    "compared_shares",
-    "divergence",
-    "entropy_terms",
-    "has_kind",
-    "new_kinds",
-    "sums_of_distances",
-]
-
 QUERY = "query"
 
 

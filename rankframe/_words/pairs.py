@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     Places = NDArray[np.integer[Any]]
     Counts = NDArray[np.int32]
 
-__all__ = ["greater_before", "lower_before", "lower_labelled", "starts_of"]
-
 BITS_OF_STEP = 4
 """The number of binary digits of a level used in one step."""
 

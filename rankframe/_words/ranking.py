@@ -10,39 +10,21 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
-from .._support.option_kinds import Range, ValueOf, check, is_number
-from .._table.policies import GREATEST, Cutoff, Label, check_threshold
+from .._support.option_kinds import ValueOf as ValueOf
+from .._support.option_kinds import check
+from .._support.option_values import Range as Range
+from .._support.option_values import is_number as is_number
+from .._table.policies import GREATEST, check_threshold
+from .._table.policies import Cutoff as Cutoff
+from .._table.policies import Label as Label
 from .._table.setup import Setup
 from ..errors import shown
-from .beside import Beside, ListDivisor, RankWeight, UnseenItems
+from .beside import Beside
+from .beside import ListDivisor as ListDivisor
+from .beside import RankWeight as RankWeight
+from .beside import UnseenItems as UnseenItems
 from .expected_ties import Expectation, NoExpectation
 from .rows import Answer, Rows
-
-__all__ = [
-    "LISTED",
-    "AverageDivisor",
-    "ChanceGain",
-    "Cutoff",
-    "Discount",
-    "Gain",
-    "Ideal",
-    "Label",
-    "ListDivisor",
-    "ListedCutoff",
-    "MaxLabel",
-    "Persistence",
-    "PrecisionDivisor",
-    "Proportion",
-    "Range",
-    "RankWeight",
-    "Ranking",
-    "Rounding",
-    "ShareGain",
-    "UnseenItems",
-    "ValueOf",
-    "gain_rises",
-    "is_number",
-]
 
 LISTED = 1_000_000
 """The largest cutoff of formulas that list all ranks down to it, or count them with rounding errors."""

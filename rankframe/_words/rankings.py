@@ -14,8 +14,6 @@ from ..errors import InvalidOption, option
 from .columns_needed import Needed
 from .duels import duels_won
 
-__all__ = ["How", "Missing", "Normalization", "Rankings", "Scores"]
-
 Missing: TypeAlias = Literal["skip", "zero", "min"]
 How: TypeAlias = Literal["sum", "min", "max", "median", "first"]
 Normalization: TypeAlias = Callable[["Scores"], pl.Expr]

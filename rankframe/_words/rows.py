@@ -9,8 +9,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-__all__ = ["Answer", "Pairs", "Rows", "name_of", "on_rows"]
-
 Answer: TypeAlias = Literal["query", "rank", "document"]
 """The form of a total: one number per query, the running total at each rank, or the term of each document."""
 

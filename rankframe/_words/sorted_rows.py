@@ -23,8 +23,6 @@ from .columns_needed import (
 from .pairs import lower_labelled
 from .rows import Answer, Pairs, Rows, name_of, on_rows
 
-__all__ = ["LABEL", "RANK", "RAW", "SortedRows"]
-
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
 
 

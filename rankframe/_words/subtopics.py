@@ -14,8 +14,6 @@ from .greedy_ranking import greedy_ranks
 from .ranking import Used
 from .rows import Answer
 
-__all__ = ["Topics"]
-
 
 class Topics:
     """One query's ranking with a row for each document and subtopic: the words of diversity metrics.

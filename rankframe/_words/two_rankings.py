@@ -10,8 +10,6 @@ import polars as pl
 from .columns_needed import QUERY, Needed
 from .pairs import greater_before
 
-__all__ = ["Common", "Pair"]
-
 
 class Pair:
     """Two rankings of a query; every row is a document of at least one of them.

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import polars as pl
 
-from .._catalog.fusions import Range, fusion
+from .._catalog.fusions import fusion
+from .._words.ranking import Range
 from .._words.rankings import Rankings
 
 __all__ = ["borda", "condorcet", "isr", "log_isr", "logn_isr", "rbc", "rrf"]

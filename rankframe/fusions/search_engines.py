@@ -11,7 +11,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
-from .._catalog.fusions import Range, fusion
+from .._catalog.fusions import fusion
+from .._words.ranking import Range
 from .._words.rankings import Rankings, Scores
 from ..errors import InvalidOption, option
 

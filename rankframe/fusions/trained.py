@@ -6,8 +6,9 @@ from typing import Annotated
 
 import polars as pl
 
-from .._catalog.fusions import Range, trained
+from .._catalog.fusions import trained
 from .._words.judged_rankings import JudgedRankings, Learned
+from .._words.ranking import Range
 from .._words.rankings import Rankings
 
 __all__ = ["bayesfuse", "mapfuse", "posfuse", "probfuse", "segfuse", "slidefuse"]

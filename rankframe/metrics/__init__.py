@@ -1,182 +1,22 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
-from .agreement import kendall_distance, kendall_tau, overlap, rbo, rbo_min, rbo_residual, spearman, tau_ap
-from .binary import f1, f_beta, fall_out, hit_rate, hits, precision, r_precision, recall, set_average_precision
-from .cascade import err, nerr, pfound, rbp
-from .catalog import (
-    aggregate_diversity,
-    coverage,
-    entropy,
-    exposure_gini,
-    gini,
-    hhi,
-    personalization,
-    popularity_lift,
-    simpson,
-    user_coverage,
-)
-from .cwl import bpm, insq, inst, rbp_residual, sdcg
-from .cwl_nerr import nerr8, nerr9, nerr10, nerr11
-from .diversity import (
-    alpha_dcg,
-    alpha_ndcg,
-    average_precision_ia,
-    err_ia,
-    nerr_ia,
-    nnrbp,
-    nrbp,
-    precision_ia,
-    subtopic_recall,
-)
-from .gain import average_relevance_position, cg, dcg, mean_label, ndcg
-from .group_exposure import awrf, group_exposure, ndkl, rkl, rnd, rrd
-from .group_parity import demographic_parity, exposed_utility_ratio, realized_utility_ratio
-from .item_groups import (
-    attention_relevance_gap,
-    bias_disparity,
-    group_exposure_gap,
-    group_exposure_ratio,
-    reo,
-    rsp,
-)
-from .judgments import inferred_ap, judged, num_relevant, num_retrieved, pairwise_accuracy
-from .list_diversity import category_diversity, category_entropy, ild
-from .novelty import efd, epc, least_item_promoted, novelty, surprisal, unexpectedness, unseen
-from .order import (
-    auc,
-    average_precision,
-    bpref,
-    eleven_point_average,
-    interpolated_precision,
-    ordered_pair_accuracy,
-    reciprocal_rank,
-)
-from .popularity import mean_popularity, popularity_percentile, tail_share
-from .preference import compatibility
-from .serendipity import calibration, serendipity
-from .trec import (
-    gm_bpref,
-    gm_map,
-    num_nonrel_judged_ret,
-    r_precision_multiple,
-    rbp_resid,
-    relstring,
-    unjudged,
-    utility,
-    yaap,
-)
-from .trec_gain import bin_g, g, ideal_dcg, ndcg_rel, rndcg
-
-__all__ = [
-    "aggregate_diversity",
-    "alpha_dcg",
-    "alpha_ndcg",
-    "attention_relevance_gap",
-    "auc",
-    "average_precision",
-    "average_precision_ia",
-    "average_relevance_position",
-    "awrf",
-    "bias_disparity",
-    "bin_g",
-    "bpm",
-    "bpref",
-    "calibration",
-    "category_diversity",
-    "category_entropy",
-    "cg",
-    "compatibility",
-    "coverage",
-    "dcg",
-    "demographic_parity",
-    "efd",
-    "eleven_point_average",
-    "entropy",
-    "epc",
-    "err",
-    "err_ia",
-    "exposed_utility_ratio",
-    "exposure_gini",
-    "f1",
-    "f_beta",
-    "fall_out",
-    "g",
-    "gini",
-    "gm_bpref",
-    "gm_map",
-    "group_exposure",
-    "group_exposure_gap",
-    "group_exposure_ratio",
-    "hhi",
-    "hit_rate",
-    "hits",
-    "ideal_dcg",
-    "ild",
-    "inferred_ap",
-    "insq",
-    "inst",
-    "interpolated_precision",
-    "judged",
-    "kendall_distance",
-    "kendall_tau",
-    "least_item_promoted",
-    "mean_label",
-    "mean_popularity",
-    "ndcg",
-    "ndcg_rel",
-    "ndkl",
-    "nerr",
-    "nerr8",
-    "nerr9",
-    "nerr10",
-    "nerr11",
-    "nerr_ia",
-    "nnrbp",
-    "novelty",
-    "nrbp",
-    "num_nonrel_judged_ret",
-    "num_relevant",
-    "num_retrieved",
-    "ordered_pair_accuracy",
-    "overlap",
-    "pairwise_accuracy",
-    "personalization",
-    "pfound",
-    "popularity_lift",
-    "popularity_percentile",
-    "precision",
-    "precision_ia",
-    "r_precision",
-    "r_precision_multiple",
-    "rbo",
-    "rbo_min",
-    "rbo_residual",
-    "rbp",
-    "rbp_resid",
-    "rbp_residual",
-    "realized_utility_ratio",
-    "recall",
-    "reciprocal_rank",
-    "relstring",
-    "reo",
-    "rkl",
-    "rnd",
-    "rndcg",
-    "rrd",
-    "rsp",
-    "sdcg",
-    "serendipity",
-    "set_average_precision",
-    "simpson",
-    "spearman",
-    "subtopic_recall",
-    "surprisal",
-    "tail_share",
-    "tau_ap",
-    "unexpectedness",
-    "unjudged",
-    "unseen",
-    "user_coverage",
-    "utility",
-    "yaap",
-]
+from .agreement import *
+from .binary import *
+from .cascade import *
+from .catalog import *
+from .cwl import *
+from .cwl_nerr import *
+from .diversity import *
+from .gain import *
+from .group_exposure import *
+from .group_parity import *
+from .item_groups import *
+from .judgments import *
+from .list_diversity import *
+from .novelty import *
+from .order import *
+from .popularity import *
+from .preference import *
+from .serendipity import *
+from .trec import *
+from .trec_gain import *

@@ -15,7 +15,7 @@ import pytest
 import rankframe as rf
 from rankframe._catalog.call import call_of
 from rankframe._catalog.registry import Metric
-from rankframe._support.option_kinds import Range
+from rankframe._support.option_values import Range
 from tests.support.calls import CALLS, CANONICAL, SHARES, close, expected, part_of, thinned, values
 from tests.support.tables import frame, random_table
 

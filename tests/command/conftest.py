@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rankframe.__main__ import main
+from rankframe._command import main
 
 
 @pytest.fixture

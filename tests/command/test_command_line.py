@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe.__main__ import main
+from rankframe._command import main
 
 Run = Callable[..., str]
 

@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe.__main__ import main
+from rankframe._command import main
 from rankframe._command.options import COLUMNS, POLICIES
 from rankframe._command.output import warnings_as_notes
 from rankframe._command.words import in_options

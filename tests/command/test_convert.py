@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe.__main__ import main
+from rankframe._command import main
 
 Out: TypeAlias = Callable[..., str]
 

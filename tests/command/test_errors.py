@@ -17,8 +17,7 @@ import polars as pl
 import pytest
 
 import rankframe
-from rankframe.__main__ import main
-from rankframe._command import parser
+from rankframe._command import main, parser
 
 PACKAGE = Path(rankframe.__file__).parent
 

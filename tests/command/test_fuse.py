@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe.__main__ import main
+from rankframe._command import main
 
 # By hand with k = 60: d1 1/61 + 1/62, d2 1/62 + 1/61, d3 1/63, d4 1/61, d5 1/61.
 A = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\nq2 Q0 d4 1 5 t\n"

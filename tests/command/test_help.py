@@ -13,8 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe.__main__ import main
-from rankframe._command import COMMANDS
+from rankframe._command import COMMANDS, main
 from tests.support.calls import thinned
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 
 import rankframe as rf
-from rankframe.__main__ import main
+from rankframe._command import main
 
 Out: TypeAlias = Callable[..., str]
 

@@ -19,8 +19,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from rankframe.__main__ import main
-from rankframe._command import COMMANDS, parser
+from rankframe._command import COMMANDS, main, parser
 from tests.support.calls import crossed
 
 Out: TypeAlias = Callable[..., str]

@@ -15,8 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe.__main__ import main
-from rankframe._command import parser
+from rankframe._command import main, parser
 from rankframe._command.options import columns_read
 from rankframe._command.parameters import help_of
 from rankframe._rankers.polars import PolarsRanker

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import polars as pl
 import pytest
 
-from rankframe.__main__ import main
+from rankframe._command import main
 
 Rows: TypeAlias = Callable[[str], list[dict[str, Any]]]
 Out: TypeAlias = Callable[[str], str]

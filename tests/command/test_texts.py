@@ -16,8 +16,7 @@ import polars as pl
 import pytest
 from markdown_it import MarkdownIt
 
-from rankframe.__main__ import main
-from rankframe._command import COMMANDS, parser
+from rankframe._command import COMMANDS, main, parser
 
 # Reciprocal ranks by hand: 1 and 1/2.
 ODD = ["=cmd|calc", "a\nb\r\n\x1b[31m\x9b2J\u2028\u202e<script>x</script> *b* `c` [d](e) \\ | f"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rankframe.__main__ import main
+from rankframe._command import main
 
 RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text(encoding="utf-8"))
 PRINTED = RECORD["printed"]

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats as scipy_stats
 
 import rankframe as rf
-from rankframe.__main__ import main
+from rankframe._command import main
 from tests.support.runs import DF, LONG, RUNS, table, values
 
 with warnings.catch_warnings():

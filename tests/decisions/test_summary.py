@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import binom, binomtest, ttest_1samp
 
 import rankframe as rf
-from rankframe.__main__ import main
+from rankframe._command import main
 from rankframe._text.result_table import records
 from tests.support.tables import frame, random_table
 

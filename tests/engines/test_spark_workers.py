@@ -16,6 +16,7 @@ from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import refuse_row_order
 from rankframe._engines.spark_workers import Guarded, OnArrow
 from rankframe._engines.tasks import Distinct, LargestLabel, Merged, OnQueries, Partial
+from rankframe._table.run_and_judgments import Missing
 from rankframe._verbs import verbs
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
@@ -29,7 +30,7 @@ def values(judging: OnQueries | None = None) -> OnArrow:
     return OnArrow(OnQueries(verbs.evaluate, COLUMNS, (*rf.parse("rr"), *rf.parse("recall")), judging=judging))
 
 
-def judging(judged_only: verbs.Missing, run_only: verbs.Missing) -> OnQueries:
+def judging(judged_only: Missing, run_only: Missing) -> OnQueries:
     return OnQueries(verbs.judge, COLUMNS, (None, judged_only, run_only), {"part": True})
 
 

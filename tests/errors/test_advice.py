@@ -446,7 +446,7 @@ CASES = {
     "a mean of texts": Case("OK", "df.rank.summarize('relstring')", "df.rank.evaluate('relstring')"),
     "a curve of what is no sum": Case("OK", "df.rank.curve('gm_map')", "df.rank.evaluate('gm_map')"),
     "contributions of what is no sum": Case("OK", "df.rank.explain('auc')", "df.rank.evaluate('auc')"),
-    "an expression where a kernel reads metrics": Case("OK", "verbs.calls_of(rf.expr.rr())", "ADVICE", r"as in (.*\)), or"),
+    "an expression where a kernel reads metrics": Case("OK", "requests.calls_of(rf.expr.rr())", "ADVICE", r"as in (.*\)), or"),
     "a mean of bounds": Case("OK", "df.rank.on(unjudged='bounds').conventions('rr')", "ADVICE.conventions('rr')"),
     "contributions of bounds": Case("OK", "df.rank.on(unjudged='bounds').explain('rr')", "ADVICE.explain('rr')"),
     "two policies in one plot of ranks": Case(

@@ -15,8 +15,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._files.formats import Format
 from rankframe._files.json_text import JsonText
-from rankframe._files.read import Format
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn, RankframeWarning
 
 N = None

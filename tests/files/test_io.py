@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import rankframe
-from rankframe._files.read import Format
+from rankframe._files.formats import Format
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn
 from rankframe.io import read_qrels, read_run, scan_qrels, scan_run
 

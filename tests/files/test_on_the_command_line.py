@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import pytest
 
-from rankframe.__main__ import main
-from rankframe._files.read import Format
+from rankframe._command import main
+from rankframe._files.formats import Format
 
 RUN = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq2 Q0 d3 1 1 t\n"
 BEIR = "query-id\tcorpus-id\tscore\nq1\td2\t1\nq2\td3\t1\n"  # reciprocal ranks 1/2 and 1

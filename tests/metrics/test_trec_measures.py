@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._command.trec_eval import OF_THE_RUN
+from rankframe._table.trec_eval import OF_THE_RUN
 from tests.support.tables import frame, random_table
 
 RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text(encoding="utf-8"))

@@ -17,7 +17,7 @@ import pytest
 import vl_convert
 
 import rankframe as rf
-from rankframe.__main__ import main
+from rankframe._command import main
 from rankframe._decisions.runs import Runs
 from rankframe._pictures import plots
 from rankframe._pictures.colours import PALETTE, contrast, ink_on

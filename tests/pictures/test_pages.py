@@ -19,7 +19,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from rankframe import report
-from rankframe.__main__ import main
+from rankframe._command import main
 from tests.support.browser import CHROMIUM, frame, read
 
 ACT = "top.document.documentElement.id=1"

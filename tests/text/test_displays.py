@@ -12,7 +12,7 @@ import pytest
 
 import rankframe as rf
 from rankframe import report
-from rankframe.__main__ import main
+from rankframe._command import main
 from rankframe._text.result_table import records
 
 # Six queries with one relevant document of two. The new run has it first in all, the old one second in five of them.
