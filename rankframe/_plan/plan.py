@@ -12,8 +12,8 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._table.background import Background
+from .._table.columns import Columns, failing, naming
 from .._table.setup import Setup
-from .._table.table import Table, failing, naming
 from .._words.columns_needed import (
     LABEL_REFUSED,
     LARGEST_LABEL,
@@ -61,7 +61,7 @@ class Part:
     """
 
     frame: pl.DataFrame
-    table: Table
+    table: Columns
     order: RankOrder
     labels: NDArray[Any]
     top: int | None
@@ -113,7 +113,7 @@ def _listed(expected: bool) -> pl.Expr:
     return at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
 
 
-def with_rank(order: RankOrder, frame: pl.DataFrame, table: Table, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
+def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """The rows in rank order with `columns` of the frame, the unchanged label, and the rank."""
     source = frame.select_seq(_raw(table), **columns)
     rows = order.rows().hstack(source[pl.Series(order.row)]).lazy().with_columns(RAW.cast(pl.Float64))
@@ -133,7 +133,7 @@ def with_rank(order: RankOrder, frame: pl.DataFrame, table: Table, columns: Mapp
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))
 
 
-def _raw(table: Table) -> pl.Expr:
+def _raw(table: Columns) -> pl.Expr:
     """The unchanged label; null if the table has none."""
     label = table.setup.roles.label
     return (pl.col(label) if label in table.schema else pl.repeat(None, pl.len(), dtype=pl.Float64)).alias("#raw")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from .._table.table import Table
+from .._table.columns import Columns
 from .._words.pairs import starts_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Queries(NamedTuple):
     first: NDArray[np.uint32]
 
 
-def in_rank_order(frame: pl.DataFrame, table: Table) -> RankOrder:
+def in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
     """The rows of a frame in rank order."""
     import numpy as np  # imported late, as it is slow to import
 
@@ -227,7 +227,7 @@ def _sorted_with_rows(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values
 
 
-def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Table) -> NDArray[np.uint32]:
+def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Columns) -> NDArray[np.uint32]:
     """The rows of sorted codes; rows whose codes differ only in the row's number are sorted by the full keys."""
     import numpy as np
 

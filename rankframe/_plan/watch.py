@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
+from .._table.columns import Columns
 from .._table.figures import NEARLY_ALL, QuickFigures, figures, numbered, totals
 from .._table.setup import Setup
 from .._table.suspicions import Suspicion, filled, is_called_rank, suspicions_of
-from .._table.table import Table
 from ..errors import Place, RankframeError, warn
 
 ROWS_OF_SAMPLE = 2**12
@@ -90,7 +90,7 @@ class Watch:
         label = self.setup.roles.label in rows.columns
         query = self.setup.roles.query
         alone = len(query) == 1 and rows[query[0]].n_unique() >= NEARLY_ALL * rows.height  # true of few tables
-        table = Table.of(self.resolved, rows.schema, label=label)
+        table = Columns.of(self.resolved, rows.schema, label=label)
         return _together(
             figures(rows.lazy(), table, label=label, documented=alone, ranked=is_called_rank(self.resolved))
         )

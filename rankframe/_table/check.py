@@ -19,6 +19,7 @@ from ..errors import (
     option,
     worded,
 )
+from .columns import TEXTS, Columns, nameless
 from .figures import figures as figures_of
 from .figures import totals
 from .policies import IN_WORDS
@@ -28,7 +29,6 @@ from .setup import Setup
 from .steps import renamed, types_differ
 from .subtopics import documents, row_faults
 from .suspicions import FIGURE, suspicions_of
-from .table import TEXTS, Table, nameless
 from .telling_apart import repeated_document, repeated_in_plan, repeats, telling_apart, usual_runs
 
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
@@ -70,7 +70,7 @@ def findings(
         setup = setup.changed(subtopic=None)
     has_label = setup.roles.label in schema
     try:
-        table = Table.of(setup, schema, label=has_label)
+        table = Columns.of(setup, schema, label=has_label)
     except RankframeError as error:
         there = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None and name in schema]
         return finding(frame, "error", "table", error.said, there, one=True)
@@ -88,7 +88,7 @@ def findings(
         )
         if table.lists_subtopics:  # a document's subtopics are the relevant ones
             rest = rest.filter(pl.col("problem") != "no labels")
-        parts += [rest, *_suspected(frame, Table(setup.changed(category=None), schema), note, [], label=has_label)]
+        parts += [rest, *_suspected(frame, Columns(setup.changed(category=None), schema), note, [], label=has_label)]
         return pl.concat(parts, how="diagonal")
     for fault in table.faults(label=has_label):
         # Polars 2.0 streams this window as a column, not as a filter
@@ -155,7 +155,7 @@ def findings(
     return pl.concat(parts, how="diagonal")
 
 
-def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.LazyFrame]:
+def _of_scores(frame: pl.LazyFrame, table: Columns, note: Note) -> Iterator[pl.LazyFrame]:
     """Notes on the scores of all queries: ties, gaps in ranks."""
     setup = table.setup
     at = [carried(name) for name in setup.roles.query]
@@ -204,7 +204,7 @@ def _of_scores(frame: pl.LazyFrame, table: Table, note: Note) -> Iterator[pl.Laz
 
 
 def _suspected(
-    frame: pl.LazyFrame, table: Table, note: Note, *columns: Collection[str], label: bool = True
+    frame: pl.LazyFrame, table: Columns, note: Note, *columns: Collection[str], label: bool = True
 ) -> Iterator[pl.LazyFrame]:
     """Notes on the suspicions that some of these columns, of scores and of labels, show."""
     found = totals(figures_of(frame, table, label=label))
@@ -257,7 +257,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         # judgments alone have no scores, and all that is looked for are their labels
         alone = setup.changed(query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order")
         unscored = qrels.with_columns(pl.lit(None, pl.Float64).alias(setup.roles.score))
-        yield from _suspected(unscored, Table(alone, unscored.collect_schema()), note, ["label"])
+        yield from _suspected(unscored, Columns(alone, unscored.collect_schema()), note, ["label"])
 
 
 def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from .background import Items
+from .columns import Columns
 from .roles import is_text
 from .setup import Setup
 from .subtopics import documents
-from .table import Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ SUMS = (
 
 
 def figures(
-    rows: pl.LazyFrame, table: Table, *, label: bool = True, documented: bool = True, ranked: bool = True
+    rows: pl.LazyFrame, table: Columns, *, label: bool = True, documented: bool = True, ranked: bool = True
 ) -> pl.LazyFrame:
     """One row of figures of the table, or of whole queries of it, for `totals`.
 
@@ -109,7 +109,7 @@ def figures(
     return pl.concat([found, of_queries, _of_documents(rows, table, documented), *texts], how="horizontal")
 
 
-def _of_documents(rows: pl.LazyFrame, table: Table, counted: bool) -> pl.LazyFrame:
+def _of_documents(rows: pl.LazyFrame, table: Columns, counted: bool) -> pl.LazyFrame:
     """The number of documents, and of those that have as many rows as most do, if as many as a list."""
     doc = table.setup.roles.doc_name
     if doc is None or not counted:
@@ -120,7 +120,7 @@ def _of_documents(rows: pl.LazyFrame, table: Table, counted: bool) -> pl.LazyFra
     return sizes.select(docs=pl.col("#of").sum(), alike=usual)
 
 
-def _of_texts(rows: pl.LazyFrame, table: Table) -> Iterator[pl.LazyFrame]:
+def _of_texts(rows: pl.LazyFrame, table: Columns) -> Iterator[pl.LazyFrame]:
     """The separator that most different texts share, of the category and of the subtopic; empty for none."""
     for role in ("category", "subtopic"):
         name, column = getattr(table.setup.roles, role), f"{role} separator"
@@ -186,7 +186,7 @@ class QuickFigures(dict[str, Any]):
         super().__init__()
         self.docs, self.rows, self.setup, self.ranked = rows, rows, setup, ranked
         if setup.roles.subtopic is not None:
-            self.docs = documents(rows.lazy(), Table(setup, rows.schema), ordered=False, check=False).collect()
+            self.docs = documents(rows.lazy(), Columns(setup, rows.schema), ordered=False, check=False).collect()
 
     def __missing__(self, name: str) -> Any:
         if name.endswith(" separator"):

@@ -11,10 +11,10 @@ import polars as pl
 import polars.selectors as cs
 
 from ..errors import Advice, Code, InvalidData, InvalidOption, Text, on, option, warn, worded
+from .columns import failing, fresh, is_list, nameless
 from .roles import USUAL_NAMES, require, require_all
 from .setup import Setup
 from .steps import last_kept, one_kept, to_name, typed, types_differ
-from .table import failing, fresh, is_list, nameless
 from .telling_apart import Apart, repeated_in_run, repeats, telling_apart, usual_runs
 from .unlabelled import all_ones
 

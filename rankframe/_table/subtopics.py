@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from .columns import Columns, Fault, failing, message_of
 from .roles import ROW
-from .table import Fault, Table, failing, message_of
 
 
 def documents(
-    lf: pl.LazyFrame, table: Table, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
+    lf: pl.LazyFrame, table: Columns, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
 ) -> pl.LazyFrame:
     """One row per document, with its largest label; unchanged rows if each holds a list of subtopics.
 
@@ -47,7 +47,7 @@ def documents(
     return rows.filter(failure.is_null()).drop(list(flags))
 
 
-def row_faults(table: Table) -> list[Fault]:
+def row_faults(table: Columns) -> list[Fault]:
     """The faults of a document's subtopics, as flags on the caller's rows."""
     setup = table.setup
     if setup.roles.subtopic is None:

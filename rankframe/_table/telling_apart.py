@@ -10,10 +10,10 @@ from typing import TypeAlias
 import polars as pl
 
 from ..errors import Code, InvalidData, Text, judge, on, option
+from .columns import one_of, repeated
 from .roles import USUAL_NAMES
 from .setup import Setup
 from .steps import best_kept
-from .table import one_of, repeated
 
 Apart: TypeAlias = Sequence[tuple[str, ...]]
 """Sets of one or two columns, each of which tells the rows apart."""

@@ -12,8 +12,8 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
+from .._table.columns import BY_DOCUMENT, TEXTS, is_finite, is_weight, message_of, naming
 from .._table.setup import Setup
-from .._table.table import BY_DOCUMENT, TEXTS, is_finite, is_weight, message_of, naming
 from ..errors import InvalidOption
 from .rows import Pairs, Rows, on_rows
 

@@ -32,7 +32,7 @@ from rankframe._plan import absent_values
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
-from rankframe._table import table as table_module
+from rankframe._table import columns as columns_module
 from rankframe._verbs import verbs
 from rankframe._words import exposure as exposure_words
 from rankframe._words import rankings
@@ -947,7 +947,7 @@ MODULES: list[ModuleType] = [
     find_by_name,
     requests,
     roles,
-    table_module,
+    columns_module,
     run_and_judgments,
     search_engines,
     setup,
@@ -997,7 +997,7 @@ def test_every_error_of_a_table_and_a_metric_is_among_the_cases(monkeypatch: pyt
         for raised in filter(is_ours, ast.walk(ast.parse(inspect.getsource(module)))):
             lines = {(file, line) for line in range(raised.lineno, (raised.end_lineno or raised.lineno) + 1)}
             assert lines & reached, f"{file}:{raised.lineno} has no case: {ast.unparse(raised)}"
-    assert kinds - {None} == table_module.TEXTS.keys()
+    assert kinds - {None} == columns_module.TEXTS.keys()
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])

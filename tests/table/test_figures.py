@@ -11,10 +11,10 @@ import pytest
 
 import rankframe as rf
 from rankframe._plan import watch
+from rankframe._table.columns import Columns
 from rankframe._table.figures import QuickFigures, figures, totals
 from rankframe._table.setup import Setup
 from rankframe._table.suspicions import suspicions_of
-from rankframe._table.table import Table
 
 CATEGORIES = ["Action|Comedy", "Comedy|Drama", "Drama", "War|Drama", "Horror, War"]
 POLICIES: list[dict[str, Any]] = [
@@ -85,7 +85,7 @@ def test_the_quick_figures_raise_every_suspicion_that_the_exact_ones_raise() -> 
     for _ in range(SAMPLES):
         df, options = some_table(rng)
         setup = Setup().on(**options)
-        table = Table.of(setup, df.schema)
+        table = Columns.of(setup, df.schema)
         (exact,) = totals(figures(df.lazy(), table)).collect().to_dicts()
         exact = {name: math.nan if x is None else x for name, x in exact.items()}
         quick = QuickFigures(df, table.setup, ranked=True)

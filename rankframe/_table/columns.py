@@ -164,14 +164,14 @@ def failed(error: pl.exceptions.InvalidOperationError) -> tuple[str | None, str]
 
 
 @dataclass(frozen=True)
-class Table:
+class Columns:
     """The checked columns of a schema: all that plans know of a table before they run."""
 
     setup: Setup
     schema: pl.Schema
 
     @classmethod
-    def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Table:
+    def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
         doc = setup.roles.doc_in(schema)
         unnamed = ["doc"] if doc is None and setup.roles.doc_is_default else []
