@@ -22,7 +22,8 @@ from ._rankers.pandas_tables import Source, as_pandas
 from ._rankers.ranker import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup
-from ._verbs.declaration import verb_of
+from ._table.table import Whole
+from ._verbs.declaration import VerbCall
 from .errors import RankframeError
 
 if TYPE_CHECKING:
@@ -49,15 +50,14 @@ class DaskRanker(FrameRanker[Any]):
     def _with(self, setup: Setup) -> DaskRanker:
         return DaskRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., object], *args: object) -> Any:
-        if verb_of(verb).gives == "join":
-            dd = load("dask.dataframe", "dask")
-            other, *rest = args
+    def _run(self, call: VerbCall) -> Any:
+        if call.verb.gives == "join":
+            dd, other = load("dask.dataframe", "dask"), call.arguments["qrels"]
             other = other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
-            args = (_with_columns(other, self._setup.roles.query), *rest)
+            call = call.changed(qrels=_with_columns(other, self._setup.roles.query))
         engine = DaskEngine(self._setup.roles.lists)
         try:
-            return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, verb, *args)
+            return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, call)
         except RankframeError as error:
             raise of_pandas(error, self._frame._meta) from None
 
@@ -108,11 +108,9 @@ class DaskEngine:
 class PandasFrames:
     """Pandas frames: a verb returns the same as the method of `.rank`."""
 
-    def run(
-        self, verb: Callable[..., object], frame: pd.DataFrame, setup: Setup, *args: object, **known: object
-    ) -> pd.DataFrame:
+    def run(self, call: VerbCall, frame: pd.DataFrame, setup: Setup, whole: Whole) -> pd.DataFrame:
         """Run the verb."""
-        found: pd.DataFrame = PandasRanker(frame, setup)._run(verb, *args, **known)
+        found: pd.DataFrame = PandasRanker(frame, setup)._run(call, whole)
         return found
 
     def for_each(self, runs: pl.DataFrame, qrels: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,12 +8,12 @@ from itertools import count
 from typing import Annotated, Any, TypeVar
 
 from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
-from ._decisions.runs import Runs, TheRuns
 from ._files.together import run_names
 from ._fusion.fitted import FittedFusion, FusionMethod, ranker_of
 from ._support.methods import called_by_users
 from ._support.option_kinds import Column, ReadInside
 from ._table.policies import Cutoff
+from ._table.runs import Runs, TheRuns
 from ._words.rankings import Missing
 from .errors import Code, InvalidOption, shown
 from .io import read_run

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
-from ._decisions.runs import Runs, TheRuns
 from ._fusion.fitted import FusionMethod, require_runs, runs_for
 from ._pictures import fusion_figures, plots
 from ._pictures.colours import background_of
@@ -17,6 +16,7 @@ from ._pictures.methods import Worker, drawing
 from ._support.methods import called_by_users
 from ._support.option_kinds import Column
 from ._support.option_values import Range
+from ._table.runs import Runs, TheRuns
 from .errors import InvalidOption, did_you_mean
 
 if TYPE_CHECKING:

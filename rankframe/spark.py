@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import reduce
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from ._catalog.requests import Request
-from ._decisions.mean import mean as mean_verb
-from ._decisions.mergeable_summary import summarize as summarize_verb
-from ._decisions.resampling import Resampling, SummaryInterval, SummaryResampling
-from ._decisions.runs import RUN_OF_TABLE, Runs, names_of
+from ._decisions.summary import mean as mean_verb
+from ._decisions.summary import summarize as summarize_verb
 from ._engines.arrow_kernel import bound, seen
 from ._engines.engine import Side
 from ._engines.engine import run as run_on
@@ -31,17 +28,15 @@ from ._engines.spark_tables import only as _only
 from ._engines.spark_tables import quoted as _quoted
 from ._engines.tasks import Work
 from ._fusion.explain import explain_fusion as explain_fusion_verb
-from ._fusion.fitted import FittedFusion, runs_for
+from ._fusion.fitted import FittedFusion
 from ._fusion.fuse import fuse as fuse_verb
 from ._items.catalog import catalog as catalog_verb
-from ._items.catalog_and_past import Unknown
-from ._plan.per_query import refuse_names
-from ._support.extras import load
 from ._table.columns import fresh
 from ._table.run_and_judgments import Missing as Unmatched
-from ._table.setup import Setup
-from ._verbs import verbs
-from ._words.rankings import Missing
+from ._table.setup import TABLES
+from ._table.table import refuse_names
+from ._verbs.declaration import verb_of
+from ._verbs.verbs import evaluate as evaluate_verb
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
@@ -60,7 +55,7 @@ def evaluate(
     judged_only: Unmatched = "keep",
     run_only: Unmatched = "drop",
     buckets: int | None = None,
-    **options: object,
+    **options: Any,
 ) -> DataFrame:
     """Many metrics in one pass: one row per query.
 
@@ -92,8 +87,8 @@ def evaluate(
         During the call, if a metric, an option, a column or its type is wrong. Errors in the rows (a NaN score, a repeated
         document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
-    setup, engine = bound(options, evaluate), SparkEngine(buckets)
-    return run_on(engine, df, setup, verbs.evaluate, *metrics, qrels=qrels, judged_only=judged_only, run_only=run_only)
+    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
+    return _lifted(evaluate_verb, df, metrics, options, buckets, **two)
 
 
 def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -127,58 +122,34 @@ def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, *
 def summarize(
     df: DataFrame,
     *metrics: Request,
-    runs: Sequence[str] | None = None,
-    run: str | None = None,
-    by: str | Sequence[str] | None = None,
-    ci: float | None = 0.95,
-    interval: SummaryInterval = "auto",
-    weights: str | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
-    progress: bool = True,
     qrels: DataFrame | None = None,
     judged_only: Unmatched = "keep",
     run_only: Unmatched = "drop",
     buckets: int | None = None,
-    **options: object,
+    **options: Any,
 ) -> DataFrame:
     """The metrics summarized over the queries: one row per run, slice and metric.
 
-    Parameters and defaults are those of ``df.rank.summarize``. Every bucket sends the number of its values, their mean
-    and their sum of squares, which merge exactly, and up to 50 different values. The interval is that of the Poisson
-    bootstrap, which draws each query by a number derived from its id and the seed. So the interval does not depend on
-    the number of buckets, and equals that of one frame with ``interval="poisson"``. For few queries, and for more if few
-    of them differ, it is the interval that ``"auto"`` takes there.
+    Every bucket sends the number of its values, their mean and their sum of squares, which merge exactly, and up to 50
+    different values. The interval is that of the Poisson bootstrap, which draws each query by a number derived from its
+    id and the seed. So the interval does not depend on the number of buckets, and equals that of one frame with
+    ``interval="poisson"``. For few queries, and for more if few of them differ, it is the interval that ``"auto"`` takes there.
 
     Parameters
     ----------
-    df, *metrics, qrels, judged_only, run_only, buckets, **options
+    df, *metrics, qrels, judged_only, run_only, buckets
         As for :func:`evaluate`, but no expressions.
-    runs, run
-        The columns of the runs' scores, or the column that names the run of each row; the first column of the result
-        names the run, ``run`` or that column.
-    by
-        The column, or columns, of `df` whose values slice the queries; the same in all rows of a query.
-    ci
-        The confidence of the intervals; ``None`` for none.
-    interval
-        ``"poisson"`` for the Poisson bootstrap also of few queries; the other kinds have no effect.
-    weights
-        The column of `df` that holds the queries' weights, 0 or more, the same in all rows of a query; ``None`` weighs
-        all queries equally. A query that occurs only in the judgments has no weight: write ``judged_only="drop"``.
-    resamples
-        The number of replicates of the bootstrap.
-    seed
-        The seed of the bootstrap, a whole number from 0 on.
-    progress
-        Without effect: Spark shows its own progress.
+    **options
+        The options of ``df.rank.summarize``, and column names and policies as for :func:`evaluate`. Runs are columns of
+        scores or named by a column. Of `interval`, only ``"poisson"`` has an effect: the Poisson bootstrap also of few
+        queries. A query that occurs only in the judgments has no weight: with `weights`, write ``judged_only="drop"``.
 
     Returns
     -------
-    A Spark table with the columns of ``df.rank.summarize``: the slice's columns, ``metric``, ``n_queries`` (long, the queries
-    whose value is not null), ``std``, ``total``, ``mean`` (for ``gm_map`` and ``gm_bpref`` the geometric mean), ``ci_low`` and
-    ``ci_high``, all doubles, and ``interval`` (string, the kind of the interval); the last three are null for fewer than
-    two queries and left out with ``ci=None``.
+    A Spark table with the columns of ``df.rank.summarize``: the run and the slice's columns, ``metric``, ``n_queries`` (long,
+    the queries whose value is not null), ``std``, ``total``, ``mean`` (for ``gm_map`` and ``gm_bpref`` the geometric mean),
+    ``ci_low`` and ``ci_high``, all doubles, and ``interval`` (string, the kind of the interval); the last three are null for
+    fewer than two queries and left out with ``ci=None``.
 
     Raises
     ------
@@ -186,30 +157,27 @@ def summarize(
         As for :func:`evaluate`; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is not a number from 0 on.
     """
-    args = weights, SummaryResampling(ci, interval, resamples, seed, progress), *metrics
-    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    named = Runs.of(runs, run)
-    return _of_runs(SparkEngine(buckets), df, bound(options, summarize), named, by, summarize_verb, args, two)
+    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
+    return _lifted(summarize_verb, df, metrics, options, buckets, **two)
 
 
 def mean(
     df: DataFrame,
     *metrics: Request,
-    runs: Sequence[str] | None = None,
-    run: str | None = None,
-    by: str | Sequence[str] | None = None,
     qrels: DataFrame | None = None,
     judged_only: Unmatched = "keep",
     run_only: Unmatched = "drop",
     buckets: int | None = None,
-    **options: object,
+    **options: Any,
 ) -> DataFrame:
     """The mean of each metric over the queries: one row, or one per slice, as ``df.rank.mean`` gives it.
 
     Parameters
     ----------
-    df, *metrics, runs, run, by, qrels, judged_only, run_only, buckets, **options
+    df, *metrics, qrels, judged_only, run_only, buckets
         As for :func:`summarize`.
+    **options
+        The options of ``df.rank.mean``, and column names and policies as for :func:`evaluate`.
 
     Returns
     -------
@@ -221,18 +189,11 @@ def mean(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`summarize`.
     """
-    two: dict[str, Any] = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _of_runs(SparkEngine(buckets), df, bound(options, mean), Runs.of(runs, run), by, mean_verb, metrics, two)
+    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
+    return _lifted(mean_verb, df, metrics, options, buckets, **two)
 
 
-def catalog(
-    df: DataFrame,
-    *metrics: Request,
-    by: str | Sequence[str] | None = None,
-    unknown_items: Unknown = "error",
-    buckets: int | None = None,
-    **options: object,
-) -> DataFrame:
+def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
     """Metrics of the items that all users are shown, as ``df.rank.catalog`` with ``ci=None`` gives them.
 
     Every bucket sends its counts of items, which are added up. Intervals are not computed, since they resample the users of
@@ -240,11 +201,14 @@ def catalog(
 
     Parameters
     ----------
-    df, buckets, **options
-        As for :func:`evaluate`. ``items=`` and ``interactions=`` among the options are Polars or pandas tables, a list or a
-        number, as for ``df.rank.on``; Spark sends them to every worker.
-    *metrics, by, unknown_items
+    df, buckets
+        As for :func:`evaluate`.
+    *metrics
         As for ``df.rank.catalog``.
+    **options
+        The options `by` and `unknown_items` of ``df.rank.catalog``, and column names and policies as for :func:`evaluate`.
+        ``items=`` and ``interactions=`` are Polars or pandas tables, a list or a number, as for ``df.rank.on``; Spark sends
+        them to every worker.
 
     Returns
     -------
@@ -256,63 +220,24 @@ def catalog(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate` and ``df.rank.catalog``.
     """
-    without_interval = Resampling(None, "percentile", 1, 0, False)
-    args = names_of(by), unknown_items, without_interval, *metrics
-    return run_on(SparkEngine(buckets), df, bound(options, catalog), catalog_verb, *args)
+    return _lifted(catalog_verb, df, metrics, {"ci": None, **options}, buckets)
 
 
-def _of_runs(
-    engine: SparkEngine,
-    df: DataFrame,
-    setup: Setup,
-    runs: Runs,
-    by: str | Sequence[str] | None,
-    verb: Callable[..., object],
-    args: Sequence[object],
-    two: Mapping[str, Any],
-) -> DataFrame:
-    """The figures of each run: one table, in which the run is a slice or a column of its own."""
-    if runs.tables:
-        raise InvalidOption(
-            "runs are columns of scores of one Spark table; put several tables below each other, with a column that names "
-            "the run of each row, and say run='run'"
-        )
-    setups, slices = runs.apart(setup, names_of(by))
-    found = {name: run_on(engine, df, of_run, verb, slices, *args, **two) for name, of_run in setups.items()}
-    if not runs.scores:
-        return found[""]
-    lit = load("pyspark.sql.functions", "spark").lit
-    named = [table.select(lit(name).alias(RUN_OF_TABLE), "*") for name, table in found.items()]
-    return reduce(lambda one, other: one.unionByName(other), named)
-
-
-def fuse(
-    df: DataFrame,
-    method: str | FittedFusion[object],
-    *,
-    runs: Sequence[str] | None = None,
-    run: str | None = None,
-    normalize: str | None = None,
-    weights: Sequence[float] | Mapping[str, float] | None = None,
-    missing: Missing | None = None,
-    depth: int | None = None,
-    buckets: int | None = None,
-    **options: object,
-) -> DataFrame:
+def fuse(df: DataFrame, method: str | FittedFusion[object], *, buckets: int | None = None, **options: Any) -> DataFrame:
     """Merge the rankings of several runs into one, with one fused score per document, as ``df.rank.fuse`` does.
 
     Parameters
     ----------
     df
         A table with a row per query and document, or per run, query and document.
-    method, normalize, missing, depth
+    method
         As for ``df.rank.fuse``.
-    runs, run
-        The columns of the runs' scores; or the column that names the run of each row, whose names the call collects.
-    weights
-        As for ``df.rank.fuse``; with `run`, a mapping by the runs' names, since rows of a Spark table have no order.
-    buckets, **options
+    buckets
         As for :func:`evaluate`.
+    **options
+        The options of ``df.rank.fuse``, and column names and policies as for :func:`evaluate`. `runs` are columns of scores;
+        of the column `run`, the call collects the names. With `run`, `weights` is a mapping by the runs' names, since rows of
+        a Spark table have no order.
 
     Returns
     -------
@@ -324,28 +249,17 @@ def fuse(
     InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate`.
     """
-    setup, args = bound(options, fuse), (normalize, weights, missing, depth)
-    return run_on(SparkEngine(buckets), df, setup, fuse_verb, method, runs_for(method, runs, run), *args)
+    return _lifted(fuse_verb, df, (method,), options, buckets)
 
 
 def explain_fusion(
-    df: DataFrame,
-    method: str | FittedFusion[object],
-    *,
-    runs: Sequence[str] | None = None,
-    run: str | None = None,
-    normalize: str | None = None,
-    weights: Sequence[float] | Mapping[str, float] | None = None,
-    missing: Missing | None = None,
-    depth: int | None = None,
-    buckets: int | None = None,
-    **options: object,
+    df: DataFrame, method: str | FittedFusion[object], *, buckets: int | None = None, **options: Any
 ) -> DataFrame:
-    """The contribution of each run to the fused score of each document, as ``df.rank.explain_fusion`` gives it.
+    """The contribution of each run to the fused score of each document, as ``df.rank.fusion.explain`` gives it.
 
     Parameters
     ----------
-    df, method, runs, run, normalize, weights, missing, depth, buckets, **options
+    df, method, buckets, **options
         As for :func:`fuse`.
 
     Returns
@@ -359,8 +273,28 @@ def explain_fusion(
     InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate`.
     """
-    setup, args = bound(options, explain_fusion), (normalize, weights, missing, depth)
-    return run_on(SparkEngine(buckets), df, setup, explain_fusion_verb, method, runs_for(method, runs, run), *args)
+    return _lifted(explain_fusion_verb, df, (method,), options, buckets)
+
+
+def _lifted(
+    verb: Callable[..., object],
+    df: DataFrame,
+    args: Sequence[object],
+    options: Mapping[str, Any],
+    buckets: int | None,
+    **two: Any,
+) -> DataFrame:
+    """The result of a verb; its options are told from those of `on` by its signature."""
+    declared = verb_of(verb)
+    own = {name: x for name, x in options.items() if name in declared.parameters and name not in TABLES}
+    setup = bound({name: x for name, x in options.items() if name not in own}, verb)
+    call = declared.bound(args, own)
+    if call.runs.tables:
+        raise InvalidOption(
+            "runs are columns of scores of one Spark table; put several tables below each other, with a column that names "
+            "the run of each row, and say run='run'"
+        )
+    return run_on(SparkEngine(buckets), df, setup, call, **two)
 
 
 class SparkEngine:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import polars as pl
 
@@ -16,15 +17,19 @@ from .._catalog.requests import averaged, calls_of
 from .._decisions.resampling import Resampling
 from .._items.catalog import catalog
 from .._items.catalog_and_past import Unknown
-from .._plan.per_query import Frame, measure
+from .._plan.per_query import measure
 from .._table.convention import Convention, Otherwise
 from .._table.conventions import CONVENTIONS
 from .._table.policies import Policies, declared
 from .._table.setup import Setup, refuse_bounds
-from .._verbs.declaration import verb
+from .._table.table import Table, in_memory
+from .._text.displays import tools, with_display
+from .._verbs.declaration import call_of_verb, verb
 from .._words.in_words import in_words
 from ..errors import InvalidData, InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
 from .seen_number import Seen
+
+R = TypeVar("R")
 
 SCHEMA = {
     "tool": pl.String,
@@ -47,14 +52,52 @@ PLAIN = Resampling(None, "percentile", 1, 0, False)
 """Values without intervals."""
 
 
-@verb(gives="table")
-def conventions(
-    frame: Frame, setup: Setup, text: str, observed: float | str | None = None, spelling: Spelling = str
-) -> Frame:
-    """One row per tool that has the metric: its mean, and the choices that change it, with advice in a front's `spelling`."""
+@verb(gives="whole")
+def conventions(table: Table[R], metric: str, observed: float | str | None = None) -> R:
+    """The value that each tool would print for this table, and the settings of the tool that cause the difference.
+
+    Parameters
+    ----------
+    metric
+        A text, as ``"ndcg@10"``, or of a metric of the whole table, as ``"coverage@10"``; the catalog and past interactions
+        are those of ``on(items=..., interactions=...)``.
+    observed
+        A number that another tool printed, a mean over queries: the rows then show which tool prints it. A value
+        matches if it rounds to the digits given; write the number as a text to keep a last zero, as ``"0.80"``.
+
+    Returns
+    -------
+    A frame with a row per tool that has the metric, or another number under its name, rankframe first: ``tool``;
+    ``value``, the tool's mean over queries (Float64; null if it cannot be reproduced, with the reason in ``note`` or
+    ``says``); ``metric``, the text of the metric as computed, null if the tool has another formula; ``differs_by``, the
+    tool's settings that change the value; ``note``, behaviour that no setting reproduces; and ``says``, the settings,
+    or the other formula, in words. With `observed` the rows are sorted by closeness, ``difference`` is the value less
+    the observed number, and ``says`` is a sentence about the value. If neither rankframe nor any tool gives the number,
+    each row with the tool ``one choice`` changes a single policy, or a single option of the metric, so that it does; if
+    no such change exists, ``says`` in the row of rankframe tells this. A LazyFrame is collected first.
+    IPython and Jupyter show the sentences in full.
+
+    Raises
+    ------
+    InvalidOption
+        If `metric` is not one metric, or `observed` is no number.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
+    >>> found = df.rank.conventions("ndcg@10")
+    >>> [choices for tool, choices in zip(found["tool"], found["differs_by"]) if tool == "lightgbm"]
+    ['no_relevant=one, gain=exponential']
+    >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
+    >>> found = short.rank.conventions("ndcg@10", observed=1.0)
+    >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
+    '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
+    """
+    setup = table.setup
     refuse_bounds(setup)
-    call, seen = _only(text), None if observed is None else Seen.of(observed)
-    numbers = _Numbers(frame.lazy().collect(), setup, call, spelling)
+    call, seen = _only(metric), None if observed is None else Seen.of(observed)
+    numbers = _Numbers(table.rows, setup, call, table.spelling)
     rows = [numbers.row(OURS, setup, call), *(numbers.of_tool(*meant) for meant in _meant(call))]
     if seen is not None and not any(seen.matches(row.value) for row in rows):
         rows += [row for row in numbers.single_choices() if seen.matches(row.value)]
@@ -64,7 +107,7 @@ def conventions(
     if seen is not None:
         result.insert_column(2, (result["value"] - float(seen.number)).alias("difference"))
         result = result.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
-    return result if isinstance(frame, pl.DataFrame) else result.lazy()
+    return with_display(table.give(result), tools)
 
 
 def explained(text: str) -> pl.DataFrame:
@@ -235,7 +278,7 @@ class _Values:
 
 def of_table(table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "error") -> float | None:
     """The value of a metric of the whole table."""
-    found = catalog(table, setup, (), unknown, PLAIN, call).lazy().collect()
+    found = call_of_verb(catalog, call, ci=None, unknown_items=unknown).on(in_memory(table, setup))
     value: float | None = found["value"].item()
     return value
 

@@ -146,22 +146,22 @@ class Addends:
         return (weighing * self._share).sum().clip(weighing.min(), weighing.max())
 
 
-def added(values: pl.LazyFrame, calls: Sequence[Call], slices: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
+def added(values: pl.LazyFrame, calls: Sequence[Call], slices: Sequence[str]) -> pl.LazyFrame:
     """The sums of each slice of the queries, a column per sum and metric, named `sum metric`."""
     parts = {call.text: Mean.of(call).add(call.text, pl.col("#weight")) for call in calls}
-    return _summed(values, {f" {text}": part for text, part in parts.items()}, slices, ordered=ordered)
+    return _summed(values, {f" {text}": part for text, part in parts.items()}, slices)
 
 
 def merged(parts: pl.LazyFrame, slices: Sequence[str]) -> pl.LazyFrame:
     """Merge the parts' sums per slice, and per metric if that is one of `slices`."""
-    return _summed(parts, {"": Mean.merge("#part")}, slices, ordered=True)
+    return _summed(parts, {"": Mean.merge("#part")}, slices)
 
 
-def _summed(rows: pl.LazyFrame, parts: Mapping[str, Addends], slices: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
+def _summed(rows: pl.LazyFrame, parts: Mapping[str, Addends], slices: Sequence[str]) -> pl.LazyFrame:
     for step in zip(*(part.steps() for part in parts.values()), strict=True):
         rows = rows.with_columns(**{name: x.over(slices) if slices else x for each in step for name, x in each.items()})
     sums = {f"{name}{of}": x for of, part in parts.items() for name, x in part.sums().items()}
-    return rows.group_by(slices, maintain_order=ordered).agg(**sums) if slices else rows.select(**sums)
+    return rows.group_by(slices, maintain_order=True).agg(**sums) if slices else rows.select(**sums)
 
 
 def sums_of(call: Call) -> dict[str, pl.Expr]:
@@ -174,14 +174,11 @@ def by_metric(
     columns: Sequence[Mapping[str, pl.Expr]],
     calls: Sequence[Call],
     slices: Sequence[str],
-    *,
-    ordered: bool,
 ) -> pl.LazyFrame:
     """Turn a row per slice into a row per metric and slice; `columns` holds each metric's expressions."""
     lists = {name: pl.concat_list(x[name] for x in columns) for name in columns[0]}
     named = pl.LazyFrame({"metric": [call.text for call in calls], "#call": range(len(calls))})
-    order: Literal["left_right", "none"] = "left_right" if ordered else "none"
-    rows = named.join(sums.select(*slices, **lists), how="cross", maintain_order=order)  # one plan for all calls
+    rows = named.join(sums.select(*slices, **lists), how="cross", maintain_order="left_right")  # one plan for all calls
     return rows.select(*slices, "metric", *(pl.col(name).list.get("#call") for name in lists))
 
 

@@ -9,6 +9,8 @@ import polars as pl
 
 import rankframe as rf
 
+from .._rankers.ranker import FrameRanker
+from .._table.table import in_memory
 from .._text.result_table import by_kind
 from .._verbs import verbs
 from ..errors import RankframeWarning
@@ -54,6 +56,10 @@ def check(arguments: argparse.Namespace) -> Answer:
     return Answer(Table(found), code)
 
 
+def _found(ranker: FrameRanker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
+    return verbs.check(in_memory(ranker._frame, ranker._setup, spelling=spelled), qrels)
+
+
 def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     """The findings of a table, or of a run and its judgments, each alone and joined."""
     only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
@@ -61,19 +67,19 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     if arguments.qrels is None:
         table = table_of(arguments, path)
         require([table], others.items())
-        return ranker(table, arguments)._run(verbs.check, None, spelled)
+        return _found(ranker(table, arguments))
     run, qrels = runs_and_judgments(arguments)
     require([run, qrels], others.items())
     refuse_strangers(run, qrels, path, arguments.qrels)
     unlabelled = rf.rank(run.drop("label", strict=False)).on(subtopic=arguments.subtopic)
-    alone: pl.DataFrame = unlabelled._run(verbs.check, qrels, spelled)
+    alone = _found(unlabelled, qrels)
     pair = alone.filter(pl.col("problem").is_in(OF_BOTH_FILES))
     if alone["problem"].is_in(("repeated document", "repeated judgment")).any():
         return alone  # the files cannot be joined
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankframeWarning)  # the findings include these warnings
         joined = join(run, qrels, ("score",), others, arguments.subtopic)
-        found = ranker(joined, arguments)._run(verbs.check, None, spelled)
+        found = _found(ranker(joined, arguments))
     known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # reported as "judged only"
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
     found = found.filter(pl.col("problem") != "nothing missed")  # always true after a join that keeps missed documents

@@ -15,6 +15,7 @@ from .._catalog.requests import calls_of
 from .._support.progress import Busy
 from .._table.convention import Convention
 from .._table.conventions import CONVENTIONS
+from .._table.table import in_memory
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser
 from .options import add_file, add_format, add_metrics, columns_read, ranker
@@ -110,8 +111,9 @@ def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFram
     table = ranker(
         judged(arguments, columns_read(arguments, lambda ranker: ranker.conventions(metrics[0]))).table, arguments
     )
+    rows = in_memory(table._frame, table._setup, spelling=spelled)
     with Busy("evaluating"):
-        found: pl.DataFrame = pl.concat(table._run(compared, metric, arguments.observed, spelled) for metric in metrics)
+        found: pl.DataFrame = pl.concat(compared(rows, metric, arguments.observed) for metric in metrics)
     return found
 
 

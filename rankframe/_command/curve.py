@@ -12,11 +12,12 @@ from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
-from .._decisions.runs import RUN, Runs, values
+from .._decisions.runs import values
 from .._pictures.colours import background_of
 from .._pictures.plots import deepest
 from .._support.extras import load
 from .._support.progress import Busy
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser

@@ -13,10 +13,11 @@ from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
-from .._decisions.runs import RUN, RUN_OF_TABLE, Runs
-from .._plan.per_query import names_of, refuse_names
+from .._plan.per_query import names_of
 from .._support.progress import Busy
 from .._table.conventions import CONVENTIONS
+from .._table.runs import RUN, RUN_OF_TABLE, Runs
+from .._table.table import refuse_names
 from .._text.result_table import queries_of
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser

@@ -20,7 +20,7 @@ from .._table.conventions import CONVENTIONS
 from .._table.name_presets import FLAT, PRESETS, roles_of
 from .._table.policies import Policies, declared
 from .._table.setup import TABLES, Setup
-from .._verbs.declaration import verb_of
+from .._verbs.declaration import VerbCall
 from ..errors import InvalidOption
 from ..errors import option as option_of
 from .command import Parser
@@ -63,11 +63,8 @@ class Reading(FrameRanker[Any]):
     def _with(self, setup: Setup) -> Reading:
         return Reading(setup)
 
-    def _run(self, verb: Callable[..., object], *args: object) -> set[str]:
-        return verb_of(verb).columns(self._setup, args)
-
-    def _work(self, work: Callable[..., object], names: Sequence[str], *args: object) -> Any:
-        return {*self._setup.roles.names, *names}
+    def _run(self, call: VerbCall) -> set[str]:
+        return call.columns(self._setup)
 
 
 def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:

@@ -12,21 +12,23 @@ import polars.selectors as cs
 from .. import report
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
+from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import F, as_given, refuse_names
 from .._support.extras import versions
 from .._support.methods import called_by_users
+from .._support.option_kinds import Column, Columns
 from .._support.progress import Progress
 from .._support.results import Result
-from .._support.statistical_options import Correction, Family, Test
+from .._support.statistical_options import Correction, Family, Interval, Test
 from .._table.policies import check_word
+from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
+from .._table.table import Table, refuse_names
 from .._text import displays
 from .._text.result_table import Digits, Level
 from .._verbs.declaration import verb
-from .paired_values import Design, PairedValues, columns, paired_values
+from .paired_values import Design, Lacking, PairedValues, columns, paired_values
 from .resampling import Limits, Resampling, limits, warn_of_t
-from .runs import watch_runs
 from .summary import keys
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .._support.floats import Floats
+
+R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -137,23 +141,104 @@ class Significance:
         return table.with_columns(pl.Series("p_adjusted", [y for x in p for y in x], pl.Float64).fill_nan(None))
 
 
-@verb(gives="comparison", reads=["design"])
+@verb(gives="whole", among=METRICS, watched=True)
 def compare(
-    frame: F,
-    setup: Setup,
-    design: Design,
-    significance: Significance,
-    resampling: Resampling,
-    *requests: Request,
-) -> Comparison[F]:
-    """Compare every two runs, or every run with the baseline, on the queries of each slice."""
-    calls = averaged(requests, "compare('ndcg@10', runs=['bm25', 'ltr'])")
-    eager = frame.lazy().collect()
-    found, table, enumerated = compared(eager, setup, calls, design, significance.test, resampling)
-    watch_runs(eager, setup, design.runs, calls)
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    test: Test = "permutation",
+    correction: Correction | None = "holm",
+    family: Family = "all",
+    by: Columns | None = None,
+    ci: float = 0.95,
+    interval: Interval = "auto",
+    weights: Column | None = None,
+    missing: Lacking = "error",
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Comparison[R]:
+    """Compare two or more runs on the same queries, by paired tests.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    runs
+        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
+        table with labels for each run, including the table of `.rank`: ``{"old": df_old, "new": df_new}``. Other
+        arguments can only name columns that all tables have.
+    run
+        The column that names the run of each row, in a table with a row per run and document; instead of `runs`.
+    baseline
+        The run that the others are compared with; ``None`` compares all pairs.
+    test
+        The two-sided test of the differences per query. ``"permutation"`` flips their signs: in all ways if at most
+        twenty queries differ, else at random, with p = (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
+        t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
+        honestly significant difference, whose p-values hold for all pairs of a metric and slice at once.
+    correction
+        The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
+        ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all alarms; ``None`` for no correction.
+        Tukey's test corrects by itself.
+    family
+        The rows of the table that are corrected together: ``"all"`` corrects all metrics and slices together, ``"metric"``
+        corrects each metric separately, which bounds the false alarms per metric and not over all metrics.
+    by
+        The columns whose values slice the queries, as for :meth:`summarize`.
+    ci
+        The confidence of the interval of each difference.
+    interval
+        The kind of that interval, as for :meth:`summarize`. The differences of a metric have bounds if the metric has.
+    weights
+        The column of the queries' weights, as for :meth:`summarize`.
+    missing
+        With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
+        ``"zero"`` counts them as 0. With `runs`, a run retrieves nothing for a query without scores.
+    resamples, seed, progress
+        As for :meth:`summarize`; all metrics and runs share the same draws.
+
+    Returns
+    -------
+    A :class:`rankframe.Comparison`, whose ``table``, ``per_query`` and ``per_query_delta`` are frames of the caller's
+    kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or no such baseline.
+    InvalidData
+        If a run lacks queries and `missing` is ``"error"``.
+
+    References
+    ----------
+    M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
+    retrieval evaluation, CIKM. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
+    information retrieval experiments, ACM TOIS 30.
+
+    Examples
+    --------
+    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0.
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6,
+    ...     "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
+    >>> table = df.rank.compare("rr", runs=["old", "new"]).table
+    >>> float(table["difference"][0]), float(table["p_value"][0]), int(table["wins"][0])
+    (0.5, 0.03125, 6)
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
+    significance, resampling = (
+        Significance(test, correction, family),
+        Resampling(ci, interval, resamples, seed, progress),
+    )
+    calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])")
+    found, figures, enumerated = compared(table.rows, table.setup, calls, design, significance.test, resampling)
     if significance.test != "tukey":
-        table = significance.adjusted(table)
-    warn_of_t(table, resampling)
+        figures = significance.adjusted(figures)
+    warn_of_t(figures, resampling)
     per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
     settings = {
         "metrics": [call.text for call in calls],
@@ -163,9 +248,9 @@ def compare(
         **asdict(resampling),
         "runs": found.runs,
         "enumerated": enumerated,
-        **settings_of(setup, eager),
+        **settings_of(table.setup, table.rows),
     }
-    return Comparison(as_given(frame, table), as_given(frame, per_query), as_given(frame, delta), settings)
+    return Comparison(table.give(figures), table.give(per_query), table.give(delta), settings)
 
 
 def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, object]:

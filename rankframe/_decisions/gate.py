@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -13,12 +13,15 @@ from .. import report
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import F, Frame, as_given, refuse_names, with_labels
-from .._support.option_values import is_number
+from .._plan.per_query import with_labels
+from .._support.option_kinds import Column, Columns
+from .._support.option_values import Range, is_number
 from .._support.results import Result
-from .._support.statistical_options import FEW
+from .._support.statistical_options import FEW, Bound
 from .._table.policies import check_word
+from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
+from .._table.table import Table, refuse_names
 from .._text import displays
 from .._text.result_parts import Row
 from .._text.result_table import name_of, records
@@ -26,9 +29,11 @@ from .._text.user_text import visible
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option, warn
 from .compare import compared, differences, settings_of
-from .paired_values import Design, PairedValues
+from .paired_values import Design, Lacking, PairedValues
 from .resampling import Resampling, limits
 from .runs import explained
+
+R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
 Style: TypeAlias = Literal["text", "github"]
@@ -105,59 +110,95 @@ class Verdict(Result, Generic[R_co]):
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
-@dataclass(frozen=True)
-class Gate:
-    """The budgets, the confidence of the bounds, and how many of the queries that moved most are shown."""
+@verb(gives="whole")
+def gate(
+    table: Table[R],
+    *budgets: Mapping[Request, float] | Request,
+    margin: Annotated[float, Range(least=0)] | None = None,
+    baseline: Column | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: Columns | None = None,
+    confidence: Annotated[float, Range(above=0.5, below=1)] = 0.95,
+    interval: Bound = "bounded",
+    weights: Column | None = None,
+    missing: Lacking = "error",
+    most_moved: Annotated[int, Range(least=0, most=10**9)] = 10,
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Verdict[R]:
+    """Gate a release: pass only if the queries rule out that any metric fell by more than its budget, in any slice.
 
-    budgets: Mapping[Request, float]
-    confidence: float
-    most_moved: int
+    A run passes if the one-sided confidence bound of its loss against the baseline is within the budget. A run with too
+    few queries does not pass: if no query changes, a budget of 0.01 needs 299 queries, a budget of 0.05 needs 59. All
+    metrics, slices and runs have to pass, so no correction is needed.
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.budgets, Mapping):
-            raise InvalidOption(
-                f"{self.budgets!r} gives no budgets; write how much worse the mean of each metric may be, as {EXAMPLE}"
-            )
-        for metric, budget in self.budgets.items():
-            if not (is_number(budget) and 0 <= budget < float("inf")):
-                raise InvalidOption(
-                    f"the budget of {metric!r} is {budget!r}; write how much worse its mean may be, 0 or more"
-                )
-        if not (is_number(self.confidence) and 0.5 < self.confidence < 1):
-            raise InvalidOption(option(confidence=self.confidence), ": write a number between 0.5 and 1, as 0.95")
+    Parameters
+    ----------
+    *budgets
+        How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``: in units of the
+        metric, less than its range, with a warning above a quarter of it. Or texts and functions, as for
+        :meth:`evaluate`, all of which have the budget `margin`.
+    margin
+        One budget for all metrics, the margin of a test of noninferiority: ``gate("rr", "map", margin=0.01, ...)``.
+    baseline
+        The run that the others may replace; ``None`` is the first one. With `run`, name it.
+    runs, run, by, weights, missing
+        As for :meth:`compare`.
+    confidence
+        The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by exactly the
+        budget passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
+    interval
+        The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that
+        probability. The others need 50 queries and pass more runs: more runs that are no worse, but also more with rare, large losses.
+    most_moved
+        How many queries to show per metric and run, those whose values changed most first.
+    resamples, seed, progress
+        As for :meth:`summarize`.
 
-    @property
-    def ci(self) -> float:
-        """The confidence of the interval that has the bound as one of its ends."""
-        return 2 * self.confidence - 1
+    Returns
+    -------
+    A :class:`rankframe.Verdict`, true if all pass, whose ``table``, ``failures`` and ``moved`` are frames of the
+    caller's kind. A LazyFrame is collected first.
 
+    References
+    ----------
+    E. Walker, A. S. Nowacki (2011), Understanding equivalence and noninferiority testing, JGIM 26.
 
-@verb(gives="comparison", reads=["design"])
-def gate(frame: F, setup: Setup, design: Design, gate: Gate, resampling: Resampling) -> Verdict[F]:
-    """The verdict over every metric, slice and run."""
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...     "old": [2, 1, 2, 1], "new": [2, 1, 1, 2]})
+    >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
+    >>> bool(verdict), verdict.failures["verdict"].to_list(), verdict.failures["queries_needed"].to_list()
+    (False, ['too few queries'], [14])
+
+    On each of thirty queries, the new run ranks the relevant document first and the old run ranks it second:
+
+    >>> first, second = [1] * 30 + [0] * 30, [0] * 30 + [1] * 30
+    >>> df = pl.DataFrame({"query_id": [*range(30)] * 2, "doc_id": ["a"] * 30 + ["b"] * 30, "label": first,
+    ...     "old": second, "new": first})
+    >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
+    True
+    """
+    rows, setup, design = table.rows, table.setup, Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
+    resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
     if design.baseline is None:
-        design = replace(design, baseline=_first(design, frame))
-    budgets: dict[Call, float] = {}
-    for metric, budget in gate.budgets.items():
-        for call in averaged([metric], EXAMPLE):
-            if call in budgets:
-                raise InvalidOption(
-                    f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"
-                )
-            _compare_with_range(call, budget)
-            budgets[call] = budget
-    calls = list(budgets) or averaged([], EXAMPLE)
+        design = replace(design, baseline=_first(design, rows))
+    budget_of = _budgets(budgets, margin)
+    calls = list(budget_of)
     refuse_names(JUDGED, design.by, "by")
-    eager = frame.lazy().collect()
-    found, table, _ = compared(eager, setup, calls, design, None, resampling)
-    by_text = {call.text: call for call in budgets}
+    found, figures, _ = compared(rows, setup, calls, design, None, resampling)
+    by_text = {call.text: call for call in calls}
     higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.higher_is_better])
     low, high, _ = limits(found.values, calls)
     needed = {
-        call.text: queries_needed(budgets[call], float(b - a), gate.confidence, call, resampling.interval)
+        call.text: queries_needed(budget_of[call], float(b - a), confidence, call, resampling.interval)
         for call, a, b in zip(calls, low, high, strict=True)
     }
-    allowed = pl.col("metric").replace_strict({text: float(budgets[call]) for text, call in by_text.items()})
+    allowed = pl.col("metric").replace_strict({text: float(budget_of[call]) for text, call in by_text.items()})
     takes = pl.col("metric").replace_strict(needed, return_dtype=pl.Int64)
     worst = pl.when(higher).then("ci_low").otherwise("ci_high")
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
@@ -166,19 +207,40 @@ def gate(frame: F, setup: Setup, design: Design, gate: Gate, resampling: Resampl
     passed = (within if resampling.interval == "bounded" else within & ~few).fill_null(False)
     told = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
     judged = dict(zip(JUDGED, (worst, allowed, told, passed, pl.col("n_queries"), takes), strict=True))
-    table = table.select(*design.by, *COMPARED, **judged)
-    failures = table.filter(~pl.col("passed"))
-    moved = _moved(eager, setup, found, design, calls, gate.most_moved)
+    figures = figures.select(*design.by, *COMPARED, **judged)
+    failures = figures.filter(~pl.col("passed"))
+    moved = _moved(rows, setup, found, design, calls, most_moved)
     settings = {
-        "budgets": {call.text: budget for call, budget in budgets.items()},
-        "confidence": gate.confidence,
+        "budgets": {call.text: budget for call, budget in budget_of.items()},
+        "confidence": confidence,
         **design.settings,
         **{name: x for name, x in asdict(resampling).items() if name != "ci"},
         "runs": found.runs,
-        **settings_of(setup, eager),
+        **settings_of(setup, rows),
     }
     good = failures.is_empty()
-    return Verdict(good, as_given(frame, table), as_given(frame, failures), as_given(frame, moved), settings)
+    return Verdict(good, table.give(figures), table.give(failures), table.give(moved), settings)
+
+
+def _budgets(given: Sequence[Mapping[Request, float] | Request], margin: float | None) -> dict[Call, float]:
+    """The budget of each metric."""
+    found: dict[Call, float] = {}
+    each = [pair for x in given for pair in (x.items() if isinstance(x, Mapping) else [(x, margin)])]
+    for metric, budget in each:
+        if not (is_number(budget) and 0 <= budget < float("inf")):
+            raise InvalidOption(
+                f"the budget of {metric!r} is {budget!r}; give how much worse its mean may be, as {EXAMPLE}"
+            )
+        for call in averaged([metric], EXAMPLE):
+            if call in found:
+                raise InvalidOption(
+                    f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"
+                )
+            _compare_with_range(call, budget)
+            found[call] = budget
+    if not found:
+        averaged([], EXAMPLE)  # refuses it
+    return found
 
 
 def _compare_with_range(call: Call, budget: float) -> None:
@@ -197,7 +259,7 @@ def _compare_with_range(call: Call, budget: float) -> None:
         )
 
 
-def _first(design: Design, frame: Frame) -> str:
+def _first(design: Design, frame: pl.DataFrame) -> str:
     """The default baseline: the run that the others may replace."""
     if named := [*design.runs.scores, *design.runs.tables]:
         return named[0]

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import collect, refuse_names
+from .._plan.per_query import collect
 from .._table.policies import check_word
+from .._table.runs import RUN, WHICH_RUNS, Runs
 from .._table.setup import Setup
+from .._table.table import refuse_names
 from .._text.user_text import visible
 from ..errors import InvalidData, InvalidOption, Text, option
-from .runs import RUN, WHICH_RUNS, Runs, values
+from .runs import values
 from .summary import by_query, keys
 
 if TYPE_CHECKING:

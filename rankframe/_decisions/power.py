@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._catalog.means import Mean
+from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, as_given, refuse_names
-from .._table.setup import Setup
+from .._support.option_kinds import Column, Columns
+from .._support.option_values import Range
+from .._table.runs import Runs, TheRuns, names_of
+from .._table.table import Table, refuse_names
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import differences
-from .paired_values import Design, paired_values
+from .paired_values import Design, Lacking, paired_values
 from .summary import keys
+
+R = TypeVar("R")
+
+Effect: TypeAlias = Annotated[float, Range(above=0)]
+Chance: TypeAlias = Annotated[float, Range(above=0, below=1)]
 
 TABLE = {
     "metric": pl.String,
@@ -30,32 +37,69 @@ TABLE = {
 }
 
 
-@dataclass(frozen=True)
-class Effects:
-    """The difference, or differences, to detect, the required power, and the level of the test."""
+@verb(gives="whole", among=METRICS)
+def power(
+    table: Table[R],
+    *metrics: Request,
+    difference: Effect | Sequence[Effect],
+    power: Chance = 0.8,
+    alpha: Chance = 0.05,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    by: Columns | None = None,
+    missing: Lacking = "error",
+) -> R:
+    """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
 
-    differences: float | Sequence[float]
-    power: float
-    alpha: float
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    difference
+        The difference of the means to detect, above 0; or several.
+    power
+        The required probability of detecting that difference.
+    alpha
+        The level of the two-sided paired t-test.
+    runs, run, baseline, by, missing
+        As for :meth:`compare`.
 
-    @property
-    def each(self) -> tuple[float, ...]:
-        """The differences, one or several."""
-        several = isinstance(self.differences, Iterable) and not isinstance(self.differences, str)
-        return tuple(cast("Sequence[float]", self.differences)) if several else (cast("float", self.differences),)
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
+    ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
+    ``queries_needed`` (Int64; null if all differences are equal). A LazyFrame is collected first.
+    Needs SciPy.
 
+    Raises
+    ------
+    InvalidOption
+        If a difference is not above 0, or a metric is summed up by its geometric mean.
 
-@verb(gives="table", reads=["design"])
-def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *requests: Request) -> Frame:
-    """A row per metric, slice, pair of runs and difference: the power of this table, and the queries needed."""
+    References
+    ----------
+    J. Cohen (1988), Statistical power analysis for the behavioral sciences, chapter 2.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...     "old": [1, 2, 2, 1], "new": [2, 1, 1, 2]})                # differences of 1/2 and -1/2
+    >>> found = df.rank.power("rr", runs=["old", "new"], difference=0.1)
+    >>> found["std"].to_list(), found["queries_needed"].to_list()
+    ([0.7071067811865476], [395])
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing)
+    effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
     from .. import stats
 
-    calls = averaged(requests, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
+    calls = averaged(metrics, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
     refuse_names([*TABLE], design.by, "by")
     for call in calls:
         if Mean.of(call).is_geometric:
             raise InvalidOption(f"{call.text} is summed up by its geometric mean; ask for the power of {call.text[3:]}")
-    found = paired_values(frame.lazy().collect(), setup, calls, design)
+    found = paired_values(table.rows, table.setup, calls, design)
     rows = []
     for i, call in enumerate(calls):
         for part in found.slices(design.by):
@@ -64,21 +108,21 @@ def power(frame: Frame, setup: Setup, design: Design, effects: Effects, *request
                 d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
                 (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
                 n = int((d == d).sum())
-                for difference in effects.each:
+                for effect in effects:
                     there = needed = None
                     if std > 0:
-                        there = stats.power(difference / std, n, effects.alpha)
+                        there = stats.power(effect / std, n, alpha)
                         try:
-                            needed = stats.queries_needed(difference / std, effects.power, effects.alpha)
+                            needed = stats.queries_needed(effect / std, power, alpha)
                         except InvalidOption:
                             raise InvalidOption(
-                                option(difference=difference),
+                                option(difference=effect),
                                 f" of {call.text}, whose differences have a standard deviation of {std:.3g}, takes more "
                                 "than 2**53 queries to see; write a larger one, as ",
                                 option(difference=float(f"{std / 10:.2g}")),
                             ) from None
                     names = call.text, found.runs[a], found.runs[b]
-                    rows.append((*named, *names, std if n > 1 else None, difference, n, there, needed))
+                    rows.append((*named, *names, std if n > 1 else None, effect, n, there, needed))
     of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
-    table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
-    return as_given(frame, table)
+    found_table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
+    return table.give(found_table)

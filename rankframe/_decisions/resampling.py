@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
-from .._support.option_values import is_number
 from .._support.progress import Progress
-from .._support.statistical_options import Interval
-from .._table.policies import check_word
+from .._support.statistical_options import SummaryInterval
 from ..errors import InvalidOption, option, warn
 
 if TYPE_CHECKING:
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._support.floats import Floats
-
-SummaryInterval: TypeAlias = Literal[Interval, "poisson"]
 
 
 class Limits(NamedTuple):
@@ -39,9 +34,6 @@ class Limits(NamedTuple):
         return Limits(self.least.repeat(times), self.greatest.repeat(times), self.declared.repeat(times))
 
 
-MOST_RESAMPLES = 10_000_000
-
-
 @dataclass(frozen=True)
 class Resampling:
     """The confidence and the kind of an interval, the number of resamples, and the seed."""
@@ -52,21 +44,10 @@ class Resampling:
     seed: int
     progress: bool
 
-    kinds: ClassVar[object] = Interval
-
     def __post_init__(self) -> None:
-        if self.ci is not None and not (is_number(self.ci) and 0 < self.ci < 1):
-            raise InvalidOption(
-                option(ci=self.ci), " is no confidence; write a number between 0 and 1, as ", option(ci=0.95)
-            )
-        check_word("interval", self.interval, self.kinds)
-        takes = f", as an interval of {self.ci:g} takes" if self.least > 1 else ""
-        for name, least, why in (("resamples", self.least, takes), ("seed", 0, "")):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-                raise InvalidOption(option(**{name: value}), f": write a whole number from {least} on{why}")
-        if self.resamples > MOST_RESAMPLES:
-            raise InvalidOption(option(resamples=self.resamples), f": write at most {MOST_RESAMPLES:,}")
+        if self.resamples < self.least:
+            takes = f", as an interval of {self.ci:g} takes"
+            raise InvalidOption(option(resamples=self.resamples), f": write a whole number from {self.least} on{takes}")
 
     @property
     def least(self) -> int:
@@ -101,13 +82,6 @@ class Resampling:
             )
         there = ~np.isnan(ends[0])
         return ends[0], ends[1], [kind if has else None for kind, has in zip(kinds, there, strict=True)]
-
-
-@dataclass(frozen=True)
-class SummaryResampling(Resampling):
-    """The settings for a summary, which may also use the Poisson bootstrap."""
-
-    kinds: ClassVar[object] = SummaryInterval
 
 
 def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) -> tuple[Floats, Floats]:

@@ -1,187 +1,34 @@
-"""Runs and their values, query by query: score columns of the same rows, or a column that names the run of each row."""
+"""The values of several runs, query by query."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Sequence
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import measure, refuse_names, watch_slices
-from .._support.option_kinds import Column, Columns, ReadInside, check
-from .._table.roles import refuse_one_text, require
+from .._plan.per_query import measure
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup, refuse_bounds
-from .._table.steps import to_name
-from .._verbs import verbs
-from .._verbs.methods import Runner
-from ..errors import InvalidData, InvalidOption, Text, judge, on, once_each, option
-
-R_co = TypeVar("R_co", covariant=True)
-
-TheRuns: TypeAlias = Annotated[Sequence[str] | Mapping[str, object], ReadInside]
-"""The columns of the runs' scores, or a table for each run."""
-
-RUN = "#run"
-"""The column of the runs' names in the results for several runs."""
-
-
-RUN_OF_TABLE = "run"
-"""The column of the runs' names if each run is a table."""
-
-WHICH_RUNS: tuple[Text, ...] = (
-    "say which runs to compare: ",
-    option(runs=["bm25", "ltr"]),
-    ", columns of scores, or ",
-    option(run="system"),
-    ", the column that names the run of each row",
-)
-"""The advice for a call that names no runs, or names them in two ways."""
-
-
-@dataclass(frozen=True)
-class Runs:
-    """The runs of a table; by default one, with the ranker's own scores.
-
-    Attributes
-    ----------
-    scores
-        The score columns, one of each run.
-    column
-        Instead: the column that names the run of each row.
-    tables
-        The tables of the runs by their names; a front concatenates them, with that column.
-    """
-
-    scores: tuple[str, ...] = ()
-    column: str | None = None
-    tables: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        if self.scores and self.column is not None:
-            raise InvalidOption(*WHICH_RUNS, "; not both")
-        if len(set(self.scores)) < len(self.scores):
-            raise InvalidOption(option(runs=list(self.scores)), " names a column twice; name each once")
-
-    @classmethod
-    def of(cls, runs: Sequence[str] | Mapping[str, object] | None, run: str | None) -> Runs:
-        """The runs that a caller names."""
-        if isinstance(runs, Mapping) and runs:
-            if run is not None:
-                raise InvalidOption(
-                    option(run=run), " names the run of each row of one table; leave it out beside a table for each run"
-                )
-            return cls(column=RUN_OF_TABLE, tables=runs)
-        refuse_one_text(runs)
-        scores = check("runs", runs, Sequence[Column] | Mapping[Column, object] | None)
-        return cls(tuple(scores or ()), check("run", run, Column | None))
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of the table that are named."""
-        return (*self.scores, *self.key)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The same, as `NamesColumns` for verbs."""
-        return self.columns
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The column that names the run of each row, if any."""
-        return () if self.column is None else (self.column,)
-
-    def named(self, found: pl.DataFrame) -> list[str]:
-        """The runs' names, in the order of a result that has a column of them."""
-        return list(self.scores or found[RUN].unique(maintain_order=True))
-
-    def queries(self, setup: Setup) -> Setup:
-        """The setup without the run's column among the query columns."""
-        query = tuple(name for name in setup.roles.query if name not in self.key)
-        if not query:
-            raise InvalidOption(option(run=self.column), " is the only query column; say ", on(query=...), ", too")
-        return setup.changed(query=query)
-
-    def apart(self, setup: Setup, by: tuple[str, ...]) -> tuple[dict[str, Setup], tuple[str, ...]]:
-        """A setup per run by its name, and the slices; for a column of runs, one setup, and the run as the first slice."""
-        if self.column is not None:
-            key = (self.column, *self.queries(setup).roles.query)
-            return {"": setup.changed(query=key)}, (self.column, *(name for name in by if name != self.column))
-        if not self.scores:
-            return {"": setup}, by
-        refuse_names([RUN_OF_TABLE], by, "by")
-        return {score: setup.changed(score=score) for score in self.scores}, by
-
-    def require(self, frame: pl.DataFrame, setup: Setup) -> None:
-        """Refuse a table that lacks a column of the runs, and rows without the name of their run."""
-        for name in self.scores:
-            require(frame.schema, name, "runs")
-        if self.column is not None:
-            require(frame.schema, self.column, "run")
-            if frame.schema[self.column].is_float() and (frame[self.column] % 1 != 0).any():
-                others = [name for name in (setup.roles.score, self.column) if name in frame.columns]
-                raise InvalidOption(
-                    option(run=self.column),
-                    " is a column of fractions, which name no run; columns of scores are named by ",
-                    option(runs=others if len({*others}) > 1 else [self.column, ...]),
-                )
-            if frame[self.column].has_nulls():
-                raise InvalidData(_nameless(frame, setup, self.column))
-
-    def each(
-        self,
-        frame: pl.DataFrame,
-        setup: Setup,
-        by_query: Callable[[Setup], pl.DataFrame],
-        only: str | None = None,
-    ) -> pl.DataFrame:
-        """Concatenate the tables that `by_query` makes under each run's setup, with the run's name in the first column.
-
-        Runs in a column are computed in one call, since a metric may use the largest label of the whole table.
-        `only` keeps the rows of one run.
-        """
-        self.require(frame, setup)
-        if self.column is not None:
-            found = by_query(setup.changed(query=(self.column, *self.queries(setup).roles.query)))
-            found = found.select(pl.col(self.column).cast(pl.String).alias(RUN), pl.exclude(self.column))
-            return found if only is None else found.filter(pl.col(RUN) == only)
-        return pl.concat(
-            by_query(setup.changed(score=score)).select(pl.lit(score).alias(RUN), pl.all())
-            for score in ([only] if only is not None else self.scores or [setup.roles.score])
-        )
-
-
-class RunnerOfRuns(Runner[R_co], Protocol[R_co]):
-    """A ranker as methods on several runs see it: it also makes one table of several."""
-
-    def _of(self, runs: Runs, judgments: object = None) -> Runner[R_co]:
-        """The ranker whose table has the runs, joined with `judgments` if any: itself, or one over another table."""
-        ...
+from .._table.table import Table
+from .._verbs.verbs import explain
 
 
 def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
     """A row per run and query: the run, the query columns, and a column per metric."""
     refuse_bounds(setup)
-    return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls).lazy().collect())
-
-
-def watch_runs(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> None:
-    """Warn of runs whose numbers are not what is meant, once for all runs."""
-    with once_each():
-        for of_run in runs.apart(setup, ())[0].values():
-            watch_slices(frame, of_run, calls, runs.key)
+    return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls))
 
 
 def explained(
     frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """The contribution of each document in a run; see `verbs.explain`."""
+    """The contribution of each document in a run; see `explain`."""
     carried, setup = [name for name in carry if name not in runs.key], setup.changed(flat=False)
     rows = runs.each(
         frame,
         setup,
-        lambda of_run: verbs.explain(frame, of_run, call.text, carry=carried).lazy().collect(),
+        lambda of_run: explain(Table[pl.DataFrame](frame, of_run, carry=carried), call.text),
         only=run,
     )
     return with_own_rank(rows.drop(RUN), rows.columns[-2])
@@ -190,23 +37,3 @@ def explained(
 def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
     """Rename the column `rank` to ``rank``, in place of the table's column of that name."""
     return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})
-
-
-def names_of(columns: Columns | None) -> tuple[str, ...]:
-    """The columns that the option `by` names, one, several or none."""
-    names = check("by", columns, Columns | None)
-    return (names,) if isinstance(names, str) else tuple(names or ())
-
-
-def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:
-    """The message for rows without a run: documents that no run retrieved, or missing names."""
-    rows = frame.filter(pl.col(run).is_null())
-    missed = rows.height if setup.roles.score not in rows.columns else rows[setup.roles.score].null_count()
-    null = f"column {run!r} names the run of each row, and is null on {rows.height} of {frame.height}"
-    if missed:
-        return (
-            f"{null}, {missed} of them documents that were judged but not retrieved: judgments were joined to a table of "
-            "runs as if it were one, and no run counts what it missed. Start from that table, without labels: ",
-            judge(run=run),
-        )
-    return f"{null}; ", to_name(run, frame.schema[run])

@@ -1,69 +1,72 @@
-"""Summaries of the values of all queries: one row per slice and metric."""
+"""Figures over all queries: means, deviations and intervals, per run and slice; at once, or part by part.
+
+A part holds whole queries. For each metric it gives the sums `means.SUMS` (among them weight, mean and spread), which merge
+exactly (Chan, Golub, LeVeque, 1979); and for each bootstrap replicate the sum and the weight of its draws. Without weights,
+each query weighs 1. The number of times that a replicate draws a query is Poisson(1) distributed and derived from the
+query's id and the seed, so that it is the same in any part. A part with few different values also gives these, so that
+the interval of few queries is one that holds for few.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.means import Mean, added, by_metric, sums_of
+from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
+from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import Frame, measure, refuse_names, table_of
+from .._plan.per_query import collect, measure
+from .._support.option_kinds import Column, Columns
+from .._support.progress import Progress
+from .._support.statistical_options import FEW, Confidence, Resamples, Seed, SummaryInterval
 from .._table.columns import NO_WEIGHT, failing, is_weight
 from .._table.roles import require, require_number
+from .._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
 from .._table.setup import Setup, refuse_bounds
+from .._table.table import Table, refuse_names
+from .._verbs.declaration import verb, with_names
 from ..errors import InvalidOption
-from .resampling import Resampling, intervals_of, warn_of_t
+from .resampling import Resampling, intervals_of, limits, warn_of_t
 
+if TYPE_CHECKING:
+    from typing import Self
 
-def summarize(
-    frame: Frame,
-    setup: Setup,
-    by: Sequence[str],
-    weights: str | None,
-    resampling: Resampling,
-    *requests: Request | Call,
-) -> Frame:
-    """One row per slice and metric: mean, standard deviation, interval, number of queries that count, and total."""
-    calls = averaged(requests, "summarize('ndcg@10', 'map')")
-    refuse_bounds(setup)
-    refuse_names(("metric", *FIGURES), by, "by")
-    eager = isinstance(frame, pl.DataFrame)
-    order: Literal["left", "none"] = "left" if eager else "none"
-    values = measure(frame, setup, *calls).lazy()
-    if by or weights is not None:
-        slices = by_query(frame, setup.roles.query, by, weights)
-        values = values.join(slices, on=setup.roles.query, nulls_equal=True, maintain_order=order)
-    else:
-        values = values.with_columns(pl.lit(1.0).alias("#weight"))
-    if resampling.ci is None:
-        return table_of(frame, _summed(values, calls, by, ordered=eager), setup, "summarize")
+    import numpy as np
+    from numpy.typing import NDArray
 
-    def with_intervals(per_query: pl.DataFrame) -> pl.DataFrame:
-        summed = _summed(per_query.lazy(), calls, by, ordered=True).collect(engine="in-memory")
-        found = intervals_of(in_slices(per_query, by), setup.roles.query, calls, resampling)
-        table = summed.with_columns(found).select(*by, "metric", *FIGURES)
-        warn_of_t(table, resampling)
-        return table
+R = TypeVar("R")
 
-    of_slices = {name: frame.collect_schema()[name] for name in by}
-    schema = {**of_slices, "metric": pl.String, **FIGURES}
-    return table_of(frame, values, setup, "summarize", with_intervals, schema)
+LISTS = ("draws", "sums", "values", "weights", "counts")
 
+PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
+"""The figures of a part for a slice and a metric: its sums; per resample the weight and the sum of its draws; and its different
+pairs of value and weight with their counts, null for more than `FEW`."""
 
 FIGURES = {
-    "n_queries": pl.UInt32,
-    "std": pl.Float64,
-    "total": pl.Float64,
-    "mean": pl.Float64,
-    "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
-    "interval": pl.String,
+    "metric": pl.String(),
+    "n_queries": pl.UInt32(),
+    "std": pl.Float64(),
+    "total": pl.Float64(),
+    "mean": pl.Float64(),
+    "ci_low": pl.Float64(),
+    "ci_high": pl.Float64(),
+    "interval": pl.String(),
 }
-"""The columns beside the slices and the metric: mean and interval last, since a wide frame prints its first and last columns."""
+"""The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
 
+OF_INTERVALS = ("ci_low", "ci_high", "interval")
+"""The figures that are left out with ``ci=None``."""
+
+AT_ONCE = 4_000_000
+"""The most draws in memory at a time."""
+
+GOLDEN = 0x9E3779B97F4A7C15
+"""The step of SplitMix64: 2^64 over the golden ratio, made odd."""
 
 OWN = ("#weight", "#row", "#there")
 """The plans' names of other columns beside the query columns."""
@@ -74,12 +77,12 @@ def keys(by: Sequence[str]) -> list[str]:
     return [f"#by{i}" for i in range(len(by))]
 
 
-def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
+def by_query(frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
     """One row per query: the query, its slices, and its weight; a query with several values of either is an error.
 
     Nulls are ignored, since `judge` adds missed documents without these values.
     """
-    schema = frame.collect_schema()
+    schema = frame.schema
     for name in query:
         if name in (*keys(by), *OWN):
             raise InvalidOption(f"column {name!r} has a name of the plan's own; rename it")
@@ -90,7 +93,7 @@ def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str
         require_number(schema, weights, "weights")
     named = [*by, *([] if weights is None else [weights])]
     one = {name: pl.col(name).drop_nulls() for name in named}
-    grouped = frame.lazy().group_by(query, maintain_order=isinstance(frame, pl.DataFrame))
+    grouped = frame.lazy().group_by(query, maintain_order=True)
     found = grouped.agg(  # plain aggregations stream; faults are derived below
         *(one[name].first().alias(at) for name, at in zip(by, keys(by), strict=True)),
         *(x.n_unique().alias(f"#different {name}") for name, x in one.items()),
@@ -106,15 +109,457 @@ def by_query(frame: Frame, query: Sequence[str], by: Sequence[str], weights: str
     return found.select(*query, *keys(by), weight.alias("#weight"))
 
 
-def in_slices(per_query: pl.DataFrame, by: Sequence[str]) -> list[pl.DataFrame]:
+@dataclass(frozen=True)
+class Summary:
+    """A summary of the values of all queries: its metrics, runs, slices and intervals.
+
+    Attributes
+    ----------
+    calls
+        The metrics.
+    setup
+        The roles of columns, and the policies.
+    runs
+        The runs, each of which is summarized by itself.
+    by
+        The columns whose values slice the queries.
+    weights
+        The column of the queries' weights.
+    resampling
+        The interval, the resamples and the seed; part by part, ``"poisson"`` is for the Poisson bootstrap also of few queries.
+    whole
+        The largest labels of the whole table, for parts of it.
+    """
+
+    calls: tuple[Call, ...]
+    setup: Setup
+    runs: Runs
+    by: tuple[str, ...]
+    weights: str | None
+    resampling: Resampling
+    whole: Mapping[str, float] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        setup: Setup,
+        whole: Mapping[str, float] | None,
+        *metrics: Request,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
+        by: Columns | None = None,
+        weights: str | None = None,
+        ci: float | None = None,
+        interval: SummaryInterval = "auto",
+        resamples: int = 1,
+        seed: int = 0,
+        progress: bool = False,
+    ) -> Self:
+        """The summary that a call of a verb asks for."""
+        calls, chosen = averaged(metrics, "summarize('ndcg@10', 'map')"), Runs.of(runs, run)
+        refuse_bounds(setup)
+        slices = chosen.apart(setup, names_of(by))[1]
+        refuse_names(list(FIGURES), slices, "by")
+        resampling = Resampling(ci, interval, resamples, seed, progress)
+        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole)
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the runs and slices, by their names in the figures of parts."""
+        of_runs = {RUN: RUN_OF_TABLE} if self.runs.scores else {}
+        return of_runs | dict(zip(keys(self.by), self.by, strict=True))
+
+    @property
+    def key(self) -> list[str]:
+        """The key columns by which the figures of parts merge."""
+        return [*self.slices, "metric"]
+
+    @property
+    def figures(self) -> Mapping[str, pl.DataType]:
+        """The columns of the summary without the slices."""
+        has_interval = self.resampling.ci is not None
+        return {name: dtype for name, dtype in FIGURES.items() if has_interval or name not in OF_INTERVALS}
+
+    @property
+    def query(self) -> Sequence[str]:
+        """The columns that tell the queries of a slice apart."""
+        (of_run, *_), _ = self.runs.apart(self.setup, ())
+        return self.runs.apart(self.setup, ())[0][of_run].roles.query
+
+    def part(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The figures of a part of the table, which holds whole queries, per slice and metric."""
+        return self._part(self.per_query(frame))
+
+    def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The values of each run and query, its slices and its weight."""
+        return pl.concat(self._of_run(frame, *run) for run in self.runs.apart(self.setup, ())[0].items())
+
+    def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
+        largest = None if self.whole is None else self.whole.get(setup.roles.score)
+        values = measure(frame, setup, *self.calls, largest_label=largest)
+        if self.runs.scores:
+            values = values.with_columns(pl.lit(run).alias(RUN))
+        if not self.by and self.weights is None:
+            return values.with_columns(pl.lit(1.0).alias("#weight"))
+        query = setup.roles.query
+        slices = by_query(frame, query, self.by, self.weights)
+        return collect(values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left"), frame, setup)
+
+    def summed(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """The figures without intervals, by metric and then slice."""
+        figures = [Mean.of(call).value(sums_of(call)) for call in self.calls]
+        sums = added(per_query.lazy(), self.calls, [*self.slices])
+        return by_metric(sums, figures, self.calls, [*self.slices]).collect(engine="in-memory").rename({**self.slices})
+
+    def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The summary of all rows."""
+        return self.table(self.per_query(frame))
+
+    def table(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """The summary, from the values of all queries."""
+        resampling = self.resampling
+        if resampling.interval == "poisson" and resampling.ci is not None:
+            return self.merge(self._part(per_query))
+        table = self.summed(per_query)
+        if resampling.ci is not None:
+            table = table.with_columns(
+                intervals_of(in_slices(per_query, [*self.slices]), self.query, self.calls, resampling)
+            )
+        table = table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
+        if resampling.ci is not None:
+            warn_of_t(table, resampling)
+        return table
+
+    def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        slices = list(self.slices)
+        sums = by_metric(
+            added(per_query.lazy(), self.calls, slices),
+            [sums_of(call) for call in self.calls],
+            self.calls,
+            slices,
+        )
+        draws = self._draws(per_query)
+        found = draws.lazy().join(sums, on=self.key, nulls_equal=True, maintain_order="left")
+        return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect()
+
+    def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """A row per slice and metric: for each resample, the weight and the sum of its drawn queries; its different values."""
+        slices = list(self.slices)
+        dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in ("metric", *LISTS)}
+        found = []
+        for queries in in_slices(per_query, slices):
+            where = queries.select(slices).row(0) if slices else ()
+            drawn = [x.T.tolist() for x in self._drawn(queries)]
+            found += [
+                (*where, call.text, *row, *_different(queries, call.text))
+                for call, *row in zip(self.calls, *drawn, strict=True)
+            ]
+        return pl.DataFrame(found, dtypes, orient="row")
+
+    def _drawn(self, queries: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The weights and the sums of the resamples of a slice: resamples by metrics."""
+        import numpy as np
+
+        values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
+        weights = queries["#weight"].to_numpy()[:, None]
+        counts = ~np.isnan(values)
+        on_scale = np.where(counts, scaled(values, self.calls), 0.0)
+        weighed = np.where(weights > 0, on_scale, 0.0) * weights  # log 0 times the weight 0 would be NaN
+        resamples = 0 if self.resampling.ci is None else self.resampling.resamples
+        draws = np.zeros((resamples, len(self.calls)))
+        sums = np.zeros_like(draws)
+        seeds = _seeds(queries, self.query, self.resampling.seed)
+        step = max(1, AT_ONCE // max(1, resamples))
+        for start in range(0, len(queries), step):
+            some = slice(start, start + step)
+            drawn = _poisson(seeds[some], resamples)
+            draws += drawn @ (counts * weights)[some]
+            sums += _product(drawn, weighed[some])
+        return draws, sums
+
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """Merge the figures of parts: one row per slice and metric."""
+        sums = merged(parts.lazy(), self.key).collect()
+        calls = {call.text: call for call in self.calls}
+        ends = [
+            self._interval(calls[row["metric"]], row, found)
+            for row, found in zip(sums.to_dicts(), parts.partition_by(self.key, maintain_order=True), strict=True)
+        ]
+        names = {name: pl.col(name) for name in SUMS}
+        figures = [
+            pl.when(metric=text).then(pl.struct([x.alias(name) for name, x in Mean.of(call).value(names).items()]))
+            for text, call in calls.items()
+        ]
+        return (
+            sums.with_columns(pl.DataFrame(ends, {name: FIGURES[name] for name in OF_INTERVALS}, orient="row"))
+            .with_columns(pl.coalesce(figures).struct.unnest())
+            .rename(dict(self.slices))
+            .select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
+        )
+
+    def _interval(
+        self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame
+    ) -> tuple[float | None, float | None, str | None]:
+        """The interval of the mean and its kind; none for fewer than two values, or without a weight."""
+        import numpy as np
+
+        ci = self.resampling.ci
+        if ci is None or sums["n"] < 2 or not sums["weight"]:
+            return None, None, None
+        if self.resampling.interval != "poisson" and not parts["values"].has_nulls():
+            low, high, kind = self._of_values(call, parts)
+            if kind != "bca":
+                return low, high, kind
+        weights, totals = (np.sum(parts[name].to_list(), axis=0) for name in ("draws", "sums"))
+        means = np.clip(totals[weights > 0] / weights[weights > 0], sums["least"], sums["greatest"])
+        low, high = np.quantile(unscaled(means[:, None], [call])[:, 0], [(1 - ci) / 2, (1 + ci) / 2])
+        return float(low), float(high), "poisson"
+
+    def _of_values(self, call: Call, parts: pl.DataFrame) -> tuple[float | None, float | None, str | None]:
+        """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
+        import numpy as np
+
+        different = (
+            parts.select("values", "weights", "counts")
+            .explode("values", "weights", "counts")
+            .drop_nulls()
+            .sort(pl.all())
+        )
+        counts = different["counts"].to_numpy().astype(int)
+        values, weights = (np.repeat(different[name].to_numpy(), counts) for name in ("values", "weights"))
+        resampling, progress = replace(self.resampling, interval="auto"), Progress("", False)
+        within = limits(values[:, None], [call])
+        low, high, (kind,) = resampling.intervals(scaled(values[:, None], [call]), weights, within, progress)
+        ends = unscaled(np.stack([low, high]), [call])[:, 0]
+        return (None, None, None) if kind is None else (float(ends[0]), float(ends[1]), kind)
+
+
+class Means(Summary):
+    """The means of a summary, in a column per metric."""
+
+    @property
+    def key(self) -> list[str]:
+        """The columns by which parts' figures merge."""
+        return [*self.slices]
+
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """The means of the table, from the sums of its parts."""
+        merging = Summary(self.calls, self.setup, self.runs, self.by, self.weights, self.resampling)
+        means: pl.DataFrame = with_names(self.wide(merging.merge(parts)), self.setup, self.calls)
+        return means
+
+    def wide(self, summed: pl.DataFrame) -> pl.DataFrame:
+        """A summary with a column per metric instead of a row."""
+        means = {call.text: pl.col(Mean.of(call).figure).filter(metric=call.text).first() for call in self.calls}
+        by = [*self.slices.values()]
+        return summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
+
+
+def _kept(table: Table[Any], *metrics: Request, **options: Any) -> pl.DataFrame:
+    """The values of the queries of a part."""
+    whole = None if table.whole is None else table.whole.largest_labels
+    return Summary.of(table.setup, whole, *metrics, **options).per_query(table.rows)
+
+
+@verb(gives="table", among=METRICS, watched=True, keeps=_kept, merges=Means.of)
+def mean(
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: Columns | None = None,
+) -> R:
+    """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    runs
+        The columns of the runs' scores, or a table for each run, as for :meth:`compare`.
+    run
+        The column that names the run of each row, instead of `runs`.
+    by
+        The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one of the query
+        columns, such as that of the runs.
+
+    Returns
+    -------
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns, then one
+    Float64 column per metric, in the order given: the mean over the
+    queries whose value is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret``
+    the sum, as trec_eval prints them; null if no query has a value. An eager frame gives slices in the order of their
+    first rows.
+
+    Raises
+    ------
+    InvalidData
+        If a query has several values of a slice.
+
+    See Also
+    --------
+    summarize : the same with standard deviation, confidence interval and number of queries.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
+    >>> means = df.rank.mean("rr", "num_ret")
+    >>> means["rr"].item(), means["num_retrieved"].item()
+    (0.5, 2.0)
+
+    >>> runs = pl.DataFrame({"run": list("aabb"), "query_id": [1, 2, 1, 2], "score": [1] * 4, "label": [1, 0, 1, 1]})
+    >>> means = runs.rank.mean("rr", run="run")
+    >>> means["run"].to_list(), means["rr"].to_list()
+    (['a', 'b'], [0.5, 1.0])
+    """
+    means = Means.of(table.setup, None, *metrics, runs=runs, run=run, by=by)
+    refuse_names([call.text for call in means.calls], means.by, "by")
+    return table.give(means.wide(means.summed(means.per_query(table.rows) if table.kept is None else table.kept)))
+
+
+@verb(gives="table", among=METRICS, watched=True, keeps=_kept, merges=Summary.of)
+def summarize(
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: Columns | None = None,
+    ci: Confidence | None = 0.95,
+    interval: SummaryInterval = "auto",
+    weights: Column | None = None,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> R:
+    """The metrics summarized over the queries, with confidence intervals: one row per run, slice and metric.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    runs, run
+        As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
+    by
+        The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a query
+        that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all
+        queries.
+    ci
+        The confidence of the intervals; ``None`` for no intervals and no resampling.
+    interval
+        The kind of the intervals. ``"auto"`` takes ``"bounded"`` for fewer than 50 queries, and for more if fewer than 50
+        of them differ, and ``"bca"`` otherwise; a metric without bounds, or of geometric means, has ``"t"`` for fewer than 10 queries, with a
+        warning, and no interval if all values are equal. ``"bca"`` is the bootstrap corrected for bias and skewness;
+        ``"percentile"``, the plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for
+        any number of queries and any values within the metric's bounds (or, if it has none, within the values found), for
+        values of 0 and 1 that of Clopper and Pearson; ``"poisson"``, the bootstrap of tables in parts, which draws each
+        query by a number derived from its id and the seed, so that the result does not depend on the number of parts.
+        Spark and Dask always use it.
+    weights
+        The column of the queries' weights, 0 or more, such as their frequencies in a log; the same in all rows of a
+        query. ``None`` weighs all queries equally.
+    resamples
+        The number of resamples of the queries of a slice; all metrics share the same draws.
+    seed
+        The seed of the draws. Equal seeds give equal intervals, on every machine and for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns,
+    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std`` (the standard deviation over the
+    queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
+    for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
+    ``ci_high`` (the interval of ``mean``), all Float64, and ``interval`` (String, its kind); the last three are null for
+    fewer than two queries and left out with ``ci=None``.
+
+    Raises
+    ------
+    InvalidData
+        If a query has several values of a slice or a weight, or a weight is not a number from 0 on.
+
+    References
+    ----------
+    B. Efron (1987), Better bootstrap confidence intervals, JASA 82. E. Learned-Miller, P. S. Thomas (2019), A new
+    confidence interval for the mean of a bounded random variable, arXiv:1905.06208.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
+    >>> found = df.rank.summarize("rr", by="day")
+    >>> found["day"].to_list(), found["mean"].to_list(), found["n_queries"].to_list()
+    (['mo', 'tu'], [0.5, 0.0], [2, 1])
+    >>> found = df.rank.summarize("rr", interval="percentile")      # of 0 and 1 relevant
+    >>> found["ci_low"].item(), found["ci_high"].item()
+    (0.0, 1.0)
+    """
+    summary = Summary.of(
+        table.setup,
+        None,
+        *metrics,
+        runs=runs,
+        run=run,
+        by=by,
+        weights=weights,
+        ci=ci,
+        interval=interval,
+        resamples=resamples,
+        seed=seed,
+        progress=progress,
+    )
+    return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
+
+
+def in_slices(per_query: pl.DataFrame, slices: Sequence[str]) -> list[pl.DataFrame]:
     """The queries of each slice, slices in order of appearance."""
-    return per_query.partition_by(keys(by), maintain_order=True) if by else [per_query]
+    return per_query.partition_by(slices, maintain_order=True) if slices else [per_query]
 
 
-def _summed(values: pl.LazyFrame, calls: Sequence[Call], by: Sequence[str], *, ordered: bool) -> pl.LazyFrame:
-    """The figures per slice, from plain sums, which stream."""
-    slices = keys(by)
-    sums = added(values, calls, slices, ordered=ordered)
-    figures = [Mean.of(call).value(sums_of(call)) for call in calls]
-    rows = by_metric(sums, figures, calls, slices, ordered=ordered)
-    return rows.rename(dict(zip(slices, by, strict=True)))
+def _different(queries: pl.DataFrame, metric: str) -> tuple[list[float] | None, ...]:
+    """The different pairs of value and weight, and the counts of both; None for more than `FEW`."""
+    there = queries.select(values=metric, weights="#weight").drop_nulls().filter(pl.col("weights") > 0)
+    found = there.cast(pl.Float64).group_by(pl.all()).agg(counts=pl.len())
+    return tuple(x.to_list() if len(x) <= FEW else None for x in found)
+
+
+def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:
+    """The sums of each replicate; a query drawn 0 times adds 0, even if its value is log 0."""
+    import numpy as np
+
+    finite = np.isfinite(added)
+    product: NDArray[np.float64] = drawn @ np.where(finite, added, 0.0)
+    product[drawn @ ~finite > 0] = -np.inf
+    return product
+
+
+def _seeds(queries: pl.DataFrame, query: Sequence[str], seed: int) -> NDArray[np.uint64]:
+    """A number for each query, derived from its id as text and the seed."""
+    import numpy as np
+    import pandas as pd
+
+    texts = queries.select(
+        pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f").alias("text")
+    )["text"]
+    hashed: NDArray[np.uint64] = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
+    return _mixed(hashed + np.uint64(GOLDEN * (seed + 1) % 2**64))
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
+    import numpy as np
+
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _poisson(seeds: NDArray[np.uint64], resamples: int) -> NDArray[np.float64]:
+    """How often each replicate draws each query: a row per replicate."""
+    import numpy as np
+
+    steps = (np.arange(1, resamples + 1, dtype=np.uint64) * np.uint64(GOLDEN))[:, None]
+    uniform = (_mixed(seeds + steps) >> np.uint64(11)) * 2.0**-53
+    below = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(18)])
+    return np.searchsorted(below, uniform, side="right").astype(float)

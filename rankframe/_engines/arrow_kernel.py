@@ -10,19 +10,19 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.fusions import fusion_of
-from .._catalog.requests import Request, calls_of
-from .._decisions.runs import Runs
-from .._fusion.entries import names_of_runs
+from .._catalog.requests import Request
 from .._fusion.fitted import FittedFusion
 from .._fusion.fuse import SCORE, fuse
-from .._plan.per_query import Frame, needs_largest_label
+from .._plan.per_query import needs_largest_label
 from .._rankers.misplaced_options import options_of, refuse_unknown
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._support.option_values import Range
+from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
-from .._verbs import verbs
-from .._verbs.declaration import verb_of
+from .._table.table import Whole, in_memory
+from .._verbs.declaration import VerbCall, call_of_verb, verb_of
+from .._verbs.verbs import evaluate
 from ..errors import InvalidData, InvalidOption, option
 from .tasks import OnQueries
 
@@ -107,8 +107,9 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
             option(run="system"),
             ", their names in that column",
         )
-    chosen, known = (Runs(names), {}) if run is None else (Runs.of(None, run), {"names": names})
-    return OnQueries(fuse, setup, (method, chosen), known)
+    chosen = Runs(names) if run is None else Runs.of(None, run)
+    call = VerbCall(verb_of(fuse), {**call_of_verb(fuse, fusion, run="").arguments, "method": method, "runs": chosen})
+    return OnQueries(call, setup, Whole({}, None if run is None else names))
 
 
 def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup:
@@ -124,9 +125,7 @@ def kernel_of(
     fusing: OnQueries | None = None,
 ) -> ArrowKernel:
     """The kernel of metrics under an existing setup."""
-    requests: list[Call | pl.Expr] = []
-    for request in metrics:
-        requests += [request] if isinstance(request, pl.Expr) else calls_of(request)
+    requests = call_of_verb(evaluate, *metrics).requests
     if not requests and fusing is None:
         raise InvalidOption("no metric given; name at least one, as in 'ndcg@10'")
     return ArrowKernel(tuple(requests), setup, largest_label, fusing)
@@ -177,55 +176,48 @@ class ArrowKernel:
             if not self.requests:
                 types = {name: given.field(name).type for name in self.fusing.kept if name in frame.columns}
                 return as_arrow(frame, types)
-            setup = runs_of(self.fusing).queries(setup).changed(score=SCORE, ascending=False)
+            setup = self.fusing.call.runs.queries(setup).changed(score=SCORE, ascending=False)
         self.refuse_unknown_top(frame.schema)
-        values = verbs.evaluate(frame, setup, *self.requests, largest_label=self.largest_label)
+        labels = {} if self.largest_label is None else {setup.roles.score: self.largest_label}
+        values = self._evaluating.on(in_memory(frame, setup, Whole(labels)))
         return as_arrow(values, {name: given.field(name).type for name in setup.roles.query})
 
     def _refuse_unknown_runs(self, frame: pl.DataFrame, fusing: OnQueries) -> None:
         """Refuse a run that is not among the named runs of the whole table."""
-        known, runs = fusing.known.get("names"), runs_of(fusing)
+        known, runs = fusing.whole.runs, fusing.call.runs
         if known is None or runs.column not in frame.columns:
             return
-        unknown = [name for name in names_of_runs(frame, runs) if name not in known]
+        unknown = [name for name in runs.names(frame) if name not in known]
         if unknown:
             raise InvalidData(
                 f"run {unknown[0]!r} of column {runs.column!r} is none of runs={list(known)!r}; name it there, too"
             )
 
     @property
-    def calls(self) -> list[Call]:
-        """The metrics without the expressions."""
-        return [request for request in self.requests if isinstance(request, Call)]
+    def _evaluating(self) -> VerbCall:
+        return call_of_verb(evaluate, *self.requests)
 
     def needed(self, names: Sequence[str]) -> list[str]:
         """The columns that the metrics, or the fusion before them, read, in the table's order."""
         if self.fusing is not None:
-            read = verb_of(self.fusing.function).columns(self.fusing.setup, self.fusing.args)
+            read = self.fusing.call.columns(self.fusing.setup)
             return [name for name in names if name in read]
-        evaluate = verb_of(verbs.evaluate)
-        if evaluate.reads_any(self.requests):
+        if self._evaluating.reads_any:
             return list(names)  # a selector may mean any of them
-        needed = evaluate.columns(self.setup, self.requests)
+        needed = self._evaluating.columns(self.setup)
         return [name for name in names if name in needed]
 
     def needs_largest_label(self, schema: pl.Schema) -> bool:
         """Whether a metric needs the largest label of the whole table, and it was not given."""
-        return self.largest_label is None and needs_largest_label(self.setup, schema, self.calls)
+        return self.largest_label is None and needs_largest_label(self.setup, schema, self._evaluating.calls)
 
     def refuse_unknown_top(self, schema: pl.Schema) -> None:
         """Refuse to use the largest label of a part as that of the table."""
         if self.needs_largest_label(schema):
             raise InvalidOption(
                 "a metric needs the largest label of the whole table, of which this is a part; pass it, as in "
-                f"arrow_kernel({self.calls[0].text!r}, largest_label=4), or set the metric's max_label"
+                f"arrow_kernel({self._evaluating.calls[0].text!r}, largest_label=4), or set the metric's max_label"
             )
-
-
-def runs_of(fusing: OnQueries) -> Runs:
-    """The runs that a task fuses."""
-    runs: Runs = fusing.args[1]
-    return runs
 
 
 def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
@@ -258,10 +250,10 @@ def as_table(given: object) -> pa.Table:
     raise InvalidData(f"{type(given).__name__} is no Arrow table; {way}")
 
 
-def as_arrow(result: Frame, types: Mapping[str, pa.DataType]) -> pa.Table:
+def as_arrow(result: pl.DataFrame, types: Mapping[str, pa.DataType]) -> pa.Table:
     """A result as an Arrow table; some columns keep the type that they had in the input."""
     import pyarrow as pa
 
-    table = result.lazy().collect().to_arrow(compat_level=pl.CompatLevel.oldest())
+    table = result.to_arrow(compat_level=pl.CompatLevel.oldest())
     plain = {name: x.value_type if pa.types.is_dictionary(x) else x for name, x in types.items()}
     return table.cast(pa.schema([pa.field(x.name, plain.get(x.name, x.type)) for x in table.schema]))

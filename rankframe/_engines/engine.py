@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.requests import Request, calls_of
-from .._decisions.runs import Runs
 from .._plan.per_query import needs_largest_label, setup_of_largest
-from .._table.policies import check_word
 from .._table.run_and_judgments import Missing
+from .._table.runs import Runs
 from .._table.setup import Setup
-from .._verbs import verbs
-from .._verbs.declaration import Mergeable, Verb, verb_of
+from .._table.table import Whole
+from .._verbs.declaration import VerbCall, call_of_verb, verb_of
+from .._verbs.verbs import evaluate, judge
 from ..errors import InvalidOption
 from .tasks import Distinct, LargestLabel, Merged, OnQueries, Partial, Work
 
@@ -61,115 +60,67 @@ class Engine(Protocol[T]):
         """The rows of a small result, computed now."""
 
 
-@dataclass(frozen=True)
-class VerbCall:
-    """A call of a verb on a table in parts."""
-
-    function: Callable[..., object]
-    args: tuple[object, ...]
-
-    @classmethod
-    def of(cls, function: Callable[..., object], args: Sequence[object]) -> VerbCall:
-        """The call with its metrics read, so that workers need not know them by name."""
-        declared = verb_of(function)
-        calls: list[Request | Call] = []
-        for metric in declared.metrics(args):
-            calls += [metric] if isinstance(metric, pl.Expr) or declared.in_parts else calls_of(metric)
-        return cls(function, (*args[: len(declared.parameters)], *(calls or declared.requests(args))))
-
-    @property
-    def declared(self) -> Verb:
-        """The verb's declaration."""
-        return verb_of(self.function)
-
-    def figures(self, setup: Setup, largest_label: float | None = None) -> Mergeable | None:
-        """The object that computes the verb's table in parts; ``None`` for a verb that works query by query."""
-        in_parts = self.declared.in_parts
-        return None if in_parts is None else in_parts(setup, largest_label, *self.args)
-
-    def calls(self, setup: Setup) -> list[Call]:
-        """The metrics."""
-        figures = self.figures(setup)
-        metrics = self.declared.metrics(self.args) if figures is None else figures.calls
-        return [metric for metric in metrics if isinstance(metric, Call)]
-
-    def reads(self, setup: Setup) -> set[str] | None:
-        """The columns that the call reads; ``None`` for any."""
-        if self.declared.reads_any(self.args):
-            return None
-        figures = self.figures(setup)
-        return self.declared.columns(setup, self.args) | (set() if figures is None else figures.names)
-
-    @property
-    def runs(self) -> Runs:
-        """The runs whose rankings of a query the call combines; none for most verbs."""
-        return next((x for x in self.args if isinstance(x, Runs) and self.declared.gives in ("list", "query")), Runs())
-
-    def work(
-        self, setup: Setup, judging: OnQueries | None, largest_label: float | None, names: frozenset[str] | None
-    ) -> Work:
-        """A worker's task, with the largest label and the names of the runs of the whole table."""
-        figures = self.figures(setup, largest_label)
-        if figures is None:
-            facts = {"largest_label": largest_label, "names": names}
-            known = {name: fact for name, fact in facts.items() if fact is not None}
-            return OnQueries(self.function, setup, self.args, known, judging)
-        return Partial(figures, judging)
-
-
 def run(
     engine: Engine[T],
     table: T,
     setup: Setup,
-    function: Callable[..., object],
-    *args: object,
+    call: VerbCall,
+    *,
     qrels: T | None = None,
     judged_only: Missing = "keep",
     run_only: Missing = "drop",
 ) -> T:
     """Run a verb on a table in parts; with `qrels`, on the table joined with its judgments."""
-    declared = verb_of(function)
-    if declared.gives == "join":
-        return _join(engine, table, setup, function, args)
-    if not declared.within_queries and declared.in_parts is None:
-        raise looks_at_whole(declared.name, engine)
-    check_word("judged_only", judged_only, Missing)
-    check_word("run_only", run_only, Missing)
-    call = VerbCall.of(function, args)
-    setup = call.runs.queries(setup)  # a part holds the rows of all runs of a query
-    read = call.reads(setup)
+    verb = call.verb
+    if verb.gives == "join":
+        return _join(engine, table, setup, call)
+    if not verb.within_queries and verb.merges is None:
+        raise looks_at_whole(verb.name, engine)
+    if call.runs.key:  # a part holds the rows of a query of all runs, or of one run if a verb merges figures of runs
+        setup = call.runs.queries(setup) if verb.within_queries else call.runs.apart(setup, ())[0][""]
+    setups = [*call.runs.apart(setup, ())[0].values()]
+    read = None if call.reads_any else call.columns(setup)
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
-    if declared.gives in ("query", "list", "table") and read is not None:  # the result has no other columns
+    if verb.gives in ("query", "list", "table") and read is not None:  # the result has no other columns
         sides = [sides[0].only(read)]
     judging, key = None, [*setup.roles.query]
     if qrels is not None:
         sides.append(Side(qrels, [name for name in empties[1].columns if read is None or name in read]))
         empties[1] = empties[1].select(x for x in empties[1].columns if x in sides[1].names or x not in empties[0])
-        judging, key = _joining(engine, sides, setup, empties, verbs.judge, (None, judged_only, run_only))
-    calls = call.calls(setup)
-    trial = call.work(setup, judging, 0.0 if calls else None, frozenset() if call.runs.key else None)
-    shape = trial(*empties)  # refuses wrong columns before anything runs
+        joined_by = call_of_verb(judge, None, judged_only=judged_only, run_only=run_only)
+        judging, key = _joining(engine, sides, setups[0], empties, joined_by)
+    shape = _work(call, setup, judging, Whole({}, frozenset()))(*empties)  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
+    calls, setups = call.calls if call.reads_labels else [], [*call.runs.apart(setup, ())[0].values()]
+    if verb.labels is not True:
+        calls = []
     refuse_row_order(setup, calls, joined.columns, engine.name)
-    largest = None
-    if calls and needs_largest_label(setup, joined.schema, calls):
-        largest = _largest_label(engine, sides, key, setup, calls, joined.schema, judging, judged_only)
-    found = engine.by_key(call.work(setup, judging, largest, _names_of_runs(engine, sides[0], call.runs)), key, *sides)
-    figures = call.figures(setup)
+    labels = {
+        of_run.roles.score: _largest_label(engine, sides, key, of_run, calls, joined.schema, judging, judged_only)
+        for of_run in setups
+        if calls and needs_largest_label(of_run, joined.schema, calls)
+    }
+    whole = Whole(labels, _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None)
+    found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
+    figures = call.mergeable(setup, labels)
     return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))
 
 
-def _join(engine: Engine[T], table: T, setup: Setup, function: Callable[..., object], args: Sequence[Any]) -> T:
+def _work(call: VerbCall, setup: Setup, judging: OnQueries | None, whole: Whole) -> Work:
+    """A worker's task."""
+    figures = call.mergeable(setup, whole.largest_labels)
+    return OnQueries(call, setup, whole, judging) if figures is None else Partial(figures, judging)
+
+
+def _join(engine: Engine[T], table: T, setup: Setup, call: VerbCall) -> T:
     """The rows of two tables, joined within queries."""
-    other, *rest = args
-    declared = verb_of(function)
-    named = sorted(declared.named(args))
+    named = sorted(call.named)
     setup = setup.changed(query=(*named, *(name for name in setup.roles.query if name not in named)))
-    read = declared.columns(setup, args)
+    read, other = call.columns(setup), call.arguments["qrels"]
     empties = [engine.schema(x, read) for x in (table, other)]
     sides = [Side(x, empty.columns) for x, empty in zip((table, other), empties, strict=True)]
-    joining, key = _joining(engine, sides, setup, empties, function, rest)
+    joining, key = _joining(engine, sides, setup, empties, call.changed(qrels=None))
     return engine.by_key(joining, key, *sides)
 
 
@@ -178,11 +129,10 @@ def _joining(
     sides: Sequence[Side[T]],
     setup: Setup,
     empties: Sequence[pl.DataFrame],
-    function: Callable[..., object],
-    args: Sequence[object],
+    call: VerbCall,
 ) -> tuple[OnQueries, list[str]]:
     """The workers' join of a run and its judgments, and the key that brings their rows together."""
-    joining, (run, qrels) = OnQueries(function, setup, tuple(args), {"part": True}), empties
+    joining, (run, qrels) = OnQueries(call, setup), empties
     if setup.roles.label not in qrels.columns:  # any column may hold labels
         every = engine.schema(sides[1].table, None)
         qrels = every.select(name for name in every.columns if name in qrels.columns or name not in run.columns)
@@ -228,7 +178,7 @@ def _largest_label(
     if shown and (judging is None or judged_only != "drop"):
         found = engine.by_key(LargestLabel(setup, False), None, sides[-1].only([setup.roles.label]))
     else:  # rows are left out; only a ranking tells which
-        needed = verb_of(verbs.evaluate).columns(ranked, ())
+        needed = VerbCall(verb_of(evaluate), {"metrics": ()}).columns(ranked)
         found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
     return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 

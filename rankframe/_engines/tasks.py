@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import polars as pl
 
 from .._plan.per_query import LARGEST, measure
 from .._table.setup import Setup
-from .._verbs.declaration import Mergeable, verb_of
+from .._table.table import Whole, in_memory
+from .._verbs.declaration import Mergeable, VerbCall
 
 F = TypeVar("F")
 
@@ -33,8 +34,8 @@ class Frames(Protocol[F]):
     """A worker's kind of frames."""
 
     @abstractmethod
-    def run(self, verb: Callable[..., object], frame: F, setup: Setup, *args: object, **known: object) -> F:
-        """Run a verb on a frame."""
+    def run(self, call: VerbCall, frame: F, setup: Setup, whole: Whole) -> F:
+        """Run a verb on a frame, a part of a table."""
 
     @abstractmethod
     def for_each(self, runs: pl.DataFrame, qrels: F, frame: F) -> F:
@@ -44,11 +45,9 @@ class Frames(Protocol[F]):
 class PolarsFrames:
     """Frames as the verbs take them."""
 
-    def run(
-        self, verb: Callable[..., Any], frame: pl.DataFrame, setup: Setup, *args: object, **known: object
-    ) -> pl.DataFrame:
+    def run(self, call: VerbCall, frame: pl.DataFrame, setup: Setup, whole: Whole) -> pl.DataFrame:
         """Run the verb."""
-        found: pl.DataFrame = verb(frame, setup, *args, **known).lazy().collect()
+        found: pl.DataFrame = call.on(in_memory(frame, setup, whole))
         return found
 
     def for_each(self, runs: pl.DataFrame, qrels: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
@@ -62,20 +61,19 @@ class OnQueries:
 
     Attributes
     ----------
-    function, setup, args
-        The verb and its arguments after the frames.
-    known
-        Facts about the whole table, or that this is a part of it, as keyword arguments.
+    call, setup
+        The call of the verb, and the setup.
+    whole
+        Facts of the whole table.
     judging
         The task that joins the part with its judgments before the verb runs.
     runs
         For a join: all runs of the whole table, if judgments hold for each.
     """
 
-    function: Callable[..., object]
+    call: VerbCall
     setup: Setup
-    args: tuple[Any, ...]
-    known: Mapping[str, Any] = field(default_factory=dict)
+    whole: Whole = Whole()  # noqa: RUF009 - frozen
     judging: OnQueries | None = None
     runs: pl.DataFrame | None = None
 
@@ -83,17 +81,18 @@ class OnQueries:
         return self.on(PolarsFrames(), frame, *others)
 
     def on(self, kind: Frames[F], frame: F, *others: F) -> F:
-        """The result for frames of a kind."""
+        """The result for frames of a kind; a join takes a second one."""
         if self.judging is not None:
             frame, others = self.judging.on(kind, frame, *others), ()
-        if self.runs is not None:
-            others = tuple(kind.for_each(self.runs, other, frame) for other in others)
-        return kind.run(self.function, frame, self.setup, *others, *self.args, **self.known)
+        call = self.call
+        for other in others:
+            call = call.changed(qrels=other if self.runs is None else kind.for_each(self.runs, other, frame))
+        return kind.run(call, frame, self.setup, self.whole)
 
     @property
     def kept(self) -> Mapping[str, str]:
         """The query columns of a per-query result; of new rows, also document and label."""
-        roles, gives = self.setup.roles, verb_of(self.function).gives
+        roles, gives = self.setup.roles, self.call.verb.gives
         names = {"query": roles.query, "list": (*roles.query, roles.doc_name, roles.label)}.get(gives, ())
         return {name: name for name in names if name is not None}
 
@@ -144,7 +143,7 @@ class LargestLabel:
     def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
         label = pl.col(self.setup.roles.label)
         if self.ranked:
-            frame = measure(_joined(self.judging, frame, *others), self.setup, LARGEST).lazy().collect()
+            frame = measure(_joined(self.judging, frame, *others), self.setup, LARGEST)
             label = pl.col(LARGEST.text)
         label = label.cast(pl.Float64)
         return frame.select(label.filter(label.is_finite()).max().alias("largest_label"))

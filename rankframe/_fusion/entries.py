@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from .._decisions.runs import Runs
 from .._plan.per_query import refuse_faults
 from .._plan.rank_order import in_rank_order, numbered
 from .._table.columns import Columns
 from .._table.roles import ROW, require
+from .._table.runs import Runs
 from .._table.setup import Roles, Setup
 from ..errors import InvalidData, InvalidOption, on
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import polars as pl
 from polars import selectors as cs
 
-from .._decisions.runs import Runs
-from .._lazy.node import source
 from .._plan.parts import in_parts
-from .._plan.per_query import Frame, refuse_faults, refuse_names
+from .._plan.per_query import refuse_faults
+from .._support.option_kinds import Column
 from .._table.columns import Columns
+from .._table.policies import Cutoff
 from .._table.roles import ROW
+from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
+from .._table.table import Table, refuse_names
 from .._verbs.declaration import verb
+from .._words.ranking import Persistence
 from .entries import Entries, entries_of, names_of_runs
 from .fuse import LISTED, Names, per_document
+
+R = TypeVar("R")
 
 Judgments: TypeAlias = Literal["complete", "incomplete"]
 
@@ -27,34 +32,86 @@ QUERY, LEVEL, N = "#query", "#level", "#n"
 """The number of the query, the label that counts (null for a document that does not), and the number of rankings."""
 
 
-@verb(gives="query", reads=["runs"])
+@verb(gives="query")
 def expected_exposure(
-    frame: Frame,
-    setup: Setup,
-    runs: Runs,
-    k: int | None,
-    persistence: float,
-    judgments: Judgments,
+    table: Table[R],
     *,
-    names: Names | None = None,
-) -> Frame:
-    """One row per query: the disparity, relevance and loss of the expected exposure; `names` as in `fuse`."""
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    k: Cutoff | None = None,
+    persistence: Persistence = 0.5,
+    judgments: Judgments = "complete",
+) -> R:
+    r"""The attention that each query's documents get from several rankings, compared with equal attention for equal labels.
+
+    Randomly drawn rankings, or several runs, can give documents with the same label the same attention; a single
+    ranking cannot. The exposure of a document, :math:`e_d`, is the mean over the query's rankings of :math:`\gamma^{r -
+    1}` for the document's rank r, 0 where a ranking lacks it. Its target, :math:`t_d`, is the mean of this attention
+    over the ranks that documents with its label have if all documents stand by falling label.
+
+    Parameters
+    ----------
+    runs, run
+        The rankings, as for :meth:`fuse`: score columns, a table for each, or the column that names the run or sample
+        of each row. Without either, the ranker's own score. To keep several systems apart, make the system part of the
+        query: ``on(query=["system", "query_id"])``.
+    k
+        Ranks that get attention; ``None`` for all.
+    persistence
+        The probability :math:`\gamma`, above 0 and below 1, that a reader goes on from a rank to the next one.
+    judgments
+        ``"complete"`` if the table holds all documents of the collection: documents with label 0, and unjudged ones,
+        share the ranks below the others. ``"incomplete"`` if it holds a few of many: the target of such documents is 0.
+
+    Returns
+    -------
+    A frame of the caller's kind with a row per query: the query columns (in pandas, the index), then
+
+    - ``ee_d`` (Float64), the disparity :math:`\sum_d e_d^2`, lower for attention that is spread more evenly;
+    - ``ee_r`` (Float64), the relevance :math:`\sum_d e_d t_d`, higher for attention to documents with high labels;
+    - ``ee_l`` (Float64), the loss :math:`\sum_d (e_d - t_d)^2`, 0 at best: the disparity, less twice the relevance, and
+      the target's own disparity;
+    - ``n_rankings`` (UInt32), the number of the query's rankings; one without a document does not count.
+
+    The three are from 0 on, and null for a query without rankings. Eager frames have the queries in the order of
+    appearance; lazy frames have no defined order. The sums are over all documents of the query, in a ranking or not. The
+    policies apply: ``ties="expected"`` gives tied documents the mean attention of their ranks, ``unjudged="drop"`` and
+    ``unretrieved="drop"`` leave documents out of rankings and target, ``no_relevant="null"`` gives null to a query without
+    relevant documents.
+
+    Raises
+    ------
+    InvalidOption
+        If `persistence`, `k` or `judgments` has another value, or under ``unjudged="bounds"``.
+    MissingColumn, InvalidData
+        As for :meth:`fuse`; also if there is no label.
+
+    References
+    ----------
+    Diaz, Mitra, Ekstrand, Biega and Carterette, Evaluating stochastic rankings with expected exposure, CIKM 2020, for the
+    user model of rank-biased precision.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 1], "monday": [2, 1], "tuesday": [1, 2]})
+    >>> found = df.rank.expected_exposure(runs=["monday"])                # 1 and 0.5, where 0.75 each is fair
+    >>> found["ee_d"].to_list(), found["ee_r"].to_list(), found["ee_l"].to_list()
+    ([1.25], [1.125], [0.125])
+    >>> df.rank.expected_exposure(runs=["monday", "tuesday"])["ee_l"].to_list()                 # each is first once
+    [0.0]
+    """
+    setup = table.setup
     refuse_bounds(setup)
-    runs = runs if runs.columns else Runs((setup.roles.score,))
-    of_query = runs.queries(setup)
+    named = Runs.of(runs, run)
+    chosen = named if named.columns else Runs((setup.roles.score,))
+    of_query, names = chosen.queries(setup), None if table.whole is None else table.whole.runs
     refuse_names([*FIGURES], of_query.roles.query, "the query")
 
-    reads = [*runs.columns, setup.roles.label]
-
     def of_part(part: pl.DataFrame) -> pl.DataFrame:
-        return _figures(_entries(part, setup, runs, names), of_query, k, persistence, judgments)
+        return _figures(_entries(part, setup, chosen, names), of_query, k, persistence, judgments)
 
-    def run(rows: pl.DataFrame, *_: object) -> pl.DataFrame:
-        return in_parts(rows, of_query, reads, of_part)
-
-    if isinstance(frame, pl.DataFrame):
-        return run(frame)
-    return source(frame, of_query, run, "expected_exposure", reads=reads)
+    return table.give(in_parts(table.rows, of_query, [*chosen.columns, setup.roles.label], of_part))
 
 
 def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None) -> Entries:

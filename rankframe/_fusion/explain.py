@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.runs import RUN_OF_TABLE, Runs
-from .._plan.per_query import Frame
 from .._plan.rank_order import in_rank_order
+from .._support.option_kinds import Column
 from .._table.columns import Columns
+from .._table.policies import Cutoff
 from .._table.roles import ROW
+from .._table.runs import RUN_OF_TABLE, Runs, TheRuns
 from .._table.setup import Setup
+from .._table.table import Table
 from .._verbs.declaration import verb
-from .._words.rankings import Rankings
+from .._words.rankings import Missing, Rankings
 from .entries import entries_of
-from .fitted import FittedFusion
-from .fuse import SCORE, Names, formulated, needs, over_runs, per_document, scored
+from .fitted import FusionMethod, runs_for
+from .fuse import SCORE, formulated, needs, over_runs, per_document, scored
+
+R = TypeVar("R")
 
 FIGURES = {
     RUN_OF_TABLE: pl.String,
@@ -31,22 +36,59 @@ FIGURES = {
 """The columns between the document and the label."""
 
 
-@verb(gives="list", reads=["runs"])
+@verb(gives="list", runs=runs_for)
 def explain_fusion(
-    frame: Frame,
-    setup: Setup,
-    method: str | Call | FittedFusion[object],
-    runs: Runs,
+    table: Table[R],
+    method: FusionMethod,
+    *,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
-    missing: str | None = None,
-    depth: int | None = None,
-    *,
-    names: Names | None = None,
-) -> Frame:
-    """One row per document of a query and run: the run's contribution to the document's fused score."""
+    missing: Missing | None = None,
+    depth: Cutoff | None = None,
+) -> R:
+    """The contribution of each run to the fused score of each document.
+
+    Parameters
+    ----------
+    method, runs, run, normalize, weights, missing, depth
+        As for :meth:`fuse`.
+
+    Returns
+    -------
+    A frame of the caller's kind with a row per document of a query and run that has it:
+
+    - the query columns, the document, and ``run`` (String);
+    - ``rank`` (UInt32) and ``score`` (Float64), of the document in the run;
+    - ``normalized`` (Float64), the score after `normalize`; null for methods that go by ranks alone;
+    - ``contribution`` (Float64): the term of the run in the sum, times the factor of the document if the method has one,
+      as the number of runs in ``comb_mnz``. Contributions of a document add up to its fused score. Null for methods that
+      are no sum, as ``comb_min``, ``comb_max``, ``comb_med`` and ``condorcet``;
+    - ``fused`` (Float64) and ``fused_rank`` (UInt32), the same in all rows of a document;
+    - the label, if the table has one.
+
+    If the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run that lacks a document
+    has a row, too, whose rank and score are null. Eager frames come query by query, by fused rank, and of each document
+    in the order of the runs; lazy frames have no defined order. Documents that no run has are left out.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :meth:`fuse`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
+    >>> found = df.rank.explain_fusion("rrf(k=1)", runs=["bm25", "dense"])
+    >>> found["doc_id"].to_list(), found["run"].to_list(), found["rank"].to_list()
+    (['b', 'b', 'a'], ['bm25', 'dense', 'bm25'], [2, 1, 1])
+    >>> found["contribution"].to_list(), found["fused_rank"].to_list()
+    ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
+    """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
-    return over_runs(_explained, frame, setup, method, runs, options, [*FIGURES], names)
+    return table.give(over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES]))
 
 
 def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:

@@ -15,20 +15,24 @@ from .._catalog.fusions import TRAINED_FUSIONS, Trained, fusion_of
 from .._catalog.parse import parse
 from .._decisions.compare import settings_of
 from .._decisions.paired_values import Design
-from .._decisions.runs import Runs
-from .._plan.per_query import F, as_given, measure
+from .._plan.per_query import measure
 from .._support.methods import called_by_users
-from .._support.option_kinds import ReadInside
+from .._support.option_kinds import Column, ReadInside
 from .._support.results import Result
+from .._table.policies import Cutoff
 from .._table.roles import require, require_number
+from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
+from .._table.table import Table
 from .._text import displays
 from .._text.result_table import records
 from .._verbs.declaration import verb
 from .._words.judged_rankings import JudgedRankings, Learned
-from .._words.rankings import Rankings
+from .._words.rankings import Missing, Rankings
 from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
-from .entries import entries_of, names_of_runs, of_run
+from .entries import entries_of, of_run
+
+R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -167,27 +171,76 @@ class FittedFusion(Result, Generic[R_co]):
         return displays.fitted_html(self)
 
 
-@verb(gives="comparison", reads=["design"])
-def fit(
-    frame: F,
-    setup: Setup,
-    design: Design,
+@verb(gives="whole")
+def fit_fusion(
+    table: Table[R],
     method: str,
+    *,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | None = None,
-    missing: str | None = None,
-    depth: int | None = None,
-) -> FittedFusion[F]:
-    """The values that a method learns from the judged rankings of a table."""
+    missing: Missing | None = None,
+    depth: Cutoff | None = None,
+) -> FittedFusion[R]:
+    """Train a method of fusion on judged rankings.
+
+    Every query of the table is a training query. A document is relevant if its label is at least `on(relevant=...)`; a
+    document without a label is not relevant. Train on other queries than those whose values you report.
+
+    Parameters
+    ----------
+    method
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``;
+        ``rf.TRAINED_FUSIONS`` lists them all.
+    runs, run
+        As for :meth:`fuse`.
+    normalize, missing
+        For segfuse, which multiplies scores: as for :meth:`fuse`. They also hold when the method is applied.
+    depth
+        How many documents of each ranking count, in the training and when the method is applied; ``None`` counts all.
+
+    Returns
+    -------
+    A :class:`rankframe.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table with the same runs; its ``learned``
+    is a frame of the caller's kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If the method is unknown or needs no training, or an option is out of its range.
+    MissingColumn, InvalidData
+        If there are no labels, or no document is relevant; and as for :meth:`fuse`.
+
+    Examples
+    --------
+    The first ranking has its relevant documents at ranks 1 and 2, the second at rank 2 alone:
+
+    >>> import polars as pl, rankframe as rf
+    >>> train = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 1, 0],
+    ...                       "bm25": [9.0, 7, None], "dense": [None, 0.6, 0.8]})
+    >>> fitted = train.rank.fit_fusion("posfuse", runs=["bm25", "dense"])
+    >>> fitted
+    posfuse, trained on bm25, dense and 1 query
+    rank    bm25   dense
+       1  1.0000  0.0000
+       2  1.0000  1.0000
+    Figures: probability.
+    >>> train.rank.fuse(fitted)["score"].to_list()
+    [1.0, 2.0, 0.0]
+    >>> rf.FittedFusion.from_json(fitted.to_json()).method
+    'posfuse'
+    """
+    setup, rows = table.setup, table.rows
     call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
     refuse_bounds(setup)
-    table, runs = frame.lazy().collect(), design.runs
-    names = names_of_runs(table, runs)
-    learned = _learned(table, setup, runs, names, call)
+    chosen = Design(Runs.of(runs, run), None, (), None, "error").runs
+    names = chosen.names(rows)
+    learned = _learned(rows, setup, chosen, names, call)
     found = learned.table.with_columns(_names(names)).rename({"#run": "run"})
     found = found.select("run", *([] if learned.place is None else [learned.place]), learned.value)
-    queries = table.select(runs.queries(setup).roles.query).n_unique()
-    settings = {"run": runs.column, "n_queries": queries, **settings_of(setup, table)}
-    return FittedFusion(call.text, tuple(names), as_given(frame, found), settings)
+    queries = rows.select(chosen.queries(setup).roles.query).n_unique()
+    settings = {"run": chosen.column, "n_queries": queries, **settings_of(setup, rows)}
+    return FittedFusion(call.text, tuple(names), table.give(found), settings)
 
 
 def ranker_of(frame: Any) -> Any:

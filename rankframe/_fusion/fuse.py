@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import polars as pl
 
 from .. import fusions  # noqa: F401 - fills the registry
 from .._catalog.call import Call
 from .._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
-from .._decisions.runs import Runs
-from .._lazy.node import source
 from .._plan.parts import in_parts
-from .._plan.per_query import Frame, refuse_names
+from .._support.option_kinds import Column
+from .._table.policies import Cutoff
+from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup
+from .._table.table import Table, refuse_names
 from .._verbs.declaration import verb
 from .._words.columns_needed import Needed
-from .._words.rankings import How, Rankings
+from .._words.rankings import How, Missing, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
-from .entries import Entries, entries_of, names_of_runs
-from .fitted import FittedFusion, require_runs
+from .entries import Entries, entries_of
+from .fitted import FittedFusion, FusionMethod, require_runs, runs_for
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+R = TypeVar("R")
 
 Names: TypeAlias = Sequence[str] | frozenset[str]
 """The names of the runs of a whole table; in a set if they have no order."""
@@ -50,12 +52,6 @@ def method_of(method: str | Call | FittedFusion[object], **options: object) -> C
             )
         return method.call
     return method if isinstance(method, Call) else fusion_of(method, **options)
-
-
-def names_of(method: str | Call | FittedFusion[object], frame: Frame, runs: Runs) -> Sequence[str]:
-    """The names of the runs in their order; of a trained method, that of its training."""
-    names = names_of_runs(frame, runs)
-    return method.matched(names) if isinstance(method, FittedFusion) else names
 
 
 def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Sequence[float] | None:
@@ -163,65 +159,111 @@ def _sums(document: NDArray[np.int64], terms: NDArray[np.float64], height: int) 
 
 def over_runs(
     work: Callable[..., pl.DataFrame],
-    frame: Frame,
-    setup: Setup,
-    method: str | Call | FittedFusion[object],
+    table: Table[Any],
+    method: str | FittedFusion[object],
     runs: Runs,
     options: Mapping[str, Any],
     new: Iterable[str],
-    names: Names | None,
-) -> Frame:
+) -> pl.DataFrame:
     """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns that it adds."""
-    verb = "fuse" if work is fused else "explain_fusion"
-    require_runs(runs, verb)
+    rows, setup = table.rows, table.setup
+    require_runs(runs, "fuse" if work is fused else "explain_fusion")
     if isinstance(method, FittedFusion):
         runs = method.in_order(runs)
-    of_query, schema = runs.queries(setup), frame.collect_schema()
-    taken = [*of_query.roles.query, setup.roles.doc_in(schema), setup.roles.label]
+    of_query = runs.queries(setup)
+    taken = [*of_query.roles.query, setup.roles.doc_in(rows.schema), setup.roles.label]
     refuse_names([*new], [name for name in taken if name is not None], "the table")
     if setup.policies.unjudged == "bounds":
         raise InvalidOption(
             option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
         )
-    weights, reads = options["weights"], [*runs.columns, setup.roles.label]
+    of_whole = None if table.whole is None else table.whole.runs
+    known: Sequence[str] = (
+        runs.names(rows) if of_whole is None else sorted(of_whole) if isinstance(of_whole, frozenset) else of_whole
+    )
+    if isinstance(method, FittedFusion) and known:
+        known = method.matched(known)
+    weights = options["weights"]
+    call = method_of(method, **{**options, "weights": with_weights(weights, known)})
+    if (
+        isinstance(of_whole, frozenset)
+        and not isinstance(weights, Mapping)
+        and call.arguments.get("weights") is not None
+    ):
+        raise InvalidOption(
+            f"weights are given in the order of the runs, and the rows of this table have no order, so that the runs of "
+            f"column {runs.column!r} have none; name the run of each weight: ",
+            option(weights={"bm25": 0.7, "dense": 0.3}),
+        )
+    return in_parts(
+        rows, of_query, [*runs.columns, setup.roles.label], lambda part: work(part, of_query, call, runs, known)
+    )
 
-    def run(rows: pl.DataFrame, whole: Sequence[str] | None, _: Sequence[str] | None) -> pl.DataFrame:
-        known = names_of(method, rows, runs) if whole is None else whole
-        call = method_of(method, **{**options, "weights": with_weights(weights, known)})
-        positional = not isinstance(weights, Mapping) and call.arguments.get("weights") is not None
-        if positional and isinstance(names, frozenset):
-            raise InvalidOption(
-                f"weights are given in the order of the runs, and the rows of this table have no order, so that the runs of "
-                f"column {runs.column!r} have none; name the run of each weight: ",
-                option(weights={"bm25": 0.7, "dense": 0.3}),
-            )
-        return in_parts(rows, of_query, reads, lambda part: work(part, of_query, call, runs, known))
 
-    if isinstance(frame, pl.DataFrame):
-        if isinstance(names, frozenset):
-            matched = method.matched(sorted(names)) if isinstance(method, FittedFusion) and names else sorted(names)
-            return run(frame, matched, None)
-        return run(frame, names, None)
-    whole = None if runs.column is None else partial(names_of, method, runs=runs)
-    return source(frame, of_query, run, verb, reads=reads, whole=whole)
-
-
-@verb(gives="list", reads=["runs"])
+@verb(gives="list", runs=runs_for)
 def fuse(
-    frame: Frame,
-    setup: Setup,
-    method: str | Call | FittedFusion[object],
-    runs: Runs,
+    table: Table[R],
+    method: FusionMethod,
+    *,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
-    missing: str | None = None,
-    depth: int | None = None,
-    *,
-    names: Names | None = None,
-) -> Frame:
-    """One row per document of a query, with the fused score of its rankings.
+    missing: Missing | None = None,
+    depth: Cutoff | None = None,
+) -> R:
+    """Merge the rankings of several runs into one, with one fused score per document.
 
-    For a part of a table, `names` are the runs of the whole table; likewise in `explain_fusion`.
+    Parameters
+    ----------
+    method
+        A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
+        ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
+        Or the result of :meth:`fit_fusion`, without options; its runs are by default those of its training.
+    runs
+        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
+        table for each run, including the table of `.rank`: ``{"bm25": df_a, "dense": df_b}``.
+    run
+        The column that names the run of each row, in a table with a row per run and document; instead of `runs`.
+    normalize
+        The normalisation that brings the scores of each ranking to one scale before they are added up: ``"min_max"``,
+        ``"max"``, ``"sum"``, ``"zmuv"``, ``"rank"``, ``"l2"``, ``"dbsf"`` or ``"min_max_inverted"``. ``None`` leaves
+        them as they are.
+    weights
+        A weight for each run: in the order of `runs`, or of first appearance in the column; or a mapping by the runs' names.
+    missing
+        The score of a document in a ranking that lacks it: ``"skip"``, the default, gives none; ``"zero"`` gives 0;
+        ``"min"`` gives the least normalised score of the ranking.
+    depth
+        How many documents of each ranking count; default: those of ``on(depth=...)``, or else all.
+
+    Returns
+    -------
+    A frame of the caller's kind with a row per document of a query, in the order of first appearance: the query columns,
+    the document, the fused score as ``score`` (Float64), and the label if the table has one. The score is null for a
+    document that no ranking has, such as a judged one, so that metrics count it as missed. Lazy frames have no
+    defined order.
+
+    The tie rule orders equal scores in a ranking; with ``on(ties="expected")`` each gets the mean contribution of their
+    ranks. The tie rule also decides which of equal scores at the depth stay; with ``"expected"``, those with the larger
+    ids.
+
+    Raises
+    ------
+    InvalidOption
+        If the method is unknown, an option is out of its range, or no runs are named.
+    MissingColumn, InvalidData
+        If a column is missing or holds no numbers; if a score is NaN, or, where scores are added up, infinite or beyond 1e150,
+        or negative where a normalisation is not defined for it; if a document appears twice in a ranking, or has different
+        labels in different runs; if a fused score would be no number.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "bm25": [9.0, 7, None], "dense": [None, 0.8, 0.6]})
+    >>> fused = df.rank.fuse("rrf(k=60)", runs=["bm25", "dense"])
+    >>> [round(score, 6) for score in fused["score"].to_list()]             # 1/61, 1/62 + 1/61, 1/62
+    [0.016393, 0.032522, 0.016129]
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
-    return over_runs(fused, frame, setup, method, runs, options, [SCORE], names)
+    return table.give(over_runs(fused, table, method, runs_for(method, runs, run), options, [SCORE]))

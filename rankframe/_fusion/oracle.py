@@ -9,23 +9,30 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._decisions.compare import compared_values, settings_of
-from .._decisions.paired_values import Design, PairedValues, paired_values
+from .._decisions.paired_values import Design, Lacking, PairedValues, paired_values
 from .._decisions.resampling import Resampling, warn_of_t
-from .._plan.per_query import F, as_given, measure
+from .._plan.per_query import measure
+from .._support.option_kinds import Column
 from .._support.progress import Progress
 from .._support.results import Result
+from .._support.statistical_options import Interval
+from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup
+from .._table.table import Table, in_memory
 from .._text import fusion_displays
 from .._verbs.declaration import verb
 from ..errors import InvalidOption
-from .fitted import FittedFusion, text_of
+from .fitted import FittedFusion, FusionMethod, text_of
 from .fuse import SCORE, fuse
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -75,30 +82,90 @@ class Oracle(Result, Generic[R_co]):
         return fusion_displays.oracle_html(self)
 
 
-@verb(gives="comparison", reads=["design"])
+@verb(gives="whole", among=METRICS)
 def oracle(
-    frame: F,
-    setup: Setup,
-    design: Design,
-    fusion: str | FittedFusion[object] | None,
-    resampling: Resampling,
-    *requests: Request,
-) -> Oracle[F]:
-    """The best run of each query beside each run and the fusion."""
-    calls = averaged(requests, "oracle('ndcg@10', runs=['bm25', 'dense'])")
-    eager = frame.lazy().collect()
-    found = paired_values(eager, setup, calls, design)
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    fusion: FusionMethod | None = "rrf",
+    ci: float = 0.95,
+    interval: Interval = "auto",
+    weights: Column | None = None,
+    missing: Lacking = "error",
+    resamples: int = 10_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Oracle[R]:
+    """The gain of choosing the best run for each query, over each single run and over a fusion.
+
+    The oracle knows the labels, so no rule that chooses one run for each query has a higher mean. A fusion, which mixes
+    the documents of the runs, may have a higher mean.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    runs, run
+        The runs, as for :meth:`fuse`.
+    fusion
+        The method that fuses them, with its options, or a trained one, as for :meth:`fuse`; ``None`` for no fusion.
+    ci
+        The confidence of the interval of each gain.
+    interval, weights, resamples, seed, progress
+        As for :meth:`summarize`.
+    missing
+        Queries that a run lacks, as for :meth:`compare`.
+
+    Returns
+    -------
+    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. A
+    LazyFrame is collected first.
+
+    - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
+      (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
+      run; at most 0 for metrics where less is better, except over a fusion), its interval from ``ci_low`` to
+      ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how many queries have a value,
+      ``n_queries`` (UInt32).
+    - ``per_query`` has a row per run and query, also of the fusion and of the ``"oracle"``: the query, ``run``, and a
+      Float64 column per metric.
+    - ``settings`` is a dictionary of how it was computed.
+
+    The intervals are those of :meth:`compare`. There are no p-values: the oracle is never worse than a run that it
+    chooses from.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or a run has the name ``"oracle"`` or that of the fusion.
+    InvalidData
+        If a run lacks queries and `missing` is ``"error"``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...                    "bm25": [2, 1, 1, 2], "dense": [1, 2, 2, 1]})                       # each is right once
+    >>> found = df.rank.oracle("rr", runs=["bm25", "dense"], fusion=None).table
+    >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
+    (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
+    """
+    rows, setup = table.rows, table.setup
+    design = Design(Runs.of(runs, run), None, (), None, missing)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
+    calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])")
+    found = paired_values(rows, setup, calls, design)
     singles = found.runs
     best = _best(found.values, calls)
     if fusion is not None:
-        found = _with(found, text_of(fusion), _of_fusion(eager, setup, design, fusion, found, calls))
+        found = _with(found, text_of(fusion), _of_fusion(rows, setup, design, fusion, found, calls))
     found = _with(found, ORACLE, best)
     pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
-    (rows,) = found.slices(())
-    with Progress("comparing runs", resampling.progress) as progress:
-        table, _ = compared_values(found, calls, rows, pairs, None, resampling, progress)
-    warn_of_t(table, resampling)
-    table = table.select(pl.col(other).alias(name) for name, other in TABLE.items())
+    (of_all,) = found.slices(())
+    with Progress("comparing runs", resampling.progress) as bar:
+        figures, _ = compared_values(found, calls, of_all, pairs, None, resampling, bar)
+    warn_of_t(figures, resampling)
+    figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
     per_query = found.long((), calls)
     settings = {
         "metrics": [call.text for call in calls],
@@ -106,9 +173,9 @@ def oracle(
         **asdict(resampling),
         "fusion": None if fusion is None else text_of(fusion),
         "runs": singles,
-        **settings_of(setup, eager),
+        **settings_of(setup, rows),
     }
-    return Oracle(as_given(frame, table), as_given(frame, per_query), settings)
+    return Oracle(table.give(figures), table.give(per_query), settings)
 
 
 def _best(values: NDArray[np.float64], calls: Sequence[Call]) -> NDArray[np.float64]:
@@ -138,9 +205,9 @@ def _of_fusion(
     calls: Sequence[Call],
 ) -> NDArray[np.float64]:
     """The values of the fused run for the same queries; NaN where it has none."""
-    fused = fuse(frame, setup, fusion, design.runs)
+    fused = fuse(in_memory(frame, setup), fusion, runs=design.runs.scores or None, run=design.runs.column)
     of_fused = design.runs.queries(setup).changed(score=SCORE, ascending=False)
-    values = measure(fused, of_fused, *calls).lazy().collect()
+    values = measure(fused, of_fused, *calls)
     names = [call.text for call in calls]
     own = found.queries.select(found.query).join(
         values, on=found.query, how="left", nulls_equal=True, maintain_order="left"

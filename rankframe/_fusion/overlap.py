@@ -14,21 +14,26 @@ from .._catalog.call import call_of
 from .._catalog.registry import AGREEMENTS
 from .._decisions.compare import settings_of
 from .._decisions.paired_values import Design
-from .._plan.per_query import F, as_given
+from .._support.option_kinds import Column
 from .._support.results import Result
+from .._table.policies import Cutoff
 from .._table.roles import require_number
+from .._table.runs import Runs, TheRuns
 from .._table.setup import Roles, Setup
+from .._table.table import Table, in_memory
 from .._text import fusion_displays
-from .._verbs import verbs
-from .._verbs.declaration import verb
+from .._verbs.declaration import call_of_verb, verb
+from .._verbs.verbs import agreement
 from ..errors import InvalidOption
-from .entries import Entries, entries_of, names_of_runs
+from .entries import Entries, entries_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from .._support.floats import Floats
+
+R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -73,24 +78,74 @@ class Overlap(Result, Generic[R_co]):
         return fusion_displays.overlap_html(self)
 
 
-@verb(gives="comparison", reads=["design"])
-def overlap(frame: F, setup: Setup, design: Design, k: int | None) -> Overlap[F]:
-    """The overlap of every two runs, and the documents that each finds alone."""
-    eager, runs = frame.lazy().collect(), design.runs
-    names = names_of_runs(eager, runs)
+@verb(gives="whole", labels=True)
+def overlap(
+    table: Table[R],
+    *,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    k: Cutoff | None = 10,
+) -> Overlap[R]:
+    """The overlap of the rankings of every two runs, and the documents that each run finds alone.
+
+    Parameters
+    ----------
+    runs, run
+        The runs, as for :meth:`fuse`.
+    k
+        How many documents of each ranking count, except for rank-biased overlap; ``None`` counts all.
+
+    Returns
+    -------
+    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. A LazyFrame
+    is collected first.
+
+    - ``table`` has a row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both,
+      over k), ``jaccard`` (over the number in the top k of either) and ``rbo`` (rank-biased overlap of the whole rankings
+      with a persistence of 0.9), all Float64 from 0 to 1, the means over the queries for which either run retrieves a
+      document, null if there is none; and the number of these queries, ``n_queries`` (UInt32).
+    - ``runs`` has a row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``, and how many
+      of these no other run has in its top k, ``only``; the same of relevant documents, ``relevant`` and
+      ``only_relevant``, null if the table has no labels; all UInt32.
+    - ``settings`` is a dictionary of how it was computed.
+
+    Ranks follow the tie rule.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or `k` is no whole number from 1 on.
+    MissingColumn, InvalidData
+        As for :meth:`fuse`.
+
+    References
+    ----------
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "bm25": [3, 2, 1], "dense": [None, 2, 1], "label": [1, 0, 0]})
+    >>> found = df.rank.overlap(runs=["bm25", "dense"], k=2)             # a and b; b and c
+    >>> found.table["overlap"].item(), found.table["jaccard"].item()
+    (0.5, 0.3333333333333333)
+    >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
+    (['bm25', 'dense'], [1, 1], [1, 0])
+    """
+    eager, setup, chosen = table.rows, table.setup, Design(Runs.of(runs, run), None, (), None, "error").runs
+    names = chosen.names(eager)
     if len(names) < 2:
         raise InvalidOption(
             f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
         )
-    entries = entries_of(eager, setup, runs, names, depth=setup.policies.depth, absent=False)
+    entries = entries_of(eager, setup, chosen, names, depth=setup.policies.depth, absent=False)
     ranks = _ranks(entries)
     top = ranks < (math.inf if k is None else k + 1)
     pairs = combinations(range(len(names)), 2)
     rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
-    table = pl.DataFrame(rows, schema=PAIRS, orient="row")
     of_runs = _of_runs(entries, top, names, setup)
-    settings = {"k": k, "runs": names, "run": runs.column, **settings_of(setup, eager)}
-    return Overlap(as_given(frame, table), as_given(frame, of_runs), settings)
+    settings = {"k": k, "runs": names, "run": chosen.column, **settings_of(setup, eager)}
+    return Overlap(table.give(pl.DataFrame(rows, schema=PAIRS, orient="row")), table.give(of_runs), settings)
 
 
 def _ranks(entries: Entries) -> Floats:
@@ -116,7 +171,7 @@ def _in_common(
     rows = rows.filter(pl.any_horizontal(pl.col(*scores).is_not_null()))
     calls = call_of(AGREEMENTS["overlap"], (), {"k": k}), call_of(AGREEMENTS["rbo"], (), {})
     of_rows = Setup(Roles(query=("query",), doc="document", score="one"))
-    values = verbs.agreement(rows, of_rows, "other", *calls).lazy().collect()
+    values = call_of_verb(agreement, "other", *calls).on(in_memory(rows, of_rows))
     common, either = (np.bincount(query[x]) for x in (top[:, one] & top[:, other], top[:, one] | top[:, other]))
     shared = np.pad(common, (0, len(either) - len(common)))[either > 0] / either[either > 0]
     jaccard = float(shared.mean()) if len(shared) else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -15,18 +15,23 @@ from .._catalog.requests import Request, averaged
 from .._decisions.compare import Significance, compared_values, settings_of
 from .._decisions.paired_values import Design, PairedValues
 from .._decisions.resampling import Resampling, limits
-from .._plan.per_query import F, as_given, measure, refuse_names
+from .._plan.per_query import measure
+from .._support.option_kinds import Column, ReadInside
+from .._support.option_values import Range
 from .._support.progress import Progress
 from .._support.results import Result
+from .._support.statistical_options import Correction, Interval, PairedTest
 from .._table.roles import require, require_number
+from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
+from .._table.table import Table, refuse_names
 from .._text import displays
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
-from .entries import Entries, entries_of, names_of_runs, of_run
+from .entries import Entries, entries_of, of_run
 from .fitted import ranker_of
 from .fuse import needs, scored
-from .search import Space, Tuning, spaces_of
+from .search import Search, Space, Tuning, spaces_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
     from .._support.floats import Floats
 
     Numbers: TypeAlias = npt.NDArray[np.int64]
+
+R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -171,27 +178,110 @@ class Values:
         return score
 
 
-@verb(gives="comparison", reads=["design"])
+@verb(gives="whole")
 def tune(
-    frame: F,
-    setup: Setup,
-    design: Design,
-    tuning: Tuning,
-    significance: Significance,
-    resampling: Resampling,
-    *requests: Request,
-) -> TunedFusion[F]:
-    """The best setting on all queries, and the values of each query by the best setting on the other folds."""
+    table: Table[R],
+    method: Annotated[str | Sequence[str], ReadInside],
+    *,
+    metric: Request = "ndcg@10",
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    qrels: object = None,
+    normalize: str | Sequence[str] | None = None,
+    options: Mapping[str, Sequence[object]] | None = None,
+    step: float = 0.1,
+    search: Search | None = None,
+    folds: Annotated[int, Range(least=2)] = 5,
+    seed: int = 0,
+    test: PairedTest = "permutation",
+    correction: Correction | None = "holm",
+    ci: float = 0.95,
+    interval: Interval = "auto",
+    resamples: int = 10_000,
+    progress: bool = True,
+) -> TunedFusion[R]:
+    """Choose the weights and options of a method of fusion, and estimate their gain on other queries.
+
+    The queries are cut into folds. The queries of each fold are fused with the setting that has the best mean on the
+    other folds; the values of these fused rankings are the values *out of fold*. The setting to use is the one that is
+    best on all queries, but its mean on these queries is too high, the more so the more settings were tried.
+
+    No label of a query influences how it is fused out of fold, unless the metric uses the largest label of the table,
+    as err does without `max_label`. All rankings of a query are evaluated with the same relevant documents, those of
+    all runs.
+
+    Parameters
+    ----------
+    method
+        The text of a method. Options that the text sets are not changed; other weights, and other options such as `k`
+        of rrf, `gamma`, `sigma` and `phi`, are tuned. From a list of methods, one is chosen, too: for each fold, by
+        cross-validation among the other folds.
+    metric
+        A text or function, as for :meth:`evaluate`; the mean over the queries counts.
+    runs, run
+        As for :meth:`fuse`.
+    qrels
+        The judgments of runs without labels, a frame as for :meth:`judge`, which is joined with each run first; ``None``
+        if the runs have labels.
+    normalize
+        The normalisation as for :meth:`fuse`, or several of them to choose from.
+    options
+        The values to try, by option, in place of the usual ones: ``{"k": [10, 60], "weights": [[0.5, 0.5], [0.7, 0.3]]}``.
+        The first one is that of the untuned method. A single value fixes the option.
+    step
+        The step of the weights, which add up to 1: 0.1 gives 66 settings for three runs.
+    search
+        ``"grid"`` tries all settings; ``"coordinate"`` changes one weight or option at a time to its best value, and
+        repeats this until nothing improves. ``None``: a grid for up to three runs.
+    folds
+        How many parts the queries have, from 2 to the number of queries.
+    seed
+        The seed of the folds and of the resamples. The folds do not depend on the order of the rows, or on labels.
+    test, correction, ci, interval, resamples, progress
+        As for :meth:`compare`, with the tuned method against the untuned one and each run.
+
+    Returns
+    -------
+    A :class:`rankframe.TunedFusion`, whose tables are frames of the caller's kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If there is nothing to choose, there are more folds than queries, or an option is out of its range.
+    UnknownMetric, MissingColumn, InvalidData
+        As for :meth:`fuse` and :meth:`evaluate`; and, with `qrels`, as for :meth:`judge`.
+
+    Examples
+    --------
+    Each run is right on one query only, so that weights chosen on one query fail on the other:
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0],
+    ...                    "a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
+    >>> tuned = df.rank.tune("wsum", metric="rr", runs=["a", "b"], folds=2, step=1)
+    >>> tuned.text
+    'wsum(weights=[0,1])'
+    >>> tuned.table["ranking"].to_list()[:3], tuned.table["mean"].to_list()[:3]
+    (['tuned, out of fold', 'tuned, in sample', 'untuned'], [0.5, 0.75, 0.5])
+    >>> tuned.fuse(df)["score"].to_list()
+    [1.0, 2.0, 2.0, 1.0]
+    """
     import numpy as np
 
-    (metric,) = averaged(requests, "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])")
+    texts = tuple(method) if isinstance(method, Iterable) and not isinstance(method, str) else (method,)
+    choices = dict(options or {})
+    if normalize is not None:
+        choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
+    tuning = Tuning(texts, choices, step, search, folds, seed)
+    rows, setup, chosen_runs = table.rows, table.setup, Design(Runs.of(runs, run), None, (), None, "error").runs
+    significance, resampling = Significance(test, correction), Resampling(ci, interval, resamples, seed, progress)
+    (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])")
     refuse_bounds(setup)
-    table, runs = frame.lazy().collect(), design.runs
-    require(table.schema, setup.roles.label, "label")
-    require_number(table.schema, setup.roles.label, "label")
-    of_queries = runs.queries(setup)
+    require(rows.schema, setup.roles.label, "label")
+    require_number(rows.schema, setup.roles.label, "label")
+    of_queries = chosen_runs.queries(setup)
     query = list(of_queries.roles.query)
-    names = names_of_runs(table, runs)
+    names = chosen_runs.names(rows)
     refuse_names([*COLUMNS, *names], query, "the query")
     refuse_names([*COLUMNS], names, "the list of runs")
     spaces = spaces_of(tuning, len(names))
@@ -200,25 +290,25 @@ def tune(
     def entries(call: Call) -> Entries:
         depth, absent = needs(call, setup)
         if (depth, absent) not in cached:
-            cached[depth, absent] = entries_of(table, setup, runs, names, depth=depth, absent=absent)
+            cached[depth, absent] = entries_of(rows, setup, chosen_runs, names, depth=depth, absent=absent)
         return cached[depth, absent]
 
     documents = entries(spaces[0].untuned).documents
     queries = documents.select(query).unique(maintain_order=True)
-    if tuning.folds > queries.height:
+    if folds > queries.height:
         n = queries.height
         if n < 2:
             raise InvalidOption(f"the table has {n} {'query' if n else 'queries'}; tune on two or more, for two folds")
         raise InvalidOption(
-            option(folds=tuning.folds), f" are more than the table's {n} queries; write ", option(folds=min(5, n))
+            option(folds=folds), f" are more than the table's {n} queries; write ", option(folds=min(5, n))
         )
-    with Progress("tuning", resampling.progress) as progress:
-        values = Values(entries, of_queries, metric, progress)
-        order = _shuffled(queries, tuning.seed)
+    with Progress("tuning", resampling.progress) as progressing:
+        values = Values(entries, of_queries, measured, progressing)
+        order = _shuffled(queries, seed)
         fold = np.empty(len(order), dtype=np.int64)
-        fold[order] = np.arange(len(order)) % tuning.folds
-        chosen = [_chosen(spaces, values, order[fold[order] != i], tuning.folds) for i in range(tuning.folds)]
-        final = _chosen(spaces, values, order, tuning.folds)
+        fold[order] = np.arange(len(order)) % folds
+        chosen = [_chosen(spaces, values, order[fold[order] != i], folds) for i in range(folds)]
+        final = _chosen(spaces, values, order, folds)
         untuned = spaces[0].untuned
         of_folds = values.of(chosen)
         rankings = {
@@ -226,42 +316,42 @@ def tune(
             IN_SAMPLE: values.of([final])[:, 0],
             UNTUNED: values.of([untuned])[:, 0],
         }
-        full = entries_of(table, setup, runs, names, depth=setup.policies.depth, absent=False)
+        full = entries_of(rows, setup, chosen_runs, names, depth=setup.policies.depth, absent=False)
         rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
-    found = _values(query, queries, {name: unscaled(x[:, None], [metric]) for name, x in rankings.items()})
+    found = _values(query, queries, {name: unscaled(x[:, None], [measured]) for name, x in rankings.items()})
     others = [i for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
-    (rows,) = found.slices(())
+    (of_all,) = found.slices(())
     pairs = [(i, 0) for i in others]
-    with Progress("comparing runs", resampling.progress) as progress:
-        compared, _ = compared_values(found, [metric], rows, pairs, significance.test, resampling, progress)
-    texts = [call.text for call in chosen]
+    with Progress("comparing runs", resampling.progress) as progressing:
+        compared, _ = compared_values(found, [measured], of_all, pairs, test, resampling, progressing)
+    chosen_texts = [call.text for call in chosen]
     result = {
-        "table": _table(found, metric, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),
+        "table": _table(found, measured, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),
         "comparison": significance.adjusted(compared),
-        "folds": _folds(fold, texts, of_folds, metric),
+        "folds": _folds(fold, chosen_texts, of_folds, measured),
         "per_query": queries.with_columns(
             pl.Series("fold", fold + 1),
-            pl.Series("method", [texts[i] for i in fold], pl.String),
+            pl.Series("method", [chosen_texts[i] for i in fold], pl.String),
             *(pl.Series(name, x[:, 0]).fill_nan(None) for name, x in zip(found.runs, found.values, strict=True)),
         ),
-        "candidates": _candidates(values, metric),
+        "candidates": _candidates(values, measured),
     }
     weights = final.arguments.get("weights")
     settings = {
-        "metric": metric.text,
-        "metrics": [metric.text],
+        "metric": measured.text,
+        "metrics": [measured.text],
         "by": (),
         **asdict(tuning),
         **asdict(significance),
         **{name: x for name, x in asdict(resampling).items() if name != "seed"},
         "search": tuning.searched(len(names)),
-        "run": runs.column,
+        "run": chosen_runs.column,
         "runs": [name for name in found.runs if name != IN_SAMPLE],
         "unweighted": _unweighted(final).text,
         "weights": None if weights is None else dict(zip(names, weights, strict=True)),
-        **settings_of(setup, table),
+        **settings_of(setup, rows),
     }
-    tables = {name: as_given(frame, x) for name, x in result.items()}
+    tables = {name: table.give(x) for name, x in result.items()}
     return TunedFusion(final.text, tuple(names), **tables, settings=settings)
 
 

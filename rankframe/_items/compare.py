@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
+from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request
 from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import RUN
 from .._decisions.summary import keys
-from .._plan.per_query import Frame, as_given, refuse_names
+from .._support.option_kinds import Column, Columns
 from .._support.progress import Progress
-from .._table.setup import Setup
+from .._support.statistical_options import Correction, Family
+from .._table.runs import RUN, Runs, TheRuns, names_of
+from .._table.table import Table, refuse_names
+from .._text.displays import catalog_pairs, with_display
 from .._verbs.declaration import verb
 from ..errors import InvalidOption
-from .catalog import catalog_calls, reads_labels
+from .catalog import reads_labels
 from .catalog_and_past import Unknown, catalog_and_past
 from .intervals import about, resamples_of
 from .lists import lists_of
+from .parts import catalog_calls
 from .recount import ItemMetrics, Recount, users_of
 
 if TYPE_CHECKING:
     from .._support.floats import Floats
+
+R = TypeVar("R")
 
 TABLE = {
     "metric": pl.String(),
@@ -49,38 +55,93 @@ NOISE = 1e-12
 """Differences closer than this count as equal."""
 
 
-@verb(gives="table", reads=["design"], labels=reads_labels)
+@verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
 def compare_catalog(
-    frame: Frame,
-    setup: Setup,
-    design: Design,
-    significance: Significance,
-    resampling: Resampling,
-    unknown_items: Unknown,
-    *requests: Request,
-) -> Frame:
-    """Every two runs, or every run and the baseline, by each metric in each slice."""
-    calls = catalog_calls(requests, setup, "compare_catalog('coverage@10', runs=['bm25', 'ltr'], items=...)")
+    table: Table[R],
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    correction: Correction | None = "holm",
+    family: Family = "all",
+    by: Columns | None = None,
+    ci: float = 0.95,
+    unknown_items: Unknown = "error",
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> R:
+    """Compare two or more runs by metrics of the whole table, such as coverage, on the same users.
+
+    Parameters
+    ----------
+    *metrics, items, interactions, unknown_items
+        As for :meth:`catalog`.
+    runs, run, baseline, correction, family
+        As for :meth:`compare`.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`.
+    ci
+        The confidence of the interval of each difference; users are resampled, the same ones for all runs.
+    resamples
+        The number of resamples, and of random exchanges in the permutation test, which exchanges the lists of some
+        users between two runs. If there are at most `resamples` ways to exchange them, all ways are tried.
+    seed, progress
+        As for :meth:`catalog`.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value`` (Float64),
+    ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing has an empty list), ``n_items`` (Int64,
+    the items of the catalog; null if it is not known), ``p_value`` (two-sided), ``difference`` (``value`` less
+    ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, and ``p_adjusted`` (all Float64). A notebook shows
+    it as a table like that of :meth:`compare`. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption, InvalidData
+        If there are fewer than two runs, or no such baseline; and as for :meth:`catalog`.
+
+    Examples
+    --------
+    The old run shows all eight users the same item first, the new one shows each user another item: of the 256 ways to
+    exchange their lists, only the two that give all lists of one kind to one run differ as much.
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
+    ...     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})
+    >>> found = df.rank.compare_catalog("coverage@1", items=20, runs=["old", "new"])
+    >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
+    (0.05, 0.4, 0.0078125)
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), None, "zero")
+    significance = Significance("permutation", correction, family)
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    rows, setup = table.rows, table.setup
+    calls = catalog_calls(metrics, setup, "compare_catalog('coverage@10', runs=['bm25', 'ltr'], items=...)")
     refuse_names([*TABLE], design.by, "by")
-    eager = frame.lazy().collect()
-    metrics = ItemMetrics(tuple(calls), catalog_and_past(setup, eager.schema, unknown_items), setup.policies.relevant)
+    measured = ItemMetrics(tuple(calls), catalog_and_past(setup, rows.schema, unknown_items), setup.policies.relevant)
     query = [*design.runs.queries(setup).roles.query]
-    found = design.runs.each(eager, setup, lambda of_run: lists_of(eager, of_run, design.by, metrics.columns))
-    found = metrics.known.catalog.within(found)
-    runs = design.runs.named(found)
-    if len(runs) < 2:
+    found = design.runs.each(rows, setup, lambda of_run: lists_of(rows, of_run, design.by, measured.columns))
+    found = measured.known.catalog.within(found)
+    names = design.runs.named(found)
+    if len(names) < 2:
         raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"
+            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
         )
     parts = found.partition_by(keys(design.by), maintain_order=True) if design.by else [found]
-    with Progress("comparing runs", resampling.progress) as progress:
-        of_slices = [_compared(part, query, runs, design, metrics, resampling, progress) for part in parts]
+    with Progress("comparing runs", resampling.progress) as bar:
+        of_slices = [_compared(part, query, names, design, measured, resampling, bar) for part in parts]
     # by metric, then by slice, then by pair of runs
-    rows = [row for i in range(len(calls)) for of_slice in of_slices for row in of_slice[i]]
+    figures = [row for i in range(len(calls)) for of_slice in of_slices for row in of_slice[i]]
     slices = {name: found.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
-    table = pl.DataFrame(rows, {**slices, **TABLE}, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
-    table = significance.adjusted(table)
-    return as_given(frame, table)
+    found_table = pl.DataFrame(figures, {**slices, **TABLE}, orient="row").with_columns(
+        pl.col(pl.Float64).fill_nan(None)
+    )
+    settings = {"by": design.by, "ci": ci, **asdict(significance)}
+    return with_display(table.give(significance.adjusted(found_table)), partial(catalog_pairs, settings=settings))
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast, get_args
+from typing import Annotated, TypeVar, cast, get_args
 
 import polars as pl
 
-from .._plan.per_query import Frame, collect, refuse_names
-from .._support.option_kinds import check
+from .._plan.per_query import collect
+from .._support.option_kinds import Columns, ReadInside, check
 from .._table.policies import Cutoff
 from .._table.roles import require_number
+from .._table.runs import names_of
 from .._table.setup import Setup
+from .._table.table import Table, refuse_names
 from .._verbs.declaration import verb
 from .._words.exposure import LABEL, Persistence, Weight, weight_of
 from ..errors import InvalidOption, did_you_mean, option
-from .lists import ITEM, RANK, at_once, item_column, lists_of
+from .lists import ITEM, RANK, item_column, lists_of
 from .sliced import Sliced
+
+R = TypeVar("R")
 
 FIGURES = ("shown", "exposure", "share", "relevant_shown")
 """The columns beside the slices and the item."""
@@ -65,9 +68,18 @@ class Exposures(Sliced):
     weighing: Weighing
     by: tuple[str, ...]
 
+    @classmethod
+    def of(cls, setup: Setup, _: object, k: int | None, *, weight: str, by: Columns | None) -> Exposures:
+        """The exposure that a call of the verb asks for."""
+        return cls(setup, Weighing.of(k, weight), names_of(by))
+
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """A row per slice and item of a part."""
         return collect(self.sums(frame), frame, self.setup)
+
+    def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The table of all rows."""
+        return collect(self.table(self.sums(frame), item_column(self.setup, frame.schema)), frame, self.setup)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The table, from the rows of its parts."""
@@ -118,16 +130,46 @@ class Exposures(Sliced):
         return found.rename(dict(self.slices)).select(*self.by, doc, *FIGURES)
 
 
-def in_parts(setup: Setup, largest_label: float | None, weighing: Weighing, by: Sequence[str]) -> Exposures:
-    """The table of a call of `exposure`, to compute part by part."""
-    return Exposures(setup, weighing, tuple(by))
+@verb(gives="table", merges=Exposures.of)
+def exposure(
+    table: Table[R], k: int | None = None, *, weight: Annotated[str, ReadInside] = "count", by: Columns | None = None
+) -> R:
+    """The number of users that each item is shown to, and its exposure: one row per item.
 
+    Parameters
+    ----------
+    k
+        The depth of the lists; ``None`` takes whole lists.
+    weight
+        How much a rank exposes its item: ``"count"``, 1; ``"log2"``, 1 / log2(rank + 1); ``"rbp(p=0.8)"``,
+        (1 - p) p^(rank - 1), the probability that a user who goes on with probability p looks there last.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`.
 
-@verb(gives="table", reads=["by"], in_parts=in_parts)
-def exposure(frame: Frame, setup: Setup, weighing: Weighing, by: Sequence[str]) -> Frame:
-    """One row per slice and item: the times it is shown, its exposure and share, and the times it is shown and relevant."""
-    if isinstance(frame, pl.LazyFrame):
-        return at_once(exposure, frame, setup, weighing, by)
-    exposures = Exposures(setup, weighing, tuple(by))
-    doc = item_column(setup, frame.schema)
-    return collect(exposures.table(exposures.sums(frame), doc), frame, setup)
+    Returns
+    -------
+    A frame with the slice's columns, the item, ``shown`` (UInt32, the number of users who are shown it), ``exposure``
+    (Float64, the weights of its ranks added up over users), ``share`` (Float64, from 0 to 1, of the exposure of all items of
+    the slice) and ``relevant_shown`` (UInt32, the number of users who are shown it and to whom it is relevant; null if the
+    table has no labels). Items that nobody is shown have no row. Sorted by slice, then by falling exposure, then by item.
+
+    Raises
+    ------
+    InvalidOption
+        If no column names the items, or the weight or the depth is invalid.
+    InvalidData
+        If an item that is shown is null, a label is NaN or infinite, or a user has several values of a slice.
+
+    See Also
+    --------
+    catalog : coverage, Gini and other numbers of the same lists.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "b"], "score": [2.0, 1, 1], "label": [0, 1, 0]})
+    >>> found = df.rank.exposure(k=10)
+    >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
+    (['b', 'a'], [2, 1], [1, 0])
+    """
+    return table.give(Exposures.of(table.setup, None, k=k, weight=weight, by=by).of_table(table.rows))

@@ -11,17 +11,19 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import scaled, unscaled
+from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._decisions.compare import settings_of
 from .._decisions.resampling import Limits, Resampling, limits, warn_of_t
-from .._decisions.runs import Runs
 from .._decisions.summary import by_query, keys
-from .._plan.per_query import F, as_given, collect, measure, refuse_names
+from .._plan.per_query import collect, measure
+from .._support.option_kinds import Columns
 from .._support.progress import Progress
 from .._support.results import Result
 from .._support.statistical_options import Correction
-from .._table.policies import check_word
-from .._table.setup import Setup, refuse_bounds
+from .._table.runs import names_of
+from .._table.setup import refuse_bounds
+from .._table.table import Table, refuse_names
 from .._text import displays
 from .._verbs.declaration import verb
 from .._words.pairs import starts_of
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from .._support.floats import Floats
+
+R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -69,18 +73,6 @@ class Groups:
     def __post_init__(self) -> None:
         if not self.by:
             raise InvalidOption("say which column tells the groups of users apart, as ", option(by="age"))
-        if self.correction is not None:
-            check_word("correction", self.correction, Correction | None)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of the groups."""
-        return self.by
-
-    @property
-    def runs(self) -> Runs:
-        """The table has one run."""
-        return Runs()
 
 
 @dataclass(frozen=True)
@@ -115,13 +107,70 @@ class Gaps(Result, Generic[R_co]):
         return displays.gaps_html(self)
 
 
-@verb(gives="comparison", reads=["groups"])
-def gaps(frame: F, setup: Setup, groups: Groups, resampling: Resampling, *requests: Request | Call) -> Gaps[F]:
-    """The gaps between groups of users, a row per metric and figure."""
-    calls = averaged(requests, "gaps('ndcg@10', by='age')")
+@verb(gives="whole", among=METRICS)
+def gaps(
+    table: Table[R],
+    *metrics: Request,
+    by: Columns,
+    correction: Correction | None = "holm",
+    ci: float = 0.95,
+    resamples: int = 1_000,
+    seed: int = 0,
+    progress: bool = True,
+) -> Gaps[R]:
+    """Gaps between groups of users: how far the groups' means of each metric are apart, and whether that may be chance.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    by
+        The column, or columns, whose values tell the groups apart, as for :meth:`summarize`; null is a group, too.
+    correction
+        The correction of the p-values of several metrics, as for :meth:`compare`.
+    ci
+        The confidence of the intervals, for which users are resampled inside their groups. The intervals take into
+        account that the data determine the best and the worst group.
+    resamples
+        The number of resamples, and of random assignments of users to groups in the permutation test.
+    seed
+        The seed of the draws. Equal seeds give equal results, for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A :class:`rankframe.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
+    first. Users without a value do not count. No interval if a group has a single user.
+
+    The p-values of a metric's four figures test the same hypothesis, that groups do not differ: choose one figure
+    before you look at the results.
+
+    Raises
+    ------
+    InvalidData
+        If all users are in one group, or a user has several values of `by`.
+
+    References
+    ----------
+    Ekstrand, Tian, Azpiazu, Ekstrand, Anuyah, McNeill, Pera, All the cool kids, how do they fit in?, FAT* 2018. The means
+    of absolute differences are those of Deldjoo, Anelli, Zamani, Bellogin, Di Noia, A flexible framework for evaluating
+    user and item fairness in recommender systems, UMUAI 31, 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [*range(8)], "score": [1] * 8, "label": [1] * 5 + [0] * 3,
+    ...     "age": ["old"] * 4 + ["young"] * 4})
+    >>> table = df.rank.gaps("rr", by="age").table               # of the means 1 and 1/4
+    >>> table["gap"].to_list()[:2], table["value"].to_list()[:2], table["best"][0]
+    (['difference', 'ratio'], [0.75, 0.25], 'old')
+    """
+    eager, setup, groups = table.rows, table.setup, Groups(names_of(by), correction)
+    resampling = Resampling(ci, "auto", resamples, seed, progress)
+    calls = averaged(metrics, "gaps('ndcg@10', by='age')")
     refuse_bounds(setup)
     refuse_names([*TABLE, "mean"], groups.by, "by")
-    eager = frame.lazy().collect()
     query = setup.roles.query
     values = measure(eager, setup, *calls).lazy()
     slices = by_query(eager, query, groups.by, None)
@@ -142,10 +191,10 @@ def gaps(frame: F, setup: Setup, groups: Groups, resampling: Resampling, *reques
     names = found.select(
         pl.concat_str([pl.col(key).cast(pl.String).fill_null("null") for key in keys(groups.by)], separator=", ")
     ).to_series()
-    with Progress("resampling users", resampling.progress) as progress:
-        table = _table(array, starts, names, calls, within, resampling, progress)
-    warn_of_t(table, resampling)
-    table = _adjusted(table, groups.correction)
+    with Progress("resampling users", resampling.progress) as bar:
+        found_gaps = _table(array, starts, names, calls, within, resampling, bar)
+    warn_of_t(found_gaps, resampling)
+    found_gaps = _adjusted(found_gaps, groups.correction)
     of_groups = _of_groups(array, starts, found, groups, calls)
     settings = {
         "metrics": [call.text for call in calls],
@@ -154,7 +203,7 @@ def gaps(frame: F, setup: Setup, groups: Groups, resampling: Resampling, *reques
         **asdict(resampling),
         **settings_of(setup, eager),
     }
-    return Gaps(as_given(frame, table), as_given(frame, of_groups), settings)
+    return Gaps(table.give(found_gaps), table.give(of_groups), settings)
 
 
 def _means(values: Floats, starts: npt.NDArray[np.int64], calls: Sequence[Call]) -> tuple[Floats, Floats]:

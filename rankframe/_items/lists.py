@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence, Set
-from typing import Any, cast
+from collections.abc import Collection, Sequence, Set
 
 import polars as pl
 
 from .._decisions.summary import by_query, keys
-from .._lazy.node import Give, node
-from .._plan.per_query import Frame, collect
+from .._plan.per_query import collect
 from .._table.background import refuse_nameless
 from .._table.columns import Columns, failing
 from .._table.setup import Setup
-from .._verbs.declaration import verb_of
-from .._verbs.verbs import with_ranks
+from .._table.table import refuse_names
+from .._verbs.verbs import ranks_of
 from .._words.exposure import LABEL
 from ..errors import InvalidOption, on
 
@@ -34,19 +32,6 @@ def item_column(setup: Setup, names: Collection[str]) -> str:
     return doc
 
 
-def at_once(verb: Callable[..., Frame], frame: pl.LazyFrame, setup: Setup, *args: Any) -> pl.LazyFrame:
-    """The result of a verb that looks at all lists together, as a node that collects the columns that the verb reads."""
-    declared, schema = verb_of(verb), frame.collect_schema()
-    result = verb(schema.to_frame(), setup, *args).collect_schema()  # raises errors of columns and options at the call
-    read = declared.columns(setup, args)
-
-    def work(give: Give, *_: object) -> None:
-        rows = frame.select(x for x in schema if x in read).collect(engine="streaming")
-        give(cast("pl.DataFrame", verb(rows, setup, *args)))
-
-    return node(work, frame, result, declared.name)
-
-
 def lists_of(
     frame: pl.DataFrame, setup: Setup, by: Sequence[str] = (), columns: Set[str] = frozenset()
 ) -> pl.DataFrame:
@@ -57,7 +42,8 @@ def lists_of(
     schema = frame.schema
     doc = item_column(setup, schema)
     beside = [_values(setup, Columns.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
-    ranked = cast("pl.DataFrame", with_ranks(frame, setup, RANK))
+    refuse_names([RANK], schema, "the table")
+    ranked = frame.hstack(ranks_of(frame, setup, RANK))
     if ranked[doc].has_nulls():
         refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
     lists = ranked.lazy().select(*setup.roles.query, pl.col(doc).alias(ITEM), RANK, *beside)

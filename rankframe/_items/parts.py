@@ -13,10 +13,14 @@ from functools import cached_property
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.registry import CATALOG_METRICS
+from .._catalog.requests import Request, calls_of
 from .._decisions.summary import in_slices, keys
-from .._plan.per_query import like
+from .._support.option_kinds import Columns
+from .._table.runs import names_of
 from .._table.setup import Setup
-from ..errors import InvalidOption, shown
+from .._table.table import refuse_names
+from ..errors import InvalidOption, option, shown
 from .catalog_and_past import Catalog, Unknown, catalog_and_past
 from .lists import ITEM, lists_of
 from .recount import ItemMetrics, Recount, evaluated, users_of
@@ -36,6 +40,12 @@ TABLE = {
 """The columns of catalog metrics, beside the slices."""
 
 WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.startswith("ci_")}
+
+
+def catalog_calls(requests: Sequence[Request | Call], setup: Setup, example: str) -> list[Call]:
+    """The catalog metrics that are named, with the options of the convention."""
+    calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
+    return list(dict.fromkeys(setup.resolve(call)[1] for call in calls))
 
 
 @dataclass(frozen=True)
@@ -59,17 +69,37 @@ class Parts(Sliced):
     by: tuple[str, ...]
     unknown_items: Unknown = "error"
 
+    @classmethod
+    def of(
+        cls,
+        setup: Setup,
+        _: object,
+        *metrics: Request,
+        by: Columns | None = None,
+        ci: float | None = None,
+        unknown_items: Unknown = "error",
+        **others: object,
+    ) -> Parts:
+        """The metrics that a call of a verb asks for."""
+        if ci is not None:
+            raise InvalidOption(
+                "an interval draws users of the whole table, of which each worker has a part; say ", option(ci=None)
+            )
+        calls = catalog_calls(metrics, setup, "catalog('coverage@10', items=...)")
+        refuse_names([*TABLE], names_of(by), "by")
+        return cls(tuple(calls), setup, names_of(by), unknown_items)
+
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
         import numpy as np
 
         metrics = self._metrics(frame.schema)
         lists = lists_of(frame, self.setup, self.by, metrics.columns)
-        lists = metrics.known.catalog.within(like(frame, lists.lazy(), self.setup))
+        lists = metrics.known.catalog.within(lists)
         schema = {name: lists.schema[name] for name in keys(self.by)}
         schema |= {ITEM: metrics.item_type(lists), SUM: pl.String(), VALUE: pl.Float64()}
         found = [pl.DataFrame(schema=schema)]
-        for part in in_slices(lists, self.by):
+        for part in in_slices(lists, keys(self.by)):
             users = users_of(part, self.setup.roles.query)
             recount = Recount(part, self.setup.roles.query, users, metrics)
             ones = np.ones(recount.n)
@@ -89,7 +119,7 @@ class Parts(Sliced):
         items = metrics.counted.items
         shown = [name for name, x in items.items() if not isinstance(x.depth, str)]
         rows: list[tuple[object, ...]] = []
-        for part in in_slices(sums, self.by) if sums.height else ():
+        for part in in_slices(sums, keys(self.by)) if sums.height else ():
             over_users = part.filter(pl.col(ITEM).is_null())
             numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
             table = part.filter(pl.col(ITEM).is_not_null())

@@ -12,7 +12,7 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import averaged
 from .._decisions.resampling import Resampling, intervals_of
-from .._decisions.runs import RUN
+from .._table.runs import RUN
 from .._text.result_table import intervals_of as kinds_of
 from .._text.user_text import rewritten
 from ..errors import InvalidOption, asked_as

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._decisions.paired_values import Design
-from .._decisions.runs import RUN_OF_TABLE, Runs
 from .._fusion.explain import explain_fusion
 from .._fusion.fitted import FittedFusion, text_of
 from .._fusion.overlap import overlap as overlap_of
+from .._table.runs import RUN_OF_TABLE, Runs
 from .._table.setup import Setup
+from .._table.table import in_memory
 from ..errors import InvalidOption
 from .figure import LINES, Axis, Figure, Mark, legible
 
 
 def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | FittedFusion[object], k: int) -> Figure:
     """The mean contribution of each run at each fused rank; of a single query, that of each of its documents."""
-    found = explain_fusion(frame, setup, method, runs).lazy().collect().filter(pl.col("fused_rank") <= k)
+    found = explain_fusion(in_memory(frame, setup), method, runs=runs.scores or None, run=runs.column).filter(
+        pl.col("fused_rank") <= k
+    )
     if found["contribution"].has_nulls():
         raise InvalidOption(
             f"{text_of(method)} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
@@ -80,7 +82,7 @@ def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | F
 
 def overlap(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None) -> Figure:
     """The mean share of common documents of every two runs, as a heat map."""
-    found = overlap_of(frame, setup, Design(runs, None, (), None, "drop"), k)
+    found = overlap_of(in_memory(frame, setup), runs=runs.scores or None, run=runs.column, k=k)
     names = found.settings["runs"]
     legible(names, LINES, "runs")
     place = {name: float(i + 1) for i, name in enumerate(names)}

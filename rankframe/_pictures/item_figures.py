@@ -9,15 +9,16 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.resampling import Resampling
-from .._decisions.runs import RUN, Runs, values
+from .._decisions.runs import values
 from .._items.catalog import catalog as catalog_table
-from .._items.catalog import catalog_calls
 from .._items.catalog_and_past import Unknown, catalog_and_past
-from .._items.exposure import Weighing, exposure
+from .._items.exposure import Exposures, Weighing
 from .._items.lists import item_column
+from .._items.parts import catalog_calls
 from .._table.background import place_in
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup
+from .._table.table import in_memory
 from .._text.result_table import intervals_of as kinds_of
 from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
@@ -207,17 +208,18 @@ def _directed(call: Call) -> str:
 
 def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) -> pl.DataFrame:
     """The exposure of each item in each run."""
-    return runs.each(frame, setup, lambda of_run: exposure(frame, of_run, weighing, runs.key).lazy().collect())
+    return runs.each(frame, setup, lambda of_run: Exposures(of_run, weighing, runs.key).of_table(frame))
 
 
 def _measured(
     frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown
 ) -> pl.DataFrame:
     """The catalog metrics of each run, with intervals."""
-    resampling = Resampling(0.95, "percentile", RESAMPLES, 0, progress=True)
 
     def of_run(one: Setup) -> pl.DataFrame:
-        return catalog_table(frame, one, runs.key, unknown_items, resampling, *texts).lazy().collect()
+        return catalog_table(
+            in_memory(frame, one), *texts, by=runs.key, unknown_items=unknown_items, resamples=RESAMPLES
+        )
 
     return runs.each(frame, setup, of_run)
 

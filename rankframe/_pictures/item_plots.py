@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._decisions.runs import Runs
 from .._items.catalog_and_past import Unknown
+from .._table.runs import Runs
 from . import item_figures
 from .figure import Figure
 from .methods import Drawing, drawing

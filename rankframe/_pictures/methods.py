@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated, NamedTuple, Protocol, TypeVar, cast
 
 from .._decisions.gate import Verdict
-from .._decisions.runs import Runs, TheRuns, names_of
 from .._fusion.fitted import FusionMethod
 from .._support.arguments import refuse_unfit
 from .._support.forks import use_polars
 from .._support.methods import Lifted
 from .._support.option_kinds import Column, Columns, ReadInside, read_arguments
 from .._support.option_values import Range
+from .._table.runs import Runs, TheRuns, names_of
 from ..errors import InvalidOption, Verbatim
 
 T = TypeVar("T")

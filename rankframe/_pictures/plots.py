@@ -11,10 +11,11 @@ from .._catalog.means import Mean
 from .._catalog.parse import parse
 from .._catalog.requests import averaged
 from .._decisions.resampling import Resampling
-from .._decisions.runs import RUN, Runs, values
+from .._decisions.runs import values
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import by_document, collect
 from .._table.roles import require
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.trec_eval import LEVELS
 from ..errors import InvalidOption, option

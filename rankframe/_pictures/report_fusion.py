@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from .._decisions.paired_values import Design
 from .._fusion.fitted import text_of
 from .._fusion.oracle import Oracle, oracle
 from .._fusion.overlap import Overlap, overlap
 from .._table.setup import Setup
+from .._table.table import in_memory
 from .._text.fusion_displays import oracle_lines, overlap_lines
 from .._text.result_table import intervals_of
 from .._text.sentences import IN_HTML
@@ -41,9 +41,10 @@ def fusion(frame: pl.DataFrame, setup: Setup, contents: Contents) -> OfFusion | 
             option(fusion=text_of(contents.fusion)), " fuses runs; name them, as ", option(runs=["bm25", "dense"])
         )
     runs = contents.runs
-    design = Design(runs, None, (), None, "error")
-    best = oracle(frame, setup, design, contents.fusion, contents.resampling, *contents.metrics)
-    common = overlap(frame, setup, design, RANKS)
+    table, metrics, n = in_memory(frame, setup), contents.metrics, contents.resamples
+    scores, run = runs.scores or None, runs.column
+    best = oracle(table, *metrics, runs=scores, run=run, fusion=contents.fusion, resamples=n, seed=contents.seed)
+    common = overlap(table, runs=scores, run=run, k=RANKS)
     tables = (_of_oracle(best), _of_pairs(common), _of_runs(common))
     drawn = (
         picture(fusion_figures.contributions, frame, setup, runs, contents.fusion, RANKS),

@@ -17,12 +17,13 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.requests import averaged
 from .._decisions.compare import compare
-from .._decisions.runs import RUN
 from .._fusion.fitted import text_of
 from .._plan.per_query import with_labels
 from .._support.extras import load, versions
 from .._table.roles import require
+from .._table.runs import RUN
 from .._table.setup import Setup
+from .._table.table import in_memory
 from .._text.result_table import plain
 from .._text.sentences import IN_HTML, sentence
 from .._text.user_text import visible
@@ -48,7 +49,15 @@ def write(frame: pl.DataFrame, setup: Setup, path: str | Path, contents: Content
     frame = with_labels(frame, setup, calls)
     means, found = summed(frame, setup, contents), None
     if contents.design is not None:
-        found = compare(frame, setup, contents.design, contents.testing, contents.resampling, *contents.metrics)
+        found = compare(
+            in_memory(frame, setup),
+            *contents.metrics,
+            runs=contents.runs.scores or None,
+            run=contents.runs.column,
+            baseline=contents.baseline,
+            resamples=contents.resamples,
+            seed=contents.seed,
+        )
     runs = list(means[RUN].unique(maintain_order=True))
     runs.sort(key=lambda run: contents.baseline not in (run, None))
     settings = _settings(frame, setup, contents, calls)

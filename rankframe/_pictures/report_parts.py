@@ -14,13 +14,14 @@ from .._decisions.compare import Comparison, Significance, compared
 from .._decisions.gate import Verdict
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
-from .._decisions.runs import RUN, Runs
 from .._decisions.summary import summarize
 from .._fusion.fitted import FittedFusion
 from .._support.extras import load
 from .._table.check import findings
 from .._table.roles import carried
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup
+from .._table.table import in_memory
 from .._text.result_parts import Row
 from .._text.result_table import by_kind
 from ..errors import MissingExtra, RankframeError
@@ -130,10 +131,12 @@ def overall(
 
 def summed(frame: pl.DataFrame, setup: Setup, contents: Contents, by: tuple[str, ...] = ()) -> pl.DataFrame:
     """The summary of every run."""
-    key, resampling, metrics = contents.runs.key, contents.resampling, contents.metrics
-    return contents.runs.each(
-        frame, setup, lambda of_run: summarize(frame, of_run, (*key, *by), None, resampling, *metrics).lazy().collect()
-    )
+    slices, metrics, n, seed = (*contents.runs.key, *by), contents.metrics, contents.resamples, contents.seed
+
+    def of_run(one: Setup) -> pl.DataFrame:
+        return summarize(in_memory(frame, one), *metrics, by=slices, resamples=n, seed=seed)
+
+    return contents.runs.each(frame, setup, of_run)
 
 
 def by_slice(

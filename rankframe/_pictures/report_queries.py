@@ -9,9 +9,11 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.runs import RUN, Runs, explained, values, with_own_rank
+from .._decisions.runs import explained, values, with_own_rank
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup
-from .._verbs import verbs
+from .._table.table import in_memory
+from .._verbs.verbs import with_ranks
 from ..errors import InvalidOption
 from .report_tables import Table, shown
 
@@ -53,9 +55,7 @@ def _documents(
         rows = explained(frame, setup, runs, run, call, carry=[name for name in show if name not in query])
     except InvalidOption:
         one_order = setup if setup.policies.ties != "expected" else setup.changed(ties="doc_desc")
-        ranked = runs.each(
-            frame, one_order, lambda of_run: verbs.with_ranks(frame, of_run, None).lazy().collect(), only=run
-        )
+        ranked = runs.each(frame, one_order, lambda of_run: with_ranks(in_memory(frame, of_run)), only=run)
         rows = with_own_rank(ranked, ranked.columns[-1])
     return rows.join(chosen, on=query, how="semi", nulls_equal=True).sort("rank", nulls_last=True)
 

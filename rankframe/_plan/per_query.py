@@ -2,56 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Literal
 
 import polars as pl
 from polars import selectors as cs
 
 from .._catalog.call import Call
-from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
-from .._lazy.node import Give, node, source
 from .._table.check import fault_in
 from .._table.columns import Columns, failed
 from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.subtopics import documents, row_faults
+from .._table.table import refuse_names
 from .._words.columns_needed import LARGEST_LABEL
-from ..errors import InvalidData, InvalidOption, Place, Text, calling_line, once_each
-from .absent_values import absent_values
+from ..errors import InvalidData, InvalidOption
 from .bounds import bounds, bounds_of
 from .parts import in_parts, number_of_parts
 from .plan import Part, add_up, guarded, run_formulas, with_rank
 from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
 from .subtopics import evaluate as evaluate_subtopics
 from .subtopics import refuse_without_subtopics
-from .watch import Watch
 
 ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""
 
-Frame: TypeAlias = pl.DataFrame | pl.LazyFrame
-F = TypeVar("F", bound=Frame)
 
-
-def measure(frame: F, setup: Setup, *calls: Call, largest_label: float | None = None) -> F:
+def measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest_label: float | None = None) -> pl.DataFrame:
     """One row per query: the query columns and a column per call.
 
     For a part of a table, `largest_label` is the largest of the whole table.
     """
-    names = [name for call in calls for name in names_of(setup, call)]
-    refuse_names(names, setup.roles.query, "the query")
-    if isinstance(frame, pl.LazyFrame):
-        return cast("F", _as_source(frame, setup, calls))
-    return cast("F", _measure_frame(frame, setup, calls, largest_label))
-
-
-def _measure_frame(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
+    refuse_names([name for call in calls for name in names_of(setup, call)], setup.roles.query, "the query")
     frame = with_labels(frame, setup, calls)
-    if largest is None and number_of_parts(frame.height) > 1 and needs_largest_label(setup, frame.schema, calls):
-        largest = _largest_label(frame.lazy(), setup, calls, "in-memory")
+    largest = largest_of_parts(frame, setup, calls) if largest_label is None else largest_label
     reads = [name for call in calls for name in call.columns]
     return in_parts(frame, setup, reads, lambda part: _measure_part(part, setup, calls, largest))
 
@@ -115,62 +101,22 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
     return result.hstack(of_others).select(*setup.roles.query, cs.by_name(ROW, require_all=False), *names)
 
 
-def _as_source(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> pl.LazyFrame:
-    """The metrics of a LazyFrame as a node of its plan, which computes only the columns that the plan selects."""
-
-    def run(rows: pl.DataFrame, largest: float | None, names: Sequence[str] | None) -> pl.DataFrame:
-        chosen = [call for call in calls if names is None or not {*names}.isdisjoint(names_of(setup, call))]
-        return _measure_frame(rows, setup, chosen, largest)
-
-    reads, largest = [name for call in calls for name in call.columns], largest_of(frame, setup, calls)
-    return source(
-        frame,
-        setup,
-        run,
-        "evaluate",
-        reads=reads,
-        whole=largest,
-        check=absent_values(setup, calls),
-        watch=partial(watch, setup, calls, calling_line()),
-    )
-
-
-def watch(setup: Setup, calls: Sequence[Call], at: Place | None = None) -> Watch:
-    """A watch for suspicions that change the calls' values; warnings show the line `at`."""
-    return Watch(setup, calls, lambda rows, setup, call: _measure_frame(rows, setup, [call], None)[call.text], at)
-
-
-def watch_slices(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str]) -> None:
-    """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs; once for all."""
-    if by:
-        read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
-        frame = frame[[name for name in frame.columns if name in read]]
-    with once_each():
-        for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
-            watching = watch(setup, calls)
-            watching.see(part)
-            watching.warn()
-
-
-def largest_of(frame: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> Callable[[pl.LazyFrame], float] | None:
-    """A function that finds the largest label of a table in parts; None if no value depends on it."""
-    if not needs_largest_label(setup, frame.collect_schema(), calls):
+def largest_of_parts(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> float | None:
+    """The largest label of a table that is computed in several parts; None if no value depends on it."""
+    if number_of_parts(frame.height) == 1 or not needs_largest_label(setup, frame.schema, calls):
         return None
-    return partial(_largest_label, setup=setup, calls=calls)
+    ranked, is_plain = setup_of_largest(setup, frame.schema, calls)
+    labels = frame[ranked.roles.label] if is_plain else measure(frame, ranked, LARGEST)[LARGEST.text]
+    return largest_in(labels.to_frame().lazy(), "in-memory")
 
 
-def _largest_label(
-    rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call], engine: Literal["streaming", "in-memory"] = "streaming"
-) -> float:
-    """The largest label of a table, which may be larger than memory."""
-    setup, is_plain = setup_of_largest(setup, rows.collect_schema(), calls)
-    label = pl.col(setup.roles.label)
-    if not is_plain:  # policies may leave labels out: rank each query first
-        rows, label = _as_source(rows, setup, [LARGEST]), pl.col(LARGEST.text)
-    if not rows.collect_schema()[label.meta.output_name()].is_integer():
+def largest_in(labels: pl.LazyFrame, engine: Literal["streaming", "in-memory"] = "streaming") -> float:
+    """The largest finite label in a column; 0 for none."""
+    label, schema = pl.first(), labels.collect_schema()
+    if not schema.dtypes()[0].is_integer():
         label = label.cast(pl.Float64)
         label = label.filter(label.is_finite())
-    return float(rows.select(label.max()).collect(engine=engine).item() or 0)
+    return float(labels.select(label.max()).collect(engine=engine).item() or 0)
 
 
 def setup_of_largest(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> tuple[Setup, bool]:
@@ -187,9 +133,11 @@ LARGEST = Call(Metric("largest_label", lambda r: r.largest_label))
 """The largest label of a query, as an unregistered metric."""
 
 
-def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: bool = True) -> tuple[F, Setup]:
+def by_document(
+    frame: pl.DataFrame, setup: Setup, carry: Sequence[str] = (), *, label: bool = True
+) -> tuple[pl.DataFrame, Setup]:
     """Reduce the frame to one row per document, and the setup to no subtopic."""
-    schema = frame.collect_schema()
+    schema = frame.schema
     if setup.roles.subtopic is None:
         return frame, setup
     table = Columns.of(setup, schema, label=False)
@@ -198,8 +146,8 @@ def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: boo
     of_docs = setup.changed(subtopic=None)
     if table.lists_subtopics:
         return frame, of_docs
-    docs = documents(frame.lazy(), table, ordered=isinstance(frame, pl.DataFrame), carry=carry)
-    return like(frame, docs, setup), of_docs
+    docs = documents(frame.lazy(), table, ordered=True, carry=carry)
+    return collect(docs, frame, setup), of_docs
 
 
 def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest: float | None) -> pl.DataFrame:
@@ -294,58 +242,9 @@ def names_of(setup: Setup, call: Call) -> Sequence[str]:
     return bounds_of(call) if setup.policies.unjudged == "bounds" else [call.text]
 
 
-def with_names(result: F, setup: Setup, calls: Sequence[Call]) -> F:
-    """Rename the metrics' columns for SQL if the setup is `flat`."""
-    if not setup.flat:
-        return result
-    flat = flat_names(name for call in calls for name in names_of(setup, call))
-    refuse_names(list(flat.values()), {*result.collect_schema()} - {*flat}, "the table")
-    return cast("F", result.rename(flat))
-
-
-def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice: Text = "rename that column") -> None:
-    for name in names:
-        if name in taken:
-            raise InvalidOption(f"the result would have a second column {name!r}, which {where} has; ", advice)
-
-
-def like(frame: F, result: pl.LazyFrame, setup: Setup) -> F:
-    """The result as the caller's kind of frame."""
-    return cast("F", result if isinstance(frame, pl.LazyFrame) else collect(result, frame, setup))
-
-
-def as_given(frame: F, table: pl.DataFrame) -> F:
-    """The table as the caller's kind of frame."""
-    return cast("F", table.lazy() if isinstance(frame, pl.LazyFrame) else table)
-
-
-def table_of(
-    frame: F,
-    plan: pl.LazyFrame,
-    setup: Setup,
-    name: str,
-    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
-    schema: Mapping[str, Any] | None = None,
-) -> F:
-    """The rows of a plan over the frame, after `finish`, which gives them `schema`; of a LazyFrame as a node called `name`."""
-
-    def rows() -> pl.DataFrame:
-        found = collect(plan, frame, setup)
-        return found if finish is None else finish(found)
-
-    def work(give: Give, *_: object) -> None:
-        give(rows())
-
-    if isinstance(frame, pl.DataFrame):
-        return cast("F", rows())
-    return cast("F", node(work, frame, plan.collect_schema() if schema is None else schema, name))
-
-
-def collect(lf: pl.LazyFrame, frame: Frame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
-    """Run a call's plan; a failed guard raises our own error."""
+def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:
+    """Run a plan over the rows of a call; a failed guard raises our own error."""
     try:
-        if isinstance(frame, pl.LazyFrame):
-            return lf.collect(engine="streaming")
         # optimizing the plan of a small table takes longer than it saves
         optimized = optimized and frame.height > ROWS_OF_SMALL_TABLE
         how = pl.QueryOptFlags() if optimized else pl.QueryOptFlags.none()

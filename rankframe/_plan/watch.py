@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -13,7 +13,8 @@ from .._table.columns import Columns
 from .._table.figures import NEARLY_ALL, QuickFigures, figures, numbered, totals
 from .._table.setup import Setup
 from .._table.suspicions import Suspicion, filled, is_called_rank, suspicions_of
-from ..errors import Place, RankframeError, warn
+from ..errors import Place, RankframeError, once_each, warn
+from .per_query import measure
 
 ROWS_OF_SAMPLE = 2**12
 """The first rows, in which a suspicion must hold before all rows are looked at, since that takes as long as a metric."""
@@ -25,15 +26,12 @@ QUERIES_OF_SAMPLE = 400
 ROWS_NEAR = 2**15
 """If the rows of a query do not stand together: the queries of the sample, and the first rows in which theirs are looked for."""
 
-Values = Callable[[pl.DataFrame, Setup, Call], pl.Series]
-"""The values of a metric, in any order."""
-
 
 class Watch:
     """The suspicions about a table, or about the parts of one, with whole queries, that change the value of a metric."""
 
-    def __init__(self, setup: Setup, calls: Sequence[Call], values: Values, at: Place | None) -> None:
-        self.setup, self.calls, self.values, self.at = setup, calls, values, at
+    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
+        self.setup, self.calls, self.at = setup, calls, at
         self.resolved = setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[pl.DataFrame] = []
@@ -116,14 +114,30 @@ class Watch:
             )
         try:
             if suspicion.zero:
-                return bool((self.values(rows, self.setup, call) == 0).all())
+                return bool((_values(rows, self.setup, call) == 0).all())
             setups = suspicion.differs(self.setup, found)
             if setups is None:
                 return True
-            one, other = (_rounded(self.values(rows, x, call)) for x in setups)
+            one, other = (_rounded(_values(rows, x, call)) for x in setups)
         except RankframeError:  # the metric is not defined for the other setup
             return False
         return not one.equals(other)
+
+
+def watch_slices(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str]) -> None:
+    """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs; once for all."""
+    if by:
+        read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
+        frame = frame[[name for name in frame.columns if name in read]]
+    with once_each():
+        for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
+            watching = Watch(setup, calls)
+            watching.see(part)
+            watching.warn()
+
+
+def _values(rows: pl.DataFrame, setup: Setup, call: Call) -> pl.Series:
+    return measure(rows, setup, call)[call.text]
 
 
 def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import polars as pl
 
@@ -14,12 +15,12 @@ from .._catalog.call import Call, calls_for
 from .._catalog.registry import of
 from .._support.forks import use_polars
 from .._support.methods import Documented, Lifted, function_as_method
-from .._support.option_kinds import annotation_of, read_arguments
+from .._support.option_kinds import annotation_of
 from .._table.setup import Setup
+from .._table.table import Table
+from .._verbs.declaration import Verb, verb_of
 from ..errors import Advice, Code, InvalidOption, with_code
-from .misplaced_options import refuse_misplaced
 
-F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -40,17 +41,24 @@ class Ranks(Documented, Protocol[R_co]):
         ...
 
 
-def verb_as_method(verb: F) -> F:
-    """A verb as a method, which reads its options by their annotations and refuses any that it does not have."""
+class Verbs(ABC, Generic[R]):
+    """An object whose methods are verbs over the table of a ranker."""
+
+    @abstractmethod
+    def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
+        """The result of a verb with these arguments."""
+
+
+def lift(verb: Callable[Concatenate[Table[R], P], X]) -> Callable[Concatenate[Verbs[R], P], X]:
+    """A verb as a method: the same options, over the table of a ranker of any kind of frame."""
 
     @wraps(verb)
-    def call(ranker: Ranks[object], *args: object, **options: object) -> object:
+    def call(owner: Verbs[R], /, *args: P.args, **options: P.kwargs) -> X:
         use_polars()
-        refuse_misplaced(verb, ranker._setup, args, options)
-        args, options = read_arguments(verb, (ranker, *args), options)
-        return verb(*args, **options)
+        found: X = owner._lifted(verb_of(verb), args, options)
+        return found
 
-    return function_as_method(cast(F, call))
+    return function_as_method(cast("Callable[Concatenate[Verbs[R], P], X]", call))
 
 
 def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable[Concatenate[Ranks[R], P], R]:

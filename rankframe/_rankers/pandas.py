@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import polars as pl
 
-from .._decisions.paired_values import Design
-from .._decisions.runs import Runs
 from .._table.roles import of_lists
 from .._table.setup import ROLES, Setup
-from .._verbs.declaration import NamesColumns, verb_of
+from .._table.table import Whole
+from .._verbs.declaration import VerbCall
 from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
 from .kept_options import keep, kept
@@ -24,9 +22,6 @@ from .pandas_columns import text_of
 from .pandas_messages import in_words_of_pandas
 from .pandas_tables import LISTS, SHAPES, Source, levels_of
 from .ranker import FrameRanker
-from .whole_table_checks import check_result
-
-T = TypeVar("T")
 
 
 class PandasRanker(FrameRanker[pd.DataFrame]):
@@ -60,30 +55,14 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     def _with(self, setup: Setup) -> PandasRanker:
         return PandasRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., object], *args: object, **known: object) -> pd.DataFrame:
-        declared = verb_of(verb)
-        named = declared.with_names(args, _as_text)
-
-        @wraps(verb)
-        def judged(frame: object, setup: Setup, *args: object, **known: object) -> object:
-            found = verb(frame, setup, *args, **known)
-            check_result(frame, setup, declared, args, found)
-            return found
-
+    def _run(self, call: VerbCall, whole: Whole | None = None) -> Any:
         try:
-            result: pd.DataFrame = SHAPES[declared.gives](self._frame, self._setup, judged, *named, **known)
+            result = SHAPES[call.verb.gives](self._frame, self._setup, call, whole)
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
-        if declared.gives == "join":
+        if call.verb.gives == "join":
             keep(result, self._setup)
         return result
-
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        try:
-            source = Source(self._frame, {*self._setup.roles.names, *names}, lists=self._setup.roles.lists)
-            return work(source.polars, self._setup, *args)
-        except RankframeError as error:
-            raise of_pandas(error, self._frame) from None
 
     @property
     def _kind(self) -> type[pd.DataFrame]:
@@ -144,15 +123,8 @@ class RankMethod(PandasRanker):
 
 def _as_text(label: object) -> Any:
     """A column's label, or several labels, as names in Polars."""
-    if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
+    if label is None or label is ...:
         return label
-    if isinstance(label, Runs):
-        return replace(label, scores=tuple(map(text_of, label.scores)), column=_as_text(label.column))
-    if isinstance(label, Design):
-        one = {name: _as_text(getattr(label, name)) for name in ("runs", "baseline", "weights")}
-        return replace(label, by=tuple(map(text_of, label.by)), **one)
-    if isinstance(label, NamesColumns):
-        return label  # its columns are named by texts
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Container, Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import polars as pl
 
-from .._decisions.paired_values import Design
 from .._table.roles import USUAL_NAMES, carried
 from .._table.setup import Setup
-from .._verbs.declaration import Gives, verb_of
+from .._table.table import Table, Whole
+from .._verbs.declaration import Gives, VerbCall
+from .._verbs.running import on_rows
 from ..errors import InvalidData, shown
 from .pandas_columns import cross, cross_lists, text_of
 from .pandas_messages import spelled
@@ -21,7 +21,6 @@ from .pandas_messages import spelled
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Verb: TypeAlias = Callable[..., pl.DataFrame]
 Shape: TypeAlias = Callable[..., Any]
 
 ROW, QRELS_ROW = carried("pandas row"), carried("qrels row")
@@ -107,23 +106,19 @@ class Source:
         return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
 
 
-def _per_query(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **known: object) -> pd.DataFrame:
+def _per_query(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
     """A row per query, indexed by the query."""
-    source = _source(frame, setup, verb, args)
-    result = verb(source.polars, setup, *args, **known)
+    source = _source(frame, setup, call)
+    result = on_rows(call, Table(source.polars, setup, whole))
     query = tuple(name for name in setup.roles.query if name in result.columns)  # a verb may combine runs
     return _indexed(result, setup.changed(query=query), source)
 
 
-def _several(frame: pd.DataFrame, setup: Setup, verb: Verb, design: Design, *args: object) -> Any:
-    """An object with several tables; tables with query columns are indexed by the query."""
-    source = _source(frame, setup, verb, (design, *args))
-    result: Any = verb(source.polars, setup, design, *args)
-    of_query = design.runs.queries(setup)
-    tables = {x.name: getattr(result, x.name) for x in fields(result)}
-    return replace(
-        result, **{name: _indexed(x, of_query, source) for name, x in tables.items() if isinstance(x, pl.DataFrame)}
-    )
+def _whole(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> Any:
+    """What the verb makes of the whole table; frames with query columns are indexed by the query."""
+    source, of_query = _source(frame, setup, call), call.runs.queries(setup)
+    table = Table(source.polars, setup, spelling=spelled, give=lambda found: _indexed(found, of_query, source))
+    return on_rows(call, table)
 
 
 def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
@@ -135,46 +130,50 @@ def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame
     return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
 
 
-def _per_row(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **known: object) -> pd.DataFrame:
+def _per_row(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
     """The caller's rows and index, and further columns."""
-    source = _source(frame, setup, verb, args)
-    result = verb(source.polars, setup, *args, **known)
+    source = _source(frame, setup, call)
+    result = on_rows(call, Table(source.polars, setup, whole))
     return _widened(frame, [x for x in result if x.name not in source.polars.columns])
 
 
-def _subset(frame: pd.DataFrame, setup: Setup, verb: Verb, other: object, *args: object) -> pd.DataFrame:
+def _subset(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:
     """Some of the caller's rows, with their index."""
-    source = _source(frame, setup, verb, args)
-    others = _source(_as_pandas(other), setup, verb, args).polars if isinstance(other, FRAMES) else other
-    return frame.iloc[verb(source.with_row(ROW), setup, others, *args)[ROW].to_numpy()].copy()
+    source, call = _source(frame, setup, call), _with_polars(call, setup)
+    kept: pl.DataFrame = on_rows(call, Table(source.with_row(ROW), setup))
+    return frame.iloc[kept[ROW].to_numpy()].copy()
 
 
-def _per_document(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **known: object) -> pd.DataFrame:
+def _with_polars(call: VerbCall, setup: Setup) -> VerbCall:
+    """The call with its second tables as Polars frames."""
+    tables = {name: x for name, x in call.arguments.items() if isinstance(x, FRAMES)}
+    return call.changed(**{name: _source(_as_pandas(x), setup, call).polars for name, x in tables.items()})
+
+
+def _per_document(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
     """The caller's rows in another order, with their index, the columns of the result and further ones."""
-    source = _source(frame, setup, verb, args)
-    result = verb(source.with_row(ROW), setup, *args, carry=[ROW], **known)
+    source = _source(frame, setup, call)
+    result = on_rows(call, Table(source.with_row(ROW), setup, whole, carry=[ROW]))
     own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
     new = [x for x in result if x.name not in source.columns and x.name != ROW]
     return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
 
 
-def _per_list(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object, **known: object) -> pd.DataFrame:
+def _per_list(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
     """New rows, query by query, with ids and labels in the types of the caller's frame, and a new index."""
-    source = _source(frame, setup, verb, args)
-    result = verb(source.polars, setup, *args, **known)
-    ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - verb_of(verb).named(args)
+    source = _source(frame, setup, call)
+    result = on_rows(call, Table(source.polars, setup, whole))
+    ids = {*setup.roles.query, setup.roles.doc_in(source.columns), setup.roles.label} - call.named
     own = {name: source.back(name, result[name]) for name in result.columns if name in ids & source.columns.keys()}
     return pd.DataFrame({x.name: own[x.name] if x.name in own else _values(x) for x in result})
 
 
-def _joined(
-    frame: pd.DataFrame, setup: Setup, verb: Verb, qrels: object, *args: object, **known: object
-) -> pd.DataFrame:
+def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
     """The joined rows of two frames, with a new index; dtypes change as in a merge of pandas."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
-    needed = [*keys, setup.roles.label, *verb_of(verb).named([qrels, *args])]
+    needed = [*keys, setup.roles.label, *call.named]
     usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
-    truth = _as_pandas(qrels)
+    truth = _as_pandas(call.arguments["qrels"])
     unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
     run, judged = (
         Source(
@@ -185,7 +184,7 @@ def _joined(
         )
         for x in (frame, truth)
     )
-    both = verb(run.with_row(ROW), setup, judged.with_row(QRELS_ROW), *args, **known)
+    both = on_rows(call.changed(qrels=judged.with_row(QRELS_ROW)), Table(run.with_row(ROW), setup, whole))
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
     missed = both.filter(pl.col(ROW).is_null())  # in these rows, only columns that name the run have values
@@ -203,12 +202,11 @@ def _joined(
     return pd.concat([result, _rows(rest, right)], axis=1)
 
 
-def _table(frame: pd.DataFrame, setup: Setup, verb: Verb, *args: object) -> pd.DataFrame:
+def _table(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:
     """A separate table, such as that of `check`, with ids converted by `as_pandas`."""
-    source = _source(frame, setup, verb, args)
-    args = tuple(_source(_as_pandas(x), setup, verb, ()).polars if isinstance(x, FRAMES) else x for x in args)
-    spell = [spelled] if "spelling" in verb_of(verb).parameters else []
-    return as_pandas(verb(source.polars, setup, *args, *spell))
+    source, call = _source(frame, setup, call), _with_polars(call, setup)
+    found: pd.DataFrame = on_rows(call, Table(source.polars, setup, spelling=spelled, give=as_pandas))
+    return found
 
 
 LISTS = (list, tuple, set, np.ndarray)
@@ -222,16 +220,14 @@ SHAPES: dict[Gives, Shape] = {
     "list": _per_list,
     "join": _joined,
     "table": _table,
-    "comparison": _several,
+    "whole": _whole,
 }
 """The conversion of a result to pandas, by its shape."""
 
 
-def _source(frame: pd.DataFrame, setup: Setup, verb: Verb, args: Sequence[object]) -> Source:
+def _source(frame: pd.DataFrame, setup: Setup, call: VerbCall) -> Source:
     """The frame with the columns that a verb reads."""
-    declared = verb_of(verb)
-    needed = declared.columns(setup, args)
-    return Source(frame, needed, others=declared.reads_any(args), lists=setup.roles.lists)
+    return Source(frame, call.columns(setup), others=call.reads_any, lists=setup.roles.lists)
 
 
 def as_pandas(result: pl.DataFrame) -> pd.DataFrame:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from collections.abc import Sequence
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
 from .._table.setup import Setup
-from .._verbs.declaration import verb_of
-from ..errors import InvalidData, MissingColumn
+from .._table.table import Table
+from .._verbs.declaration import VerbCall
+from .._verbs.running import on_rows, plan_of
+from ..errors import InvalidData
 from .kept_options import keep, kept
 from .ranker import FrameRanker
-from .whole_table_checks import check_result
 
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 class PolarsRanker(FrameRanker[R]):
@@ -28,29 +28,18 @@ class PolarsRanker(FrameRanker[R]):
     def _with(self, setup: Setup) -> PolarsRanker[R]:
         return PolarsRanker(self._frame, setup)
 
-    def _run(self, verb: Callable[..., object], *args: object) -> R:
-        declared = verb_of(verb)
+    def _run(self, call: VerbCall) -> Any:
+        frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)
         try:
-            result = cast(R, verb(self._frame, self._setup, *args))
+            if isinstance(frame, pl.LazyFrame):
+                result = plan_of(frame, self._setup, call)
+            else:
+                result = on_rows(call, Table(frame, self._setup))
         except InvalidData as error:
-            raise error._among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from error.__cause__
-        if declared.gives == "join":
+            raise error._among(frame) from error.__cause__
+        if call.verb.gives == "join":
             keep(result, self._setup)
-        check_result(self._frame, self._setup, declared, args, result)
         return result
-
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        own = cast("pl.DataFrame | pl.LazyFrame", self._frame)
-        lf = own.lazy()
-        wanted = {*self._setup.roles.names, *names}
-        frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()
-        try:
-            return work(frame, self._setup, *args)
-        except MissingColumn:
-            work(lf.collect_schema().to_frame(), self._setup, *args)  # names all columns of the table in its error
-            raise
-        except InvalidData as error:
-            raise error._among(frame if isinstance(own, pl.LazyFrame) else own) from error.__cause__
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
         frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)

@@ -9,33 +9,45 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import polars as pl
 
 from .. import metrics
-from .._audit import methods as audit
+from .._audit.tool_comparison import conventions
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_name
 from .._catalog.registry import METRICS
-from .._decisions import comparison_methods as comparisons
-from .._decisions import summary_methods as summaries
-from .._decisions.runs import Runs
-from .._fusion import insight_methods as insights
-from .._fusion import methods as fusion
-from .._items import methods as items
+from .._decisions.compare import compare
+from .._decisions.gate import gate
+from .._decisions.power import power
+from .._decisions.summary import mean, summarize
+from .._fusion.expected_exposure import expected_exposure
+from .._fusion.explain import explain_fusion
+from .._fusion.fitted import fit_fusion
+from .._fusion.fuse import fuse
+from .._fusion.oracle import oracle
+from .._fusion.overlap import overlap
+from .._fusion.tuning import tune
+from .._items.catalog import catalog, item_counts
+from .._items.compare import compare_catalog
+from .._items.exposure import exposure
+from .._items.gaps import gaps
+from .._items.without import without
 from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
 from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
+from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
-from .._verbs import methods as verbs
-from .._verbs.verbs import evaluate as evaluation
+from .._verbs import verbs
+from .._verbs.declaration import Verb, VerbCall, call_of_verb
+from .._verbs.running import worked
 from ..errors import InvalidOption
 from ..plot import PLOTS, Plots
 from .display import Shown, shown_of, spelled
 from .help import Help
+from .method import Verbs, lift
 from .method import formula_as_method as formula
-from .method import verb_as_method as verb
 from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
 from .tables_beside import in_polars
-from .tables_of_runs import below, stacked
+from .tables_of_runs import stacked
 
 R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
@@ -244,7 +256,7 @@ class Ranker(ABC, Generic[R]):
         return self._shown().html()
 
 
-class FrameRanker(Ranker[R]):
+class FrameRanker(Ranker[R], Verbs[R]):
     """The metrics and verbs of a frame's rankings."""
 
     _plots_with = "altair"
@@ -254,43 +266,42 @@ class FrameRanker(Ranker[R]):
     _frame: Any
 
     # verbs
-    evaluate = verb(verbs.evaluate)
-    with_metrics = verb(verbs.with_metrics)
-    with_ranks = verb(verbs.with_ranks)
-    curve = verb(verbs.curve)
-    explain = verb(verbs.explain)
-    judge = verb(verbs.judge)
-    check = verb(verbs.check)
-    agreement = verb(verbs.agreement)
-    conventions = verb(audit.conventions)
+    evaluate = lift(verbs.evaluate)
+    with_metrics = lift(verbs.with_metrics)
+    with_ranks = lift(verbs.with_ranks)
+    curve = lift(verbs.curve)
+    explain = lift(verbs.explain)
+    judge = lift(verbs.judge)
+    check = lift(verbs.check)
+    agreement = lift(verbs.agreement)
+    conventions = lift(conventions)
 
     # decisions
-    mean = verb(summaries.mean)
-    summarize = verb(summaries.summarize)
-    compare = verb(comparisons.compare)
-    power = verb(comparisons.power)
-    gate = verb(comparisons.gate)
-    noninferior = verb(comparisons.noninferior)
+    mean = lift(mean)
+    summarize = lift(summarize)
+    compare = lift(compare)
+    power = lift(power)
+    gate = lift(gate)
 
     # fusion
-    fuse = verb(fusion.fuse)
-    explain_fusion = verb(insights.explain_fusion)
-    overlap = verb(insights.overlap)
-    oracle = verb(insights.oracle)
-    expected_exposure = verb(insights.expected_exposure)
-    fit_fusion = verb(fusion.fit_fusion)
-    tune = verb(fusion.tune)
+    fuse = lift(fuse)
+    explain_fusion = lift(explain_fusion)
+    overlap = lift(overlap)
+    oracle = lift(oracle)
+    expected_exposure = lift(expected_exposure)
+    fit_fusion = lift(fit_fusion)
+    tune = lift(tune)
 
     # items that all users are shown
-    exposure = verb(items.exposure)
-    catalog = verb(items.catalog)
-    compare_catalog = verb(items.compare_catalog)
-    item_counts = verb(items.item_counts)
-    without = verb(items.without)
-    gaps = verb(items.gaps)
+    exposure = lift(exposure)
+    catalog = lift(catalog)
+    compare_catalog = lift(compare_catalog)
+    item_counts = lift(item_counts)
+    without = lift(without)
+    gaps = lift(gaps)
 
     # pictures
-    report = verb(pictures.report)
+    report = function(pictures.report)
 
     @property
     def plot(self) -> Plots:
@@ -298,30 +309,36 @@ class FrameRanker(Ranker[R]):
         return Plots(self, self._plots_with)
 
     @abstractmethod
-    def _run(self, verb: Callable[..., object], *args: object) -> R:
-        """The verb's result as the caller's kind of frame, or an object with several such frames."""
+    def _run(self, call: VerbCall) -> Any:
+        """The result of a call of a verb, in the caller's kind of frame."""
 
-    @abstractmethod
+    def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
+        call = verb.bound(args, options)
+        tables = {name: call.arguments[name] for name in TABLES if call.arguments.get(name) is not None}
+        qrels = call.arguments.get("qrels") if verb.gives == "whole" else None
+        ranker = (self._on(tables) if tables else self)._of(call.runs, qrels)
+        bound_already = dict.fromkeys([*tables, *([] if qrels is None else ["qrels"])])
+        return ranker._run(call.changed(**bound_already))
+
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
         """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
+        found: T = self._run(call_of_verb(worked, work, tuple(names), args))
+        return found
 
-    def _of(self, runs: Runs, judgments: object = None) -> FrameRanker[R]:
-        """The ranker whose table has the runs, joined with `judgments` if any: itself, or one over another table."""
+    def _of(self, runs: Runs, qrels: object = None) -> FrameRanker[R]:
+        """The ranker whose table has the runs, joined with `qrels` if any: itself, or one over another table."""
         ranker = self._with(self._setup)
         if runs.tables:
             ranker._frame = stacked(self._frame, self._setup, runs)
-        if judgments is not None:
+        if qrels is not None:
             scores = self._setup.changed(score=[*runs.scores, self._setup.roles.score][0])
-            ranker._frame = ranker._with(scores).judge(judgments, run=runs.column)
+            ranker._frame = ranker._with(scores).judge(qrels, run=runs.column)
         return self if ranker._frame is self._frame else ranker
-
-    def _below(self, results: Mapping[str, R]) -> R:
-        """Concatenate the results, with the name of each in a first column ``run``."""
-        return below(results)
 
     def _measure(self, *calls: Call) -> R:
         use_polars()
-        return self._run(evaluation, *calls)
+        found: R = self._run(call_of_verb(verbs.evaluate, *calls))
+        return found
 
     @property
     def _kind(self) -> type[R]:

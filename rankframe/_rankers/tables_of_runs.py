@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
-from .._decisions.runs import RUN_OF_TABLE, Runs
 from .._table.roles import is_text
+from .._table.runs import RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from ..errors import Code, InvalidData, InvalidOption, Text, option
-
-R = TypeVar("R")
 
 
 def _kinds() -> dict[type, str]:
@@ -57,20 +54,6 @@ def stacked(own: object, setup: Setup, runs: Runs) -> Any:
             [table.assign(**{RUN_OF_TABLE: str(name)}) for name, table in runs.tables.items()], join="inner"
         )
     return _of_polars(runs.tables)
-
-
-def below(results: Mapping[str, R]) -> R:
-    """Concatenate the runs' results; the first column names the run of each row."""
-    found: Any = dict(results)
-    first = next(iter(found.values()))
-    if isinstance(first, (pl.DataFrame, pl.LazyFrame)):
-        named: Any = pl.concat(table.select(pl.lit(run).alias(RUN_OF_TABLE), pl.all()) for run, table in found.items())
-        return named  # type: ignore[no-any-return]
-    columns = [RUN_OF_TABLE, *first.columns]
-    tables = [table.assign(**{RUN_OF_TABLE: run})[columns] for run, table in found.items()]
-    if isinstance(first, sys.modules["pandas"].DataFrame):
-        return sys.modules["pandas"].concat(tables, ignore_index=True)  # type: ignore[no-any-return]
-    return import_module("dask.dataframe").concat(tables)  # type: ignore[no-any-return]
 
 
 def _of_polars(tables: Mapping[str, Any]) -> pl.DataFrame | pl.LazyFrame:

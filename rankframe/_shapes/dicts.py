@@ -13,6 +13,7 @@ import polars as pl
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._table.setup import Setup
+from .._table.table import in_memory
 from .._verbs.verbs import judge
 from ..errors import InvalidData, InvalidOption, shown
 from .answers import of_one_query, of_queries
@@ -68,7 +69,7 @@ def from_dicts(*, run: Run | None = None, qrels: Qrels | None = None) -> pl.Data
     of_run = None if run is None else _table(run, "run", "score")
     of_qrels = None if qrels is None else _table(qrels, "qrels", "label")
     if of_run is not None and of_qrels is not None:
-        joined = judge(of_run, Setup(), of_qrels).lazy().collect()
+        joined = judge(in_memory(of_run, Setup()), of_qrels)
         return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
     found = of_run if of_qrels is None else of_qrels
     if found is None:

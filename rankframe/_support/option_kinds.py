@@ -176,6 +176,17 @@ def read_arguments(
     return (*named, *args[len(places) :]), {name: read(name, given) for name, given in options.items()}
 
 
+@lru_cache(maxsize=512)
+def names_columns(function: Callable[..., object], name: str) -> bool:
+    """Whether a parameter of a function names columns, by its annotation."""
+    original = inspect.unwrap(function)
+    return _has_column(annotation_of(name, inspect.signature(original).parameters[name].annotation, original))
+
+
+def _has_column(annotation: object) -> bool:
+    return annotation == Column or any(map(_has_column, get_args(annotation)))
+
+
 def fits(given: object, annotation: object) -> bool:
     """Whether the annotation includes `given`."""
     return cast("Kind", kind_of(annotation)).fits(given)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
+
+from .option_values import Range
 
 Bound: TypeAlias = Literal["bca", "percentile", "t", "bounded"]
 """The kinds of interval, one end of which is a bound."""
 
 Interval: TypeAlias = Literal["auto", Bound]
 """A kind of interval, or the choice of one by the number of values and their spread."""
+
+SummaryInterval: TypeAlias = Literal[Interval, "poisson"]
+
+Confidence: TypeAlias = Annotated[float, Range(above=0, below=1)]
+Resamples: TypeAlias = Annotated[int, Range(least=1, most=10_000_000)]
+Seed: TypeAlias = Annotated[int, Range(least=0)]
 
 INTERVALS: Mapping[str, str] = {
     "bca": "BCa",

@@ -18,8 +18,8 @@ from .._plan.per_query import measure
 from .._support.arrow_stream import from_stream
 from .._support.forks import use_polars
 from .._table.setup import ROLES, Setup, refuse_bounds
-from .._verbs import verbs
-from .._verbs.declaration import verb_of
+from .._verbs.declaration import call_of_verb
+from .._verbs.verbs import evaluate
 from ..errors import InvalidData, InvalidOption, shown
 
 
@@ -66,7 +66,7 @@ class Means:
     @property
     def columns(self) -> set[str]:
         """The columns that a table may need to have."""
-        return verb_of(verbs.evaluate).columns(self.setup, self.calls)
+        return call_of_verb(evaluate, *self.calls).columns(self.setup)
 
     def check(self, frame: pl.DataFrame) -> None:
         """Refuse a table or policies for which the metrics are undefined, before there are scores."""
@@ -80,7 +80,7 @@ class Means:
     def over(self, per_query: pl.DataFrame, weights: pl.Series | None = None) -> dict[str, float]:
         """The means of the queries' values, by the metrics' texts; `weights` has one number per query."""
         weight = pl.lit(1.0) if weights is None else weights
-        sums = added(per_query.lazy().with_columns(weight.alias("#weight")), self.calls, (), ordered=True)
+        sums = added(per_query.lazy().with_columns(weight.alias("#weight")), self.calls, ())
         means = sums.select(Mean.of(call).value(sums_of(call))["mean"].alias(call.text) for call in self.calls)
         found: dict[str, float | None] = means.collect(engine="in-memory").row(0, named=True)
         for name, value in found.items():

@@ -12,11 +12,14 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
-from .._decisions.mergeable_summary import summarize
-from .._decisions.resampling import SummaryInterval, SummaryResampling
+from .._decisions.resampling import Resampling
+from .._decisions.summary import Summary
 from .._support.methods import called_by_users
+from .._support.statistical_options import SummaryInterval
 from .._table.policies import Cutoff
-from .._verbs import verbs
+from .._table.runs import Runs
+from .._table.table import Whole, in_memory
+from .._verbs.verbs import judge
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
 from .arrays import Array, values
 from .means import Means, read
@@ -94,7 +97,7 @@ def sentence_transformers_evaluator(
         if not isinstance(texts, Mapping) or not texts:
             raise InvalidOption(f"{option}={shown(texts)}: write a dictionary of texts by their ids")
     means = Means.of(sentence_transformers_evaluator, metrics, options, table=True)
-    resampling = SummaryResampling(ci, interval, resamples, seed, progress=False)
+    resampling = Resampling(ci, interval, resamples, seed, progress=False)
     evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
     return evaluator(  # type: ignore[no-any-return]
         means, resampling, queries, corpus, qrels, top_k, batch_size, chunk_size, name, write_csv
@@ -123,7 +126,7 @@ class SearchEvaluator:
     def __init__(
         self,
         means: Means,
-        resampling: SummaryResampling,
+        resampling: Resampling,
         queries: Mapping[Any, Any],
         corpus: Mapping[Any, Any],
         qrels: object,
@@ -175,9 +178,7 @@ class SearchEvaluator:
                 )
                 run = pl.concat([run, found]).unique(maintain_order=True)
         score = pl.lit(0.0).alias(self._means.setup.roles.score)
-        judged = (
-            verbs.judge(run.with_columns(score), self._means.setup, self._qrels, None, "drop", None).lazy().collect()
-        )
+        judged = judge(in_memory(run.with_columns(score), self._means.setup), self._qrels, judged_only="drop")
         self._means.per_query(judged)
         return set(judged[self._query])
 
@@ -192,11 +193,12 @@ class SearchEvaluator:
     ) -> dict[str, float]:
         """The means and the ends of their intervals; the trainer calls it."""
         setup = self._means.setup
-        judged: Any = verbs.judge(self.search(model), setup, self._qrels, None, "drop", "drop", part=True)
+        judged = judge(in_memory(self.search(model), setup, Whole()), self._qrels, judged_only="drop")
         self.per_query = self._means.per_query(judged)
         found = self._means.over(self.per_query)
-        summary: Any = summarize(judged, setup, (), None, self._resampling, *self._means.calls)
-        self.summary = summary
+        self.summary = summary = Summary(tuple(self._means.calls), setup, Runs(), (), None, self._resampling).of_table(
+            judged
+        )
         for end in ("ci_low", "ci_high") if self._resampling.ci is not None else ():
             found |= {
                 f"{x}_{end}": value for x, value in summary.select("metric", end).iter_rows() if value is not None

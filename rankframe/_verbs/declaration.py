@@ -1,74 +1,57 @@
-"""A verb's declaration, which every front reads: the shape of its result and the columns it needs."""
+"""Verbs: functions of a table in memory, whose signature and declaration every front reads; and calls of them."""
 
 from __future__ import annotations
 
 import inspect
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.requests import Request
+from .._catalog.flat_names import flat_names
+from .._catalog.registry import METRICS, Metric
+from .._catalog.requests import Request, calls_of
+from .._plan.per_query import names_of
+from .._support.arguments import refuse_unfit
+from .._support.option_kinds import annotation_of, kinds_of, names_columns
+from .._table.roles import refuse_tables
+from .._table.runs import Runs
 from .._table.setup import Setup
+from .._table.table import Table, refuse_names
 
 F = TypeVar("F", bound=Callable[..., object])
 
-Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "comparison"]
+Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "whole"]
 """The shape of a verb's result.
 
 ``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``subset``: some of the
 caller's rows, in their order; the verb's first argument is a second table. ``document``: retrieved or judged rows by query
-and rank; the verb takes `carry`, columns to bring along. ``list``: new rows, query by query. ``join``: the rows of two
-tables; the verb's first argument is the second table; its keyword `part` is true if both are parts of tables. ``table``: a
-new table.
-``comparison``: an object of several tables, made for the `Design` that is the verb's first argument.
+and rank, with the columns that the table carries. ``list``: new rows, query by query. ``join``: the rows of two tables; the
+verb's first argument is the second table. ``table``: a new table. ``whole``: whatever the verb makes of the whole table,
+whose frames it gives in the caller's kind; a LazyFrame is collected first.
 """
 
 WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "list", "join"])
 """Shapes of verbs that work query by query: a part with whole queries gives a part of the result."""
 
 
-@runtime_checkable
-class NamesColumns(Protocol):
-    """An argument that names columns, such as a design of a comparison."""
-
-    @property
-    @abstractmethod
-    def names(self) -> Iterable[str]:
-        """The columns."""
-
-
 class Mergeable(Protocol):
     """Figures of a table, computed part by part, then merged."""
 
     @property
-    @abstractmethod
-    def calls(self) -> tuple[Call, ...]:
-        """The metrics."""
-
-    @property
-    @abstractmethod
-    def names(self) -> set[str]:
-        """The columns to read besides columns with a role."""
-
-    @property
-    @abstractmethod
     def slices(self) -> Mapping[str, str]:
         """The table's columns that slice the figures, by their names in the figures of parts."""
 
     @property
-    @abstractmethod
     def key(self) -> Sequence[str]:
         """The columns by which parts' figures merge."""
 
-    @abstractmethod
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries."""
 
-    @abstractmethod
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """Merge the figures of parts into the table's."""
 
@@ -79,91 +62,216 @@ class Verb:
 
     Attributes
     ----------
-    name
-        Its name.
+    function
+        The verb: a documented function of a `Table` and options.
     gives
         The shape of its result.
-    reads
-        Parameters that name columns: by a name, several, None, or as `NamesColumns`.
     labels
-        Whether it reads labels for more than the order; only then are its requests metrics. A function decides it for
-        requests that are metrics of the whole table.
+        Whether it reads labels for more than the order. A function decides it for the verb's metrics.
+    among
+        The metrics that it takes; None if its requests are read by itself.
     watched
         Whether its requests are metrics of the table's one run, so that a number which is not what is meant warns.
-    in_parts
-        For ``table``: a function that makes its `Mergeable` from the setup, the largest label of the whole table (or
+    every_column
+        Whether it may look at any column.
+    runs
+        The runs of a call, from its arguments `runs` and `run` (and `method`).
+    keeps
+        For ``table``: a function of a part, with whole queries, and the verb's arguments; the verb computes its result from
+        the frames of all parts, put together.
+    merges
+        For ``table``: a function that makes its `Mergeable` from the setup, the largest labels of the whole table (or
         None), and the arguments.
-    parameters
-        Its parameters after the table and the setup, without the requests at the end.
+    lazily
+        A function of a LazyFrame, the setup and the arguments in place of the verb, which gives a plan.
     """
 
-    name: str
+    function: Callable[..., Any]
     gives: Gives
-    reads: tuple[str, ...]
-    labels: bool | Callable[[Sequence[Request | Call]], bool]
-    watched: bool
-    in_parts: Callable[..., Mergeable] | None
-    parameters: tuple[str, ...]
+    labels: bool | Callable[[Sequence[Request | Call]], bool] = True
+    among: Mapping[str, Metric] | None = None
+    watched: bool = False
+    every_column: bool = False
+    runs: Callable[..., Runs] = Runs.of
+    keeps: Callable[..., pl.DataFrame] | None = None
+    merges: Callable[..., Mergeable] | None = None
+    lazily: Callable[..., Any] | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return verb_of, (self.function,)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.function.__name__
 
     @property
     def within_queries(self) -> bool:
         """Whether it works query by query."""
         return self.gives in WITHIN_QUERIES
 
-    def columns(self, setup: Setup, args: Sequence[object]) -> set[str]:
-        """The columns that a call of the verb reads."""
-        labels = self.labels(self.requests(args)) if callable(self.labels) else self.labels
-        labels = labels or setup.policies.orders_by_label
-        needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names
-        needed |= self.named(args)
-        for request in self.requests(args):
-            needed.update(request.meta.root_names() if isinstance(request, pl.Expr) else ())
-            needed.update(request.columns if isinstance(request, Call) else ())
+    @cached_property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """Its parameters after the table."""
+        _, *parameters = inspect.signature(self.function).parameters.values()
+        return {x.name: x for x in parameters}
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The parameters that name columns."""
+        return tuple(name for name in self.parameters if names_columns(self.function, name))
+
+    def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> VerbCall:
+        """The call with these arguments, each read by its annotation; its metrics are read, so that workers need no names."""
+        name = self.takes_metrics
+        refuse_tables([x for x in args if not isinstance(x, Call)] if name else ())
+        refuse_unfit(f"df.rank.{self.name}", self.function, args, options)
+        given = _signature(self.function).bind(None, *args, **options)
+        kinds = kinds_of(self.function)[1]
+        for option, value in [*given.arguments.items()][1:]:
+            given.arguments[option] = kinds[option].check(option, value) if option in kinds else value
+        given.apply_defaults()
+        arguments = {option: x for option, x in given.arguments.items() if option != "table"}
+        if self.among is not None:
+            arguments[name] = tuple(x for request in arguments[name] for x in _read(request, self.among))
+        if "runs" in arguments:
+            arguments["runs"] = self.runs(**{name: arguments[name] for name in _signature(self.runs).parameters})
+            arguments["run"] = None
+        return VerbCall(self, arguments)
+
+    @cached_property
+    def takes_metrics(self) -> str:
+        """The parameter of its metrics; empty if it has none."""
+        several = (name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL)
+        one = (
+            name for name, x in self.parameters.items() if annotation_of(name, x.annotation, self.function) == Request
+        )
+        return next(several, next(one, ""))
+
+
+@lru_cache(maxsize=512)
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def _read(request: Any, among: Mapping[str, Metric]) -> Sequence[Call | pl.Expr]:
+    return [request] if isinstance(request, (pl.Expr, Call)) else calls_of(request, among=among)
+
+
+@dataclass(frozen=True)
+class VerbCall:
+    """A verb with its arguments by name: what each front runs on its tables."""
+
+    verb: Verb
+    arguments: Mapping[str, Any]
+
+    def on(self, table: Table[Any]) -> Any:
+        """The result for a table; columns of metrics have names for SQL if the setup is `flat`."""
+        found = self._run(self.verb.function, table)
+        return with_names(found, table.setup, self.calls) if isinstance(found, (pl.DataFrame, pl.LazyFrame)) else found
+
+    def kept(self, table: Table[Any]) -> pl.DataFrame:
+        """The frame that the verb keeps of a part."""
+        found: pl.DataFrame = self._run(self.verb.keeps, table)
+        return found
+
+    def _run(self, function: Any, *first: object) -> Any:
+        """The result of a function with the verb's arguments after others."""
+        given = inspect.BoundArguments(_signature(self.verb.function), {"table": None, **self.arguments})
+        return function(*first, *given.args[1:], **given.kwargs)
+
+    def mergeable(self, setup: Setup, largest_labels: Mapping[str, float] | None = None) -> Mergeable | None:
+        """The object that computes the verb's table in parts; None for a verb that works query by query."""
+        found: Mergeable | None = (
+            None if self.verb.merges is None else self._run(self.verb.merges, setup, largest_labels)
+        )
+        return found
+
+    def changed(self, **arguments: object) -> VerbCall:
+        """The call with other arguments."""
+        return replace(self, arguments={**self.arguments, **arguments})
+
+    @property
+    def requests(self) -> Sequence[Any]:
+        """The metrics, measures and expressions among the arguments."""
+        given = self.arguments.get(self.verb.takes_metrics, ())
+        each = given if isinstance(given, tuple) else (given,)
+        return [x for some in each for x in (some if isinstance(some, Mapping) else [some])]
+
+    @property
+    def calls(self) -> list[Call]:
+        """The metrics, where they are metrics of queries or of the verb's own kind."""
+        if self.verb.among is None and self.verb.labels is not True:
+            return []
+        others = [request for request in self.requests if not isinstance(request, pl.Expr)]
+        return calls_of(*others, among=self.verb.among or METRICS) if others else []
+
+    @property
+    def runs(self) -> Runs:
+        """The runs that the call names."""
+        found: Runs = self.arguments.get("runs", Runs())
+        return found
+
+    @property
+    def named(self) -> set[str]:
+        """The columns that the arguments name."""
+        return {name for parameter in self.verb.reads for name in _names_in(self.arguments[parameter])}
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether it reads labels for more than the order."""
+        labels = self.verb.labels
+        return labels(self.requests) if callable(labels) else labels
+
+    @property
+    def reads_any(self) -> bool:
+        """Whether any column of the table may matter, as to a selector among the expressions."""
+        expressions = [x for x in self.requests if isinstance(x, pl.Expr)]
+        expressions += [x for call in self.calls for x in call.expressions]
+        return self.verb.every_column or any(x.meta.has_multiple_outputs() for x in expressions)
+
+    def columns(self, setup: Setup) -> set[str]:
+        """The columns that the call reads."""
+        labels = self.reads_labels or setup.policies.orders_by_label
+        needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names | self.named
+        needed.update(name for call in self.calls for name in call.columns)
+        needed.update(name for x in self.requests if isinstance(x, pl.Expr) for name in x.meta.root_names())
         return needed
 
-    def named(self, args: Sequence[Any]) -> set[str]:
-        """The columns that the arguments of a call name."""
-        given = zip(self.parameters, args, strict=False)
-        return {name for parameter, x in given if parameter in self.reads for name in names_in(x)}
-
-    def reads_any(self, args: Sequence[object]) -> bool:
-        """Whether any column of the table may matter: to a selector among the requests, or to advice that the verb spells."""
-        requests = self.requests(args)
-        expressions = [x for call in requests if isinstance(call, Call) for x in call.expressions]
-        expressions += [x for x in requests if isinstance(x, pl.Expr)]
-        return "spelling" in self.parameters or any(x.meta.has_multiple_outputs() for x in expressions)
-
-    def requests(self, args: Sequence[Any]) -> Sequence[Request | Call]:
-        """The metrics, measures and expressions among the arguments."""
-        return args[len(self.parameters) :]
-
-    def metrics(self, args: Sequence[object]) -> Sequence[Request | Call]:
-        """The requests, where they are metrics."""
-        return self.requests(args) if self.labels is True else ()
-
-    def with_names(self, args: Sequence[object], change: Callable[[object], object]) -> tuple[object, ...]:
-        """The arguments, with `change` applied to those that name columns."""
-        named = (change(x) if name in self.reads else x for name, x in zip(self.parameters, args, strict=False))
-        return (*named, *self.requests(args))
+    def only(self, names: Sequence[str] | None, setup: Setup) -> VerbCall:
+        """The call without metrics of which no column is among `names`, if any is."""
+        if names is None or not self.calls:
+            return self
+        columns = {call: {*names_of(setup, call)} for call in self.calls}
+        if setup.flat:
+            flat = flat_names(name for some in columns.values() for name in some)
+            columns = {call: {flat[name] for name in some} for call, some in columns.items()}
+        kept = tuple(x for x in self.requests if isinstance(x, pl.Expr) or not columns[x].isdisjoint(names))
+        return self.changed(**{self.verb.takes_metrics: kept or (self.requests[0],)})
 
 
-def verb(
-    *,
-    gives: Gives,
-    reads: Sequence[str] = (),
-    labels: bool | Callable[[Sequence[Request | Call]], bool] = True,
-    watched: bool = False,
-    in_parts: Callable[..., Mergeable] | None = None,
-) -> Callable[[F], F]:
-    """Declare a function of a Polars frame, a setup and arguments as a verb; see :class:`Verb`."""
+def _names_in(given: Any) -> Iterable[str]:
+    """The names of columns in an argument."""
+    if isinstance(given, Runs):
+        return given.columns
+    return () if given is None else (given,) if isinstance(given, str) else given
+
+
+def with_names(result: Any, setup: Setup, calls: Sequence[Call]) -> Any:
+    """Rename the metrics' columns for SQL if the setup is `flat`."""
+    if not setup.flat:
+        return result
+    flat = flat_names(name for call in calls for name in names_of(setup, call))
+    there = {*result.collect_schema()}
+    refuse_names([name for text, name in flat.items() if text in there], there - {*flat}, "the table")
+    return result.rename({text: name for text, name in flat.items() if text in there})
+
+
+def verb(**declared: Any) -> Callable[[F], F]:
+    """Declare a function of a :class:`Table` and options as a verb; see :class:`Verb`."""
 
     def declare(function: F) -> F:
-        _, _, *parameters = inspect.signature(function).parameters.values()
-        names = tuple(x.name for x in parameters if x.kind is x.POSITIONAL_OR_KEYWORD)
-        if unknown := [name for name in reads if name not in names]:
-            raise TypeError(f"{function.__name__} has no parameter {unknown[0]!r} that could name a column")
-        declared = Verb(function.__name__, gives, tuple(reads), labels, watched, in_parts, names)
-        function.verb = declared  # type: ignore[attr-defined]
+        function.verb = Verb(function, **declared)  # type: ignore[attr-defined]
         return function
 
     return declare
@@ -181,9 +289,6 @@ def verb_of(function: Callable[..., object]) -> Verb:
     return declared
 
 
-def names_in(given: str | Iterable[str] | NamesColumns | None) -> Iterator[str]:
-    """The column names in an argument."""
-    if isinstance(given, str):
-        yield given
-    elif given is not None:
-        yield from given.names if isinstance(given, NamesColumns) else given
+def call_of_verb(function: Callable[..., object], *args: object, **options: object) -> VerbCall:
+    """A call of a verb."""
+    return verb_of(function).bound(args, options)

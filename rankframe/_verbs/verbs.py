@@ -1,74 +1,102 @@
-"""The verbs as functions of a Polars frame: lazy in, lazy out."""
+"""The verbs of one table: evaluate, ranks, curves, contributions, judgments, checks and agreement."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
 from inspect import Parameter
-from typing import Literal
+from typing import Any, TypeVar
 
 import polars as pl
 from polars import selectors as cs
 
 from .._catalog.call import Call
-from .._catalog.registry import AGREEMENTS
+from .._catalog.registry import AGREEMENTS, METRICS
 from .._catalog.requests import Request, calls_of, require_metrics
-from .._lazy.node import source
-from .._plan.absent_values import absent_values
-from .._plan.parts import in_parts, number_of_parts
+from .._plan.parts import in_parts
 from .._plan.per_query import (
-    Frame,
     by_document,
     collect,
-    largest_of,
-    like,
+    largest_of_parts,
     measure,
     names_of,
     part_of,
     queries_of,
     ranks_in_frame,
     refuse_faults,
-    refuse_names,
     with_labels,
-    with_names,
 )
 from .._plan.plan import by_row, run_formulas, values_of_groups
 from .._plan.rank_order import in_rank_order, numbered
 from .._plan.subtopics import refuse_agreement, refuse_by_document
+from .._support.option_kinds import Column
 from .._table.check import check as check_frame
 from .._table.columns import Columns
-from .._table.policies import check_word
 from .._table.roles import ROW, carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
+from .._table.table import Table, in_memory, refuse_names
 from .._table.telling_apart import Apart, possible_runs
+from .._text.displays import findings, with_display
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, Spelling, on, option, shown
-from .declaration import verb
+from ..errors import Code, InvalidOption, on, option, shown
+from .declaration import VerbCall, call_of_verb, verb
+from .running import plan_of
+
+R = TypeVar("R")
 
 
-@verb(gives="query", watched=True)
-def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
-    """One row per query: the query columns and a column per text or expression, in the order given.
+@verb(gives="query", among=METRICS, watched=True)
+def evaluate(table: Table[R], *metrics: Request) -> R:
+    """Many metrics in one pass: one row per query.
 
-    For a part of a table, `largest_label` is that of the whole table; likewise in other verbs.
+    Parameters
+    ----------
+    *metrics
+        Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or trec_eval; a text
+        may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and
+        Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are evaluated inside each
+        query.
+
+    Returns
+    -------
+    A frame with the query columns, then one Float64 column per metric, named by its canonical text, in the
+    order given. Eager frames keep the order in which queries first appear; lazy frames have no defined order.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption
+        If a text names no metric, or an option is out of its range.
+    MissingColumn, InvalidData
+        If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a document appears
+        twice in a query. Errors in the rows of a LazyFrame are raised when it is collected.
+    OutOfSpace
+        If the rows of a LazyFrame exceed the memory limit and the temporary folder cannot hold them.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> found = df.rank.evaluate("rr", "P_5")
+    >>> found["rr"].to_list(), found["precision@5"].to_list()
+    ([0.5], [0.2])
     """
+    frame, setup = table.rows, table.setup
     calls: dict[Call, None] = {}  # of many, a list would be slow to look through
     expressions: dict[str, pl.Expr] = {}
     names: list[str] = []
-    for request in requests:
+    for request in metrics:
         if isinstance(request, pl.Expr):
             if not request.meta.has_multiple_outputs():  # a selector finds its columns itself
                 for column in request.meta.root_names():
-                    require(frame.collect_schema(), column, "an expression")
+                    require(frame.schema, column, "an expression")
             name = _output_name(request, frame)
             expressions[name] = request
             names.append(name)
         else:
-            named = calls_of(request)
-            read = [call for call in named if call not in calls]
+            read = [call for call in calls_of(request) if call not in calls]
             calls.update(dict.fromkeys(read))
             names += [name for call in read for name in names_of(setup, call)]
     require_metrics(names, "evaluate('ndcg@10', 'map')")
@@ -79,60 +107,101 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
             )
     refuse_names(names, setup.roles.query, "the query")
     if not expressions:
-        return with_names(measure(frame, setup, *calls, largest_label=largest_label), setup, list(calls))
-    Columns.of(setup, frame.collect_schema(), label=any(call.labels for call in calls))
-    own = frame.lazy().group_by(setup.roles.query, maintain_order=isinstance(frame, pl.DataFrame))
+        return table.give(measure(frame, setup, *calls, largest_label=table.largest_label))
+    Columns.of(setup, frame.schema, label=any(call.labels for call in calls))
+    own = frame.lazy().group_by(setup.roles.query, maintain_order=True)
     result = own.agg(x.alias(name) for name, x in expressions.items())
     if calls:
-        values = measure(frame, setup, *calls, largest_label=largest_label).lazy()
-        order: Literal["left", "none"] = "left" if isinstance(frame, pl.DataFrame) else "none"
-        result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order=order)
-    return with_names(like(frame, result.select(*setup.roles.query, *names), setup), setup, list(calls))
+        values = measure(frame, setup, *calls, largest_label=table.largest_label).lazy()
+        result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
+    return table.give(collect(result.select(*setup.roles.query, *names), frame, setup))
 
 
-@verb(gives="row", watched=True)
-def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_label: float | None = None) -> Frame:
-    """The rows, in their order, with a column per metric: the query's value."""
-    values = evaluate(frame, setup, *requests, largest_label=largest_label).lazy()
-    schema = frame.collect_schema()
-    refuse_names([n for n in values.collect_schema() if n not in setup.roles.query], schema, "the table")
-    joined = frame.lazy().join(values, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
-    return like(frame, joined, setup)
+def _with_metrics_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
+    """The rows of a plan, in their order also where queries are evaluated bucket by bucket."""
+    return _joined(frame, plan_of(frame, setup, call_of_verb(evaluate, *call.requests)), setup)
+
+
+def _joined(frame: pl.LazyFrame, values: pl.LazyFrame, setup: Setup) -> pl.LazyFrame:
+    query = setup.roles.query
+    refuse_names([n for n in values.collect_schema() if n not in query], frame.collect_schema(), "the table")
+    return frame.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
+
+
+@verb(gives="row", among=METRICS, watched=True, lazily=_with_metrics_lazily)
+def with_metrics(table: Table[R], *metrics: Request) -> R:
+    """The caller's rows, in their order, with the metrics of their query as further columns.
+
+    Parameters
+    ----------
+    *metrics
+        As for :meth:`evaluate`.
+
+    Returns
+    -------
+    The frame with one more Float64 column per metric. A metric with the name of a column of the table is an error.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.with_metrics("rr")["rr"].to_list()
+    [0.5, 0.5]
+    """
+    values = call_of_verb(evaluate, *metrics).on(in_memory(table.rows, table.setup, table.whole))
+    return table.give(collect(_joined(table.rows.lazy(), values.lazy(), table.setup), table.rows, table.setup))
 
 
 @verb(gives="row", labels=False)
-def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
-    """The rows, in their order, with their rank; null for a document that was not retrieved."""
+def with_ranks(table: Table[R], name: str | None = None) -> R:
+    """The caller's rows, in their order, with their rank in the query as a further column.
+
+    Parameters
+    ----------
+    name
+        The name of the new column. Default: ``"rank"``, or ``"new_rank"`` if the table has a column ``rank``.
+
+    Returns
+    -------
+    The frame with one more UInt32 column: 1 for the first document; null for one that was not retrieved. The rows of a
+    LazyFrame that exceed the memory limit come bucket by bucket, in no defined order; with ``on(grouped=True)``, in theirs.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 0.5]})
+    >>> df.rank.with_ranks()["rank"].to_list()
+    [2, 1, 3]
+    """
+    setup, schema = table.setup, table.rows.schema
     if setup.policies.ties == "expected":
         raise InvalidOption(
             option(ties="expected"),
             " ranks tied documents in all orders at once; with_ranks needs one, as with ",
             option(ties="doc_desc"),
         )
-    schema = frame.collect_schema()
     Columns.of(setup, schema, label=False)
-    name = rank_column(schema) if name is None else name
+    new = rank_column(schema) if name is None else name
     refuse_names(
-        [name],
+        [new],
         schema,
         "the table",
         ("name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")),
     )
+    return table.give(table.rows.hstack(ranks_of(table.rows, setup, new)))
 
-    def run(rows: pl.DataFrame, *_: object) -> pl.DataFrame:
-        return rows.hstack(in_parts(rows, setup, [], lambda part: _ranks(part, setup, name)))
 
-    if isinstance(frame, pl.DataFrame):
-        return run(frame)
-    return source(frame, setup, run, "with_ranks", reads=[], carries=True)
+def ranks_of(rows: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
+    """The rank of each row in a column of its own; null for a document that was not retrieved."""
+    return in_parts(rows, setup, [], lambda part: _ranks(part, setup, name))
 
 
 def _ranks(frame: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
     docs, of_docs = by_document(frame, setup, label=False)
-    table = Columns.of(of_docs, docs.schema, label=False)
-    ranks = ranks_in_frame(docs, of_docs, table).alias(name)
+    columns = Columns.of(of_docs, docs.schema, label=False)
+    ranks = ranks_in_frame(docs, of_docs, columns).alias(name)
     if docs is not frame:  # a document has a row for each of its subtopics
-        ranks = ranks[numbered(frame[table.key_of_documents]).number]
+        ranks = ranks[numbered(frame[columns.key_of_documents]).number]
     return frame.select(cs.by_name(ROW, require_all=False), ranks)
 
 
@@ -141,12 +210,35 @@ def rank_column(taken: Container[str]) -> str:
     return "new_rank" if "rank" in taken else "rank"
 
 
-@verb(gives="document", watched=True)
-def curve(
-    frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
-) -> Frame:
-    """The metrics at every rank: one row per retrieved document, in rank order if the frame is eager."""
-    calls = calls_of(*requests, example="curve('precision', 'ndcg')")
+@verb(gives="document", among=METRICS, watched=True)
+def curve(table: Table[R], *metrics: str) -> R:
+    """The metrics at every rank: one row per retrieved document.
+
+    Parameters
+    ----------
+    *metrics
+        Texts without a cutoff, of metrics that are a sum over ranks.
+
+    Returns
+    -------
+    A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose value at
+    rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a query column ``rank``.) Eager frames come query
+    by query, in rank order.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric is not such a sum (interpolated precision, AUC) or has a cutoff.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> found = df.rank.curve("precision", "recall")
+    >>> found["precision"].to_list(), found["recall"].to_list()
+    ([0.0, 0.5], [0.0, 1.0])
+    """
+    calls = calls_of(*metrics, example="curve('precision', 'ndcg')")
     for call in calls:
         if call.cutoff:
             if call.metric.parameters["k"].default is Parameter.empty:
@@ -157,49 +249,53 @@ def curve(
             raise InvalidOption(
                 f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
             )
-    return with_names(_rows(frame, setup, calls, "rank", carry, largest_label), setup, calls)
+    return table.give(_rows(table, calls, "rank"))
 
 
-@verb(gives="document", watched=True)
-def explain(
-    frame: Frame, setup: Setup, *requests: str, carry: Sequence[str] = (), largest_label: float | None = None
-) -> Frame:
-    """Each document's contribution to its query's value, in rank order if the frame is eager."""
-    calls = calls_of(*requests, example="explain('ndcg@10')")
-    return with_names(_rows(frame, setup, calls, "document", carry, largest_label), setup, calls)
+@verb(gives="document", among=METRICS, watched=True)
+def explain(table: Table[R], *metrics: str) -> R:
+    """The contribution of each document to its query's value.
+
+    Parameters
+    ----------
+    *metrics
+        Texts of metrics that are a sum over ranks.
+
+    Returns
+    -------
+    A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document that was
+    not retrieved; ``new_rank`` if one of these columns is called ``rank``) and one Float64 column per metric, which
+    sums to the metric; null if the query's value is 1 because of ``no_relevant="one"``, since no document contributed.
+    Eager frames come query by query, in rank order, documents that were not retrieved last.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric is not such a sum.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
+    >>> found = df.rank.explain("map")
+    >>> found["rank"].to_list(), found["map"].to_list()
+    ([1, 2], [0.5, 0.5])
+    """
+    return table.give(_rows(table, calls_of(*metrics, example="explain('ndcg@10')"), "document"))
 
 
-def _rows(
-    frame: Frame,
-    setup: Setup,
-    calls: list[Call],
-    answer: Answer,
-    carry: Sequence[str],
-    largest: float | None,
-) -> Frame:
+def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
+    frame, setup, carry, largest = table.rows, table.setup, table.carry, table.largest_label
     if setup.policies.unjudged == "bounds":
         what = "curve" if answer == "rank" else "contributions"
         raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: ", on(unjudged="nonrelevant"))
     refuse_by_document(setup, calls)
     reads = [*carry, *(name for call in calls for name in call.columns)]
-    if isinstance(frame, pl.DataFrame):
-        if largest is None and number_of_parts(frame.height) > 1:
-            whole = largest_of(frame.lazy(), setup, calls)
-            largest = None if whole is None else whole(frame.lazy())
-        return in_parts(frame, setup, reads, lambda part: _eager_rows(part, setup, calls, answer, carry, largest))
-
-    def run(rows: pl.DataFrame, largest: float | None, names: Sequence[str] | None) -> pl.DataFrame:
-        chosen = [call for call in calls if names is None or call.text in names]
-        return in_parts(
-            rows, setup, reads, lambda part: _eager_rows(part, setup, chosen or calls[:1], answer, carry, largest)
-        )
-
-    verb = "curve" if answer == "rank" else "explain"
-    whole, check = largest_of(frame, setup, calls), absent_values(setup, calls)
-    return source(frame, setup, run, verb, reads=reads, whole=whole, check=check)
+    largest = largest_of_parts(frame, setup, calls) if largest is None else largest
+    return in_parts(frame, setup, reads, lambda part: _rows_of_part(part, setup, calls, answer, carry, largest))
 
 
-def _eager_rows(
+def _rows_of_part(
     frame: pl.DataFrame,
     setup: Setup,
     calls: list[Call],
@@ -234,68 +330,173 @@ def _eager_rows(
     return collect(result, frame, setup)
 
 
-@verb(gives="join", reads=["run"])
-def judge(
-    frame: Frame,
+def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
+    """The join as a plan, which refuses what it must when it runs."""
+    tables, missed, unjudged = _tables(run, setup, **call.arguments)
+    joined = tables.join(missed, unjudged, ordered=False)
+    possible = possible_runs(run.collect_schema(), tables.key, setup)
+    refusals = tables.refusals(missed, unjudged, tables.usual_runs, possible)
+    return unless(joined, [*refusals, tables.strangers(unjudged)])
+
+
+def _tables(
+    frame: pl.LazyFrame,
     setup: Setup,
-    qrels: Frame,
-    run: str | None = None,
+    qrels: object,
+    run: str | None,
+    judged_only: Missing | None,
+    run_only: Missing | None,
+) -> tuple[Tables, Missing, Missing]:
+    """The two tables, and the treatment of queries that only one of them has."""
+    tables = Tables.of(frame, _frame_of(qrels).lazy(), setup)
+    return tables if run is None else tables.with_run(run), judged_only or "keep", run_only or "drop"
+
+
+@verb(gives="join", lazily=_judge_lazily)
+def judge(
+    table: Table[R],
+    qrels: object,
+    *,
+    run: Column | None = None,
     judged_only: Missing | None = None,
     run_only: Missing | None = None,
-    *,
-    part: bool = False,
-) -> Frame:
-    """The full join of a run and its judgments, by query and document.
+) -> R:
+    """The run with its judgments: the full outer join of two tables by query and document.
 
-    A `part` holds some queries of larger tables, so checks of whole tables are left out.
+    Judged documents that the run lacks get a null score, documents that nobody judged a null label. If the
+    judgments lack one of the query columns, they apply to each of its values.
+
+    Parameters
+    ----------
+    qrels
+        The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
+        it counts as label 1. It is an error if another of its columns may hold the labels, because it holds numbers or
+        has a usual name of labels.
+    run
+        The column that names the run of each row, if the table holds several runs; judgments are then joined with each
+        run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a
+        usual name (``run``, ``system``, ``model`` ...) that distinguishes the repeated rows.
+    judged_only
+        Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
+        them out; ``"error"`` refuses them. ``None`` counts them with a warning that gives their number.
+    run_only
+        Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
+        relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out with a
+        warning that gives their number.
+
+    Returns
+    -------
+    A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
+    of query and document that either table has. Its own `.rank` starts with the options of this ranker. A Polars frame
+    that is made from it, as by `filter` or `collect`, starts with the defaults; pandas hands the options on, in `attrs`.
+
+    Raises
+    ------
+    MissingColumn, InvalidData, InvalidOption
+        If a column is missing, types of the two tables differ, both have a column of the same name, a query is
+        refused, no query of the run is judged, or one of the tables holds a document of a query more than once (the
+        judgments may, for several subtopics). Errors in the rows of a LazyFrame are raised inside Polars'
+        ``InvalidOperationError`` when it is collected.
+
+    Warns
+    -----
+    RankframeWarning
+        If queries of the run that nobody judged are left out, if judged queries that the run lacks count with nothing
+        retrieved, or if no retrieved document is judged, as when the two tables write ids differently. A LazyFrame does
+        not warn; ``check(qrels)`` reports the same.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
+    >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
+    >>> judged = run.rank.judge(qrels)
+    >>> judged["doc_id"].to_list(), judged.rank.evaluate("recall")["recall"].item()
+    (['a', 'b', 'c'], 0.5)
     """
-    _require_frame(qrels)
-    missed: Missing = "keep" if judged_only is None else judged_only
-    check_word("judged_only", missed, Missing)
-    unjudged: Missing = "drop" if run_only is None else run_only
-    check_word("run_only", unjudged, Missing)
-    tables = Tables.of(frame.lazy(), qrels.lazy(), setup)
-    tables = tables if run is None else tables.with_run(run)
-    if isinstance(frame, pl.LazyFrame):
-        joined = tables.join(missed, unjudged, ordered=False)
-        possible = possible_runs(frame.collect_schema(), tables.key, setup)
-        refusals = tables.refusals(missed, unjudged, tables.usual_runs, possible)
-        return unless(joined, [*refusals, tables.strangers(unjudged)])
+    rows, setup, part = table.rows, table.setup, table.whole is not None
+    tables, missed, unjudged = _tables(rows.lazy(), setup, qrels, run, judged_only, run_only)
     tables = replace(tables, qrels=tables.qrels.collect().lazy())
     apart: Apart | None = tables.usual_runs
-    if not part:
+    if not part:  # checks of whole tables
         tables.refuse_strangers(unjudged)
         tables, apart = tables.told_apart()
     for refusal in tables.refusals(missed, unjudged, apart):
         refusal.refuse()
     if not part:
         tables.warn(run_only=run_only is None, judged_only=judged_only is None)
-    return like(frame, tables.join(missed, unjudged, ordered=True), setup)
+    return table.give(collect(tables.join(missed, unjudged, ordered=True), rows, setup))
 
 
-@verb(gives="table")
-def check(frame: Frame, setup: Setup, qrels: Frame | None, spelling: Spelling = str) -> Frame:
-    """The findings of a check, with advice in a front's `spelling`."""
-    if qrels is not None:
-        _require_frame(qrels)
-    in_memory = isinstance(frame, pl.DataFrame)
-    found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy(), spelling, in_memory=in_memory)
-    return like(frame, found, setup)
+def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
+    """The findings of a table that need not fit into memory."""
+    qrels = call.arguments["qrels"]
+    return check_frame(frame, setup, None if qrels is None else _frame_of(qrels).lazy(), str, in_memory=False)
 
 
-@verb(gives="query", reads=["other"], labels=False)
-def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> Frame:
-    """One row per query: how the order by another score column agrees with the ranker's own."""
-    calls = calls_of(*requests, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
+@verb(gives="table", every_column=True, lazily=_check_lazily)
+def check(table: Table[R], qrels: object = None) -> R:
+    """Errors in the table, and notes on facts that may surprise in its metrics: one row per finding.
+
+    Parameters
+    ----------
+    qrels
+        Judgments that the table will be joined with: the check then also reports queries that only one of the two
+        tables has, ids written differently and documents judged twice.
+
+    Returns
+    -------
+    A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
+    not), ``problem``, the query and document it concerns (null for a finding in the whole table; for tied scores the
+    first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved
+    documents whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no
+    findings. IPython and Jupyter show it with a row per kind of finding and the full advice.
+
+    Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
+    or a rank, and none is negative; all labels are relevant; labels
+    between 0 and 1 are not relevant; no retrieved document is judged; every row has a score and a label, as after an
+    inner join.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
+    >>> found = df.rank.check()
+    >>> found["severity"][0], found["problem"][0], found["doc_id"][0], int(found["rows"][0])
+    ('error', 'repeated document', 'a', 2)
+    """
+    judgments = None if qrels is None else _frame_of(qrels).lazy()
+    found = check_frame(table.rows.lazy(), table.setup, judgments, table.spelling, in_memory=True)
+    return with_display(table.give(collect(found, table.rows, table.setup)), findings)
+
+
+@verb(gives="query", among=AGREEMENTS, labels=False)
+def agreement(table: Table[R], other: Column, *measures: str) -> R:
+    """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
+
+    Parameters
+    ----------
+    other
+        A numeric column: another system's score, or the label; null for a document that it does not retrieve.
+    *measures
+        Texts. ``"kendall_tau"``, ``"spearman"``, ``"tau_ap"`` and ``"kendall_distance@10"`` compare the documents
+        that have both scores; ``"overlap@10"``, ``"rbo(p=0.95)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all.
+
+    Returns
+    -------
+    A frame with the query columns, then one Float64 column per measure, in the order given; null if a
+    measure is undefined, as for fewer than two documents.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]})
+    >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
+    [-1.0]
+    """
+    setup, calls = table.setup, calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
-
-    def run(rows: pl.DataFrame, _: float | None, names: Sequence[str] | None) -> pl.DataFrame:
-        chosen = [call for call in calls if names is None or call.text in names] or calls[:1]
-        return in_parts(rows, setup, [other], lambda part: _agreement(part, setup, other, chosen))
-
-    if isinstance(frame, pl.DataFrame):
-        return with_names(run(frame, None, None), setup, calls)
-    return with_names(source(frame, setup, run, "agreement", reads=[other]), setup, calls)
+    return table.give(in_parts(table.rows, setup, [other], lambda part: _agreement(part, setup, other, calls)))
 
 
 def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]) -> pl.DataFrame:
@@ -333,7 +534,7 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     return queries.hstack(values_of_groups(rows, needed, number, empty=None))
 
 
-def _output_name(request: pl.Expr, frame: Frame) -> str:
+def _output_name(request: pl.Expr, frame: pl.DataFrame) -> str:
     if not request.meta.has_multiple_outputs():
         return request.meta.output_name()
     outputs = frame.lazy().select(request).collect_schema().names()
@@ -345,10 +546,11 @@ def _output_name(request: pl.Expr, frame: Frame) -> str:
     )
 
 
-def _require_frame(qrels: object) -> None:
-    if not isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
-        library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
-        raise InvalidOption(
-            f"the judgments are {shown(qrels) if isinstance(qrels, str) else f'a {library}{type(qrels).__name__}'}; give a Polars "
-            "DataFrame or LazyFrame, as pl.from_pandas or rf.read_qrels make them"
-        )
+def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:
+    if isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
+        return qrels
+    library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
+    raise InvalidOption(
+        f"the judgments are {shown(qrels) if isinstance(qrels, str) else f'a {library}{type(qrels).__name__}'}; give a Polars "
+        "DataFrame or LazyFrame, as pl.from_pandas or rf.read_qrels make them"
+    )

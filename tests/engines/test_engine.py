@@ -15,7 +15,7 @@ import rankframe as rf
 from rankframe._audit import tool_comparison
 from rankframe._decisions.mergeable_summary import summarize
 from rankframe._decisions.resampling import SummaryResampling
-from rankframe._decisions.runs import Runs
+from rankframe._table.runs import Runs
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Side, run
 from rankframe._engines.tasks import Work

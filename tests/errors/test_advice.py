@@ -18,7 +18,7 @@ import pytest
 import rankframe as rf
 from rankframe._catalog import call, catalog_metrics, find_by_name, fusions, parse, registry, requests
 from rankframe._decisions.resampling import Resampling
-from rankframe._decisions.runs import Runs
+from rankframe._table.runs import Runs
 from rankframe._fusion import entries, fuse
 from rankframe._items import catalog as items_catalog
 from rankframe._items import catalog_and_past, recount

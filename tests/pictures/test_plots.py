@@ -20,7 +20,7 @@ from scipy import stats
 
 import rankframe as rf
 from rankframe._decisions.resampling import Resampling
-from rankframe._decisions.runs import Runs
+from rankframe._table.runs import Runs
 from rankframe._pictures import figure, item_figures, plots
 from rankframe._pictures.colours import PALETTE
 from rankframe._pictures.draw import _fit

@@ -1,0 +1,78 @@
+"""Rows in memory with their setup: what verbs take, whatever frame the caller has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import polars as pl
+
+from ..errors import InvalidOption, Spelling, Text
+from .setup import Setup
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Facts of a whole table that its parts do not show.
+
+    The largest label, by the column of scores on whose ranking it may depend; and the runs, in a set if they have no order.
+    """
+
+    largest_labels: Mapping[str, float] | None = None
+    runs: Sequence[str] | frozenset[str] | None = None
+
+
+def _unchanged(found: pl.DataFrame) -> Any:
+    return found
+
+
+@dataclass(frozen=True)
+class Table(Generic[R]):
+    """Rows in memory, and the setup of the ranker; `R` is the caller's kind of frame.
+
+    Attributes
+    ----------
+    rows, setup
+        The rows with the columns that the verb reads, and the roles and policies.
+    whole
+        If the rows are a part of a table, with whole queries: facts of this table.
+    kept
+        The frame that the verb keeps of the rows, if it was made part by part; then there are no rows.
+    carry
+        Columns of the rows to bring along in a result with a row per document.
+    spelling
+        How the caller's library spells code.
+    give
+        Turns a frame of the result into the caller's kind.
+    """
+
+    rows: pl.DataFrame
+    setup: Setup
+    whole: Whole | None = None
+    kept: pl.DataFrame | None = None
+    carry: Sequence[str] = ()
+    spelling: Spelling = str
+    give: Callable[[pl.DataFrame], R] = _unchanged
+
+    @property
+    def largest_label(self) -> float | None:
+        """The largest label of the whole table, if the rows are a part of it and it is known."""
+        labels = None if self.whole is None else self.whole.largest_labels
+        return None if labels is None else labels.get(self.setup.roles.score)
+
+
+def in_memory(
+    rows: pl.DataFrame, setup: Setup, whole: Whole | None = None, spelling: Spelling = str
+) -> Table[pl.DataFrame]:
+    """The table of Polars rows."""
+    return Table(rows, setup, whole, spelling=spelling)
+
+
+def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice: Text = "rename that column") -> None:
+    """Refuse a column of a result that would have the name of another one."""
+    for name in names:
+        if name in taken:
+            raise InvalidOption(f"the result would have a second column {name!r}, which {where} has; ", advice)
