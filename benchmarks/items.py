@@ -89,14 +89,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(
             f"{f'ten metrics @10 of each user, of {name}':<52}{seconds[name].median / seconds['sort'].median:7.2f} bare sorts"
         )
-    timed("exposure(k=10)", lambda: frame.rank.exposure(k=10))
-    timed("ten metrics", lambda: frame.rank.catalog(*TEN, items=items, ci=None))
-    timed("ten metrics @10 with intervals", lambda: frame.rank.catalog(*at_10, items=items, resamples=resamples))
-    timed("ten metrics with intervals", lambda: frame.rank.catalog(*TEN, items=items, resamples=resamples))
+    timed("exposure(k=10)", lambda: frame.rank.items.exposure(k=10))
+    timed("ten metrics", lambda: frame.rank.items.catalog(*TEN, items=items, ci=None))
+    timed("ten metrics @10 with intervals", lambda: frame.rank.items.catalog(*at_10, items=items, resamples=resamples))
+    timed("ten metrics with intervals", lambda: frame.rank.items.catalog(*TEN, items=items, resamples=resamples))
     many = lists(100 * given.users, 10, items)
     timed(
         f"personalization of {100 * given.users:,} users, {many.height:,} rows",
-        lambda: many.rank.catalog("personalization", ci=None),
+        lambda: many.rank.items.catalog("personalization", ci=None),
     )
 
 

@@ -77,7 +77,7 @@ def scored(train: pl.DataFrame) -> pl.DataFrame:
 
 def recommended(scores: pl.DataFrame, train: pl.DataFrame) -> pl.DataFrame:
     """The lists without the movies that the user rated in train; a score is null below rank `DEPTH` of its recommender."""
-    unseen = scores.rank.on(**ROLES).without(train)
+    unseen = scores.rank.on(**ROLES).items.without(train)
     place = pl.col(RUNS).rank("ordinal", descending=True).over("user_id")
     lists = unseen.select("user_id", "item_id", pl.when(place <= DEPTH).then(pl.col(RUNS)))
     return lists.filter(pl.any_horizontal(pl.col(RUNS).is_not_null()))
@@ -109,7 +109,7 @@ def main(ratings: pl.DataFrame, movies: pl.DataFrame, picture: Path | None = Non
     ranker = judged.rank.on(**ROLES, relevant=4, no_relevant="null", interactions=train, items=movies, category="genre")
     print(ranker.compare(*ACCURACY, runs=RUNS, baseline="popular"), end="\n\n")
     print(ranker.compare(*BEYOND, runs=RUNS, baseline="popular"), end="\n\n")
-    of_all = lists.rank.on(**ROLES).compare_catalog(
+    of_all = lists.rank.on(**ROLES).items.compare(
         *CATALOG, items=movies, interactions=train, runs=RUNS, baseline="popular", resamples=resamples
     )
     print(of_all.drop("baseline", "p_value", "n_queries", "n_items"), end="\n\n")

@@ -84,7 +84,7 @@ def fit_fusion(
     on: Mapping[str, object] | None = None,
     **options: object,
 ) -> FittedFusion[Any]:
-    """Train a method of fusion on judged rankings: ``train.rank.on(...).fit_fusion(method, ...)``.
+    """Train a method of fusion on judged rankings: ``train.rank.on(...).fusion.fit(method, ...)``.
 
     Parameters
     ----------
@@ -93,13 +93,13 @@ def fit_fusion(
     method
         ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``.
     runs, run
-        As for :meth:`df.rank.fit_fusion`.
+        As for :meth:`df.rank.fusion.fit`.
     qrels
         A frame of judgments, which is joined with the runs first; ``None`` if they have labels.
     on
         The columns and policies, as for :meth:`df.rank.on`: ``{"relevant": 2}``.
     **options
-        As for :meth:`df.rank.fit_fusion`: `normalize`, `missing` and `depth`.
+        As for :meth:`df.rank.fusion.fit`: `normalize`, `missing` and `depth`.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def fit_fusion(
     Raises
     ------
     InvalidOption, MissingColumn, InvalidData
-        As for :meth:`df.rank.fit_fusion` and :meth:`df.rank.judge`.
+        As for :meth:`df.rank.fusion.fit` and :meth:`df.rank.judge`.
 
     Examples
     --------
@@ -128,8 +128,8 @@ def fit_fusion(
     if isinstance(runs, Mapping):
         tables = {name: judged(table) for name, table in runs.items()}
         own = next((tables[name] for name, table in runs.items() if table is train), train)
-        return own.rank.on(**policies).fit_fusion(method, runs=tables, run=run, **options)  # type: ignore[no-any-return]
-    return judged(train).rank.on(**policies).fit_fusion(method, runs=runs, run=run, **options)  # type: ignore[no-any-return]
+        return own.rank.on(**policies).fusion.fit(method, runs=tables, run=run, **options)  # type: ignore[no-any-return]
+    return judged(train).rank.on(**policies).fusion.fit(method, runs=runs, run=run, **options)  # type: ignore[no-any-return]
 
 
 def _named(runs: Sequence[object] | Mapping[str, object]) -> Mapping[str, object]:

@@ -313,7 +313,7 @@ class Plots(ItemPlots):
         Parameters
         ----------
         runs, run, k
-            As for ``df.rank.overlap``.
+            As for ``df.rank.fusion.overlap``.
         title, background, ax
             As for :meth:`curve`.
 

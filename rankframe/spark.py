@@ -27,7 +27,7 @@ from ._engines.spark_tables import on_buckets as _on_buckets
 from ._engines.spark_tables import only as _only
 from ._engines.spark_tables import quoted as _quoted
 from ._engines.tasks import Work
-from ._fusion.explain import explain_fusion as explain_fusion_verb
+from ._fusion.explain import explain as explain_fusion_verb
 from ._fusion.fitted import FittedFusion
 from ._fusion.fuse import fuse as fuse_verb
 from ._items.catalog import catalog as catalog_verb
@@ -194,7 +194,7 @@ def mean(
 
 
 def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
-    """Metrics of the items that all users are shown, as ``df.rank.catalog`` with ``ci=None`` gives them.
+    """Metrics of the items that all users are shown, as ``df.rank.items.catalog`` with ``ci=None`` gives them.
 
     Every bucket sends its counts of items, which are added up. Intervals are not computed, since they resample the users of
     all buckets together.
@@ -204,9 +204,9 @@ def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **opti
     df, buckets
         As for :func:`evaluate`.
     *metrics
-        As for ``df.rank.catalog``.
+        As for ``df.rank.items.catalog``.
     **options
-        The options `by` and `unknown_items` of ``df.rank.catalog``, and column names and policies as for :func:`evaluate`.
+        The options `by` and `unknown_items` of ``df.rank.items.catalog``, and column names and policies as for :func:`evaluate`.
         ``items=`` and ``interactions=`` are Polars or pandas tables, a list or a number, as for ``df.rank.on``; Spark sends
         them to every worker.
 
@@ -218,7 +218,7 @@ def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **opti
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        As for :func:`evaluate` and ``df.rank.catalog``.
+        As for :func:`evaluate` and ``df.rank.items.catalog``.
     """
     return _lifted(catalog_verb, df, metrics, {"ci": None, **options}, buckets)
 

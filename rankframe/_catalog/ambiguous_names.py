@@ -49,7 +49,7 @@ def elsewhere(name: str, text: str) -> Text | None:
     if OF_ALL_QUERIES & set(re.split(r"[\W_]+", name.lower())):
         return (
             f"{name!r} is no metric here: a metric is a number of one query's ranking",
-            Code("df.rank.catalog('coverage@10', 'gini@10', items=...)", phrase="; of all rankings there are {}"),
+            Code("df.rank.items.catalog('coverage@10', 'gini@10', items=...)", phrase="; of all rankings there are {}"),
             "; for diversity by subtopics there is 'alpha_ndcg@10'",
         )
     return None
@@ -67,7 +67,7 @@ CALLS = {
     "catalog": (
         "is a metric of the whole table",
         Code(
-            "df.rank.catalog({!r}, items=catalog)",
+            "df.rank.items.catalog({!r}, items=catalog)",
             command="rankframe catalog RUN -m {} --items catalog.csv",
             phrase="; write {}",
         ),

@@ -32,7 +32,7 @@ def catalog_metric(
 ) -> Any:
     """Declare a function from the exposure of items to one number as a metric of the whole table.
 
-    ``df.rank.catalog`` and ``df.rank.compare_catalog`` then take its text, with cutoff and options, or the function
+    ``df.rank.items.catalog`` and ``df.rank.items.compare`` then take its text, with cutoff and options, or the function
     itself. Its options are checked like those of ``@rf.metric``. A later function of the same name replaces the first;
     ``rf.unregister`` removes it.
 
@@ -64,7 +64,7 @@ def catalog_metric(
     ...     "The share of the items shown that a single user was shown."
     ...     return (e.shown(k) == 1).sum() / (e.shown(k) > 0).sum()
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("once_only@2", ci=None).row(0, named=True)
+    >>> df.rank.items.catalog("once_only@2", ci=None).row(0, named=True)
     {'metric': 'once_only@2', 'value': 0.6666666666666666, 'n_queries': 2, 'n_items': None}
     >>> rf.unregister("once_only")
     """

@@ -187,7 +187,7 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: ob
                 f"{shown(text)} fuses tables by itself: write ",
                 Code("tuned.fuse(df)"),
                 "; where a method is named, write its text and its runs: ",
-                Code("df.rank.explain_fusion(tuned.text, runs=tuned.runs)", phrase="as in {}"),
+                Code("df.rank.fusion.explain(tuned.text, runs=tuned.runs)", phrase="as in {}"),
             )
         raise InvalidOption(f"{shown(text)} is no method of fusion; write its name and options, as in 'rrf(k=60)'")
     named, given = match["name"], dict(literals(match["inside"] or "", text, "'rrf(k=60)'"))

@@ -30,7 +30,7 @@ def options_of_catalog(sub: Parser) -> None:
     """The lists and the catalog metrics."""
     add_file(sub)
     add_metrics(sub, DEFAULT)
-    add_parameters(sub, PolarsRanker.catalog)
+    add_parameters(sub, ItemVerbs.catalog)
     add_format(sub)
 
 
@@ -44,11 +44,11 @@ def options_of_gaps(sub: Parser) -> None:
 
 def catalog(arguments: argparse.Namespace) -> Answer:
     """A row per slice and metric."""
-    options, metrics = values_of(arguments, PolarsRanker.catalog), arguments.metrics or DEFAULT
-    reads = columns_read(arguments, lambda ranker: ranker.catalog(*metrics, **options))
+    options, metrics = values_of(arguments, ItemVerbs.catalog), arguments.metrics or DEFAULT
+    reads = columns_read(arguments, lambda ranker: ranker.items.catalog(*metrics, **options))
     table = judged(arguments, reads, labels="label" in reads).table
     with Busy("counting items"):
-        return Answer(Table(ranker(table, arguments).catalog(*metrics, **options)))
+        return Answer(Table(ranker(table, arguments).items.catalog(*metrics, **options)))
 
 
 def gaps(arguments: argparse.Namespace) -> Answer:

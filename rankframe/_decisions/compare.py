@@ -19,7 +19,7 @@ from .._support.methods import called_by_users
 from .._support.option_kinds import Column, Columns
 from .._support.progress import Progress
 from .._support.results import Result
-from .._support.statistical_options import Correction, Family, Interval, Test
+from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
 from .._table.policies import check_word
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
@@ -152,12 +152,12 @@ def compare(
     correction: Correction | None = "holm",
     family: Family = "all",
     by: Columns | None = None,
-    ci: float = 0.95,
+    ci: Confidence = 0.95,
     interval: Interval = "auto",
     weights: Column | None = None,
     missing: Lacking = "error",
-    resamples: int = 10_000,
-    seed: int = 0,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
     progress: bool = True,
 ) -> Comparison[R]:
     """Compare two or more runs on the same queries, by paired tests.

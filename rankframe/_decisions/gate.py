@@ -17,7 +17,7 @@ from .._plan.per_query import with_labels
 from .._support.option_kinds import Column, Columns
 from .._support.option_values import Range, is_number
 from .._support.results import Result
-from .._support.statistical_options import FEW, Bound
+from .._support.statistical_options import FEW, Bound, Resamples, Seed
 from .._table.policies import check_word
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
@@ -124,8 +124,8 @@ def gate(
     weights: Column | None = None,
     missing: Lacking = "error",
     most_moved: Annotated[int, Range(least=0, most=10**9)] = 10,
-    resamples: int = 10_000,
-    seed: int = 0,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
     progress: bool = True,
 ) -> Verdict[R]:
     """Gate a release: pass only if the queries rule out that any metric fell by more than its budget, in any slice.

@@ -216,7 +216,11 @@ class Summary:
         return self.table(self.per_query(frame))
 
     def table(self, per_query: pl.DataFrame) -> pl.DataFrame:
-        """The summary, from the values of all queries."""
+        """The summary, from the values of all queries; each score column by itself, as if it were alone."""
+        parts = in_slices(per_query, [RUN]) if self.runs.scores else []
+        return pl.concat(map(self._of_queries, parts or [per_query]))
+
+    def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
         resampling = self.resampling
         if resampling.interval == "poisson" and resampling.ci is not None:
             return self.merge(self._part(per_query))

@@ -37,7 +37,7 @@ FIGURES = {
 
 
 @verb(gives="list", runs=runs_for)
-def explain_fusion(
+def explain(
     table: Table[R],
     method: FusionMethod,
     *,
@@ -81,7 +81,7 @@ def explain_fusion(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
-    >>> found = df.rank.explain_fusion("rrf(k=1)", runs=["bm25", "dense"])
+    >>> found = df.rank.fusion.explain("rrf(k=1)", runs=["bm25", "dense"])
     >>> found["doc_id"].to_list(), found["run"].to_list(), found["rank"].to_list()
     (['b', 'b', 'a'], ['bm25', 'dense', 'bm25'], [2, 1, 1])
     >>> found["contribution"].to_list(), found["fused_rank"].to_list()

@@ -172,7 +172,7 @@ class FittedFusion(Result, Generic[R_co]):
 
 
 @verb(gives="whole")
-def fit_fusion(
+def fit(
     table: Table[R],
     method: str,
     *,
@@ -218,7 +218,7 @@ def fit_fusion(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 1, 0],
     ...                       "bm25": [9.0, 7, None], "dense": [None, 0.6, 0.8]})
-    >>> fitted = train.rank.fit_fusion("posfuse", runs=["bm25", "dense"])
+    >>> fitted = train.rank.fusion.fit("posfuse", runs=["bm25", "dense"])
     >>> fitted
     posfuse, trained on bm25, dense and 1 query
     rank    bm25   dense

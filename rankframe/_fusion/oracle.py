@@ -18,7 +18,7 @@ from .._plan.per_query import measure
 from .._support.option_kinds import Column
 from .._support.progress import Progress
 from .._support.results import Result
-from .._support.statistical_options import Interval
+from .._support.statistical_options import Confidence, Interval, Resamples, Seed
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
@@ -89,12 +89,12 @@ def oracle(
     runs: TheRuns | None = None,
     run: Column | None = None,
     fusion: FusionMethod | None = "rrf",
-    ci: float = 0.95,
+    ci: Confidence = 0.95,
     interval: Interval = "auto",
     weights: Column | None = None,
     missing: Lacking = "error",
-    resamples: int = 10_000,
-    seed: int = 0,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
     progress: bool = True,
 ) -> Oracle[R]:
     """The gain of choosing the best run for each query, over each single run and over a fusion.
@@ -146,7 +146,7 @@ def oracle(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
     ...                    "bm25": [2, 1, 1, 2], "dense": [1, 2, 2, 1]})                       # each is right once
-    >>> found = df.rank.oracle("rr", runs=["bm25", "dense"], fusion=None).table
+    >>> found = df.rank.fusion.oracle("rr", runs=["bm25", "dense"], fusion=None).table
     >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
     (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
     """

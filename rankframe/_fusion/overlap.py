@@ -126,7 +126,7 @@ def overlap(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "bm25": [3, 2, 1], "dense": [None, 2, 1], "label": [1, 0, 0]})
-    >>> found = df.rank.overlap(runs=["bm25", "dense"], k=2)             # a and b; b and c
+    >>> found = df.rank.fusion.overlap(runs=["bm25", "dense"], k=2)             # a and b; b and c
     >>> found.table["overlap"].item(), found.table["jaccard"].item()
     (0.5, 0.3333333333333333)
     >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()

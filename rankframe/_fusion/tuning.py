@@ -20,7 +20,7 @@ from .._support.option_kinds import Column, ReadInside
 from .._support.option_values import Range
 from .._support.progress import Progress
 from .._support.results import Result
-from .._support.statistical_options import Correction, Interval, PairedTest
+from .._support.statistical_options import Confidence, Correction, Interval, PairedTest, Resamples, Seed
 from .._table.roles import require, require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
@@ -192,12 +192,12 @@ def tune(
     step: float = 0.1,
     search: Search | None = None,
     folds: Annotated[int, Range(least=2)] = 5,
-    seed: int = 0,
+    seed: Seed = 0,
     test: PairedTest = "permutation",
     correction: Correction | None = "holm",
-    ci: float = 0.95,
+    ci: Confidence = 0.95,
     interval: Interval = "auto",
-    resamples: int = 10_000,
+    resamples: Resamples = 10_000,
     progress: bool = True,
 ) -> TunedFusion[R]:
     """Choose the weights and options of a method of fusion, and estimate their gain on other queries.

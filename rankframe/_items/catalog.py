@@ -14,6 +14,7 @@ from .._decisions.resampling import Resampling
 from .._decisions.summary import in_slices, keys
 from .._support.option_kinds import Columns
 from .._support.progress import Progress
+from .._support.statistical_options import Confidence, Resamples, Seed
 from .._table.runs import names_of
 from .._table.table import Table, refuse_names
 from .._verbs.declaration import verb
@@ -42,10 +43,10 @@ def catalog(
     items: object = None,
     interactions: object = None,
     by: Columns | None = None,
-    ci: float | None = 0.95,
+    ci: Confidence | None = 0.95,
     unknown_items: Unknown = "error",
-    resamples: int = 1_000,
-    seed: int = 0,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
     progress: bool = True,
 ) -> R:
     """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and metric.
@@ -102,7 +103,7 @@ def catalog(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> found = df.rank.catalog("coverage@1", "coverage@2", items=4)     # a; a, b and c
+    >>> found = df.rank.items.catalog("coverage@1", "coverage@2", items=4)     # a; a, b and c
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@1', 'coverage@2'], [0.25, 0.75])
     """
@@ -136,7 +137,7 @@ def catalog(
 
 
 @verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
-def item_counts(
+def counts(
     table: Table[R],
     *metrics: Request,
     items: object = None,
@@ -167,8 +168,8 @@ def item_counts(
     >>> import polars as pl, rankframe as rf
     >>> monday = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
     >>> tuesday = pl.DataFrame({"query_id": [2, 2], "doc_id": ["a", "c"], "score": [2.0, 1]})
-    >>> counts = [day.rank.item_counts("coverage@2", "gini@2", items=4) for day in (monday, tuesday)]
-    >>> found = counts[0].merge(counts[1]).catalog()
+    >>> found = [day.rank.items.counts("coverage@2", "gini@2", items=4) for day in (monday, tuesday)]
+    >>> found = found[0].merge(found[1]).catalog()
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@2', 'gini@2'], [0.75, 0.375])
     """

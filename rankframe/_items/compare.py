@@ -17,7 +17,7 @@ from .._decisions.resampling import Resampling
 from .._decisions.summary import keys
 from .._support.option_kinds import Column, Columns
 from .._support.progress import Progress
-from .._support.statistical_options import Correction, Family
+from .._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
 from .._text.displays import catalog_pairs, with_display
@@ -56,7 +56,7 @@ NOISE = 1e-12
 
 
 @verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
-def compare_catalog(
+def compare(
     table: Table[R],
     *metrics: Request,
     items: object = None,
@@ -67,10 +67,10 @@ def compare_catalog(
     correction: Correction | None = "holm",
     family: Family = "all",
     by: Columns | None = None,
-    ci: float = 0.95,
+    ci: Confidence = 0.95,
     unknown_items: Unknown = "error",
-    resamples: int = 1_000,
-    seed: int = 0,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
     progress: bool = True,
 ) -> R:
     """Compare two or more runs by metrics of the whole table, such as coverage, on the same users.
@@ -112,7 +112,7 @@ def compare_catalog(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
     ...     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})
-    >>> found = df.rank.compare_catalog("coverage@1", items=20, runs=["old", "new"])
+    >>> found = df.rank.items.compare("coverage@1", items=20, runs=["old", "new"])
     >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
     (0.05, 0.4, 0.0078125)
     """

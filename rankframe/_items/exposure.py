@@ -168,7 +168,7 @@ def exposure(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "b"], "score": [2.0, 1, 1], "label": [0, 1, 0]})
-    >>> found = df.rank.exposure(k=10)
+    >>> found = df.rank.items.exposure(k=10)
     >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
     (['b', 'a'], [2, 1], [1, 0])
     """

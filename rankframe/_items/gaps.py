@@ -20,7 +20,7 @@ from .._plan.per_query import collect, measure
 from .._support.option_kinds import Columns
 from .._support.progress import Progress
 from .._support.results import Result
-from .._support.statistical_options import Correction
+from .._support.statistical_options import Confidence, Correction, Resamples, Seed
 from .._table.runs import names_of
 from .._table.setup import refuse_bounds
 from .._table.table import Table, refuse_names
@@ -113,9 +113,9 @@ def gaps(
     *metrics: Request,
     by: Columns,
     correction: Correction | None = "holm",
-    ci: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 0,
+    ci: Confidence = 0.95,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
     progress: bool = True,
 ) -> Gaps[R]:
     """Gaps between groups of users: how far the groups' means of each metric are apart, and whether that may be chance.

@@ -158,7 +158,7 @@ def added(parts: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True, repr=False)
 class ItemCounts:
-    """Counts of items of a part of a table, to be merged with those of other parts; ``df.rank.item_counts`` makes them.
+    """Counts of items of a part of a table, to be merged with those of other parts; ``df.rank.items.counts`` makes them.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class ItemCounts:
         return ItemCounts(self.parts, added(pl.concat([self.sums, *(other.sums for other in others)], how="vertical")))
 
     def catalog(self) -> pl.DataFrame:
-        """The metrics of all parts together, as ``df.rank.catalog`` with ``ci=None`` gives them: a Polars DataFrame."""
+        """The metrics of all parts together, as ``df.rank.items.catalog`` with ``ci=None`` gives them: a Polars DataFrame."""
         return self.parts.merge(self.sums)
 
     @cached_property

@@ -57,7 +57,7 @@ def without(table: Table[R], train: object) -> R:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1, 1]})
-    >>> unseen = df.rank.without(pl.DataFrame({"query_id": [1], "doc_id": ["a"]}))
+    >>> unseen = df.rank.items.without(pl.DataFrame({"query_id": [1], "doc_id": ["a"]}))
     >>> unseen["query_id"].to_list(), unseen["doc_id"].to_list()
     ([1, 2], ['b', 'a'])
     """

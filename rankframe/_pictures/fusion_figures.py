@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._fusion.explain import explain_fusion
+from .._fusion.explain import explain
 from .._fusion.fitted import FittedFusion, text_of
 from .._fusion.overlap import overlap as overlap_of
 from .._table.runs import RUN_OF_TABLE, Runs
@@ -16,7 +16,7 @@ from .figure import LINES, Axis, Figure, Mark, legible
 
 def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | FittedFusion[object], k: int) -> Figure:
     """The mean contribution of each run at each fused rank; of a single query, that of each of its documents."""
-    found = explain_fusion(in_memory(frame, setup), method, runs=runs.scores or None, run=runs.column).filter(
+    found = explain(in_memory(frame, setup), method, runs=runs.scores or None, run=runs.column).filter(
         pl.col("fused_rank") <= k
     )
     if found["contribution"].has_nulls():

@@ -38,12 +38,12 @@ class ItemPlots(Drawing, ABC):
         Parameters
         ----------
         k, weight
-            The depth of the lists and how much a rank exposes its item, as for ``df.rank.exposure``.
+            The depth of the lists and how much a rank exposes its item, as for ``df.rank.items.exposure``.
         items
-            The catalog, as for ``df.rank.catalog``: items that nobody is shown are at the left end of the curve. Default: that
+            The catalog, as for ``df.rank.items.catalog``: items that nobody is shown are at the left end of the curve. Default: that
             of ``on(items=...)``.
         unknown_items
-            How to treat items that are shown but missing from the catalog, as for ``df.rank.catalog``: ``"error"`` or
+            How to treat items that are shown but missing from the catalog, as for ``df.rank.items.catalog``: ``"error"`` or
             ``"drop"``.
         runs, run, title, background, ax
             As for :meth:`Plots.curve`; at most 11 runs.
@@ -91,7 +91,7 @@ class ItemPlots(Drawing, ABC):
         k, weight
             As for :meth:`exposure`.
         interactions
-            The users' past choices, as for ``df.rank.catalog``; default: those of ``on(interactions=...)``.
+            The users' past choices, as for ``df.rank.items.catalog``; default: those of ``on(interactions=...)``.
         runs, run, title, background, ax
             As for :meth:`Plots.curve`; at most 11 runs.
 
@@ -137,7 +137,7 @@ class ItemPlots(Drawing, ABC):
         *metrics
             Texts without a cutoff of metrics in ``rf.CATALOG_METRICS``, as ``"coverage"`` or ``"gini"``.
         items, interactions
-            As for ``df.rank.catalog``; default: those of ``on(items=..., interactions=...)``.
+            As for ``df.rank.items.catalog``; default: those of ``on(items=..., interactions=...)``.
         cutoffs
             The cutoffs to show; default: every one up to 20, or to the longest list.
         unknown_items
@@ -147,7 +147,7 @@ class ItemPlots(Drawing, ABC):
 
         Returns
         -------
-        A chart or axes. The bands are 95% intervals of resampled users, as of ``df.rank.catalog``.
+        A chart or axes. The bands are 95% intervals of resampled users, as of ``df.rank.items.catalog``.
 
         Raises
         ------

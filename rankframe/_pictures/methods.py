@@ -6,8 +6,9 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, NamedTuple, Protocol, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, cast
 
+from .._catalog.registry import METRICS
 from .._decisions.gate import Verdict
 from .._fusion.fitted import FusionMethod
 from .._support.arguments import refuse_unfit
@@ -15,7 +16,10 @@ from .._support.forks import use_polars
 from .._support.methods import Lifted
 from .._support.option_kinds import Column, Columns, ReadInside, read_arguments
 from .._support.option_values import Range
+from .._support.statistical_options import Resamples, Seed
 from .._table.runs import Runs, TheRuns, names_of
+from .._table.table import Table
+from .._verbs.declaration import verb
 from ..errors import InvalidOption, Verbatim
 
 T = TypeVar("T")
@@ -105,8 +109,9 @@ def drawing(plot: F) -> F:
     return cast(F, Lifted(call, Picture))
 
 
+@verb(gives="whole", among=METRICS)
 def report(
-    ranker: Worker,
+    table: Table[Any],
     path: Annotated[str | Path, ReadInside],
     *metrics: str,
     by: Columns | None = None,
@@ -118,8 +123,8 @@ def report(
     title: str = "Ranking report",
     gate: Verdict[object] | None = None,
     fusion: FusionMethod | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
 ) -> Path:
     """Write one self-contained HTML file: how good the ranking is, and all settings that its numbers depend on.
 
@@ -191,4 +196,4 @@ def report(
     contents = Contents(
         metrics, chosen, baseline, gate, names_of(by), int(worst), names_of(show), title, resamples, seed, fusion
     )
-    return ranker._of(chosen)._work(write, contents.columns, path, contents)
+    return write(table.rows, table.setup, path, contents)

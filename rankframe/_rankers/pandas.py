@@ -123,7 +123,7 @@ class RankMethod(PandasRanker):
 
 def _as_text(label: object) -> Any:
     """A column's label, or several labels, as names in Polars."""
-    if label is None or label is ...:
+    if label is None or label is ... or hasattr(label, "name"):  # a Series is no label
         return label
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 

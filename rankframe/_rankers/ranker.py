@@ -18,14 +18,14 @@ from .._decisions.gate import gate
 from .._decisions.power import power
 from .._decisions.summary import mean, summarize
 from .._fusion.expected_exposure import expected_exposure
-from .._fusion.explain import explain_fusion
-from .._fusion.fitted import fit_fusion
+from .._fusion.explain import explain as explain_fusion
+from .._fusion.fitted import fit
 from .._fusion.fuse import fuse
 from .._fusion.oracle import oracle
 from .._fusion.overlap import overlap
 from .._fusion.tuning import tune
-from .._items.catalog import catalog, item_counts
-from .._items.compare import compare_catalog
+from .._items.catalog import catalog, counts
+from .._items.compare import compare as compare_catalogs
 from .._items.exposure import exposure
 from .._items.gaps import gaps
 from .._items.without import without
@@ -54,26 +54,8 @@ S = TypeVar("S", bound="Ranker[Any]")
 T = TypeVar("T")
 
 
-class Ranker(ABC, Generic[R]):
-    """The metrics as methods, over the columns and policies that `on` has bound."""
-
-    _examples: Sequence[tuple[str, str]] = ()
-    _gives = (
-        "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
-        "cutoffs, as ``k=[5, 10]``, give a column each."
-    )
-    _root = "df.rank"
-    """The ranker without options in Python."""
-
-    _own_help = ""
-
-    def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
-        self._setup = setup
-
-    def __init_subclass__(cls) -> None:
-        cls.__doc__ = Help(vars(cls).get("__doc__"))  # type: ignore[assignment] # gives a text
-
-    on = function(bind)
+class AllMetrics(Generic[R]):
+    """All metrics as methods, by family."""
 
     # counts of relevant documents
     precision = formula(metrics.precision)
@@ -196,6 +178,28 @@ class Ranker(ABC, Generic[R]):
     rndcg = formula(metrics.rndcg)
     ideal_dcg = formula(metrics.ideal_dcg)
 
+
+class Ranker(ABC, Generic[R]):
+    """The metrics as methods, over the columns and policies that `on` has bound."""
+
+    _examples: Sequence[tuple[str, str]] = ()
+    _gives = (
+        "One row per query: the query columns, then the metric, named by its canonical text, as ``ndcg@10``; several "
+        "cutoffs, as ``k=[5, 10]``, give a column each."
+    )
+    _root = "df.rank"
+    """The ranker without options in Python."""
+
+    _own_help = ""
+
+    def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        self._setup = setup
+
+    def __init_subclass__(cls) -> None:
+        cls.__doc__ = Help(vars(cls).get("__doc__"))  # type: ignore[assignment] # gives a text
+
+    on = function(bind)
+
     def _on(self: S, options: Mapping[str, object]) -> S:
         refuse_unknown("on", options, OPTIONS)
         return self._with(
@@ -230,20 +234,13 @@ class Ranker(ABC, Generic[R]):
 
     def _later(self, name: str) -> Any:
         """The method of a metric that was declared later, or the method by the metric's name in text."""
-        for entry in METRICS.values():
-            if name in (entry.name, entry.formula.__name__):
-                method: Any = formula(entry.formula)
-                return method.__get__(self)
-        message = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if not name.startswith("_"):  # tools look these up on every object
-            message += (
-                f"; it is a plot: {self._spelled}.plot.{name}" if name in PLOTS else advice_for_name(name, dir(self))
-            )
-        raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
+        if not name.startswith("_") and name in PLOTS:
+            raise AttributeError(f"{name!r} is a plot: {self._spelled}.plot.{name}", name=name)
+        return method_of(self, name)
 
     def __dir__(self) -> list[str]:
         own = (name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_"))
-        return [*dict.fromkeys([*own, *(entry.formula.__name__ for entry in METRICS.values())])]
+        return [*dict.fromkeys([*own, *(entry.formula.__name__ for entry in METRICS.values() if not entry.own)])]
 
     @abstractmethod
     def _shown(self) -> Shown:
@@ -256,6 +253,21 @@ class Ranker(ABC, Generic[R]):
         return self._shown().html()
 
 
+def method_of(owner: Any, name: str) -> Any:
+    """The method of a metric by its name in text, or of one that was declared later."""
+    for entry in METRICS.values():
+        method = entry.formula.__name__
+        if name in (entry.name, method):
+            if entry.own and not hasattr(type(owner), method):
+                raise AttributeError(f"{name!r} is among all metrics: {owner._spelled}.metrics.{method}", name=name)
+            found: Any = formula(entry.formula)
+            return found.__get__(owner)
+    message = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    if not name.startswith("_"):  # tools look these up on every object
+        message += advice_for_name(name, dir(owner))
+    raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
+
+
 class FrameRanker(Ranker[R], Verbs[R]):
     """The metrics and verbs of a frame's rankings."""
 
@@ -264,6 +276,38 @@ class FrameRanker(Ranker[R], Verbs[R]):
     """The library of the frame, as its display names it; Polars has no name there."""
 
     _frame: Any
+
+    # the metrics that people type; `metrics` has all
+    precision = formula(metrics.precision)
+    recall = formula(metrics.recall)
+    f1 = formula(metrics.f1)
+    fall_out = formula(metrics.fall_out)
+    hit_rate = formula(metrics.hit_rate)
+    r_precision = formula(metrics.r_precision)
+    err = formula(metrics.err)
+    pfound = formula(metrics.pfound)
+    rbp = formula(metrics.rbp)
+    bpm = formula(metrics.bpm)
+    alpha_ndcg = formula(metrics.alpha_ndcg)
+    err_ia = formula(metrics.err_ia)
+    subtopic_recall = formula(metrics.subtopic_recall)
+    cg = formula(metrics.cg)
+    dcg = formula(metrics.dcg)
+    ndcg = formula(metrics.ndcg)
+    group_exposure = formula(metrics.group_exposure)
+    awrf = formula(metrics.awrf)
+    pairwise_accuracy = formula(metrics.pairwise_accuracy)
+    inferred_ap = formula(metrics.inferred_ap)
+    num_relevant = formula(metrics.num_relevant)
+    mean_popularity = formula(metrics.mean_popularity)
+    ild = formula(metrics.ild)
+    average_precision = formula(metrics.average_precision)
+    reciprocal_rank = formula(metrics.reciprocal_rank)
+    bpref = formula(metrics.bpref)
+    interpolated_precision = formula(metrics.interpolated_precision)
+    auc = formula(metrics.auc)
+    compatibility = formula(metrics.compatibility)
+    serendipity = formula(metrics.serendipity)
 
     # verbs
     evaluate = lift(verbs.evaluate)
@@ -283,25 +327,29 @@ class FrameRanker(Ranker[R], Verbs[R]):
     power = lift(power)
     gate = lift(gate)
 
-    # fusion
+    # fusion and users; `fusion` and `items` have the rest of their topics
     fuse = lift(fuse)
-    explain_fusion = lift(explain_fusion)
-    overlap = lift(overlap)
-    oracle = lift(oracle)
-    expected_exposure = lift(expected_exposure)
-    fit_fusion = lift(fit_fusion)
     tune = lift(tune)
-
-    # items that all users are shown
-    exposure = lift(exposure)
-    catalog = lift(catalog)
-    compare_catalog = lift(compare_catalog)
-    item_counts = lift(item_counts)
-    without = lift(without)
+    expected_exposure = lift(expected_exposure)
     gaps = lift(gaps)
 
     # pictures
-    report = function(pictures.report)
+    report = lift(pictures.report)
+
+    @property
+    def fusion(self) -> FusionVerbs[R]:
+        """The verbs of fusion, as ``df.rank.fusion.overlap(runs=["bm25", "dense"])``."""
+        return FusionVerbs(self)
+
+    @property
+    def items(self) -> ItemVerbs[R]:
+        """The verbs of the items that all users are shown, as ``df.rank.items.catalog("coverage@10", items=1000)``."""
+        return ItemVerbs(self)
+
+    @property
+    def metrics(self) -> FrameMetrics[R]:
+        """All metrics as methods, as ``df.rank.metrics.nerr8()``."""
+        return FrameMetrics(self)
 
     @property
     def plot(self) -> Plots:
@@ -366,7 +414,73 @@ class FrameRanker(Ranker[R], Verbs[R]):
         return shown_of(self._setup, title, columns, methods, self._levels())
 
 
-class ExprRanker(Ranker[pl.Expr]):
+class Topic(Verbs[R]):
+    """Methods of a ranker under a name of their own."""
+
+    _name = ""
+
+    def __init__(self, ranker: FrameRanker[R]) -> None:
+        self._ranker = ranker
+        self._gives, self._examples, self._kind = ranker._gives, ranker._examples, ranker._kind
+        self._setup, self._root = ranker._setup, f"{ranker._root}.{self._name}"
+
+    @property
+    def _spelled(self) -> str:
+        return f"{self._ranker._spelled}.{self._name}"
+
+    def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
+        return self._ranker._lifted(verb, args, options)
+
+    def _measure(self, *calls: Call) -> R:
+        return self._ranker._measure(*calls)
+
+    def __dir__(self) -> list[str]:
+        return [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
+
+    def __repr__(self) -> str:
+        return f".rank.{self._name}: {', '.join(self.__dir__())}"
+
+
+class FusionVerbs(Topic[R]):
+    """The verbs of fusion, ``df.rank.fusion``."""
+
+    _name = "fusion"
+
+    fuse = lift(fuse)
+    explain = lift(explain_fusion)
+    overlap = lift(overlap)
+    oracle = lift(oracle)
+    tune = lift(tune)
+    fit = lift(fit)
+
+
+class ItemVerbs(Topic[R]):
+    """The verbs of the items that all users are shown, ``df.rank.items``."""
+
+    _name = "items"
+
+    catalog = lift(catalog)
+    compare = lift(compare_catalogs)
+    counts = lift(counts)
+    exposure = lift(exposure)
+    without = lift(without)
+
+
+class FrameMetrics(Topic[R], AllMetrics[R]):
+    """All metrics of a frame's rankings, ``df.rank.metrics``."""
+
+    _name = "metrics"
+
+    def __dir__(self) -> list[str]:
+        return [entry.formula.__name__ for entry in METRICS.values()]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return method_of(self, name)
+
+
+class ExprRanker(Ranker[pl.Expr], AllMetrics[pl.Expr]):
     """``rf.expr``: the metrics as Polars expressions, for ``group_by().agg()`` and ``.over()``.
 
     An expression ranks the rows of its group by itself, so it can be combined with any other Polars aggregation. Many

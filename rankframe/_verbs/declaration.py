@@ -167,8 +167,10 @@ class VerbCall:
 
     def on(self, table: Table[Any]) -> Any:
         """The result for a table; columns of metrics have names for SQL if the setup is `flat`."""
-        found = self._run(self.verb.function, table)
-        return with_names(found, table.setup, self.calls) if isinstance(found, (pl.DataFrame, pl.LazyFrame)) else found
+        if table.setup.flat and self.verb.gives != "whole":
+            give = table.give
+            table = replace(table, give=lambda found: give(with_names(found, table.setup, self.calls)))
+        return self._run(self.verb.function, table)
 
     def kept(self, table: Table[Any]) -> pl.DataFrame:
         """The frame that the verb keeps of a part."""

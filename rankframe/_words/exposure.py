@@ -132,7 +132,7 @@ class Exposure:
     ...     "The share of all places that the item shown most often takes."
     ...     return e.share(k).max()
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("top_item_share@2", ci=None)["value"].item()
+    >>> df.rank.items.catalog("top_item_share@2", ci=None)["value"].item()
     0.5
     >>> rf.unregister(top_item_share)
     """

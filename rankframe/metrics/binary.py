@@ -156,7 +156,7 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(lea
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> df.rank.f_beta(beta=2)["f_beta(beta=2)"].item()         # 5 of 2 + 4
+    >>> df.rank.metrics.f_beta(beta=2)["f_beta(beta=2)"].item()         # 5 of 2 + 4
     0.8333333333333334
     """
     return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
@@ -185,7 +185,7 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> df.rank.set_average_precision()["set_average_precision"].item()     # 1/2 of 1
+    >>> df.rank.metrics.set_average_precision()["set_average_precision"].item()     # 1/2 of 1
     0.5
     """
     return r.total(r.relevant, k) * r.hits_down_to(k) / (r.depth(k) * r.n_relevant)
@@ -251,7 +251,7 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
-    >>> df.rank.hits()["hits"].item()
+    >>> df.rank.metrics.hits()["hits"].item()
     2.0
     """
     return r.total(r.weighed(r.relevant), k)

@@ -42,7 +42,7 @@ def coverage(e: Exposure, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("coverage@2", items=["a", "b", "c", "d"], ci=None)["value"].item()
+    >>> df.rank.items.catalog("coverage@2", items=["a", "b", "c", "d"], ci=None)["value"].item()
     0.75
     """
     return (e.shown(k) > 0).sum() / e.n_items
@@ -65,7 +65,7 @@ def aggregate_diversity(e: Exposure, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("aggregate_diversity@2", ci=None)["value"].item()
+    >>> df.rank.items.catalog("aggregate_diversity@2", ci=None)["value"].item()
     3.0
     """
     return (e.shown(k) > 0).sum()
@@ -93,7 +93,7 @@ def user_coverage(e: Exposure, k: int | None = None, *, least: Least = 1) -> pl.
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": list("aba"), "score": [2.0, 1, None]})
-    >>> df.rank.catalog("user_coverage@2", ci=None)["value"].item()
+    >>> df.rank.items.catalog("user_coverage@2", ci=None)["value"].item()
     0.5
     """
     return e.n_with(least, k) / e.n_users
@@ -131,7 +131,7 @@ def gini(e: Exposure, k: int | None = None, *, normalized: bool = False) -> pl.E
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("gini@2", items=4, ci=None)["value"].item()       # (-1 * 1 + 1 * 1 + 3 * 2 - 3 * 0) / (4 * 4)
+    >>> df.rank.items.catalog("gini@2", items=4, ci=None)["value"].item()       # (-1 * 1 + 1 * 1 + 3 * 2 - 3 * 0) / (4 * 4)
     0.375
     """
     return _gini(e.shown(k), e.n_items, normalized)
@@ -158,7 +158,7 @@ def exposure_gini(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": list("ab"), "score": [2.0, 1]})
-    >>> df.rank.catalog("exposure_gini(weight=rbp,p=0.5)@2", items=2, ci=None)["value"].item()  # (0.5 - 0.25) / 1.5
+    >>> df.rank.items.catalog("exposure_gini(weight=rbp,p=0.5)@2", items=2, ci=None)["value"].item()  # (0.5 - 0.25) / 1.5
     0.16666666666666666
     """
     return _gini(e.exposure(weight, p, k), e.n_items, normalized)
@@ -183,7 +183,7 @@ def entropy(e: Exposure, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("entropy@2", ci=None)["value"].item()              # 1/2 * 1 + 2 * 1/4 * 2
+    >>> df.rank.items.catalog("entropy@2", ci=None)["value"].item()              # 1/2 * 1 + 2 * 1/4 * 2
     1.5
     """
     shown = e.shown(k)
@@ -210,7 +210,7 @@ def hhi(e: Exposure, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("hhi@2", ci=None)["value"].item()                  # 1/4 + 2 * 1/16
+    >>> df.rank.items.catalog("hhi@2", ci=None)["value"].item()                  # 1/4 + 2 * 1/16
     0.375
     """
     shown = e.shown(k)
@@ -234,7 +234,7 @@ def simpson(e: Exposure, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("simpson@2", ci=None)["value"].item()
+    >>> df.rank.items.catalog("simpson@2", ci=None)["value"].item()
     0.625
     """
     return 1 - hhi(e, k)
@@ -268,7 +268,7 @@ def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
-    >>> df.rank.catalog("personalization@2", ci=None)["value"].round(6).item()     # one of two items is shared
+    >>> df.rank.items.catalog("personalization@2", ci=None)["value"].round(6).item()     # one of two items is shared
     0.5
     """
     same, users = e.n_same(k), e.n_with(1, k)
@@ -304,7 +304,7 @@ def popularity_lift(e: Exposure, k: int | None = None) -> pl.Expr:
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1.0, 1]})
     >>> train = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": ["a", "b", "a"]})   # a: 2 of 2 users, b: 1 of 2
-    >>> df.rank.catalog("popularity_lift", interactions=train, ci=None)["value"].round(6).item()   # (1 - 0.875) / 0.875
+    >>> df.rank.items.catalog("popularity_lift", interactions=train, ci=None)["value"].round(6).item()   # (1 - 0.875) / 0.875
     0.142857
     """
     shown = e.of_users(e.popularity.mean(), k) / e.n_with(1, k)

@@ -43,7 +43,7 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").alpha_dcg(k=1)["alpha_dcg@1"].item()    # 1 of 2 subtopics
+    >>> df.rank.on(subtopic="subtopic").metrics.alpha_dcg(k=1)["alpha_dcg@1"].item()    # 1 of 2 subtopics
     0.5
     """
     rank = _ranks(k)
@@ -141,7 +141,7 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.E
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").nerr_ia()["nerr_ia"].item()     # 1.75 over 2 + (1/2) / 2
+    >>> df.rank.on(subtopic="subtopic").metrics.nerr_ia()["nerr_ia"].item()     # 1.75 over 2 + (1/2) / 2
     0.7777777777777778
     """
     return _err(t, k, alpha) / _err(t.greedy(alpha, k), k, alpha)
@@ -172,7 +172,7 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").nrbp()["nrbp"].item()           # (1 - 1/4) (1 + (1/2) (1/2 + 1)) / 2
+    >>> df.rank.on(subtopic="subtopic").metrics.nrbp()["nrbp"].item()           # (1 - 1/4) (1 + (1/2) (1/2 + 1)) / 2
     0.65625
     """
     return _rbp(t, alpha, beta) * (1 - (1 - alpha) * beta) / t.n_subtopics
@@ -203,7 +203,7 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").nnrbp()["nnrbp"].item()         # 1.75 over 2 + (1/2) / 2
+    >>> df.rank.on(subtopic="subtopic").metrics.nnrbp()["nnrbp"].item()         # 1.75 over 2 + (1/2) / 2
     0.7777777777777778
     """
     return _rbp(t, alpha, beta) / _rbp(t.greedy(alpha, None), alpha, beta)
@@ -232,7 +232,7 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").precision_ia(k=2)["precision_ia@2"].item()    # (2/2 + 1/2) / 2
+    >>> df.rank.on(subtopic="subtopic").metrics.precision_ia(k=2)["precision_ia@2"].item()    # (2/2 + 1/2) / 2
     0.75
     """
     return t.total(t.relevant, k) / (t.depth(k) * t.n_subtopics)
@@ -256,7 +256,7 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
-    >>> df.rank.on(subtopic="subtopic").average_precision_ia()["average_precision_ia"].item()       # (1 + 1/2) / 2
+    >>> df.rank.on(subtopic="subtopic").metrics.average_precision_ia()["average_precision_ia"].item()       # (1 + 1/2) / 2
     0.75
     """
     return t.total(t.relevant * t.met / t.n_relevant_to_subtopic, over=t.rank) / t.n_subtopics

@@ -69,7 +69,7 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 2]})
-    >>> df.rank.mean_label(k=2)["mean_label@2"].item()
+    >>> df.rank.metrics.mean_label(k=2)["mean_label@2"].item()
     1.5
     """
     return r.total(r.label, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
@@ -101,7 +101,7 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 3]})
-    >>> df.rank.average_relevance_position()["average_relevance_position"].item()         # (1 x 1 + 3 x 3) / (1 + 3)
+    >>> df.rank.metrics.average_relevance_position()["average_relevance_position"].item()         # (1 x 1 + 3 x 3) / (1 + 3)
     2.5
     """
     r = r.retrieved_only()

@@ -166,7 +166,7 @@ def ndkl(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
-    >>> round(df.rank.on(group="by").ndkl()["ndkl"].item(), 6)                   # ln 2 at rank 1, 0 at rank 2
+    >>> round(df.rank.on(group="by").metrics.ndkl()["ndkl"].item(), 6)                   # ln 2 at rank 1, 0 at rank 2
     0.425001
     """
     kind, wanted = kinds(r, group, target, "ndkl")
@@ -235,7 +235,7 @@ def rnd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MMFF"]})
-    >>> df.rank.on(group="by").rnd(group="F", step=2)["rnd(group=F,step=2)"].item()              # as far as can be
+    >>> df.rank.on(group="by").metrics.rnd(group="F", step=2)["rnd(group=F,step=2)"].item()              # as far as can be
     1.0
     """
     return _of_cut_points(r, group, step, "share")
@@ -264,7 +264,7 @@ def rkl(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
-    >>> df.rank.on(group="by").rkl(group="F", step=2)["rkl(group=F,step=2)"].item()              # one of two, as two of four
+    >>> df.rank.on(group="by").metrics.rkl(group="F", step=2)["rkl(group=F,step=2)"].item()              # one of two, as two of four
     0.0
     """
     return _of_cut_points(r, group, step, "divergence")
@@ -295,7 +295,7 @@ def rrd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "by": [*"MFMF"]})
-    >>> df.rank.on(group="by").rrd(group="F", step=2)["rrd(group=F,step=2)"].item()              # one to one, as two to two
+    >>> df.rank.on(group="by").metrics.rrd(group="F", step=2)["rrd(group=F,step=2)"].item()              # one to one, as two to two
     0.0
     """
     return _of_cut_points(r, group, step, "ratio")

@@ -91,7 +91,7 @@ def demographic_parity(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
     >>> ranker = df.rank.on(group="by")
-    >>> round(ranker.demographic_parity(group="F", weight=0.5)["demographic_parity(group=F,weight=0.5)"].item(), 6)   # ln 1/2
+    >>> round(ranker.metrics.demographic_parity(group="F", weight=0.5)["demographic_parity(group=F,weight=0.5)"].item(), 6)   # ln 1/2
     -0.693147
     """
     return _log_ratio(r, group, _attention(r, k, weight), pl.lit(1.0), smoothing, absolute)
@@ -147,7 +147,7 @@ def exposed_utility_ratio(
     ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [2, 1], "by": ["M", "F"]}
     ... )
     >>> ranker = df.rank.on(group="by")                                # half of the attention for half of the utility
-    >>> ranker.exposed_utility_ratio(group="F", weight=0.5)["exposed_utility_ratio(group=F,weight=0.5)"].item()
+    >>> ranker.metrics.exposed_utility_ratio(group="F", weight=0.5)["exposed_utility_ratio(group=F,weight=0.5)"].item()
     0.0
     """
     return _log_ratio(r, group, _attention(r, k, weight), r.gain(gain), smoothing, absolute)
@@ -199,7 +199,7 @@ def realized_utility_ratio(
     >>> df = pl.DataFrame(
     ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [2, 1], "by": ["M", "F"]}
     ... )
-    >>> found = df.rank.on(group="by").realized_utility_ratio(group="F", weight="equal")        # all get all attention
+    >>> found = df.rank.on(group="by").metrics.realized_utility_ratio(group="F", weight="equal")        # all get all attention
     >>> found["realized_utility_ratio(group=F,weight=equal)"].item()
     0.0
     """

@@ -57,7 +57,7 @@ def group_exposure_ratio(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3.0, 2, 1]})
     >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xyxy")})       # shown: x 2 of 2, y 1 of 2
-    >>> df.rank.on(group="provider", items=items).catalog("group_exposure_ratio(weight=count)", ci=None)["value"].item()
+    >>> df.rank.on(group="provider", items=items).items.catalog("group_exposure_ratio(weight=count)", ci=None)["value"].item()
     0.5
     """
     each = e.per_group(e.exposure(weight, p, k), head, tail)
@@ -114,9 +114,9 @@ def group_exposure_gap(
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3.0, 2, 1]})
     >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xyxy")})       # shown: x 2 of 2, y 1 of 2
     >>> ranker = df.rank.on(group="provider", items=items)
-    >>> ranker.catalog("group_exposure_gap(weight=count)", ci=None)["value"].item()
+    >>> ranker.items.catalog("group_exposure_gap(weight=count)", ci=None)["value"].item()
     0.5
-    >>> ranker.catalog("group_exposure_gap(combine=variance,weight=count)", ci=None)["value"].item()
+    >>> ranker.items.catalog("group_exposure_gap(combine=variance,weight=count)", ci=None)["value"].item()
     0.0625
     """
     each = e.per_group(e.exposure(weight, p, k), head, tail)
@@ -183,7 +183,7 @@ def rsp(
     >>> train = pl.DataFrame({"query_id": [1], "doc_id": ["a"]})
     >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xxyy")})   # shown: x 2 of 3, y 2 of 4
     >>> ranker = df.rank.on(group="provider", items=items, interactions=train)
-    >>> ranker.catalog("rsp", ci=None)["value"].round(6).item()                    # (2/3 - 1/2) / (2/3 + 1/2)
+    >>> ranker.items.catalog("rsp", ci=None)["value"].round(6).item()                    # (2/3 - 1/2) / (2/3 + 1/2)
     0.142857
     """
     lacking = e.n_users * e.group_sizes(head, tail) - e.group_sums(e.had, head, tail)
@@ -231,7 +231,7 @@ def reo(
     >>> train = pl.DataFrame({"query_id": [2], "doc_id": ["a"]})
     >>> items = pl.DataFrame({"doc_id": list("abcd"), "provider": list("xxyy")})       # shown: x 1 of 1, y 1 of 2
     >>> ranker = df.rank.on(group="provider", items=items, interactions=train)
-    >>> ranker.catalog("reo", ci=None)["value"].round(6).item()                        # (1 - 1/2) / (1 + 1/2)
+    >>> ranker.items.catalog("reo", ci=None)["value"].round(6).item()                        # (1 - 1/2) / (1 + 1/2)
     0.333333
     """
     wanted = e.relevant * e.unseen
@@ -283,7 +283,7 @@ def bias_disparity(
     >>> train = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": list("bcd")})
     >>> items = pl.DataFrame({"doc_id": list("abcd"), "genre": list("xxyy")})   # x: 1/3 of the past, 3/4 of the lists
     >>> ranker = df.rank.on(group="genre", items=items, interactions=train)
-    >>> ranker.catalog("bias_disparity(group=x)@2", "bias_disparity(group=y)@2", ci=None)["value"].to_list()
+    >>> ranker.items.catalog("bias_disparity(group=x)@2", "bias_disparity(group=y)@2", ci=None)["value"].to_list()
     [1.25, -0.625]
     """
     groups = e.groups(head, tail)
@@ -367,7 +367,7 @@ def attention_relevance_gap(
     >>> items = pl.DataFrame({"doc_id": list("abc"), "provider": list("xxy")})
     >>> ranker = df.rank.on(group="provider", items=items)
     >>> text = "attention_relevance_gap(weight=count)"                   # attention 2/3 and 1/3, relevance 1/4 and 3/4
-    >>> ranker.catalog(text, ci=None)["value"].round(6).item()
+    >>> ranker.items.catalog(text, ci=None)["value"].round(6).item()
     0.833333
     """
     attention, wanted = weight_of(weight, p), e.label if relevance == "label" else e.score

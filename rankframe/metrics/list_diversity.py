@@ -99,7 +99,7 @@ def category_diversity(r: Ranking, k: int | None = None, *, divisor: ListDivisor
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "genre": ["x", "x", "y", None]})
-    >>> df.rank.on(category="genre").category_diversity()["category_diversity"].item()
+    >>> df.rank.on(category="genre").metrics.category_diversity()["category_diversity"].item()
     0.5
     """
     return r.total(r.new_categories(k), k) / length(r, k, divisor)
@@ -133,7 +133,7 @@ def category_entropy(r: Ranking, k: int | None = None, *, weight: RankWeight = "
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "genre": ["x", "y"]})
-    >>> df.rank.on(category="genre").category_entropy()["category_entropy"].item()
+    >>> df.rank.on(category="genre").metrics.category_entropy()["category_entropy"].item()
     1.0
     """
     weights = r.weight_of_rank(weight)

@@ -61,7 +61,7 @@ def novelty(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a", "a", "b", "c"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).novelty()["novelty"].item()               # a: 1 bit, b: 2 bits
+    >>> df.rank.on(interactions=train).metrics.novelty()["novelty"].item()               # a: 1 bit, b: 2 bits
     1.5
     """
     return mean_of(r, *bits(r, base), k, unseen_items, divisor)
@@ -104,7 +104,7 @@ def surprisal(
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a", "a", "b", "c"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).surprisal()["surprisal"].item()           # (1 + 2) / 2 bits, over 2 bits
+    >>> df.rank.on(interactions=train).metrics.surprisal()["surprisal"].item()           # (1 + 2) / 2 bits, over 2 bits
     0.75
     """
     x, most = bits(r, "users")
@@ -138,7 +138,7 @@ def unseen(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "list") -
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train).unseen()["unseen"].item()
+    >>> df.rank.on(interactions=train).metrics.unseen()["unseen"].item()
     0.5
     """
     return r.total(1 - r.seen, k) / length(r, k, divisor)
@@ -172,7 +172,7 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "sold": [5, 1, 9]})
-    >>> df.rank.on(base="sold").unexpectedness(k=2)["unexpectedness@2"].item()   # a, b against c, a
+    >>> df.rank.on(base="sold").metrics.unexpectedness(k=2)["unexpectedness@2"].item()   # a, b against c, a
     0.5
     """
     base = r.base_rank
@@ -211,7 +211,7 @@ def least_item_promoted(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "input": [4, 1, 3, 2]})
-    >>> df.rank.on(base="input").least_item_promoted(k=2)["least_item_promoted@2"].item()       # b comes from rank 4
+    >>> df.rank.on(base="input").metrics.least_item_promoted(k=2)["least_item_promoted@2"].item()       # b comes from rank 4
     2.0
     """
     base, n = r.base_rank, r.depth(k)
@@ -254,7 +254,7 @@ def efd(r: Ranking, k: int | None = None, *, relevance: bool = True, unseen_item
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a", "a", "b", "c"]})
     >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["b"], "score": [2.0], "label": [1]})
-    >>> df.rank.on(interactions=train).efd()["efd"].item()
+    >>> df.rank.on(interactions=train).metrics.efd()["efd"].item()
     2.0
     """
     return _discounted(r, *bits(r, "interactions"), k, relevance, unseen_items)
@@ -289,7 +289,7 @@ def epc(r: Ranking, k: int | None = None, *, relevance: bool = True, unseen_item
     >>> import polars as pl, rankframe as rf
     >>> train = pl.DataFrame({"query_id": [1, 2, 3, 4], "doc_id": ["a", "a", "b", "c"]})
     >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["b"], "score": [2.0], "label": [1]})
-    >>> df.rank.on(interactions=train).epc()["epc"].item()
+    >>> df.rank.on(interactions=train).metrics.epc()["epc"].item()
     0.75
     """
     return _discounted(r, 1 - r.popularity / r.n_users, 1.0, k, relevance, unseen_items)

@@ -139,7 +139,7 @@ def calibration(
     >>> items = pl.DataFrame({"doc_id": ["a", "b", "c", "d"], "genre": ["x", "y", "x", "y"]})
     >>> train = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"]})
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["c", "d"], "score": [2.0, 1.0]})
-    >>> df.rank.on(interactions=train, items=items, category="genre").calibration()["calibration"].item()
+    >>> df.rank.on(interactions=train, items=items, category="genre").metrics.calibration()["calibration"].item()
     0.0
     """
     error = r.calibration_error(r.weight_of_rank(weight), k, alpha)

@@ -46,7 +46,7 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, None, 1]})
-    >>> df.rank.num_nonrel_judged_ret()["num_nonrel_judged_ret"].item()
+    >>> df.rank.metrics.num_nonrel_judged_ret()["num_nonrel_judged_ret"].item()
     1.0
     """
     return r.count(r.retrieved & r.nonrelevant)
@@ -187,7 +187,7 @@ def yaap(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> round(df.rank.yaap()["yaap"].item(), 4)                       # ln(2 / 1)
+    >>> round(df.rank.metrics.yaap()["yaap"].item(), 4)                       # ln(2 / 1)
     0.6931
     """
     found = r.total(r.hits_at_relevant, over=r.rank)
@@ -219,7 +219,7 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, None]})
-    >>> df.rank.rbp_resid(p=0.5)["rbp_resid(p=0.5)"].item()                       # 1/4 at rank 2, 1/4 below
+    >>> df.rank.metrics.rbp_resid(p=0.5)["rbp_resid(p=0.5)"].item()                       # 1/4 at rank 2, 1/4 below
     0.5
     """
     below = pl.lit(float(p)) ** r.n_retrieved
@@ -286,7 +286,7 @@ def gm_bpref(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1], "label": [0]})
-    >>> df.rank.gm_bpref()["gm_bpref"].item()
+    >>> df.rank.metrics.gm_bpref()["gm_bpref"].item()
     1e-05
     """
     return pl.max_horizontal(bpref(r), SMALLEST)
@@ -315,7 +315,7 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, None, 12]})
-    >>> df.rank.relstring()["relstring"].item()
+    >>> df.rank.metrics.relstring()["relstring"].item()
     '1->'
     """
     # Thirteen letters at a time are digits of one float until there is one per query, as texts are slow.

@@ -29,7 +29,7 @@ def bin_g(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 1]})
-    >>> df.rank.bin_g()["bin_g"].item()                                # 1 / log2(2 + 2)
+    >>> df.rank.metrics.bin_g()["bin_g"].item()                                # 1 / log2(2 + 2)
     0.5
     """
     return r.total(r.relevant, over=(2 + r.rank - r.hits).log(2)) / r.n_relevant
@@ -61,7 +61,7 @@ def g(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0, 0, 2]})
-    >>> round(df.rank.g()["g"].item(), 4)                          # 1 / log2(2 + (2 + 1 + 1) - 2)
+    >>> round(df.rank.metrics.g()["g"].item(), 4)                          # 1 / log2(2 + (2 + 1 + 1) - 2)
     0.5
     """
     best = r.ideal(gain)
@@ -95,7 +95,7 @@ def ndcg_rel(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
-    >>> round(df.rank.ndcg_rel()["ndcg_rel"].item(), 4)                   # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
+    >>> round(df.rank.metrics.ndcg_rel()["ndcg_rel"].item(), 4)                   # 1 at rank 1, 1 / (1 + 1 / log2(3)) at the end
     0.8066
     """
     ndcg, last = _down_the_ranks(r, gain)
@@ -131,7 +131,7 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 2]})
-    >>> round(df.rank.rndcg()["rndcg"].item(), 4)                      # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
+    >>> round(df.rank.metrics.rndcg()["rndcg"].item(), 4)                      # 1 / 2 at rank 1, 2.2619 / 2.6309 at rank 2
     0.6799
     """
     ndcg, last = _down_the_ranks(r, gain)
@@ -176,7 +176,7 @@ def ideal_dcg(r: Ranking, k: int | None = None, *, gain: Gain = "linear") -> pl.
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [0, 3]})
-    >>> df.rank.ideal_dcg()["ideal_dcg"].item()
+    >>> df.rank.metrics.ideal_dcg()["ideal_dcg"].item()
     3.0
     """
     return dcg(r.ideal(gain), k, gain=gain)

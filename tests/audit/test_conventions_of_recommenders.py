@@ -109,17 +109,17 @@ def test_conventions_of_catalog_metrics_are_told_without_a_table() -> None:
 def test_a_convention_sets_the_options_of_catalog_metrics() -> None:
     ranker = RECS.rank.on(convention="lenskit")
     assert (
-        ranker.catalog("exposure_gini@3", items=6, ci=None).rows()
-        == RECS.rank.catalog("exposure_gini(weight=rbp,p=0.85)@3", items=6, ci=None).rows()
+        ranker.items.catalog("exposure_gini@3", items=6, ci=None).rows()
+        == RECS.rank.items.catalog("exposure_gini(weight=rbp,p=0.85)@3", items=6, ci=None).rows()
     )
-    stated = ranker.catalog("exposure_gini(p=0.5)@3", items=6, ci=None)
+    stated = ranker.items.catalog("exposure_gini(p=0.5)@3", items=6, ci=None)
     assert stated["metric"].item() == "exposure_gini(weight=rbp,p=0.5)@3"
-    assert RECS.rank.on(convention="recbole").item_counts("gini", items=6).catalog()["metric"].item() == "gini@10"
+    assert RECS.rank.on(convention="recbole").items.counts("gini", items=6).catalog()["metric"].item() == "gini@10"
 
 
 def test_a_convention_with_another_formula_is_refused_with_the_words() -> None:
     with pytest.raises(rf.InvalidOption, match="coverage of rectools is no option here: it is the number of different"):
-        RECS.rank.on(convention="rectools").catalog("coverage@3", items=6)
+        RECS.rank.on(convention="rectools").items.catalog("coverage@3", items=6)
     with pytest.raises(rf.InvalidOption, match="novelty of replay is no option here: it is the share of items"):
         RECS.rank.on(convention="replay", interactions=TRAIN).evaluate("novelty@3")
 

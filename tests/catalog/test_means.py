@@ -25,8 +25,8 @@ QUERIES = pl.DataFrame(
 
 
 def sums(queries: pl.DataFrame) -> pl.DataFrame:
-    found = added(queries.lazy(), CALLS, [], ordered=True)
-    return by_metric(found, [sums_of(call) for call in CALLS], CALLS, [], ordered=True).collect()
+    found = added(queries.lazy(), CALLS, [])
+    return by_metric(found, [sums_of(call) for call in CALLS], CALLS, []).collect()
 
 
 def figures(found: pl.DataFrame, text: str) -> dict[str, float]:

@@ -161,7 +161,7 @@ def test_a_metric_of_the_whole_table_among_metrics_is_answered_by_catalog(text: 
 def test_a_metric_of_one_ranking_among_those_of_a_catalog_is_answered_by_evaluate(text: str) -> None:
     df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0]})
     with pytest.raises(rf.UnknownMetric, match=re.escape(f"; write df.rank.evaluate({text!r})")):
-        df.rank.catalog(text, items=4)
+        df.rank.items.catalog(text, items=4)
 
 
 def test_a_metric_of_the_whole_table_as_a_method_is_answered_by_catalog() -> None:
@@ -204,7 +204,7 @@ def test_a_misspelt_alias_is_answered_by_the_metrics_main_name(
         (
             "herfindal@5",
             rf.METRICS,
-            "hhi is a metric of the whole table; write df.rank.catalog('hhi@5', items=catalog)",
+            "hhi is a metric of the whole table; write df.rank.items.catalog('hhi@5', items=catalog)",
         ),
         ("ndgc@10", rf.AGREEMENTS, "ndcg is a metric of one ranking; write df.rank.evaluate('ndcg@10')"),
     ],

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._audit import tool_comparison
-from rankframe._decisions.mergeable_summary import summarize
+from rankframe._decisions.summary import summarize
 from rankframe._decisions.resampling import SummaryResampling
 from rankframe._table.runs import Runs
 from rankframe._engines.arrow_kernel import arrow_kernel, bound

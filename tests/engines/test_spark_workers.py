@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import rankframe as rf
-from rankframe._decisions.mergeable_summary import summary_of
+from rankframe._decisions.summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import refuse_row_order
 from rankframe._engines.spark_workers import Guarded, OnArrow

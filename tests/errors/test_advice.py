@@ -153,16 +153,16 @@ CASES = {
     "judgments that are given twice": Case("RUN", "df.rank.judge(qrels, qrels=qrels)", "df.rank.judge(qrels)"),
     "an option of a fusion": Case("TWO", "df.rank.fuse('rrf', k=20, runs=['score', 'new'])", "ADVICE", r"text: (df\.rank\..*)"),
     "an option of a metric of the whole table": Case(
-        "OK", "df.rank.catalog('coverage', k=1, items=9)", "ADVICE", r"text: (df\.rank\..*)"
+        "OK", "df.rank.items.catalog('coverage', k=1, items=9)", "ADVICE", r"text: (df\.rank\..*)"
     ),
     "an option of an agreement": Case(
         "TWO", "df.rank.agreement('new', 'rbo', p=0.5)", "ADVICE", r"text: (df\.rank\..*)"
     ),
     "runs for metrics of the whole table": Case(
-        "TWO", "df.rank.catalog('coverage@1', items=9, runs=['score', 'new'])", "ADVICE", r"several: (df\.rank\..*)"
+        "TWO", "df.rank.items.catalog('coverage@1', items=9, runs=['score', 'new'])", "ADVICE", r"several: (df\.rank\..*)"
     ),
     "no option of metrics of the whole table": Case(
-        "OK", "df.rank.catalog('coverage@1', catalog=9)", "df.rank.catalog('coverage@1', items=9)"
+        "OK", "df.rank.items.catalog('coverage@1', catalog=9)", "df.rank.items.catalog('coverage@1', items=9)"
     ),
     "a policy beside runs": Case(
         "TWO.rename({'label': 'rel'})", "df.rank.compare('rr', runs=['score', 'new'], label='rel', resamples=99)",
@@ -208,7 +208,7 @@ CASES = {
     "a metric of the whole table among metrics": Case(
         "OK", "df.rank.evaluate('aggregate_diversity@2')", "(lambda catalog: ADVICE)(3)"
     ),
-    "a metric of one ranking among those of a catalog": Case("OK", "df.rank.catalog('ndcg', items=3)", "ADVICE"),
+    "a metric of one ranking among those of a catalog": Case("OK", "df.rank.items.catalog('ndcg', items=3)", "ADVICE"),
     # columns by their roles
     "a column under another name": Case("OTHER.rename({'rel': 'label', 'sim': 'score'})", "df.rank.rr()", "ADVICE.rr()"),
     "a role under another name": Case(
@@ -380,7 +380,7 @@ CASES = {
         "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"Evaluate (\S+) apart"
     ),
     "a metric that a tool has otherwise": Case(
-        "OK", "df.rank.on(convention='rectools').catalog('coverage@1', items=3)", "df.rank.ADVICE", r"(conventions\(\S+\)) shows"
+        "OK", "df.rank.on(convention='rectools').items.catalog('coverage@1', items=3)", "df.rank.ADVICE", r"(conventions\(\S+\)) shows"
     ),
     "an option of on under another name": Case(
         "OK", "df.rank.on(qid='query_id').rr()", "df.rank.on(ADVICE).rr()", r"Did you mean (.*)\?"
@@ -392,22 +392,22 @@ CASES = {
     ),
     "an option of on without its name": Case("OK", "df.rank.on('query_id').rr()", "ADVICE.rr()"),
     # tables beside the ranker's own
-    "no interactions": Case("OK", "df.rank.novelty()", "ADVICE.novelty()"),
-    "interactions that are no frame": Case("OK", "df.rank.on(interactions=3)", "df.rank.on(interactions=train).novelty()"),
+    "no interactions": Case("OK", "df.rank.metrics.novelty()", "ADVICE.novelty()"),
+    "interactions that are no frame": Case("OK", "df.rank.on(interactions=3)", "df.rank.on(interactions=train).metrics.novelty()"),
     "interactions without the items": Case(
-        "OK", "df.rank.on(interactions=TRAIN_X).novelty()",
-        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_X)", r"interactions\.rename",
+        "OK", "df.rank.on(interactions=TRAIN_X).metrics.novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).metrics.novelty())(TRAIN_X)", r"interactions\.rename",
     ),
     "interactions with nulls": Case(
-        "OK", "df.rank.on(interactions=TRAIN_NULL).novelty()",
-        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_NULL)", r"interactions\.drop",
+        "OK", "df.rank.on(interactions=TRAIN_NULL).metrics.novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).metrics.novelty())(TRAIN_NULL)", r"interactions\.drop",
     ),
     "interactions without rows": Case(
-        "OK", "df.rank.on(interactions=TRAIN_NONE).novelty()", "df.rank.on(interactions=train).novelty()"
+        "OK", "df.rank.on(interactions=TRAIN_NONE).metrics.novelty()", "df.rank.on(interactions=train).metrics.novelty()"
     ),
     "interactions of other ids": Case(
-        "OK", "df.rank.on(interactions=TRAIN_INT).novelty()",
-        "(lambda interactions: df.rank.on(interactions=ADVICE).novelty())(TRAIN_INT)", r"interactions\.(?:with|as)",
+        "OK", "df.rank.on(interactions=TRAIN_INT).metrics.novelty()",
+        "(lambda interactions: df.rank.on(interactions=ADVICE).metrics.novelty())(TRAIN_INT)", r"interactions\.(?:with|as)",
     ),
     "counts without numbers": Case(
         "OK", "df.rank.on(interactions=COUNTS_TEXT).mean_popularity()", "df.rank.on(interactions=COUNTS).mean_popularity()"
@@ -415,17 +415,17 @@ CASES = {
     "counts of an item twice": Case(
         "OK", "df.rank.on(interactions=COUNTS_TWICE).mean_popularity()", "df.rank.on(interactions=COUNTS).mean_popularity()"
     ),
-    "counts where users count": Case("OK", "df.rank.on(interactions=COUNTS).unseen()", "ADVICE.unseen()"),
+    "counts where users count": Case("OK", "df.rank.on(interactions=COUNTS).metrics.unseen()", "ADVICE.unseen()"),
     "items without their ids": Case(
         "OK", "df.rank.on(interactions=train, items=ITEMS_X).serendipity()",
         "(lambda items: df.rank.on(interactions=train, items=ADVICE).serendipity())(ITEMS_X)", r"items\.rename",
     ),
     "an item twice in the catalog": Case(
-        "OK", "df.rank.on(category='genre', items=ITEMS_TWICE).category_diversity()",
-        "df.rank.on(category='genre', items=catalog).category_diversity()",
+        "OK", "df.rank.on(category='genre', items=ITEMS_TWICE).metrics.category_diversity()",
+        "df.rank.on(category='genre', items=catalog).metrics.category_diversity()",
     ),
     "a share of no group": Case(
-        "SUB.with_columns(subtopic=pl.Series(['M', 'F', 'M']))", "df.rank.on(group='subtopic').ndkl(target=0.25)", "df.rank.on(group='subtopic').evaluate('ADVICE')", r"write (.*)\.$",
+        "SUB.with_columns(subtopic=pl.Series(['M', 'F', 'M']))", "df.rank.on(group='subtopic').metrics.ndkl(target=0.25)", "df.rank.on(group='subtopic').evaluate('ADVICE')", r"write (.*)\.$",
     ),
     # verbs
     "one name twice": Case(
@@ -529,89 +529,89 @@ CASES = {
     ),
     "a rank under a name that is taken": Case("OK", "df.rank.with_ranks('label')", "ADVICE", r"as with (.*)$"),
     # what all users are shown
-    "a catalog of unknown size": Case("OK", "df.rank.catalog('coverage@10')", "df.rank.catalog('coverage@10', ADVICE)", r"(items=1000)"),
+    "a catalog of unknown size": Case("OK", "df.rank.items.catalog('coverage@10')", "df.rank.items.catalog('coverage@10', ADVICE)", r"(items=1000)"),
     "groups without a catalog": Case(
-        "OK", "df.rank.catalog('group_exposure_ratio')",
+        "OK", "df.rank.items.catalog('group_exposure_ratio')",
         "(lambda catalog: ADVICE.catalog('group_exposure_ratio', ci=None))(PROVIDERS)", r"as (df\.rank\.on\(.*\))",
     ),
     "groups by popularity of a number of items": Case(
-        "OK", "df.rank.on(interactions=train).catalog('rsp(head=0.5)', items=9)",
+        "OK", "df.rank.on(interactions=train).items.catalog('rsp(head=0.5)', items=9)",
         "(lambda catalog: ADVICE.on(interactions=train).catalog('rsp(head=0.5)', ci=None))(ITEMS)", r"as (df\.rank\.on\(.*\))",
     ),
     "a group of no item": Case(
-        "OK", "df.rank.on(group='genre', items=catalog, interactions=train).catalog('bias_disparity(group=xx)')",
-        "df.rank.on(group='genre', items=catalog, interactions=train).catalog('bias_disparity(group=ADVICE)')",
+        "OK", "df.rank.on(group='genre', items=catalog, interactions=train).items.catalog('bias_disparity(group=xx)')",
+        "df.rank.on(group='genre', items=catalog, interactions=train).items.catalog('bias_disparity(group=ADVICE)')",
         r"write one of '(\w)'",
     ),
-    "labels that a declaration does not tell of": Case("OK", "refuse_labels(df)", "df.rank.catalog('hhi')"),
+    "labels that a declaration does not tell of": Case("OK", "refuse_labels(df)", "df.rank.items.catalog('hhi')"),
     "relevance of distances": Case(
-        "OK", "df.rank.on(ascending=True).catalog('attention_relevance_gap(across=items,relevance=score)')",
-        "df.rank.on(ascending=True).catalog('attention_relevance_gap(across=items,ADVICE)')", r"write (relevance=label)",
+        "OK", "df.rank.on(ascending=True).items.catalog('attention_relevance_gap(across=items,relevance=score)')",
+        "df.rank.on(ascending=True).items.catalog('attention_relevance_gap(across=items,ADVICE)')", r"write (relevance=label)",
     ),
     "relevance of ranks": Case(
         "OK.with_columns(rank=pl.Series([1, 2, 1]))",
-        "df.rank.on(rank='rank').catalog('attention_relevance_gap(across=items,relevance=score)')",
+        "df.rank.on(rank='rank').items.catalog('attention_relevance_gap(across=items,relevance=score)')",
         "ADVICE.catalog('attention_relevance_gap(across=items,relevance=score)')", r": (df\.rank\.on\(.*\))$", fill="'score'",
     ),
     "relevance of scores below 0": Case(
-        "OK.with_columns(score=-pl.col('score'))", "df.rank.catalog('attention_relevance_gap(across=items,relevance=score)')",
-        "OK.rank.catalog('attention_relevance_gap(across=items,relevance=score)')",
+        "OK.with_columns(score=-pl.col('score'))", "df.rank.items.catalog('attention_relevance_gap(across=items,relevance=score)')",
+        "OK.rank.items.catalog('attention_relevance_gap(across=items,relevance=score)')",
     ),
     "popularity without a past": Case(
-        "OK", "df.rank.catalog('popularity_lift')", "(lambda train: df.rank.catalog('popularity_lift', ADVICE))(qrels)",
+        "OK", "df.rank.items.catalog('popularity_lift')", "(lambda train: df.rank.items.catalog('popularity_lift', ADVICE))(qrels)",
         r"(interactions=train)",
     ),
-    "a catalog of no item": Case("OK", "df.rank.catalog('coverage', items=0)", "df.rank.catalog('coverage', items=9)"),
-    "a catalog without rows": Case("OK", "df.rank.catalog('coverage', items=[])", "df.rank.catalog('coverage', items=9)"),
+    "a catalog of no item": Case("OK", "df.rank.items.catalog('coverage', items=0)", "df.rank.items.catalog('coverage', items=9)"),
+    "a catalog without rows": Case("OK", "df.rank.items.catalog('coverage', items=[])", "df.rank.items.catalog('coverage', items=9)"),
     "a catalog smaller than what is shown": Case(
-        "OK", "df.rank.catalog('coverage', items=2)", "df.rank.catalog('coverage', items=3)"
+        "OK", "df.rank.items.catalog('coverage', items=2)", "df.rank.items.catalog('coverage', items=3)"
     ),
     "items that the catalog lacks": Case(
-        "OK", "df.rank.catalog('coverage', items=['a'])", "df.rank.catalog('coverage', items=['a'], ADVICE)",
+        "OK", "df.rank.items.catalog('coverage', items=['a'])", "df.rank.items.catalog('coverage', items=['a'], ADVICE)",
         r"(unknown_items='drop')",
     ),
-    "a catalog that is a word": Case("OK", "df.rank.catalog('coverage', items='abc')", "df.rank.catalog('coverage', items=list('abc'))"),
+    "a catalog that is a word": Case("OK", "df.rank.items.catalog('coverage', items='abc')", "df.rank.items.catalog('coverage', items=list('abc'))"),
     "a catalog of several types": Case(
-        "OK", "df.rank.catalog('coverage', items=['a', 1])", "df.rank.catalog('coverage', items=['a', 'b', 'c'])"
+        "OK", "df.rank.items.catalog('coverage', items=['a', 1])", "df.rank.items.catalog('coverage', items=['a', 'b', 'c'])"
     ),
     "a list of numbers for texts": Case(
-        "OK.with_columns(doc_id=pl.Series(['1', '2', '3']))", "(items := [1, 2, 3]) and df.rank.catalog('coverage', items=items)",
-        "df.rank.catalog('coverage', ADVICE)", r"as in (items=.*)$",
+        "OK.with_columns(doc_id=pl.Series(['1', '2', '3']))", "(items := [1, 2, 3]) and df.rank.items.catalog('coverage', items=items)",
+        "df.rank.items.catalog('coverage', ADVICE)", r"as in (items=.*)$",
     ),
     "a frame of numbers for texts": Case(
-        "OK.with_columns(doc_id=pl.Series(['0', '1', '2']))", "(items := WITHOUT_NAMES) is None or df.rank.catalog('coverage', items=items)",
-        "df.rank.catalog('coverage', items=ADVICE)", r"as in (items.*)$",
+        "OK.with_columns(doc_id=pl.Series(['0', '1', '2']))", "(items := WITHOUT_NAMES) is None or df.rank.items.catalog('coverage', items=items)",
+        "df.rank.items.catalog('coverage', items=ADVICE)", r"as in (items.*)$",
     ),
     "a catalog under another name": Case(
-        "OK", "(items := OTHER_NAMES) is None or df.rank.catalog('coverage', items=items)",
-        "df.rank.catalog('coverage', items=ADVICE)", r"(items\.rename\(.*\))$",
+        "OK", "(items := OTHER_NAMES) is None or df.rank.items.catalog('coverage', items=items)",
+        "df.rank.items.catalog('coverage', items=ADVICE)", r"(items\.rename\(.*\))$",
     ),
-    "a train of another type": Case("RUN", "(train := QRELS_TEXT) is None or df.rank.without(train)", "ADVICE.rank.without(QRELS_TEXT)"),
-    "a train that is no frame": Case("RUN", "df.rank.without(3)", "df.rank.without(qrels)"),
+    "a train of another type": Case("RUN", "(train := QRELS_TEXT) is None or df.rank.items.without(train)", "ADVICE.rank.items.without(QRELS_TEXT)"),
+    "a train that is no frame": Case("RUN", "df.rank.items.without(3)", "df.rank.items.without(qrels)"),
     "a null among the items": Case(
-        "OK.with_columns(doc_id=pl.Series(['a', None, 'c']))", "df.rank.exposure()", "ADVICE.rank.exposure()"
+        "OK.with_columns(doc_id=pl.Series(['a', None, 'c']))", "df.rank.items.exposure()", "ADVICE.rank.items.exposure()"
     ),
     "items without a column": Case(
-        "OK.rename({'doc_id': 'd'})", "df.rank.exposure()", "ADVICE.exposure()", r"df\.rank\.on\(", fill="'d'"
+        "OK.rename({'doc_id': 'd'})", "df.rank.items.exposure()", "ADVICE.exposure()", r"df\.rank\.on\(", fill="'d'"
     ),
-    "an unknown weight": Case("OK", "df.rank.exposure(weight='lg2')", "df.rank.exposure(weight=ADVICE)", r"Did you mean (.*)\?"),
+    "an unknown weight": Case("OK", "df.rank.items.exposure(weight='lg2')", "df.rank.items.exposure(weight=ADVICE)", r"Did you mean (.*)\?"),
     "a weight out of its range": Case(
-        "OK", "df.rank.exposure(weight='rbp(p=2)')", "df.rank.exposure(ADVICE)", r"as in (weight='.*')$"
+        "OK", "df.rank.items.exposure(weight='rbp(p=2)')", "df.rank.items.exposure(ADVICE)", r"as in (weight='.*')$"
     ),
-    "labels of a catalog metric": Case("OK", "df.rank.catalog('hhi(relevant=2)')", "df.rank.catalog('hhi')"),
+    "labels of a catalog metric": Case("OK", "df.rank.items.catalog('hhi(relevant=2)')", "df.rank.items.catalog('hhi')"),
     "an interval in parts": Case(
         "OK", "items_catalog.in_parts(setup.Setup(), None, (), 'error', WITH_INTERVALS, 'hhi')",
-        "df.rank.catalog('hhi', ADVICE)", r"say (ci=None)$",
+        "df.rank.items.catalog('hhi', ADVICE)", r"say (ci=None)$",
     ),
     "counts of other metrics": Case(
-        "OK", "df.rank.item_counts('hhi').merge(df.rank.item_counts('entropy'))",
-        "df.rank.item_counts('hhi').merge(df.rank.item_counts('hhi'))",
+        "OK", "df.rank.items.counts('hhi').merge(df.rank.items.counts('entropy'))",
+        "df.rank.items.counts('hhi').merge(df.rank.items.counts('hhi'))",
     ),
-    "a value for each item": Case("OK", "refuse_per_item(df)", "df.rank.catalog('hhi')"),
+    "a value for each item": Case("OK", "refuse_per_item(df)", "df.rank.items.catalog('hhi')"),
     "a catalog metric with a name that is no text": Case("OK", "rf.catalog_metric(3)(OWN)", None),
     "one run by catalog metrics": Case(
-        "STACK.filter(pl.col('run') == 'a')", "df.rank.compare_catalog('hhi', run='run')",
-        "STACK.rank.compare_catalog('hhi', run='run', resamples=99)",
+        "STACK.filter(pl.col('run') == 'a')", "df.rank.items.compare('hhi', run='run')",
+        "STACK.rank.items.compare('hhi', run='run', resamples=99)",
     ),
     "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.gaps('rr', by=[])", "df.rank.gaps('rr', ADVICE, resamples=99)", r"as (by='age')$"),
     "a gap of one group": Case(
@@ -708,7 +708,7 @@ CASES = {
     "no method of fusion": Case("TWO", "df.rank.fuse('rrf(', runs=['score', 'new'])",
         "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"as in ('.*?')"),
     "a tuned fusion as a method": Case("TWO", f"df.rank.fuse({TUNED})", "ADVICE", r"write (tuned\.fuse\(df\))"),
-    "a tuned fusion as a method, by its text": Case("TWO", f"df.rank.explain_fusion({TUNED})", "ADVICE", r"as in (df\.rank\..*)"),
+    "a tuned fusion as a method, by its text": Case("TWO", f"df.rank.fusion.explain({TUNED})", "ADVICE", r"as in (df\.rank\..*)"),
     "a tuned fusion to tune": Case("TWO", f"df.rank.tune({TUNED}, runs=['score', 'new'])", "ADVICE", r"write (tuned\.fuse\(df\))"),
     "a plot of contributions of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))",
         "df.rank.plot.contributions('rrf')", "df.rank.plot.contributions('rrf', ADVICE)", r"runs: (runs=\[.*?\])"),
@@ -751,12 +751,12 @@ CASES = {
         "df.rank.fuse('sum', runs=['score', 'new'], normalize='max')",
         "df.rank.fuse('sum', runs=['score', 'new'], normalize=ADVICE)", r"write ('.*?')"),
     "fusion, an option of the training": Case("TWO",
-        "df.rank.fuse(df.rank.fit_fusion('mapfuse', runs=['score', 'new']), runs=['score', 'new'], depth=2)",
-        "df.rank.fuse(df.rank.fit_fusion('mapfuse(depth=2)', runs=['score', 'new']), runs=['score', 'new'])"),
-    "fusion, no method to train": Case("TWO", "df.rank.fit_fusion('rrf', runs=['score', 'new'])",
+        "df.rank.fuse(df.rank.fusion.fit('mapfuse', runs=['score', 'new']), runs=['score', 'new'], depth=2)",
+        "df.rank.fuse(df.rank.fusion.fit('mapfuse(depth=2)', runs=['score', 'new']), runs=['score', 'new'])"),
+    "fusion, no method to train": Case("TWO", "df.rank.fusion.fit('rrf', runs=['score', 'new'])",
         "df.rank.fuse('rrf', runs=['score', 'new'])"),
     "fusion, a method that is trained": Case("TWO", "df.rank.fuse('mapfuse', runs=['score', 'new'])",
-        "df.rank.fuse(df.rank.fit_fusion('mapfuse', runs=['score', 'new']), runs=['score', 'new'])"),
+        "df.rank.fuse(df.rank.fusion.fit('mapfuse', runs=['score', 'new']), runs=['score', 'new'])"),
     "OpenSearch's z-scores": Case("TWO",
         "df.rank.fuse('opensearch_hybrid(normalization=z_score,combination=geometric_mean)', runs=['score', 'new'])",
         "df.rank.fuse('opensearch_hybrid(normalization=min_max,combination=geometric_mean)', runs=['score', 'new'])"),
@@ -779,7 +779,7 @@ def refuse_labels(df: Any) -> None:
         return e.summed(e.label).sum()
 
     try:
-        df.rank.catalog("of_labels")
+        df.rank.items.catalog("of_labels")
     finally:
         rf.unregister("of_labels")
 
@@ -792,7 +792,7 @@ def refuse_per_item(df: Any) -> None:
         return e.shown()
 
     try:
-        df.rank.catalog("per_item")
+        df.rank.items.catalog("per_item")
     finally:
         rf.unregister("per_item")
 

@@ -47,7 +47,7 @@ MISTAKES: dict[str, tuple[Any, str, str]] = {
     "the weights of a tuned fusion": (
         lambda: EAGER.rank.tune("wsum", metric="rr", runs=RUNS, step=0.5, folds=2, resamples=99), "weights", "settings['weights']"
     ),
-    "the prediction of a trained fusion": (lambda: EAGER.rank.fit_fusion("segfuse", runs=RUNS), "predict", "write .fuse(df)"),
+    "the prediction of a trained fusion": (lambda: EAGER.rank.fusion.fit("segfuse", runs=RUNS), "predict", "write .fuse(df)"),
     "a metric as a function": (lambda: rf, "ndcg", "df.rank.ndcg(...), or rf.expr.ndcg(...) as an expression"),
     "a verb as a function": (lambda: rf, "evaluate", "it is a method of tables: df.rank.evaluate(...)"),
     "a misspelt function": (lambda: rf, "read_runs", "Did you mean 'read_run'?"),

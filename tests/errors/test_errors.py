@@ -345,7 +345,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "max_label is 'query', a number from 0 to below 1,024",
     ),
     "a list of no items for a user": (
-        lambda: OK.rank.catalog("user_coverage(least=0)@3"),
+        lambda: OK.rank.items.catalog("user_coverage(least=0)@3"),
         rf.InvalidOption,
         "least is a whole number from 1 on",
     ),
@@ -482,7 +482,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "on has no option 'document'. Did you mean doc='d'?",
     ),
     "the catalog by another name": (
-        lambda: OK.rank.catalog("coverage@10", catalog=9),
+        lambda: OK.rank.items.catalog("coverage@10", catalog=9),
         rf.InvalidOption,
         "catalog has no option 'catalog'; its options are: items, interactions, ",
     ),
@@ -525,7 +525,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "column 'sub' holds ['b', '\\ud800'] at df.iloc[1], with half of a character",
     ),
     "a lone surrogate in a list of items": (
-        lambda: OK.rank.catalog("coverage", items=["a", "\ud800"]),
+        lambda: OK.rank.items.catalog("coverage", items=["a", "\ud800"]),
         rf.InvalidOption,
         "holds values that are no ids",
     ),

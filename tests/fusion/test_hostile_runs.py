@@ -147,10 +147,10 @@ def test_of_equal_scores_at_the_depth_those_with_the_larger_ids_stay(tables: Cal
 
 MISSING: dict[str, Callable[[Any], Any]] = {
     "fuse": lambda df: df.rank.fuse("rrf", run="system"),
-    "explain_fusion": lambda df: df.rank.explain_fusion("rrf", run="system"),
-    "fit_fusion": lambda df: df.rank.fit_fusion("mapfuse", run="system"),
-    "overlap": lambda df: df.rank.overlap(run="system"),
-    "oracle": lambda df: df.rank.oracle("rr", run="system"),
+    "explain_fusion": lambda df: df.rank.fusion.explain("rrf", run="system"),
+    "fit_fusion": lambda df: df.rank.fusion.fit("mapfuse", run="system"),
+    "overlap": lambda df: df.rank.fusion.overlap(run="system"),
+    "oracle": lambda df: df.rank.fusion.oracle("rr", run="system"),
     "tune": lambda df: df.rank.tune("rrf", run="system"),
 }
 
@@ -224,9 +224,9 @@ def test_ids_of_different_types_are_refused_with_advice(column: str, tmp_path: P
 
 
 def test_a_trained_fusion_is_explained_with_the_runs_of_its_training() -> None:
-    fitted = LONG.with_columns(label=1).rank.fit_fusion("mapfuse", run="run")
-    found = LONG.rank.explain_fusion(fitted)
-    assert found.equals(LONG.rank.explain_fusion(fitted, run="run"))
+    fitted = LONG.with_columns(label=1).rank.fusion.fit("mapfuse", run="run")
+    found = LONG.rank.fusion.explain(fitted)
+    assert found.equals(LONG.rank.fusion.explain(fitted, run="run"))
     # x has all three documents, so its average precision is 1; y has two of three: 2/3
     assert found.filter(doc_id="a").select("run", "contribution").rows() == [("x", 1), ("y", pytest.approx(1 / 3))]
 
@@ -236,22 +236,22 @@ def test_a_trained_fusion_is_explained_with_the_runs_of_its_training() -> None:
 )
 def test_a_kernel_applies_a_trained_fusion(given: dict[str, Any]) -> None:
     wide = given in ({"runs": ["y", "x"]},)
-    fitted = LONG.with_columns(label=1).rank.fit_fusion("mapfuse", run="run")
+    fitted = LONG.with_columns(label=1).rank.fusion.fit("mapfuse", run="run")
     table = TWO if wide else LONG
     found = pl.DataFrame(rf.arrow_kernel(fusion=fitted, **given)(table.to_arrow()))
     assert found["score"].to_list() == pytest.approx([1 + 1 / 3, 1 / 2 + 2 / 3, 1 / 3])
 
 
 def test_a_kernel_refuses_runs_that_a_fusion_was_not_trained_on() -> None:
-    fitted = LONG.with_columns(label=1).rank.fit_fusion("mapfuse", run="run")
+    fitted = LONG.with_columns(label=1).rank.fusion.fit("mapfuse", run="run")
     with pytest.raises(rf.InvalidOption, match="run 'z' is unknown to mapfuse, which was trained on x, y"):
         rf.arrow_kernel(fusion=fitted, runs=["x", "z"])
 
 
 def test_a_trained_fusion_stands_where_the_text_of_a_method_does(tmp_path: Path) -> None:
     table = TWO.with_columns(label=1)
-    fitted = table.rank.fit_fusion("slidefuse(w=1)", runs=["x", "y"])
-    found = table.rank.oracle("rr", runs=["x", "y"], fusion=fitted, resamples=100, progress=False)
+    fitted = table.rank.fusion.fit("slidefuse(w=1)", runs=["x", "y"])
+    found = table.rank.fusion.oracle("rr", runs=["x", "y"], fusion=fitted, resamples=100, progress=False)
     assert found.table["run"].to_list() == ["x", "y", "slidefuse(w=1)"]
     assert found.settings["fusion"] == "slidefuse(w=1)"
     assert table.rank.plot.contributions(fitted).title.text == "What each run contributes to slidefuse(w=1)"

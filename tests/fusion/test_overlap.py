@@ -56,7 +56,7 @@ def expected_pair(one: dict[int, str], other: dict[int, str], k: int | None) -> 
 
 @pytest.mark.parametrize("k", [1, 2, 10, None])
 def test_a_pair_has_the_means_of_its_queries(k: int | None) -> None:
-    found = table(TOPS, RELEVANT).rank.overlap(run="system", k=k)
+    found = table(TOPS, RELEVANT).rank.fusion.overlap(run="system", k=k)
     for row in found.table.iter_rows(named=True):
         expected = expected_pair(TOPS[row.pop("run")], TOPS[row.pop("other")], k)
         assert row == pytest.approx(expected, abs=1e-12)
@@ -64,7 +64,7 @@ def test_a_pair_has_the_means_of_its_queries(k: int | None) -> None:
 
 def test_a_pair_has_the_worked_values_of_the_example() -> None:
     # d1 d2 d3 d4 and d3 d5 d1: two of five in common
-    row = LONG.rank.overlap(run="run").table.row(0, named=True)
+    row = LONG.rank.fusion.overlap(run="run").table.row(0, named=True)
     assert (row["overlap"], row["jaccard"]) == (0.2, 0.4)
 
 
@@ -72,45 +72,45 @@ def test_a_pair_has_the_worked_values_of_the_example() -> None:
 def test_random_runs_have_the_means_of_their_queries(k: int) -> None:
     draw = random.Random(5)
     tops = {run: {query: "".join(draw.sample("abcdefghij", draw.randint(1, 8))) for query in range(6)} for run in "xyz"}
-    found = table(tops, set()).rank.overlap(run="system", k=k)
+    found = table(tops, set()).rank.fusion.overlap(run="system", k=k)
     for row in found.table.iter_rows(named=True):
         expected = expected_pair(tops[row.pop("run")], tops[row.pop("other")], k)
         assert row == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_order_of_the_runs_does_not_matter() -> None:
-    one, other = (WIDE.rank.overlap(runs=runs).table.row(0)[2:] for runs in (["A", "B"], ["B", "A"]))
+    one, other = (WIDE.rank.fusion.overlap(runs=runs).table.row(0)[2:] for runs in (["A", "B"], ["B", "A"]))
     assert one == pytest.approx(other, abs=1e-12)
 
 
 def test_a_run_has_all_in_common_with_itself() -> None:
-    row = WIDE.with_columns(copy="A").rank.overlap(runs=["A", "copy"], k=None).table.row(0, named=True)
+    row = WIDE.with_columns(copy="A").rank.fusion.overlap(runs=["A", "copy"], k=None).table.row(0, named=True)
     assert (row["overlap"], row["jaccard"], row["rbo"]) == pytest.approx((1, 1, 1), abs=1e-12)
 
 
 def test_documents_of_one_run_only_are_counted_in_the_top_k() -> None:
-    found = table(TOPS, RELEVANT).rank.overlap(run="system", k=2).runs
+    found = table(TOPS, RELEVANT).rank.fusion.overlap(run="system", k=2).runs
     # tops: a: a b, x y; b: b a, z; c: e. Relevant: a, y; a; e
     assert found.rows() == [("a", 4, 2, 2, 1), ("b", 3, 1, 1, 0), ("c", 1, 1, 1, 1)]
     assert found.schema["only_relevant"] == pl.UInt32
 
 
 def test_documents_below_the_depth_of_the_policy_do_not_count() -> None:
-    deep = table(TOPS, RELEVANT).rank.on(depth=1).overlap(run="system", k=None)
+    deep = table(TOPS, RELEVANT).rank.on(depth=1).fusion.overlap(run="system", k=None)
     assert deep.table["jaccard"].to_list() == [0, 0, 0]
     assert deep.runs["retrieved"].to_list() == [2, 2, 1]
 
 
 def test_without_labels_relevant_documents_are_not_counted() -> None:
-    found = table(TOPS, RELEVANT).drop("label").rank.overlap(run="system", k=2)
+    found = table(TOPS, RELEVANT).drop("label").rank.fusion.overlap(run="system", k=2)
     assert found.runs.rows() == [("a", 4, 2, None, None), ("b", 3, 1, None, None), ("c", 1, 1, None, None)]
     assert "relevant" not in repr(found)
 
 
 def test_relevance_follows_the_policy() -> None:
     df = table(TOPS, RELEVANT).with_columns(pl.col("label") * 2)
-    assert df.rank.on(relevant=2).overlap(run="system").runs["relevant"].to_list() == [2, 2, 1]
-    assert df.rank.on(relevant=3).overlap(run="system").runs["relevant"].to_list() == [0, 0, 0]
+    assert df.rank.on(relevant=2).fusion.overlap(run="system").runs["relevant"].to_list() == [2, 2, 1]
+    assert df.rank.on(relevant=3).fusion.overlap(run="system").runs["relevant"].to_list() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("verb", ["overlap", "oracle"])
@@ -128,26 +128,26 @@ def test_lazy_and_pandas_tables_give_the_same_in_their_own_kind(verb: str) -> No
 
 
 def test_the_sentences_say_which_runs_are_alike_and_what_each_finds_alone() -> None:
-    found = table(TOPS, RELEVANT).rank.overlap(run="system", k=2)
+    found = table(TOPS, RELEVANT).rank.fusion.overlap(run="system", k=2)
     first, second, *_ = repr(found).splitlines()
     assert (
         first
         == "`a` and `b` have most in common, 50% of the documents in the top 2 of either, and `a` and `c` least, 0%"
     )
     assert second == "Relevant documents in the top 2 of one run only: `a` 1, `b` 0, `c` 1"
-    two = WIDE.rank.overlap(runs=["A", "B"], k=None)
+    two = WIDE.rank.fusion.overlap(runs=["A", "B"], k=None)
     assert repr(two).splitlines()[0] == "`A` and `B` have 40% of the documents of either in common"
     assert "<strong>“A” and “B” have 40%" in two._repr_html_()
 
 
 def test_names_of_runs_are_escaped_in_notebooks() -> None:
     df = WIDE.rename({"A": "<b>"})
-    assert "<b>" not in df.rank.overlap(runs=["<b>", "B"])._repr_html_()
+    assert "<b>" not in df.rank.fusion.overlap(runs=["<b>", "B"])._repr_html_()
 
 
 def test_runs_without_documents_have_no_overlap() -> None:
     df = WIDE.with_columns(A=pl.lit(None, pl.Float64), B=pl.lit(None, pl.Float64))
-    found = df.rank.overlap(runs=["A", "B"])
+    found = df.rank.fusion.overlap(runs=["A", "B"])
     assert found.table.row(0) == ("A", "B", None, None, None, 0)
     assert repr(found).startswith("No run has a document\n")
 
@@ -155,19 +155,19 @@ def test_runs_without_documents_have_no_overlap() -> None:
 @pytest.mark.parametrize("k", [0, -1, 2.5, True, "10"])
 def test_a_cutoff_that_is_no_whole_number_is_refused(k: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=r"k=.*: write a whole number from 1 on or None"):
-        WIDE.rank.overlap(runs=["A", "B"], k=k)
+        WIDE.rank.fusion.overlap(runs=["A", "B"], k=k)
 
 
 def test_one_run_has_nothing_to_compare_with() -> None:
     with pytest.raises(rf.InvalidOption, match="there is one run to compare, 'A'; give two or more"):
-        WIDE.rank.overlap(runs=["A"])
+        WIDE.rank.fusion.overlap(runs=["A"])
     with pytest.raises(rf.InvalidOption, match="there is one run to compare, 'A'; give two or more"):
-        WIDE.with_columns(label=1).rank.oracle("rr", runs=["A"])
+        WIDE.with_columns(label=1).rank.fusion.oracle("rr", runs=["A"])
 
 
 def test_labels_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(rf.InvalidData, match="label"):
-        WIDE.with_columns(label=pl.lit("yes")).rank.overlap(runs=["A", "B"])
+        WIDE.with_columns(label=pl.lit("yes")).rank.fusion.overlap(runs=["A", "B"])
 
 
 def random_table(seed: int) -> pl.DataFrame:
@@ -187,7 +187,7 @@ def test_the_oracle_takes_the_best_run_of_each_query(metric: str) -> None:
     better = max if rf.METRICS[metric.partition("@")[0]].higher_is_better else min
     values = [df.rank.on(score=run).evaluate(metric)[metric].to_list() for run in runs]
     best = [better((x for x in of_query if x is not None), default=None) for of_query in zip(*values, strict=True)]
-    found = df.rank.oracle(metric, runs=runs, resamples=100)
+    found = df.rank.fusion.oracle(metric, runs=runs, resamples=100)
     assert found.per_query.filter(run="oracle")[metric].to_list() == pytest.approx(best, abs=1e-12)
     for run, own in zip(runs, values, strict=True):
         pairs = [(a, b) for a, b in zip(best, own, strict=True) if b is not None and a is not None]
@@ -201,7 +201,7 @@ def test_the_oracle_takes_the_best_run_of_each_query(metric: str) -> None:
 def test_the_fusion_is_evaluated_as_by_hand() -> None:
     df, runs = random_table(2), ["x", "y", "z"]
     text = "comb_sum(normalize=min_max)"
-    found = df.rank.oracle("ndcg@5", runs=runs, fusion=text, resamples=100)
+    found = df.rank.fusion.oracle("ndcg@5", runs=runs, fusion=text, resamples=100)
     by_hand = df.rank.fuse(text, runs=runs).rank.evaluate("ndcg@5")
     own = found.per_query.filter(run=text)
     assert own["ndcg@5"].to_list() == pytest.approx(by_hand["ndcg@5"].to_list(), abs=1e-12)
@@ -212,7 +212,7 @@ def test_the_fusion_is_evaluated_as_by_hand() -> None:
 
 def test_the_interval_of_a_gain_is_that_of_its_mean() -> None:
     df = random_table(3)
-    found = df.rank.oracle("ndcg@5", runs=["x", "y", "z"], fusion=None, interval="bca")
+    found = df.rank.fusion.oracle("ndcg@5", runs=["x", "y", "z"], fusion=None, interval="bca")
     values = found.per_query.pivot("run", index="query_id", values="ndcg@5")
     # the gain of one document at rank 1 is its label, so that a summary of these labels has the same draws
     gain = values.select(label=pl.col("oracle") - pl.col("x"), query_id="query_id", score=1.0)
@@ -225,8 +225,8 @@ def test_the_interval_of_a_gain_is_that_of_its_mean() -> None:
 def test_fused_scores_rank_from_the_top_where_scores_of_runs_rank_from_the_bottom() -> None:
     df = random_table(4)
     turned = df.with_columns(-pl.col("x", "y"))
-    one = df.rank.oracle("ndcg@5", runs=["x", "y"], resamples=100).table
-    other = turned.rank.on(ascending=True).oracle("ndcg@5", runs=["x", "y"], resamples=100).table
+    one = df.rank.fusion.oracle("ndcg@5", runs=["x", "y"], resamples=100).table
+    other = turned.rank.on(ascending=True).fusion.oracle("ndcg@5", runs=["x", "y"], resamples=100).table
     assert one.equals(other)
 
 
@@ -234,7 +234,7 @@ def test_the_sentence_says_what_the_oracle_gains_over_the_best_run_and_over_the_
     df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
     df = df.with_columns(x=pl.Series([2, 1, 1, 2]), y=pl.Series([1, 2, 2, 1]), z=pl.Series([1, 2, 1, 2]))
     # x is right on the first query, y on the second, z on none; equal fused scores stand by document
-    found = df.rank.on(ties="doc_asc").oracle("rr", runs=["x", "y", "z"], fusion="rrf", interval="percentile")
+    found = df.rank.on(ties="doc_asc").fusion.oracle("rr", runs=["x", "y", "z"], fusion="rrf", interval="percentile")
     assert found.table.select("run", "mean", "oracle", "gain").rows() == [
         ("x", 0.75, 1.0, 0.25), ("y", 0.75, 1.0, 0.25), ("z", 0.5, 1.0, 0.5), ("rrf", 0.5, 1.0, 0.5),
     ]  # fmt: skip
@@ -246,10 +246,10 @@ def test_the_sentence_says_what_the_oracle_gains_over_the_best_run_and_over_the_
 
 def test_a_run_that_lacks_queries_is_refused_with_the_options_that_help() -> None:
     with pytest.raises(rf.InvalidData, match="run 'c' lacks 1 of 2 queries"):
-        table(TOPS, RELEVANT).rank.oracle("rr", run="system")
-    found = table(TOPS, RELEVANT).rank.oracle("rr", run="system", missing="zero", resamples=100)
+        table(TOPS, RELEVANT).rank.fusion.oracle("rr", run="system")
+    found = table(TOPS, RELEVANT).rank.fusion.oracle("rr", run="system", missing="zero", resamples=100)
     assert found.table["n_queries"].to_list() == [2, 2, 2, 2]
-    dropped = table(TOPS, RELEVANT).rank.oracle("rr", run="system", missing="drop", resamples=100)
+    dropped = table(TOPS, RELEVANT).rank.fusion.oracle("rr", run="system", missing="drop", resamples=100)
     assert dropped.table["n_queries"].to_list() == [1, 1, 1, 1]
 
 
@@ -257,22 +257,22 @@ def test_a_run_that_lacks_queries_is_refused_with_the_options_that_help() -> Non
 def test_a_run_with_the_name_of_a_row_is_refused(name: str) -> None:
     df = random_table(1).rename({"x": name})
     with pytest.raises(rf.InvalidOption, match=f"a run has the name '{name}'"):
-        df.rank.oracle("rr", runs=[name, "y"])
+        df.rank.fusion.oracle("rr", runs=[name, "y"])
 
 
 def test_an_oracle_shows_itself_in_notebooks() -> None:
-    found = random_table(1).rank.oracle("rr", runs=["x", "y"], resamples=100)
+    found = random_table(1).rank.fusion.oracle("rr", runs=["x", "y"], resamples=100)
     assert "<strong>rr would be " in found._repr_html_()
     assert "of 20" in found._repr_html_()
 
 
 def test_a_gain_has_an_interval() -> None:
     with pytest.raises(rf.InvalidOption, match="ci=None: write a"):
-        random_table(1).rank.oracle("rr", runs=["x", "y"], ci=None)
+        random_table(1).rank.fusion.oracle("rr", runs=["x", "y"], ci=None)
 
 
 def test_a_metric_without_a_value_has_no_gain() -> None:
     df = random_table(1).with_columns(label=0)
-    found = df.rank.on(no_relevant="null").oracle("rr", runs=["x", "y"], resamples=100)
+    found = df.rank.on(no_relevant="null").fusion.oracle("rr", runs=["x", "y"], resamples=100)
     assert found.table.select("mean", "oracle", "gain", "n_queries").unique().rows() == [(None, None, None, 0)]
     assert repr(found).startswith("No query has a value of rr\n")

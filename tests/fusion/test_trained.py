@@ -31,7 +31,7 @@ CASES: dict[str, list[float]] = {
 
 @pytest.mark.parametrize("method", CASES)
 def test_a_trained_method_gives_the_worked_values(method: str) -> None:
-    fused = LONG.rank.fuse(JUDGED.rank.fit_fusion(method, run="run"))
+    fused = LONG.rank.fuse(JUDGED.rank.fusion.fit(method, run="run"))
     assert fused.sort("doc_id")["score"].to_list() == pytest.approx(CASES[method], abs=1e-12)
 
 
@@ -151,7 +151,7 @@ def text_of(method: str, option: int) -> str:
 @pytest.mark.parametrize("seed", range(4))
 def test_trained_methods_agree_with_plain_python_on_random_tables(method: str, option: int, seed: int) -> None:
     train, test = random_table(seed), random_table(100 + seed, deep=seed == 0)
-    fitted = train.rank.fit_fusion(text_of(method, option), runs=RUNS)
+    fitted = train.rank.fusion.fit(text_of(method, option), runs=RUNS)
     found = {(q, doc): score for q, doc, score in test.drop("label").rank.fuse(fitted).rows() if score is not None}
     expected = oracle(method, option, train, test)
     assert found.keys() == expected.keys()
@@ -161,18 +161,18 @@ def test_trained_methods_agree_with_plain_python_on_random_tables(method: str, o
 def test_ranks_beyond_a_thousand_count_as_the_last_class_of_bayesfuse() -> None:
     table = pl.DataFrame({"query_id": 1, "doc_id": range(1100), "A": range(1100, 0, -1), "B": range(1100, 0, -1)})
     judged = table.with_columns(label=pl.when(pl.int_range(1100) < 999).then(1).otherwise(0))
-    scores = table.rank.fuse(judged.rank.fit_fusion("bayesfuse", runs=["A", "B"]))["score"].to_list()
+    scores = table.rank.fuse(judged.rank.fusion.fit("bayesfuse", runs=["A", "B"]))["score"].to_list()
     assert scores[999] == scores[1000] == scores[1099] == pytest.approx(2 * math.log(499 / 1), abs=1e-12)
 
 
 def test_a_class_with_relevant_documents_alone_has_odds_of_a_thousand() -> None:
     table = pl.DataFrame({"query_id": 1, "doc_id": range(6), "A": range(6, 0, -1), "B": None, "label": [1] * 5 + [0]})
-    fitted = table.rank.fit_fusion("bayesfuse", runs=["A", "B"])
+    fitted = table.rank.fusion.fit("bayesfuse", runs=["A", "B"])
     assert table.rank.fuse(fitted)["score"][0] == pytest.approx(math.log(1 / 0.001) + ABSENT, abs=1e-12)
 
 
 def test_posfuse_gives_nothing_beyond_the_ranks_of_the_training() -> None:
-    fitted = JUDGED.rank.fit_fusion("posfuse", run="run")
+    fitted = JUDGED.rank.fusion.fit("posfuse", run="run")
     longer = pl.DataFrame({"query_id": "q", "doc_id": list("abcdef"), "A": range(6, 0, -1)}).with_columns(
         B=None, C=None
     )
@@ -182,11 +182,11 @@ def test_posfuse_gives_nothing_beyond_the_ranks_of_the_training() -> None:
 @pytest.mark.parametrize("method", CASES)
 def test_every_form_of_table_trains_and_fuses_alike(method: str) -> None:
     train, test = random_table(7), random_table(8)
-    ranker = train.rank.fit_fusion(method, runs=RUNS)
+    ranker = train.rank.fusion.fit(method, runs=RUNS)
     expected = test.rank.fuse(ranker)
     others = [
-        train.lazy().rank.fit_fusion(method, runs=RUNS),
-        train.to_pandas().rank.fit_fusion(method, runs=RUNS),
+        train.lazy().rank.fusion.fit(method, runs=RUNS),
+        train.to_pandas().rank.fusion.fit(method, runs=RUNS),
         rf.fit_fusion(train.drop("label"), method, runs=RUNS, qrels=train.drop(RUNS).fill_null(0)),
     ]
     for fitted in others:
@@ -201,8 +201,8 @@ def test_every_form_of_table_trains_and_fuses_alike(method: str) -> None:
 def test_a_table_with_a_row_per_run_trains_as_one_with_a_column_per_run(method: str) -> None:
     train, test = random_table(3), random_table(4)
     long = train.unpivot(RUNS, index=["query_id", "doc_id", "label"], variable_name="run", value_name="score")
-    fitted = long.rank.fit_fusion(method, run="run")
-    expected = test.rank.fuse(train.rank.fit_fusion(method, runs=RUNS))
+    fitted = long.rank.fusion.fit(method, run="run")
+    expected = test.rank.fuse(train.rank.fusion.fit(method, runs=RUNS))
     assert test.rank.fuse(fitted, runs=RUNS)["score"].to_list() == pytest.approx(expected["score"].to_list())
 
 
@@ -214,33 +214,33 @@ def test_a_table_for_each_run_is_joined_with_the_judgments() -> None:
 
 
 def test_runs_are_matched_by_name_whatever_their_order() -> None:
-    fitted = JUDGED.rank.fit_fusion("mapfuse", run="run")
+    fitted = JUDGED.rank.fusion.fit("mapfuse", run="run")
     expected = LONG.rank.fuse(fitted).sort("doc_id")
     for found in (LONG[::-1].rank.fuse(fitted, run="run"), WIDE.rank.fuse(fitted, runs=["C", "A", "B"])):
         assert found.sort("doc_id")["score"].to_list() == pytest.approx(expected["score"].to_list(), abs=1e-12)
 
 
 def test_a_run_that_retrieves_nothing_in_a_table_adds_what_an_absent_list_adds() -> None:
-    fitted = JUDGED.rank.fit_fusion("bayesfuse", run="run")
+    fitted = JUDGED.rank.fusion.fit("bayesfuse", run="run")
     found = LONG.filter(run="A").rank.fuse(fitted)["score"].to_list()
     assert found == pytest.approx([math.log(0.4 / 0.6) + 2 * ABSENT] * 4, abs=1e-12)
 
 
 def test_the_relevance_policy_decides_what_is_learned() -> None:
     judged = JUDGED.with_columns(label=pl.col("doc_id").replace_strict({"d1": 2, "d2": 1}, default=0))
-    fitted = judged.rank.on(relevant=2).fit_fusion("posfuse", run="run")
+    fitted = judged.rank.on(relevant=2).fusion.fit("posfuse", run="run")
     assert fitted.learned.filter(pl.col("probability") > 0).rows() == [("A", 1, 1.0), ("B", 3, 1.0)]
 
 
 def test_tied_documents_share_what_is_learned_of_their_ranks_by_expectation() -> None:
     table = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "A": [2, 2, 1], "B": [1, 2, 3], "label": [1, 0, 0]})
-    fitted = table.rank.on(ties="expected").fit_fusion("posfuse", runs=["A", "B"])
+    fitted = table.rank.on(ties="expected").fusion.fit("posfuse", runs=["A", "B"])
     assert fitted.learned["probability"].to_list() == [0.5, 0.5, 0, 0, 0, 1]
     assert table.rank.on(ties="expected").fuse(fitted)["score"].to_list() == [1.5, 0.5, 0]
 
 
 def test_the_depth_holds_in_training_and_application() -> None:
-    fitted = JUDGED.rank.fit_fusion("mapfuse", run="run", depth=2)
+    fitted = JUDGED.rank.fusion.fit("mapfuse", run="run", depth=2)
     assert fitted.learned.rows() == [("A", 1.0), ("B", 0.0), ("C", 0.5)]
     assert fitted.method == "mapfuse(depth=2)"
     scores = dict(LONG.rank.fuse(fitted).select("doc_id", "score").rows())
@@ -250,14 +250,14 @@ def test_the_depth_holds_in_training_and_application() -> None:
 @pytest.mark.parametrize("method", CASES)
 def test_what_was_trained_survives_as_json(method: str) -> None:
     for table in (random_table(5), random_table(5).to_pandas(), random_table(5).lazy()):
-        fitted = table.rank.fit_fusion(method, runs=RUNS)
+        fitted = table.rank.fusion.fit(method, runs=RUNS)
         again = rf.FittedFusion.from_json(fitted.to_json())
         assert again.to_json() == fitted.to_json()
         assert random_table(6).rank.fuse(again).equals(random_table(6).rank.fuse(fitted))
 
 
 def test_a_fitted_fusion_shows_what_was_learned_of_each_run() -> None:
-    fitted = JUDGED.rank.fit_fusion("probfuse(x=2)", run="run")
+    fitted = JUDGED.rank.fusion.fit("probfuse(x=2)", run="run")
     assert repr(fitted).splitlines() == [
         "probfuse(x=2), trained on A, B, C and 1 query",
         "segment       A       B       C",
@@ -270,20 +270,20 @@ def test_a_fitted_fusion_shows_what_was_learned_of_each_run() -> None:
 
 def test_a_long_table_of_what_was_learned_is_shown_in_part() -> None:
     table = pl.DataFrame({"query_id": 1, "doc_id": range(40), "A": range(40), "B": range(40), "label": 1})
-    assert repr(table.rank.fit_fusion("posfuse", runs=["A", "B"])).splitlines()[-1] == (
+    assert repr(table.rank.fusion.fit("posfuse", runs=["A", "B"])).splitlines()[-1] == (
         "The first 30 of 40 ranks; .learned has all."
     )
 
 
 REFUSED: list[tuple[Any, type[Exception], str]] = [
-    (lambda: LONG.rank.fit_fusion("posfuse", run="run"), rf.MissingColumn, "label"),
-    (lambda: JUDGED.rank.fit_fusion("posfuze", run="run"), rf.InvalidOption, "Did you mean 'posfuse'"),
-    (lambda: JUDGED.rank.fit_fusion("rrf(k=3)", run="run"), rf.InvalidOption, r"df.rank.fuse\('rrf\(k=3\)', runs="),
-    (lambda: JUDGED.rank.fit_fusion("slidefuse", run="run"), rf.InvalidOption, "'w'"),
-    (lambda: JUDGED.rank.fit_fusion("probfuse(x=0)", run="run"), rf.InvalidOption, "from 1 on"),
-    (lambda: JUDGED.rank.fit_fusion("posfuse"), rf.InvalidOption, "runs="),
-    (lambda: JUDGED.rank.on(relevant=3).fit_fusion("posfuse", run="run"), rf.InvalidData, "nothing to learn"),
-    (lambda: JUDGED.rank.on(unjudged="bounds").fit_fusion("posfuse", run="run"), rf.InvalidOption, "bounds"),
+    (lambda: LONG.rank.fusion.fit("posfuse", run="run"), rf.MissingColumn, "label"),
+    (lambda: JUDGED.rank.fusion.fit("posfuze", run="run"), rf.InvalidOption, "Did you mean 'posfuse'"),
+    (lambda: JUDGED.rank.fusion.fit("rrf(k=3)", run="run"), rf.InvalidOption, r"df.rank.fuse\('rrf\(k=3\)', runs="),
+    (lambda: JUDGED.rank.fusion.fit("slidefuse", run="run"), rf.InvalidOption, "'w'"),
+    (lambda: JUDGED.rank.fusion.fit("probfuse(x=0)", run="run"), rf.InvalidOption, "from 1 on"),
+    (lambda: JUDGED.rank.fusion.fit("posfuse"), rf.InvalidOption, "runs="),
+    (lambda: JUDGED.rank.on(relevant=3).fusion.fit("posfuse", run="run"), rf.InvalidData, "nothing to learn"),
+    (lambda: JUDGED.rank.on(unjudged="bounds").fusion.fit("posfuse", run="run"), rf.InvalidOption, "bounds"),
     (lambda: LONG.rank.fuse("posfuse", run="run"), rf.InvalidOption, r"rf.fit_fusion\(train, 'posfuse'"),
     (lambda: LONG.rank.fuse(fitted(), run="run", depth=3), rf.InvalidOption, "belongs to the training"),
     (lambda: WIDE.rank.fuse(fitted(), runs=["A", "B"]), rf.InvalidOption, r"lacks 'C'.*runs=\['A', 'B', 'C'\]"),
@@ -298,7 +298,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 
 
 def fitted() -> Any:
-    return JUDGED.rank.fit_fusion("posfuse", run="run")
+    return JUDGED.rank.fusion.fit("posfuse", run="run")
 
 
 @pytest.mark.parametrize(("call", "kind", "said"), REFUSED)
@@ -322,7 +322,7 @@ def test_the_segments_of_a_trained_method_end_where_its_paper_says(method: str) 
     n = last[-1] + 5
     table = pl.DataFrame({"query_id": 1, "doc_id": range(n), "A": range(n, 0, -1)})
     judged = table.with_columns(label=(pl.int_range(1, n + 1)).is_in(last).cast(pl.Int64))  # one at the end of each
-    learned = judged.rank.fit_fusion(method, runs=["A"]).learned
+    learned = judged.rank.fusion.fit(method, runs=["A"]).learned
     assert learned["segment"].to_list() == list(range(1, len(last) + 1))
     widths = [end - start for start, end in zip([0, *last], last, strict=False)]
     assert learned["probability"].to_list() == pytest.approx([1 / width for width in widths], abs=1e-15)
@@ -331,8 +331,8 @@ def test_the_segments_of_a_trained_method_end_where_its_paper_says(method: str) 
 @pytest.mark.parametrize("method", CASES)
 def test_neither_the_order_of_rows_nor_a_further_query_changes_what_was_trained_gives(method: str) -> None:
     train, test = random_table(9), random_table(10)
-    fitted = train.sample(fraction=1, shuffle=True, seed=1).rank.fit_fusion(method, runs=RUNS)
-    expected = test.rank.fuse(train.rank.fit_fusion(method, runs=RUNS)).sort("query_id", "doc_id")
+    fitted = train.sample(fraction=1, shuffle=True, seed=1).rank.fusion.fit(method, runs=RUNS)
+    expected = test.rank.fuse(train.rank.fusion.fit(method, runs=RUNS)).sort("query_id", "doc_id")
     found = test.sample(fraction=1, shuffle=True, seed=2).rank.fuse(fitted).sort("query_id", "doc_id")
     assert found.select("query_id", "doc_id", pl.col("score").is_null()).equals(
         expected.select("query_id", "doc_id", pl.col("score").is_null())

@@ -227,7 +227,7 @@ def test_judgments_are_joined_with_the_runs_of_a_table_without_labels(kind: str,
     }[kind]
     qrels = brought(TABLE.select("query_id", "doc_id", "label"))
     options: Any = {**QUICK, "runs": None, **runs, "step": 0.25, "folds": 4}
-    found = frame.rank.tune("wsum(normalize=min_max)", judgments=qrels, **options)
+    found = frame.rank.tune("wsum(normalize=min_max)", qrels=qrels, **options)
     means = {run: TABLE.rank.on(score=run).mean("rr").item() for run in RUNS}
     table = pl.DataFrame(found.table.collect() if front == "lazy" else found.table)
     assert {run: mean for run, mean in table.select("ranking", "mean").iter_rows() if run in RUNS} == pytest.approx(
@@ -374,7 +374,7 @@ def test_a_tuned_fusion_is_no_method_but_fuses_by_itself(tuned: rf.TunedFusion[p
         with pytest.raises(rf.InvalidOption, match=r"fuses tables by itself: write tuned\.fuse\(df\)"):
             fuse(tuned)
     with pytest.raises(rf.InvalidOption, match=r"fuses tables by itself: write tuned\.fuse\(df\)"):
-        TABLE.rank.oracle("rr", fusion=tuned, runs=["a", "b"])
+        TABLE.rank.fusion.oracle("rr", fusion=tuned, runs=["a", "b"])
 
 
 def tune(method: Any = "wsum(normalize=min_max)", frame: Any = TABLE, **options: Any) -> Any:

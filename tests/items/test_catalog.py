@@ -36,7 +36,7 @@ def drawn(seed: int, users: int = 12) -> tuple[pl.DataFrame, dict[object, list[s
 
 
 def values(frame: Any, *metrics: str, **options: Any) -> dict[str, float | None]:
-    found = frame.rank.catalog(*metrics, **{"items": CATALOG, "ci": None, **options}).lazy().collect()
+    found = frame.rank.items.catalog(*metrics, **{"items": CATALOG, "ci": None, **options}).lazy().collect()
     return dict(zip(found["metric"], found["value"], strict=True))
 
 
@@ -73,7 +73,7 @@ def test_the_ratio_of_exposure_of_groups_is_that_of_plain_python_also_in_parts(s
     items = pl.DataFrame({"doc_id": [*groups], "maker": [*groups.values()]})
     expected = group_exposure_ratio({user: shown[:3] for user, shown in lists.items()}, groups)
     ranker = frame.rank.on(items=items, group="maker")
-    found = ranker.catalog("group_exposure_ratio@3", resamples=99).row(0, named=True)
+    found = ranker.items.catalog("group_exposure_ratio@3", resamples=99).row(0, named=True)
     assert close(found["value"], expected)
     assert 0 <= found["ci_low"] <= expected <= found["ci_high"] <= 1
     users = pl.col("query_id").is_in([*lists][:5])
@@ -121,7 +121,7 @@ def test_an_item_that_takes_all_places_has_a_normalized_gini_of_1() -> None:
 def test_the_order_of_rows_changes_neither_values_nor_intervals(seed: int) -> None:
     frame, _ = drawn(seed)
     found, again = (
-        x.rank.catalog(*METRICS, items=CATALOG, resamples=120)
+        x.rank.items.catalog(*METRICS, items=CATALOG, resamples=120)
         for x in (frame, frame.sample(fraction=1, shuffle=True, seed=seed))
     )
     assert_frame_equal(found, again, check_exact=True)
@@ -140,8 +140,8 @@ def test_names_of_users_and_items_do_not_matter(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_slice_equals_the_table(seed: int) -> None:
     frame, _ = drawn(seed)
-    table = frame.rank.catalog(*METRICS, items=CATALOG, resamples=100)
-    sliced = frame.with_columns(day=pl.lit("mo")).rank.catalog(*METRICS, items=CATALOG, by="day", resamples=100)
+    table = frame.rank.items.catalog(*METRICS, items=CATALOG, resamples=100)
+    sliced = frame.with_columns(day=pl.lit("mo")).rank.items.catalog(*METRICS, items=CATALOG, by="day", resamples=100)
     assert sliced.columns == ["day", *table.columns]
     assert_frame_equal(sliced.drop("day"), table, check_exact=True)
 
@@ -150,16 +150,16 @@ def test_one_slice_equals_the_table(seed: int) -> None:
 def test_each_slice_equals_a_table_of_its_own(seed: int) -> None:
     frame, _ = drawn(seed)
     frame = frame.with_columns(side=pl.col("query_id").str.slice(-1).is_in(["1", "2", "5"]))
-    found = frame.rank.catalog(*METRICS, items=CATALOG, by="side", resamples=100)
+    found = frame.rank.items.catalog(*METRICS, items=CATALOG, by="side", resamples=100)
     for (side,), part in frame.group_by("side"):
-        alone = part.rank.catalog(*METRICS, items=CATALOG, resamples=100)
+        alone = part.rank.items.catalog(*METRICS, items=CATALOG, resamples=100)
         assert_frame_equal(found.filter(pl.col("side") == side).drop("side"), alone, check_exact=True)
 
 
 def test_the_runs_of_a_table_are_slices() -> None:
     frame, _ = drawn(1)
     runs = pl.concat([frame.with_columns(run=pl.lit("old")), frame.head(9).with_columns(run=pl.lit("new"))])
-    found = runs.rank.on(query=["run", "query_id"]).catalog("coverage", items=CATALOG, by="run", ci=None)
+    found = runs.rank.on(query=["run", "query_id"]).items.catalog("coverage", items=CATALOG, by="run", ci=None)
     assert found["run"].to_list() == ["old", "new"]
     assert found["value"].to_list() == [values(x, "coverage")["coverage"] for x in (frame, frame.head(9))]
 
@@ -167,13 +167,13 @@ def test_the_runs_of_a_table_are_slices() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_kinds_of_frames_give_the_same(seed: int) -> None:
     frame, _ = drawn(seed)
-    found = frame.rank.catalog(*METRICS, items=CATALOG, resamples=100)
-    lazy = frame.lazy().rank.catalog(*METRICS, items=pl.LazyFrame({"doc_id": CATALOG}), resamples=100)
+    found = frame.rank.items.catalog(*METRICS, items=CATALOG, resamples=100)
+    lazy = frame.lazy().rank.items.catalog(*METRICS, items=pl.LazyFrame({"doc_id": CATALOG}), resamples=100)
     assert lazy.collect_schema() == found.schema
     assert_frame_equal(lazy.collect(), found, check_exact=True)
     pandas = frame.to_pandas()
     for items in (CATALOG, pd.Series(CATALOG), pd.DataFrame({"doc_id": CATALOG, "other": 1}), pl.Series(CATALOG)):
-        of_pandas = pandas.rank.catalog(*METRICS, items=items, resamples=100)
+        of_pandas = pandas.rank.items.catalog(*METRICS, items=items, resamples=100)
         assert of_pandas["metric"].to_list() == found["metric"].to_list()
         for name in ("value", "ci_low", "ci_high"):
             assert of_pandas[name].to_list() == pytest.approx(found[name].fill_null(math.nan).to_list(), nan_ok=True)
@@ -182,7 +182,7 @@ def test_all_kinds_of_frames_give_the_same(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_values_and_ends_stay_within_the_bounds_and_the_interval_holds_the_value(seed: int) -> None:
     frame, _ = drawn(seed)
-    found = frame.rank.catalog(*METRICS, items=CATALOG, resamples=200)
+    found = frame.rank.items.catalog(*METRICS, items=CATALOG, resamples=200)
     for row in found.iter_rows(named=True):
         low, high = rf.CATALOG_METRICS[row["metric"]].bounds
         assert (low or 0) <= row["ci_low"] <= row["value"] <= row["ci_high"] <= (math.inf if high is None else high)
@@ -190,7 +190,7 @@ def test_values_and_ends_stay_within_the_bounds_and_the_interval_holds_the_value
 
 def test_equal_seeds_give_equal_intervals_and_others_do_not() -> None:
     frame, _ = drawn(0)
-    ends = [frame.rank.catalog("entropy", resamples=150, seed=seed).row(0) for seed in (3, 3, 4)]
+    ends = [frame.rank.items.catalog("entropy", resamples=150, seed=seed).row(0) for seed in (3, 3, 4)]
     assert ends[0] == ends[1] != ends[2]
 
 
@@ -203,7 +203,7 @@ def test_a_metric_of_ones_own_is_measured_with_an_interval() -> None:
     try:
         frame = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2, 1, 2, 1]})
         assert values(frame, "most@2", items=None) == {"top_share@2": 0.5}
-        found = frame.rank.catalog(top_share, resamples=99)
+        found = frame.rank.items.catalog(top_share, resamples=99)
         assert found["metric"].to_list() == ["top_share"]
         assert found["ci_low"].item() is not None
     finally:
@@ -216,7 +216,7 @@ def test_a_metric_of_ones_own_is_measured_with_an_interval() -> None:
 
 def test_empty_lists_cover_nothing_and_have_no_shares() -> None:
     frame = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"], "score": pl.Series([None, None], dtype=pl.Float64)})
-    found = frame.rank.catalog(*METRICS, items=CATALOG, unknown_items="drop", resamples=50)
+    found = frame.rank.items.catalog(*METRICS, items=CATALOG, unknown_items="drop", resamples=50)
     by_name = dict(zip(found["metric"], found["value"], strict=True))
     assert by_name == {
         **dict.fromkeys(("coverage", "aggregate_diversity", "user_coverage"), 0.0),
@@ -227,19 +227,19 @@ def test_empty_lists_cover_nothing_and_have_no_shares() -> None:
 
 def test_one_user_has_no_personalization_and_no_interval() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
-    found = frame.rank.catalog("personalization", "coverage", items=4)
+    found = frame.rank.items.catalog("personalization", "coverage", items=4)
     assert found.select("value", "ci_low", "ci_high").rows() == [(None, None, None), (0.5, None, None)]
 
 
 def test_a_table_without_rows_has_users_and_values_of_nothing() -> None:
     frame = pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.String, "score": pl.Float64})
-    found = frame.rank.catalog("aggregate_diversity", "gini", items=4)
+    found = frame.rank.items.catalog("aggregate_diversity", "gini", items=4)
     assert found.select("value", "n_queries").rows() == [(0.0, 0), (None, 0)]
 
 
 def test_a_null_user_is_a_user() -> None:
     frame = pl.DataFrame({"query_id": [1, None], "doc_id": ["a", "b"], "score": [2.0, 1]})
-    found = frame.rank.catalog("personalization", "user_coverage", ci=None)
+    found = frame.rank.items.catalog("personalization", "user_coverage", ci=None)
     assert found.select("value", "n_queries").rows() == [(1.0, 2), (1.0, 2)]
 
 
@@ -252,8 +252,8 @@ def test_categories_are_compared_with_a_list_of_texts(kind: pl.DataType) -> None
 
 def test_ties_follow_the_policy_of_the_table() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0]})
-    assert frame.rank.exposure(k=1)["doc_id"].to_list() == ["b"]
-    assert frame.rank.on(ties="doc_asc").exposure(k=1)["doc_id"].to_list() == ["a"]
+    assert frame.rank.items.exposure(k=1)["doc_id"].to_list() == ["b"]
+    assert frame.rank.on(ties="doc_asc").items.exposure(k=1)["doc_id"].to_list() == ["a"]
 
 
 def test_unknown_items_are_left_out_if_asked_and_the_others_keep_their_ranks() -> None:
@@ -270,30 +270,30 @@ PAST = pl.DataFrame({"query_id": ["u0", "u1", "u1"], "doc_id": ["i0", "i0", "i1"
 def test_tables_that_on_names_are_those_of_arguments(seed: int) -> None:
     frame, _ = drawn(seed)
     asked = "coverage@3", "gini@3", "popularity_lift@3"
-    expected = frame.rank.catalog(*asked, items=CATALOG, interactions=PAST, ci=None)
+    expected = frame.rank.items.catalog(*asked, items=CATALOG, interactions=PAST, ci=None)
     bound: dict[str, Any] = {"items": CATALOG, "interactions": PAST}
-    assert_frame_equal(frame.rank.on(**bound).catalog(*asked, ci=None), expected)
-    assert_frame_equal(frame.lazy().rank.on(**bound).catalog(*asked, ci=None).collect(), expected)
+    assert_frame_equal(frame.rank.on(**bound).items.catalog(*asked, ci=None), expected)
+    assert_frame_equal(frame.lazy().rank.on(**bound).items.catalog(*asked, ci=None).collect(), expected)
     in_pandas: Any = frame.to_pandas().rank
     found = in_pandas.on(items=CATALOG, interactions=PAST.to_pandas()).catalog(*asked, ci=None)
     assert found["value"].to_list() == pytest.approx(expected["value"].to_list(), rel=1e-15, nan_ok=True)
-    counted = frame.rank.on(items=CATALOG, interactions=PAST).item_counts(*asked).catalog()
+    counted = frame.rank.on(items=CATALOG, interactions=PAST).items.counts(*asked).catalog()
     assert_frame_equal(counted, expected)
 
 
 def test_a_table_that_is_an_argument_takes_precedence_over_that_of_on() -> None:
     frame, _ = drawn(0)
     bound = frame.rank.on(items=999, interactions=PAST.head(1))
-    found = bound.catalog("coverage@3", "popularity_lift@3", items=CATALOG, interactions=PAST, ci=None)
-    expected = frame.rank.catalog("coverage@3", "popularity_lift@3", items=CATALOG, interactions=PAST, ci=None)
+    found = bound.items.catalog("coverage@3", "popularity_lift@3", items=CATALOG, interactions=PAST, ci=None)
+    expected = frame.rank.items.catalog("coverage@3", "popularity_lift@3", items=CATALOG, interactions=PAST, ci=None)
     assert_frame_equal(found, expected)
 
 
 def test_a_comparison_of_runs_takes_the_tables_of_on() -> None:
     frame = drawn(0)[0].with_columns(new=pl.col("score") * -1)
     asked = "coverage@1", "popularity_lift@1"
-    found = frame.rank.on(items=CATALOG, interactions=PAST).compare_catalog(*asked, runs=["score", "new"], resamples=99)
-    expected = frame.rank.compare_catalog(*asked, items=CATALOG, interactions=PAST, runs=["score", "new"], resamples=99)
+    found = frame.rank.on(items=CATALOG, interactions=PAST).items.compare(*asked, runs=["score", "new"], resamples=99)
+    expected = frame.rank.items.compare(*asked, items=CATALOG, interactions=PAST, runs=["score", "new"], resamples=99)
     assert_frame_equal(found, expected)
 
 
@@ -302,16 +302,16 @@ def test_one_table_of_interactions_serves_metrics_of_users_and_of_the_catalog() 
     ranker = frame.rank.on(items=["i0", "i1", "i2", "i3"], interactions=PAST)
     assert ranker.evaluate("mean_popularity")["mean_popularity"].to_list() == [1.0, 2.0]
     # of two users with a past one has i1, both have i0: lists 1/2 and 1; pasts 1 and 3/4
-    found = ranker.catalog("coverage", "popularity_lift", ci=None)["value"].to_list()
+    found = ranker.items.catalog("coverage", "popularity_lift", ci=None)["value"].to_list()
     assert found == [0.5, pytest.approx((0.75 - 0.875) / 0.875)]
 
 
 def test_counts_of_items_are_no_past_for_metrics_of_the_catalog() -> None:
     counts = pl.DataFrame({"doc_id": ["i0"], "n": [3]})
     ranker = drawn(0)[0].rank.on(interactions=counts)
-    assert ranker.catalog("aggregate_diversity", ci=None).height == 1
+    assert ranker.items.catalog("aggregate_diversity", ci=None).height == 1
     with pytest.raises(rf.InvalidOption, match="a frame with a row per user and item"):
-        ranker.catalog("popularity_lift")
+        ranker.items.catalog("popularity_lift")
 
 
 @pytest.mark.parametrize("narrow", [pl.Int32, pl.UInt8])
@@ -322,8 +322,8 @@ def test_whole_numbers_of_another_width_are_the_same_items_and_users(narrow: typ
     found = values(frame, "coverage", "popularity_lift", items=pl.Series([1, 2, 3], dtype=narrow), interactions=past)
     assert found == expected
     assert (
-        frame.rank.without(past)["doc_id"].to_list()
-        == frame.rank.without(past.cast(pl.Int64))["doc_id"].to_list()
+        frame.rank.items.without(past)["doc_id"].to_list()
+        == frame.rank.items.without(past.cast(pl.Int64))["doc_id"].to_list()
         == [2, 1]
     )
 
@@ -379,11 +379,11 @@ def test_what_has_no_answer_is_refused_with_advice(asks: Any, message: str) -> N
 def test_an_item_that_is_null_is_refused() -> None:
     frame = LISTS.with_columns(doc_id=pl.Series([None, "b", "a"]))
     with pytest.raises(rf.InvalidData, match=r"df\.drop_nulls\('doc_id'\) \(found in 1 row\)"):
-        frame.rank.exposure()
+        frame.rank.items.exposure()
     with pytest.raises(rf.InvalidData, match=r"df\.dropna\(subset=\['doc_id'\]\)"):
-        frame.to_pandas().rank.exposure()
+        frame.to_pandas().rank.items.exposure()
     with pytest.raises(rf.InvalidData, match=r"df\.drop_nulls\('doc_id'\) \(found in 1 row\)"):
-        frame.lazy().rank.exposure().collect()
+        frame.lazy().rank.items.exposure().collect()
 
 
 JUDGED_LISTS = LISTS.with_columns(label=pl.Series([1.0, 0.0, 1.0]))
@@ -420,7 +420,7 @@ def test_a_faulty_lazy_table_is_refused_with_its_rows_when_the_plan_runs(verb: s
 
 def test_a_null_item_that_is_not_shown_does_not_matter() -> None:
     frame = LISTS.with_columns(doc_id=pl.Series([None, "b", "a"]), score=pl.Series([None, 1.0, 1.0]))
-    assert frame.rank.exposure()["doc_id"].to_list() == ["a", "b"]
+    assert frame.rank.items.exposure()["doc_id"].to_list() == ["a", "b"]
 
 
 def test_a_formula_with_a_value_per_item_is_refused() -> None:
@@ -430,7 +430,7 @@ def test_a_formula_with_a_value_per_item_is_refused() -> None:
 
     try:
         with pytest.raises(rf.InvalidOption, match="per_item gives 2 values, one for each item"):
-            LISTS.rank.catalog("per_item")
+            LISTS.rank.items.catalog("per_item")
     finally:
         rf.unregister("per_item")
 
@@ -462,5 +462,5 @@ def test_popularity_lift_takes_items_of_any_type(dtype: pl.DataType) -> None:
         {"query_id": [1, 1], "doc_id": pl.Series([1, 2]).cast(pl.String).cast(dtype), "score": [2.0, 1.0]}
     )
     train = pl.DataFrame({"query_id": [1, 2], "doc_id": pl.Series([1, 3]).cast(pl.String).cast(dtype)})
-    assert recs.rank.catalog("popularity_lift@2", interactions=train, ci=None)["value"].item() == -0.5
-    assert recs.rank.item_counts("popularity_lift@2", interactions=train).catalog()["value"].item() == -0.5
+    assert recs.rank.items.catalog("popularity_lift@2", interactions=train, ci=None)["value"].item() == -0.5
+    assert recs.rank.items.counts("popularity_lift@2", interactions=train).catalog()["value"].item() == -0.5

@@ -233,7 +233,7 @@ def test_runs_are_compared_by_these_metrics_and_a_run_does_not_differ_from_itsel
     table = drawn(2)
     frame = table.frame.with_columns(other=-pl.col("score") + 9, same=pl.col("score"))
     ranker = table.ranker(frame)
-    found = ranker.compare_catalog(*ONE_EACH, runs=["score", "other", "same"], baseline="score", resamples=39)
+    found = ranker.items.compare(*ONE_EACH, runs=["score", "other", "same"], baseline="score", resamples=39)
     expected = table.ranker(frame.drop("score").rename({"other": "score"})).catalog(*ONE_EACH, ci=None)
     assert found.filter(run="other")["value"].to_list() == expected["value"].to_list()
     assert found.filter(run="same").drop_nulls("value").select("difference", "p_value").unique().rows() == [(0.0, 1.0)]
@@ -251,7 +251,7 @@ def test_lists_that_show_groups_as_users_lack_them_have_parity() -> None:
         "attention_relevance_gap(weight=count)",
         "group_exposure_gap(weight=count)",
     )
-    assert ranker.catalog(*texts, ci=None)["value"].to_list() == [0.0] * 5
+    assert ranker.items.catalog(*texts, ci=None)["value"].to_list() == [0.0] * 5
 
 
 # tables that hurt
@@ -265,7 +265,7 @@ def small(**options: Any) -> Any:
 
 
 def value_of(ranker: Any, text: str) -> float | None:
-    value: float | None = ranker.catalog(text, ci=None)["value"].item()
+    value: float | None = ranker.items.catalog(text, ci=None)["value"].item()
     return value
 
 
@@ -309,10 +309,10 @@ def test_an_item_that_the_catalog_lacks_counts_neither_as_shown_nor_as_relevant(
     frame = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "score": [3.0, 2, None], "label": [1, 1, 1]})
     text = "attention_relevance_gap(across=items)"
     with pytest.raises(rf.InvalidData, match="1 rows show 1 items that the catalog lacks"):
-        frame.rank.catalog(text, items=["a"])
-    assert frame.rank.catalog(text, items=["a"], unknown_items="drop", ci=None)["value"].item() == 0.0
-    assert frame.filter(doc_id="b").rank.catalog(text, items=["b"], ci=None)["value"].item() == 0.0
-    assert frame.filter(pl.col("doc_id") != "b").rank.catalog(text, items=["a"], ci=None)["value"].item() == 0.0
+        frame.rank.items.catalog(text, items=["a"])
+    assert frame.rank.items.catalog(text, items=["a"], unknown_items="drop", ci=None)["value"].item() == 0.0
+    assert frame.filter(doc_id="b").rank.items.catalog(text, items=["b"], ci=None)["value"].item() == 0.0
+    assert frame.filter(pl.col("doc_id") != "b").rank.items.catalog(text, items=["a"], ci=None)["value"].item() == 0.0
 
 
 def test_judged_items_that_were_not_retrieved_count_as_the_policy_says() -> None:
@@ -335,7 +335,7 @@ def test_ids_of_other_widths_are_the_same_items() -> None:
 
 def test_a_small_number_of_items_is_no_less_than_those_that_are_shown() -> None:
     frame = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [1.0, None, None], "label": [1, 1, 1]})
-    counts = frame.rank.item_counts("attention_relevance_gap(across=items)", "coverage", items=1)
+    counts = frame.rank.items.counts("attention_relevance_gap(across=items)", "coverage", items=1)
     assert counts.catalog()["value"].to_list() == [pytest.approx(4 / 3), 1.0]
 
 
@@ -373,16 +373,16 @@ def test_what_has_no_answer_is_refused_with_advice(options: dict[str, Any], text
 def test_scores_that_are_no_relevance_are_refused(score: float) -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [score, 1.0]})
     text = "attention_relevance_gap(across=items,relevance=score)"
-    assert "column 'score' holds a score below 0" in refused(lambda: frame.rank.catalog(text))
+    assert "column 'score' holds a score below 0" in refused(lambda: frame.rank.items.catalog(text))
     with pytest.raises(rf.InvalidData, match="column 'score' holds a score below 0"):
-        frame.lazy().rank.catalog(text).collect()
+        frame.lazy().rank.items.catalog(text).collect()
 
 
 @pytest.mark.parametrize("label", [math.nan, math.inf])
 def test_labels_that_cannot_be_added_up_are_refused(label: float) -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [label, 1.0]})
-    assert "label" in refused(lambda: frame.rank.catalog("attention_relevance_gap(across=items)"))
-    assert "label" in refused(lambda: frame.rank.exposure())
+    assert "label" in refused(lambda: frame.rank.items.catalog("attention_relevance_gap(across=items)"))
+    assert "label" in refused(lambda: frame.rank.items.exposure())
 
 
 def test_the_frame_of_the_caller_stays_as_it_was() -> None:
@@ -400,8 +400,8 @@ def test_a_metric_of_ones_own_reads_labels_if_it_says_so() -> None:
 
     try:
         frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 2]})
-        found = frame.rank.catalog(found_share, "found_share(relevant=2)", ci=None)
+        found = frame.rank.items.catalog(found_share, "found_share(relevant=2)", ci=None)
         assert found["value"].to_list() == [0.5, 0.0]
-        assert frame.to_pandas().rank.catalog(found_share, ci=None)["value"].to_list() == [0.5]
+        assert frame.to_pandas().rank.items.catalog(found_share, ci=None)["value"].to_list() == [0.5]
     finally:
         rf.unregister(found_share)

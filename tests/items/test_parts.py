@@ -28,7 +28,7 @@ def in_parts(frame: pl.DataFrame, parts: int, seed: int) -> list[pl.DataFrame]:
 
 
 def merged(frames: list[Any], **options: Any) -> pl.DataFrame:
-    counts = [frame.rank.item_counts(*METRICS, **{"items": CATALOG, **options}) for frame in frames]
+    counts = [frame.rank.items.counts(*METRICS, **{"items": CATALOG, **options}) for frame in frames]
     return counts[0].merge(*counts[1:]).catalog()
 
 
@@ -36,24 +36,24 @@ def merged(frames: list[Any], **options: Any) -> pl.DataFrame:
 @pytest.mark.parametrize("parts", [1, 2, 5])
 def test_merged_parts_have_the_values_of_the_whole_table(seed: int, parts: int) -> None:
     frame, _ = drawn(seed)
-    whole = frame.rank.catalog(*METRICS, items=CATALOG, ci=None)
+    whole = frame.rank.items.catalog(*METRICS, items=CATALOG, ci=None)
     assert_frame_equal(merged(in_parts(frame, parts, seed)), whole, rel_tol=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_counts_merge_to_the_bit_in_any_order_and_grouping(seed: int) -> None:
     frame, _ = drawn(seed)
-    a, b, c = (x.rank.item_counts("coverage", "gini", "hhi", items=30) for x in in_parts(frame, 3, seed))
+    a, b, c = (x.rank.items.counts("coverage", "gini", "hhi", items=30) for x in in_parts(frame, 3, seed))
     left, right = a.merge(b).merge(c).catalog(), c.merge(b.merge(a)).catalog()
     assert_frame_equal(left, right, check_exact=True)
-    assert_frame_equal(left, frame.rank.catalog("coverage", "gini", "hhi", items=30, ci=None), check_exact=True)
+    assert_frame_equal(left, frame.rank.items.catalog("coverage", "gini", "hhi", items=30, ci=None), check_exact=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_slices_merge_apart(seed: int) -> None:
     frame, _ = drawn(seed)
     frame = frame.with_columns(side=pl.col("query_id").str.slice(-1).is_in(["1", "2", "5"]))
-    whole = frame.rank.catalog(*METRICS, items=CATALOG, by="side", ci=None)
+    whole = frame.rank.items.catalog(*METRICS, items=CATALOG, by="side", ci=None)
     found = merged(in_parts(frame, 3, seed), by="side")
     assert_frame_equal(found, whole, rel_tol=1e-12, check_row_order=False)
 
@@ -65,8 +65,8 @@ def test_popularity_lift_merges(seed: int) -> None:
     train = pl.DataFrame(
         {"query_id": [f"u{i}" for i in range(9)], "doc_id": [draw.choice(CATALOG[:6]) for _ in range(9)]}
     )
-    counts = [x.rank.item_counts("popularity_lift@3", interactions=train) for x in in_parts(frame, 3, seed)]
-    whole = frame.rank.catalog("popularity_lift@3", interactions=train, ci=None)
+    counts = [x.rank.items.counts("popularity_lift@3", interactions=train) for x in in_parts(frame, 3, seed)]
+    whole = frame.rank.items.catalog("popularity_lift@3", interactions=train, ci=None)
     assert_frame_equal(counts[0].merge(*counts[1:]).catalog(), whole, rel_tol=1e-12)
 
 
@@ -81,13 +81,13 @@ def test_all_kinds_of_frames_count_the_same() -> None:
 def test_unknown_items_are_dropped_in_every_part() -> None:
     frame, _ = drawn(1)
     options = {"items": CATALOG[:6], "unknown_items": "drop"}
-    whole = frame.rank.catalog(*METRICS, **options, ci=None)
+    whole = frame.rank.items.catalog(*METRICS, **options, ci=None)
     assert_frame_equal(merged(in_parts(frame, 3, 1), **options), whole, rel_tol=1e-12)
 
 
 def test_parts_that_together_show_more_items_than_there_are_is_refused() -> None:
     a, b = (pl.DataFrame({"query_id": [1], "doc_id": [x], "score": [1.0]}) for x in "ab")
-    both = a.rank.item_counts("coverage", items=1).merge(b.rank.item_counts("coverage", items=1))
+    both = a.rank.items.counts("coverage", items=1).merge(b.rank.items.counts("coverage", items=1))
     with pytest.raises(rf.InvalidData, match="items=1, but 2 different items are shown"):
         both.catalog()
 
@@ -95,14 +95,14 @@ def test_parts_that_together_show_more_items_than_there_are_is_refused() -> None
 @pytest.mark.parametrize(("metric", "items"), [("hhi", 9), ("coverage", 8)])
 def test_counts_of_other_metrics_or_catalogs_do_not_merge(metric: str, items: int) -> None:
     frame = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0]})
-    counts = frame.rank.item_counts("coverage", items=9)
+    counts = frame.rank.items.counts("coverage", items=9)
     with pytest.raises(rf.InvalidOption, match="do not merge"):
-        counts.merge(frame.rank.item_counts(metric, items=items))
+        counts.merge(frame.rank.items.counts(metric, items=items))
 
 
 def test_counts_say_what_they_hold() -> None:
     frame = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1.0, 1.0]})
-    assert repr(frame.rank.item_counts("coverage@5", items=9)) == "<ItemCounts of coverage@5: 2 users, 1 of 9 items>"
+    assert repr(frame.rank.items.counts("coverage@5", items=9)) == "<ItemCounts of coverage@5: 2 users, 1 of 9 items>"
 
 
 @pytest.mark.parametrize("by", [None, "side"])
@@ -111,7 +111,9 @@ def test_the_exposure_of_parts_merges_by_addition(by: str | None) -> None:
     frame = frame.with_columns(side=pl.col("query_id").str.slice(-1).is_in(["1", "2", "5"]), label=pl.lit(1))
     exposures = Exposures(Setup(), Weighing.of(3, "log2"), () if by is None else (by,))
     found = exposures.merge(pl.concat(exposures.part(part) for part in in_parts(frame, 3, 2)))
-    assert_frame_equal(found, frame.rank.exposure(k=3, weight="log2", by=by), check_row_order=False, rel_tol=1e-12)
+    assert_frame_equal(
+        found, frame.rank.items.exposure(k=3, weight="log2", by=by), check_row_order=False, rel_tol=1e-12
+    )
 
 
 @pytest.mark.parametrize("changed", [{"relevant": 2}, {"unretrieved": "drop"}, {"items": ["y", "x"]}], ids=str)
@@ -122,7 +124,7 @@ def test_counts_by_other_policies_or_groups_do_not_merge(changed: dict[str, Any]
 
     def counts(groups: list[str], **options: Any) -> rf.ItemCounts:
         items = pl.DataFrame({"doc_id": ["a", "b"], "provider": groups})
-        return frame.rank.on(group="provider", items=items, interactions=train, **options).item_counts("reo")
+        return frame.rank.on(group="provider", items=items, interactions=train, **options).items.counts("reo")
 
     one = counts(["x", "y"])
     assert one.merge(counts(["x", "y"])).catalog()["n_queries"].item() == 2

@@ -38,11 +38,11 @@ def test_intervals_of_catalog_metrics_hold_the_mean_over_tables_about_as_often_a
     users: int, items: int
 ) -> None:
     rng = np.random.default_rng(users)
-    plain = [lists(rng, users, items).rank.catalog(*METRICS, items=items, ci=None)["value"] for _ in range(1000)]
+    plain = [lists(rng, users, items).rank.items.catalog(*METRICS, items=items, ci=None)["value"] for _ in range(1000)]
     truth = np.mean([x.to_numpy() for x in plain], axis=0)
     held = np.zeros(len(METRICS))
     for seed in range(EXPERIMENTS):
-        found = lists(rng, users, items).rank.catalog(*METRICS, items=items, resamples=RESAMPLES, seed=seed)
+        found = lists(rng, users, items).rank.items.catalog(*METRICS, items=items, resamples=RESAMPLES, seed=seed)
         held += (found["ci_low"].to_numpy() <= truth) & (truth <= found["ci_high"].to_numpy())
     rates = dict(zip(METRICS, held / EXPERIMENTS, strict=True))
     print(
@@ -61,7 +61,7 @@ def test_exchanges_of_lists_see_a_difference_where_there_is_none_no_more_often_t
     for seed in range(100):
         both = [lists(rng, 60, 300), lists(rng, 60, 300 if not apart else 100)]
         runs = pl.concat(x.with_columns(run=pl.lit(run)) for run, x in zip(("a", "b"), both, strict=True))
-        found = runs.rank.compare_catalog(
+        found = runs.rank.items.compare(
             *names, items=300, run="run", baseline="a", correction=None, resamples=39, seed=seed
         )
         alarms += found["p_value"].to_numpy() <= 0.05

@@ -24,17 +24,17 @@ TRAIN = pl.DataFrame({"when": [1, 2, 3, 4], "query_id": [1, 1, 2, 9], "doc_id": 
 
 
 def test_rows_whose_pair_was_seen_are_left_out_and_the_others_keep_their_order_and_columns() -> None:
-    assert_frame_equal(LISTS.rank.without(TRAIN), LISTS[[2, 3, 4]])
+    assert_frame_equal(LISTS.rank.items.without(TRAIN), LISTS[[2, 3, 4]])
 
 
 def test_a_plan_leaves_out_the_same_rows() -> None:
-    found = LISTS.lazy().rank.without(TRAIN.lazy()).collect()
+    found = LISTS.lazy().rank.items.without(TRAIN.lazy()).collect()
     assert_frame_equal(found, LISTS[[2, 3, 4]], check_row_order=False)
 
 
 def test_a_pandas_frame_keeps_its_index_and_all_its_columns() -> None:
     frame = LISTS.to_pandas().set_axis(list("pqrst"))
-    found = frame.rank.without(TRAIN.to_pandas())
+    found = frame.rank.items.without(TRAIN.to_pandas())
     pd.testing.assert_frame_equal(found, frame.loc[list("rst")])
     found["note"] = "changed"
     assert frame["note"].to_list() == list("vwxyz")
@@ -42,44 +42,44 @@ def test_a_pandas_frame_keeps_its_index_and_all_its_columns() -> None:
 
 @pytest.mark.parametrize("form", [pl.DataFrame.lazy, pl.DataFrame.clone, pl.DataFrame.to_pandas])
 def test_a_table_without_scores_has_its_seen_rows_left_out_too(form: Callable[[pl.DataFrame], Any]) -> None:
-    found = form(LISTS.drop("score")).rank.without(form(TRAIN))
+    found = form(LISTS.drop("score")).rank.items.without(form(TRAIN))
     rows = pl.DataFrame(found) if isinstance(found, pd.DataFrame) else found.lazy().collect()
     assert_frame_equal(rows, LISTS.drop("score")[[2, 3, 4]], check_row_order=False)
 
 
 def test_a_table_without_a_user_is_refused() -> None:
     with pytest.raises(rf.MissingColumn, match="no column 'query_id' for query"):
-        LISTS.drop("query_id").rank.without(TRAIN)
+        LISTS.drop("query_id").rank.items.without(TRAIN)
 
 
 def test_ids_that_are_python_objects_are_refused() -> None:
     with pytest.raises(rf.InvalidData, match="column 'doc_id' holds Python objects"):
-        LISTS.with_columns(doc_id=pl.Series([object()] * 5, dtype=pl.Object)).rank.without(TRAIN)
+        LISTS.with_columns(doc_id=pl.Series([object()] * 5, dtype=pl.Object)).rank.items.without(TRAIN)
 
 
 def test_pairs_without_a_run_hold_for_every_run() -> None:
     runs = pl.concat([LISTS.with_columns(run=pl.lit("old")), LISTS.with_columns(run=pl.lit("new"))])
-    found = runs.rank.on(query=["run", "query_id"]).without(TRAIN)
+    found = runs.rank.on(query=["run", "query_id"]).items.without(TRAIN)
     assert found["run"].to_list() == ["old"] * 3 + ["new"] * 3
 
 
 def test_no_pair_seen_leaves_all_rows() -> None:
-    assert_frame_equal(LISTS.rank.without(TRAIN.clear()), LISTS)
+    assert_frame_equal(LISTS.rank.items.without(TRAIN.clear()), LISTS)
 
 
 def test_ids_of_another_type_are_refused_with_the_cast_that_helps() -> None:
     texts = TRAIN.with_columns(pl.col("query_id").cast(pl.String))
     with pytest.raises(rf.InvalidData, match="is Int64 in the table and String in train") as caught:
-        LISTS.rank.without(texts)
+        LISTS.rank.items.without(texts)
     assert "df.with_columns(pl.col('query_id').cast(pl.String))" in str(caught.value)
 
 
 @pytest.mark.parametrize("given", [None, "train", [("a", 1)]])
 def test_what_is_no_frame_is_refused(given: object) -> None:
     with pytest.raises(rf.InvalidOption, match="is no frame"):
-        LISTS.rank.without(given)
+        LISTS.rank.items.without(given)
 
 
 def test_a_column_under_another_name_is_to_be_renamed() -> None:
     with pytest.raises(rf.MissingColumn, match=r"train\.rename\(\{'item_id': 'doc_id'\}\)"):
-        LISTS.rank.without(TRAIN.rename({"doc_id": "item_id"}))
+        LISTS.rank.items.without(TRAIN.rename({"doc_id": "item_id"}))

@@ -75,7 +75,7 @@ VALUES = {
 
 
 def value_of(frame: pl.DataFrame, metric: str, **options: object) -> float | None:
-    found = frame.rank.on(group="group" if isinstance(options.get("items"), pl.DataFrame) else None).catalog(
+    found = frame.rank.on(group="group" if isinstance(options.get("items"), pl.DataFrame) else None).items.catalog(
         metric, ci=None, **options
     )
     assert found["metric"].to_list() == [metric]
@@ -130,7 +130,7 @@ def test_the_text_of_a_catalog_metric_reads_back_to_the_same_call(metric: str) -
 
 def test_exposure_counts_adds_up_weights_and_shares_them() -> None:
     labels = LISTS.with_columns(label=pl.Series([0, 1, 0, 1, 0, 0, 0, 0, 1]))
-    found = labels.rank.exposure(k=2, weight="rbp(p=0.5)")
+    found = labels.rank.items.exposure(k=2, weight="rbp(p=0.5)")
     # ranks 1 and 2 count .5 and .25: c is twice first, d three times second, b once first
     assert found.rows() == [
         ("c", 2, 1.0, 1.0 / 2.25, 0),
@@ -140,12 +140,12 @@ def test_exposure_counts_adds_up_weights_and_shares_them() -> None:
 
 
 def test_a_discount_by_the_logarithm_gives_rank_2_less_than_two_thirds() -> None:
-    found = LISTS.rank.exposure(k=2, weight="log2")
+    found = LISTS.rank.items.exposure(k=2, weight="log2")
     assert found["exposure"].to_list() == pytest.approx([2.0, 3 * 0.6309297535714574, 1.0])
 
 
 def test_without_labels_nothing_is_known_of_relevance() -> None:
-    assert LISTS.rank.exposure()["relevant_shown"].to_list() == [None] * 5
+    assert LISTS.rank.items.exposure()["relevant_shown"].to_list() == [None] * 5
 
 
 def test_a_depth_cuts_the_lists() -> None:
@@ -156,5 +156,5 @@ def test_a_depth_cuts_the_lists() -> None:
 
 def test_one_item_is_the_least_that_covers_a_user() -> None:
     frame = pl.DataFrame({"query_id": [1, 2, 2], "doc_id": ["a", "a", "b"], "score": [1.0, 2.0, None]})
-    assert frame.rank.catalog("user_coverage(least=1)", ci=None)["value"].item() == 1
-    assert frame.rank.catalog("user_coverage(least=2)", ci=None)["value"].item() == 0
+    assert frame.rank.items.catalog("user_coverage(least=1)", ci=None)["value"].item() == 1
+    assert frame.rank.items.catalog("user_coverage(least=2)", ci=None)["value"].item() == 0

@@ -82,7 +82,7 @@ def test_ordered_pair_accuracy_is_somers_d_of_the_scores_on_another_scale(ties: 
         if len(set(labels)) > 1 and len(set(scores)) > 1:  # SciPy's is nan where nothing varies
             wanted[query] = (1 + stats.somersd(labels, scores).statistic) / 2
     assert len(wanted) > 40
-    found = values(frame(table).rank.ordered_pair_accuracy(tied=0.5), "ordered_pair_accuracy(tied=0.5)")
+    found = values(frame(table).rank.metrics.ordered_pair_accuracy(tied=0.5), "ordered_pair_accuracy(tied=0.5)")
     assert_equal({query: found[query] for query in wanted}, wanted, "somers")
 
 
@@ -107,8 +107,8 @@ def test_pairs_of_many_different_labels_are_counted_in_every_form() -> None:
     pairs = [(a, b) for a in table["q"] for b in table["q"] if a[2] > b[2]]  # type: ignore[operator]
     share = sum(a[1] > b[1] for a, b in pairs) / len(pairs)  # type: ignore[operator]
     df = frame(table)
-    assert df.rank.ordered_pair_accuracy().item(0, 1) == pytest.approx(share, abs=1e-15)
-    assert df.lazy().rank.ordered_pair_accuracy().collect().item(0, 1) == pytest.approx(share, abs=1e-15)
+    assert df.rank.metrics.ordered_pair_accuracy().item(0, 1) == pytest.approx(share, abs=1e-15)
+    assert df.lazy().rank.metrics.ordered_pair_accuracy().collect().item(0, 1) == pytest.approx(share, abs=1e-15)
     assert df.select(rf.expr.ordered_pair_accuracy()).item() == pytest.approx(share, abs=1e-15)
 
 

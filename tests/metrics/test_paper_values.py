@@ -170,7 +170,7 @@ def test_a_reader_may_go_deeper_than_sums_are_listed(name: str, options: dict[st
     oracle = evaluate(name, df.select("doc_id", "score", "label").rows(), options, table_max=2)
     for found in (getattr(df.rank, name)(**options), getattr(df.lazy().rank, name)(**options).collect()):
         assert found.item(0, 1) == pytest.approx(oracle, rel=1e-11)
-    deep = df.filter(label=2).rank.insq(target=1, depth=10**9, max_label=2).item(0, 1)
+    deep = df.filter(label=2).rank.metrics.insq(target=1, depth=10**9, max_label=2).item(0, 1)
     assert deep == pytest.approx(1 / (4 * (math.pi**2 / 6 - 1)), rel=1e-8)  # V(1) over the sum of all V
 
 

@@ -134,8 +134,8 @@ def test_calibration_of_the_worked_example_is_stecks() -> None:
     items = pl.DataFrame({"doc_id": [*train["doc_id"], "new"], "genre": ["A"] * 7 + ["B"] * 3 + ["A"]})
     df = pl.DataFrame({"query_id": [1], "doc_id": ["new"], "score": [1.0]})
     ranker = df.rank.on(interactions=train, items=items, category="genre")
-    assert ranker.calibration()["calibration"].to_list() == pytest.approx([1.133982], abs=1e-6)
-    assert ranker.calibration(unit="bits").to_series(1).to_list() == pytest.approx([1.635990], abs=1e-6)
+    assert ranker.metrics.calibration()["calibration"].to_list() == pytest.approx([1.133982], abs=1e-6)
+    assert ranker.metrics.calibration(unit="bits").to_series(1).to_list() == pytest.approx([1.635990], abs=1e-6)
 
 
 SIX = pl.DataFrame({"query_id": [1] * 6, "doc_id": [*"abcdef"], "score": [6, 5, 4, 3, 2, 1], "by": [*"MMFMFF"]})
@@ -321,7 +321,7 @@ def test_counts_of_items_do_for_metrics_of_popularity() -> None:
 def test_items_that_nobody_had_are_refused_if_the_option_says_so() -> None:
     for form in (RECS, RECS.lazy()):
         with pytest.raises(rf.InvalidData, match="a document is in no interaction; unseen_items='rarest'") as caught:
-            form.rank.on(interactions=TRAIN).novelty(unseen_items="error").lazy().collect()
+            form.rank.on(interactions=TRAIN).metrics.novelty(unseen_items="error").lazy().collect()
         assert "found: label" not in str(caught.value)
     # items below the cutoff are not asked for
     assert values(RECS, "novelty(unseen_items=error)@2", interactions=TRAIN) == pytest.approx([2, 1.5, 2])
@@ -413,7 +413,7 @@ def test_a_ranker_with_other_tables_is_pickled_with_them() -> None:
     assert (
         RECS.rank.on(interactions=setup.background.interactions)
         .novelty()
-        .equals(RECS.rank.on(interactions=TRAIN).novelty())
+        .equals(RECS.rank.on(interactions=TRAIN).metrics.novelty())
     )
 
 

@@ -92,9 +92,9 @@ def test_the_summary_is_that_of_trec_eval_10() -> None:
 
 def test_relstring_has_the_same_letters_in_every_form() -> None:
     df = frame(random_table(31, labels=[None, -1, 0, 3, 12]))
-    wanted = df.rank.relstring(k=4)
+    wanted = df.rank.metrics.relstring(k=4)
     assert wanted.schema["relstring@4"] == pl.String
-    assert_frame_equal(df.lazy().rank.relstring(k=4).collect(), wanted, check_row_order=False)
+    assert_frame_equal(df.lazy().rank.metrics.relstring(k=4).collect(), wanted, check_row_order=False)
     alone = df.group_by("query_id", maintain_order=True).agg(rf.expr.relstring(k=4))
     assert_frame_equal(alone, wanted)
     with pytest.raises(rf.InvalidOption, match="no mean"):

@@ -36,7 +36,7 @@ def test_bars_are_the_mean_contributions_at_each_fused_rank() -> None:
     # rank 1: in query 1, where a and b have 1 + 1/2, either 1 and 1/2 or the other way round; in query 2, 1 by x alone
     found = mark.rows.select("series", "rank", "x", "x2", "contribution", "queries").rows()
     first = (
-        DF.rank.explain_fusion("rrf(k=0)", runs=["x", "y"]).filter(query_id=1, fused_rank=1)["contribution"].to_list()
+        DF.rank.fusion.explain("rrf(k=0)", runs=["x", "y"]).filter(query_id=1, fused_rank=1)["contribution"].to_list()
     )
     assert found == [
         ("x", 1, 0.0, (first[0] + 1) / 2, (first[0] + 1) / 2, 2),

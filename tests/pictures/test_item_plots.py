@@ -121,7 +121,7 @@ def test_a_curve_of_a_catalog_metric_has_the_values_and_intervals_of_the_table(m
     # by old: a; a and b; a, b and c. By new: a, b and c at once
     assert points(line, "old") == approx([(1, 0.2), (2, 0.4), (3, 0.6)])
     assert points(line, "new") == approx([(1, 0.6), (2, 0.6), (3, 0.6)])
-    table = DF.rank.on(score="new").catalog("coverage@1", "coverage@2", "coverage@3", items=5)
+    table = DF.rank.on(score="new").items.catalog("coverage@1", "coverage@2", "coverage@3", items=5)
     assert band.filter(series="new").select("y", "y2").rows() == table.select("ci_low", "ci_high").rows()
     assert found.subtitle == "All lists of 4 users together, with 95% intervals (users resampled)"
 

@@ -129,9 +129,9 @@ ASKED: dict[str, Callable[[pl.DataFrame, list[str], dict[str, Any]], pl.DataFram
     "fuse a column of runs in its order": lambda df, query, on: (
         by_run(df).rank.on(query=query).fuse("wsum", run="run", weights=[0.5, 0.3, 0.2], missing="min")
     ),
-    "explain_fusion": lambda df, query, on: df.rank.on(query=query, ties=tie(on)).explain_fusion("borda", **RUNS),
+    "explain_fusion": lambda df, query, on: df.rank.on(query=query, ties=tie(on)).fusion.explain("borda", **RUNS),
     "explain_fusion of a column of runs": lambda df, query, on: (
-        by_run(df).rank.on(query=query, ties=tie(on)).explain_fusion("rrf", run="run")
+        by_run(df).rank.on(query=query, ties=tie(on)).fusion.explain("rrf", run="run")
     ),
     "expected_exposure": lambda df, query, on: df.rank.on(query=query, **{**on, "ties": tie(on)}).expected_exposure(
         **RUNS

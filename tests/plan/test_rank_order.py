@@ -221,9 +221,9 @@ def test_any_repeated_document_is_found() -> None:
 
 def test_two_and_two_point_nought_are_one_option() -> None:
     frame = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [2], "label": [1]})
-    assert frame.rank.f_beta(beta=1).columns == ["query_id", "f_beta"]
+    assert frame.rank.metrics.f_beta(beta=1).columns == ["query_id", "f_beta"]
     for beta in (2, 2.0):
-        assert frame.rank.f_beta(beta=beta).columns == ["query_id", "f_beta(beta=2)"]
+        assert frame.rank.metrics.f_beta(beta=beta).columns == ["query_id", "f_beta(beta=2)"]
 
 
 def test_scores_tie_as_the_policy_reads_them() -> None:
@@ -288,7 +288,7 @@ def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(
 ) -> None:
     monkeypatch.setattr("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", row_limit)
     frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [label, 0, 2]})
-    found = frame.rank.insq(target=0.5, gain={label: 0.5, 2: 1}, report="ETC", depth=2)
+    found = frame.rank.metrics.insq(target=0.5, gain={label: 0.5, 2: 1}, report="ETC", depth=2)
     assert found.to_series(1).to_list() == pytest.approx(
         [1 + 1 / 4 - 2 / 9] * 2
     )  # V(i) is 1 / i^2: V(1) + V(2) - 2 V(3)

@@ -241,7 +241,7 @@ def test_categories_that_share_a_separator_are_a_warning(form: str, mark: str) -
 def test_categories_of_items_and_subtopics_are_looked_at_too() -> None:
     items = pl.DataFrame({"doc_id": GOOD["doc_id"], "genres": [CATEGORIES[i % 5] for i in range(400)]})
     ranker = GOOD.rank.on(category="genres", items=items)
-    (said,) = warned(lambda: ranker.category_diversity(k=5))
+    (said,) = warned(lambda: ranker.metrics.category_diversity(k=5))
     assert ".str.split('|')" in said
     assert ranker.check().filter(problem="category with separators").height == 1
     named = GOOD.with_columns(aspects=pl.Series([CATEGORIES[i % 5] for i in range(400)]))
@@ -253,7 +253,7 @@ def test_categories_of_items_and_subtopics_are_looked_at_too() -> None:
 def test_categories_of_which_few_have_a_separator_or_that_are_few_or_numbers_come_without_one() -> None:
     for values in (["Drama, War", "Comedy", "Action", "Horror"], ["a|b", "c|d"], [1, 2, 3]):
         named = GOOD.with_columns(genres=pl.Series([values[i % len(values)] for i in range(400)]))
-        assert not warned(lambda named=named: named.rank.on(category="genres").category_diversity(k=5))  # type: ignore[misc]
+        assert not warned(lambda named=named: named.rank.on(category="genres").metrics.category_diversity(k=5))  # type: ignore[misc]
 
 
 # ------------------------------------------------------------------------------------------------------------ once

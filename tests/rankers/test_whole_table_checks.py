@@ -116,7 +116,7 @@ def test_a_group_that_no_row_has_is_refused_with_those_that_are_there(ask: Any, 
 
 
 def test_a_lazy_group_is_looked_for_when_the_plan_runs() -> None:
-    asked = DF.lazy().rank.on(group="by").demographic_parity(group="X")
+    asked = DF.lazy().rank.on(group="by").metrics.demographic_parity(group="X")
     with pytest.raises(rf.InvalidOption, match=r"holds 'X'; .*'x', 'y'\. Did you mean 'x'\?"):
         asked.collect()
 
@@ -124,12 +124,12 @@ def test_a_lazy_group_is_looked_for_when_the_plan_runs() -> None:
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("policies", [{}, {"memory_limit": 1}, {"grouped": True}])
 def test_a_group_that_only_some_queries_have_is_not_refused(form: Any, policies: dict[str, Any]) -> None:
-    found = run(form(DF).rank.on(group="by", **policies).demographic_parity(group="x"))
+    found = run(form(DF).rank.on(group="by", **policies).metrics.demographic_parity(group="x"))
     frame = found if isinstance(found, pl.DataFrame) else pl.from_pandas(found.reset_index())
     first, second = frame.sort("query_id")["demographic_parity(group=x)"]
     assert first == pytest.approx(math.log(math.log2(3)))  # 1 over 1 / log2(3)
     assert second is None
-    lazy = DF.lazy().rank.on(group="by").demographic_parity(group="x").filter(query_id=2).collect()
+    lazy = DF.lazy().rank.on(group="by").metrics.demographic_parity(group="x").filter(query_id=2).collect()
     assert lazy["demographic_parity(group=x)"].to_list() == [None]
 
 
@@ -148,8 +148,9 @@ def test_an_error_lists_twelve_groups_at_most() -> None:
 
 
 def test_a_table_without_rows_or_groups_refuses_none() -> None:
-    assert DF.clear().rank.on(group="by").demographic_parity(group="x").height == 0
+    assert DF.clear().rank.on(group="by").metrics.demographic_parity(group="x").height == 0
     nobody = DF.with_columns(by=pl.lit(None, pl.String))
     assert (
-        nobody.rank.on(group="by").demographic_parity(group="x")["demographic_parity(group=x)"].to_list() == [None] * 2
+        nobody.rank.on(group="by").metrics.demographic_parity(group="x")["demographic_parity(group=x)"].to_list()
+        == [None] * 2
     )

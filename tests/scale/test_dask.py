@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 import rankframe.dask  # which registers the accessor
-from rankframe._decisions.mergeable_summary import summary_of
+from rankframe._decisions.summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import run as in_parts
 from rankframe._table.setup import Setup
@@ -287,11 +287,11 @@ def test_the_index_may_name_the_query() -> None:
 def test_what_all_users_are_shown_is_that_of_one_frame() -> None:
     ddf, texts = to_dask(DF, 3), ("coverage@3", "gini@3", "personalization@3")
     items = DF["doc_id"].unique()
-    found = ddf.rank.on(items=items).catalog(*texts, ci=None).compute().set_index("metric")["value"]
-    wanted = DF.rank.catalog(*texts, items=items, ci=None)
+    found = ddf.rank.on(items=items).items.catalog(*texts, ci=None).compute().set_index("metric")["value"]
+    wanted = DF.rank.items.catalog(*texts, items=items, ci=None)
     assert found[list(texts)].tolist() == pytest.approx(wanted["value"].to_list(), rel=1e-12)
-    shown = ddf.rank.exposure(k=3).compute().set_index("doc_id")["shown"]
-    counted = DF.rank.exposure(k=3)
+    shown = ddf.rank.items.exposure(k=3).compute().set_index("doc_id")["shown"]
+    counted = DF.rank.items.exposure(k=3)
     assert shown[counted["doc_id"].to_list()].tolist() == counted["shown"].to_list()
 
 
@@ -351,13 +351,13 @@ def test_means_of_several_runs_are_those_of_a_polars_frame() -> None:
 def test_catalog_metrics_and_exposure_add_up_over_partitions() -> None:
     metrics = ("coverage@2", "gini@2", "entropy", "personalization@2", "user_coverage@2")
     options = {"items": 1000, "ci": None}
-    assert_same(to_dask(DF).rank.catalog(*metrics, **options), DF.rank.catalog(*metrics, **options))
-    assert_same(to_dask(DF).rank.exposure(k=2, weight="log2"), DF.rank.exposure(k=2, weight="log2"))
+    assert_same(to_dask(DF).rank.items.catalog(*metrics, **options), DF.rank.items.catalog(*metrics, **options))
+    assert_same(to_dask(DF).rank.items.exposure(k=2, weight="log2"), DF.rank.items.exposure(k=2, weight="log2"))
 
 
 def test_intervals_of_catalog_metrics_need_the_whole_table() -> None:
     with pytest.raises(rf.InvalidOption, match="say ci=None"):
-        to_dask(DF).rank.catalog("entropy")
+        to_dask(DF).rank.items.catalog("entropy")
 
 
 def runs_of_three() -> pl.DataFrame:
@@ -386,7 +386,7 @@ def test_score_columns_are_fused_and_the_result_evaluated() -> None:
 @pytest.mark.parametrize("verb", ["fuse", "explain_fusion"])
 def test_a_trained_fusion_is_applied_to_the_runs_of_its_training(verb: str) -> None:
     df = runs_of_three()
-    fitted = df.rank.fit_fusion("bayesfuse", run="system")
+    fitted = df.rank.fusion.fit("bayesfuse", run="system")
     assert_same(getattr(to_dask(df, 4).rank, verb)(fitted), getattr(df.rank, verb)(fitted))
 
 

@@ -52,7 +52,7 @@ def assert_shared(found: dict[str, pl.DataFrame]) -> None:
     assert {"ci_low", "ci_high"} < set(found["summary"].columns)
     assert_same(found["means"], DF.rank.mean("ndcg@10", "map", by="market"))
     assert_same(found["fused"], RUNS.rank.fuse("rrf", runs=["bm25", "dense"]))
-    assert_same(found["parts"], RUNS.rank.explain_fusion("rrf", runs=["bm25", "dense"]))
+    assert_same(found["parts"], RUNS.rank.fusion.explain("rrf", runs=["bm25", "dense"]))
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 import rankframe.spark
-from rankframe._decisions.mergeable_summary import summary_of
+from rankframe._decisions.summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
@@ -226,7 +226,7 @@ def test_catalog_metrics_are_those_of_one_polars_frame_for_any_number_of_buckets
     past = DF.select("query_id", "doc_id").unique().sort("query_id", "doc_id").gather_every(5)
     texts = ("coverage@3", "gini@3", "personalization@3", "popularity_lift@3")
     known: dict[str, Any] = {"items": DF["doc_id"].unique(), "interactions": past}
-    wanted = df.rank.catalog(*texts, by=by, ci=None, **known)
+    wanted = df.rank.items.catalog(*texts, by=by, ci=None, **known)
     for buckets in (1, 4):
         found = to_polars(rankframe.spark.catalog(to_spark(spark, df), *texts, by=by, buckets=buckets, **known))
         key = [*([by] if by else []), "metric"]
@@ -441,7 +441,7 @@ def test_a_bucket_holds_the_rows_of_all_runs_of_a_query(spark: Any, verb: str, m
 @pytest.mark.parametrize("verb", ["fuse", "explain_fusion"])
 def test_a_trained_fusion_is_applied_to_the_runs_of_its_training(spark: Any, verb: str) -> None:
     df = runs_of_three()
-    fitted = df.rank.fit_fusion("bayesfuse", run="system")
+    fitted = df.rank.fusion.fit("bayesfuse", run="system")
     found = getattr(rankframe.spark, verb)(to_spark(spark, df), fitted, buckets=3)
     assert_same(found, getattr(df.rank, verb)(fitted))
 

@@ -294,7 +294,7 @@ LISTS = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1
 def test_a_notebook_shows_runs_compared_by_catalog_metrics_like_a_comparison(as_frame: Any) -> None:
     # By hand: coverage 1 / 20 and 8 / 20; 2 of the 256 exchanges differ as much; Holm multiplies the least p by 2 metrics.
     asked: Any = {"items": 20, "runs": ["old", "new"], "by": "side", "ci": 0.9}
-    found = as_frame(LISTS).rank.compare_catalog("coverage@1", "aggregate_diversity@1", **asked)
+    found = as_frame(LISTS).rank.items.compare("coverage@1", "aggregate_diversity@1", **asked)
     assert type(found) is type(as_frame(LISTS))
     head, first, second, note = found._repr_mimebundle_()["text/plain"].split("\n", 3)
     assert head.split()[:4] == ["side", "metric", "run", "baseline"]
@@ -318,12 +318,12 @@ def test_runs_compared_by_catalog_metrics_in_more_slices_than_are_shown_are_coun
     many = pl.concat(
         many.with_columns(query_id=pl.col("query_id") + 8 * i, side=pl.col("side") + 8 * i) for i in range(4)
     )
-    found: Any = many.rank.compare_catalog("hhi", runs=["old", "new"], by="side", resamples=39)
+    found: Any = many.rank.items.compare("hhi", runs=["old", "new"], by="side", resamples=39)
     assert found._repr_mimebundle_()["text/plain"].endswith("The first 30 of 32 rows.")
 
 
 def test_runs_compared_by_catalog_metrics_print_the_difference_its_interval_and_p_among_the_last_columns() -> None:
-    found = LISTS.rank.compare_catalog("coverage@1", items=20, runs=["old", "new"], by="side")
+    found = LISTS.rank.items.compare("coverage@1", items=20, runs=["old", "new"], by="side")
     shown = [x.strip() for x in str(found).splitlines()[2].strip("│").split("┆")]
     assert shown == ["side", "metric", "baseline", "run", "…", "difference", "ci_low", "ci_high", "p_adjusted"]
 

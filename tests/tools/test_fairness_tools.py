@@ -39,7 +39,7 @@ def test_fairranktune_prints_the_same_exposure_of_groups(seed: int, combination:
     ranker = frame.rank.on(group="maker", items=pl.DataFrame({"doc_id": [*groups], "maker": [*groups.values()]}))
     text = COMBINATIONS[combination]
     by_rbp = f"{text.removesuffix(')')},weight=rbp,p=0.7)" if "(" in text else f"{text}(weight=rbp,p=0.7)"
-    ours = [np.inf if x is None else x for x in ranker.catalog(text, by_rbp, ci=None)["value"]]
+    ours = [np.inf if x is None else x for x in ranker.items.catalog(text, by_rbp, ci=None)["value"]]
     with np.errstate(divide="ignore"):
         theirs = [
             EXP(pd.DataFrame(lists), groups, combination)[0],
