@@ -59,8 +59,8 @@ def options_of_tune(sub: Parser) -> None:
         help="the method whose open weights and options are tuned; may be repeated, to choose one of several",
     )
     sub.add_argument("-m", "--metric", default="ndcg@10", metavar="METRIC", help="the metric; default: ndcg@10")
-    add_parameters(sub, PolarsRanker.tune, without=("metric", "options", "judgments"))
-    sub.set_defaults(options=None, judgments=None)
+    add_parameters(sub, PolarsRanker.tune, without=("metric", "options"))
+    sub.set_defaults(options=None)
     add_format(sub)
 
 

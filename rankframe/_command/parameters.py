@@ -14,7 +14,7 @@ from .._rankers.polars import PolarsRanker
 from .._support.docstrings import entries, sections
 from .command import Parser
 
-ELSEWHERE = ("runs", "run", "qrels", "items", "interactions", "progress", "most_moved", "gate")
+ELSEWHERE = ("runs", "run", "qrels", "margin", "items", "interactions", "progress", "most_moved", "gate")
 """Parameters without an option: runs and other tables, which files give; a result of another verb; a setting that changes
 nothing that is printed."""
 

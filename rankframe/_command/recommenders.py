@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .._rankers.polars import PolarsRanker
+from .._rankers.ranker import ItemVerbs
 from .._support.progress import Busy
 from .._text.displays import gap_lines
 from .command import Answer, Command, Parser
