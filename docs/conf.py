@@ -14,6 +14,7 @@ from sphinx.domains.python import PyClasslike, PyMethod
 from sphinx.transforms import SphinxTransform
 
 import rankframe as rf
+from rankframe._rankers import ranker
 
 project = "rankframe"
 author = "The rankframe developers"
@@ -112,6 +113,14 @@ def without_last_line(app: Any, page: str, source: list[str]) -> None:
     source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
+def called(owner: str, name: str) -> str:
+    """A method of a ranker as users write it."""
+    topic = getattr(getattr(ranker, owner), "_name", "")
+    if owner == "AllMetrics" and not hasattr(ranker.FrameRanker, name):
+        topic = ranker.FrameMetrics._name
+    return ".".join(filter(None, ["df.rank", topic, name]))
+
+
 class Method(PyMethod):
     """A method of the ranker has the name by which it is called; its class is nobody's business."""
 
@@ -119,7 +128,8 @@ class Method(PyMethod):
         """Make the anchor and the entry of the index."""
         name, prefix = name_cls
         if self.options.get("module", "").startswith("rankframe._rankers."):
-            self.options["module"], name = "", f"df.rank.{name.rpartition('.')[2]}"
+            owner, _, method = name.rpartition(".")
+            self.options["module"], name = "", called(owner.rpartition(".")[2], method)
         super().add_target_and_index((name, prefix), sig, signode)
 
 

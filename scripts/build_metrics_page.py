@@ -15,6 +15,7 @@ from rankframe._catalog.ambiguous_names import UNCLEAR
 from rankframe._catalog.call import Call
 from rankframe._catalog.registry import Metric
 from rankframe._rankers.help import families
+from rankframe._rankers.ranker import FrameRanker
 from rankframe._support.docstrings import entries, sections
 from rankframe._support.option_kinds import kind_of
 from rankframe._table.conventions import CONVENTIONS
@@ -28,8 +29,8 @@ HEAD = """\
 
 <!-- Made by scripts/build_metrics_page.py. -->
 
-Every metric by its text name, with its formula, name in plots, range, options, names in other tools and source. Each name
-links to the metric:
+Every metric by its text name, with its formula, method, name in plots, range, options, names in other tools and source. Each
+name links to the metric:
 
 CONTENTS
 
@@ -193,6 +194,7 @@ def section(metric: Metric) -> str:
     what, parts = sections(metric.doc)
     what = re.sub(r"^\.\. math:: (.*)", lambda found: f"$$\n{found[1]}\n$$", what, flags=re.MULTILINE)
     rows = [
+        ("Method", method(metric)),
         ("In plots", metric.display or metric.name),
         ("Range", bounds(metric)),
         ("Options", options(metric) or "none"),
@@ -208,6 +210,14 @@ def section(metric: Metric) -> str:
     rest = f"{returns}\n\n| | |\n|---|---|\n{table}\n" + (f"\n{listed}" if listed else "")
     what, rest = (re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`")) for text in (what, rest))
     return f"### {metric.name}\n\n{what}\n\n```python\n{formula(metric)}\n```\n\n{rest}"
+
+
+def method(metric: Metric) -> str:
+    """How the metric is called without text: only the metrics that people type are methods of `df.rank` itself."""
+    name = metric.formula.__name__
+    if metric.name in rf.AGREEMENTS and rf.AGREEMENTS[metric.name] is metric:
+        return "none; `df.rank.agreement` takes its text"
+    return f"`df.rank.{name}`" if hasattr(FrameRanker, name) else f"`df.rank.metrics.{name}`"
 
 
 def formula(metric: Metric) -> str:
