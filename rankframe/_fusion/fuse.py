@@ -167,7 +167,7 @@ def over_runs(
 ) -> pl.DataFrame:
     """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns that it adds."""
     rows, setup = table.rows, table.setup
-    require_runs(runs, "fuse" if work is fused else "explain_fusion")
+    require_runs(runs, "fuse" if work is fused else "fusion.explain")
     if isinstance(method, FittedFusion):
         runs = method.in_order(runs)
     of_query = runs.queries(setup)
@@ -219,7 +219,7 @@ def fuse(
     method
         A method with its options, as ``"rrf"``, ``"rrf(k=10)"``, ``"comb_mnz(normalize=min_max)"`` or
         ``"wsum(weights=[0.7,0.3])"``; ``rf.FUSIONS`` lists them all. The options below may stand in the text instead.
-        Or the result of :meth:`fit_fusion`, without options; its runs are by default those of its training.
+        Or the result of ``df.rank.fusion.fit``, without options; its runs are by default those of its training.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
         table for each run, including the table of `.rank`: ``{"bm25": df_a, "dense": df_b}``.

@@ -109,7 +109,7 @@ def catalog(
     """
     setup, slices = table.setup, names_of(by)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
-    calls = catalog_calls(metrics, setup, "catalog('coverage@10', items=...)")
+    calls = catalog_calls(metrics, setup, "items.catalog('coverage@10', items=...)")
     refuse_names([*TABLE], slices, "by")
     measured = ItemMetrics(
         tuple(calls), catalog_and_past(setup, table.rows.schema, unknown_items), setup.policies.relevant

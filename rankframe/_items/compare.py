@@ -80,7 +80,7 @@ def compare(
     *metrics, items, interactions, unknown_items
         As for :meth:`catalog`.
     runs, run, baseline, correction, family
-        As for :meth:`compare`.
+        As for ``df.rank.compare``.
     by
         The column, or columns, whose values slice the users, as for :meth:`summarize`.
     ci
@@ -97,7 +97,7 @@ def compare(
     ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing has an empty list), ``n_items`` (Int64,
     the items of the catalog; null if it is not known), ``p_value`` (two-sided), ``difference`` (``value`` less
     ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, and ``p_adjusted`` (all Float64). A notebook shows
-    it as a table like that of :meth:`compare`. A LazyFrame is collected first.
+    it as a table like that of ``df.rank.compare``. A LazyFrame is collected first.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def compare(
     significance = Significance("permutation", correction, family)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     rows, setup = table.rows, table.setup
-    calls = catalog_calls(metrics, setup, "compare_catalog('coverage@10', runs=['bm25', 'ltr'], items=...)")
+    calls = catalog_calls(metrics, setup, "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)")
     refuse_names([*TABLE], design.by, "by")
     measured = ItemMetrics(tuple(calls), catalog_and_past(setup, rows.schema, unknown_items), setup.policies.relevant)
     query = [*design.runs.queries(setup).roles.query]

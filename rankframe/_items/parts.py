@@ -85,7 +85,7 @@ class Parts(Sliced):
             raise InvalidOption(
                 "an interval draws users of the whole table, of which each worker has a part; say ", option(ci=None)
             )
-        calls = catalog_calls(metrics, setup, "catalog('coverage@10', items=...)")
+        calls = catalog_calls(metrics, setup, "items.catalog('coverage@10', items=...)")
         refuse_names([*TABLE], names_of(by), "by")
         return cls(tuple(calls), setup, names_of(by), unknown_items)
 

@@ -143,7 +143,7 @@ class Rankings:
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the rankings, one number per document.
 
-        `explain_fusion` shows the terms of the first total of which a formula's value is a multiple.
+        ``df.rank.fusion.explain`` shows the terms of the first total of which a formula's value is a multiple.
         """
         total = self._per_document("sum", x)
         self.totals[total.meta.output_name()] = x
