@@ -27,7 +27,7 @@ from .._text.result_parts import Row
 from .._text.result_table import name_of, records
 from .._text.user_text import visible
 from .._verbs.declaration import verb
-from ..errors import InvalidOption, option, warn
+from ..errors import Code, InvalidOption, option, warn
 from .compare import compared, differences, settings_of
 from .paired_values import Design, Lacking, PairedValues
 from .resampling import Resampling, limits
@@ -229,7 +229,8 @@ def _budgets(given: Sequence[Mapping[Request, float] | Request], margin: float |
     for metric, budget in each:
         if not (is_number(budget) and 0 <= budget < float("inf")):
             raise InvalidOption(
-                f"the budget of {metric!r} is {budget!r}; give how much worse its mean may be, as {EXAMPLE}"
+                f"the budget of {metric!r} is {budget!r}; give how much worse its mean may be",
+                Code(f"df.rank.{EXAMPLE}", phrase=", as {}", command="--budget ndcg@10=0.01"),
             )
         for call in averaged([metric], EXAMPLE):
             if call in found:

@@ -39,7 +39,7 @@ from .._verbs import verbs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.running import worked
 from ..errors import InvalidOption
-from ..plot import PLOTS, Plots
+from ..plot import Plots
 from .display import Shown, shown_of, spelled
 from .help import Help
 from .method import Verbs, lift
@@ -234,13 +234,13 @@ class Ranker(ABC, Generic[R]):
 
     def _later(self, name: str) -> Any:
         """The method of a metric that was declared later, or the method by the metric's name in text."""
-        if not name.startswith("_") and name in PLOTS:
-            raise AttributeError(f"{name!r} is a plot: {self._spelled}.plot.{name}", name=name)
         return method_of(self, name)
 
     def __dir__(self) -> list[str]:
-        own = (name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_"))
-        return [*dict.fromkeys([*own, *(entry.formula.__name__ for entry in METRICS.values() if not entry.own)])]
+        own = [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
+        metrics = {entry.formula.__name__: entry for entry in METRICS.values()}
+        listed = [name for name, entry in metrics.items() if name in own or not entry.own]
+        return [*dict.fromkeys(name for name in own if name not in metrics), *listed]
 
     @abstractmethod
     def _shown(self) -> Shown:
@@ -359,6 +359,13 @@ class FrameRanker(Ranker[R], Verbs[R]):
     @abstractmethod
     def _run(self, call: VerbCall) -> Any:
         """The result of a call of a verb, in the caller's kind of frame."""
+
+    def _later(self, name: str) -> Any:
+        """The same; an error names the topics in which the name is."""
+        topics = {"fusion": FusionVerbs, "items": ItemVerbs, "metrics": AllMetrics, "plot": Plots}
+        if not name.startswith("_") and (there := [topic for topic, kind in topics.items() if hasattr(kind, name)]):
+            raise AttributeError(f"{name!r} is {' or '.join(f'{self._spelled}.{x}.{name}' for x in there)}", name=name)
+        return super()._later(name)
 
     def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
         call = verb.bound(args, options)

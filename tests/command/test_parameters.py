@@ -28,8 +28,8 @@ METHODS: Mapping[str, Callable[..., Any]] = {
     "power": PolarsRanker.power,
     "report": PolarsRanker.report,
 }
-ELSEWHERE = {"runs", "run", "progress", "most_moved", "gate"}
-"""Keywords of methods that are no options of their own: files name runs, budgets a gate, which prints no moved queries."""
+ELSEWHERE = {"runs", "run", "progress", "most_moved", "gate", "margin"}
+"""Keywords of methods that are no options of their own: files name runs, budgets a gate, which prints no moved queries; `--budget` names each margin."""
 
 
 @pytest.fixture(autouse=True)

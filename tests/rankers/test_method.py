@@ -93,7 +93,12 @@ PANDAS = RANKERS["pandas"][0]
 PLOTS = [name for name in dir(PANDAS.plot) if not name.startswith("_")]
 
 
-NAMES = [*(name for name in dir(PANDAS) if name != "plot"), *(f"plot.{x}" for x in PLOTS)]
+TOPICS = ["fusion", "items", "plot"]
+NAMES = [
+    *(name for name in dir(PANDAS) if name not in (*TOPICS, "metrics")),
+    *(f"{topic}.{name}" for topic in TOPICS for name in dir(getattr(PANDAS, topic)) if not name.startswith("_")),
+    *(f"metrics.{name}" for name in dir(PANDAS.metrics) if name not in dir(PANDAS)),
+]
 
 
 @pytest.mark.parametrize("name", thinned(NAMES, 2))
@@ -194,7 +199,8 @@ def test_a_method_on_a_class_of_the_users_stays_bound_to_its_ranker() -> None:
 @pytest.mark.parametrize("name", RANKERS)
 def test_a_ranker_lists_verbs_and_metrics_and_nothing_inner(name: str) -> None:
     ranker = RANKERS[name][0]
-    assert {"on", "ndcg", "gm_map"} <= set(dir(ranker))
+    assert {"on", "ndcg"} <= set(dir(ranker))
+    assert "gm_map" in dir(rf.expr if ranker is rf.expr else ranker.metrics)
     assert [name for name in dir(ranker) if name.startswith("_")] == []
     assert ("evaluate" in dir(ranker)) == (ranker is not rf.expr)
     for listed in dir(ranker):
@@ -204,7 +210,60 @@ def test_a_ranker_lists_verbs_and_metrics_and_nothing_inner(name: str) -> None:
 def test_a_ranker_names_its_verbs_before_its_metrics_to_tools_that_do_not_sort() -> None:
     listed = FRAME.rank.__dir__()
     verbs = {"evaluate", "compare", "judge", "on", "plot", "report", "summarize"}
-    assert max(map(listed.index, verbs)) < min(map(listed.index, [x.formula.__name__ for x in rf.METRICS.values()]))
+    metrics = {x.formula.__name__ for x in rf.METRICS.values()} & {*listed}
+    assert max(map(listed.index, verbs)) < min(map(listed.index, metrics))
+
+
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_a_ranker_has_twenty_verbs_thirty_metrics_and_four_topics(name: str) -> None:
+    listed = {*dir(RANKERS[name][0])}
+    metrics = listed & {x.formula.__name__ for x in rf.METRICS.values()}
+    topics = {"fusion", "items", "metrics", "plot"}
+    assert topics <= listed
+    assert (len(metrics), len(listed - metrics - topics)) == (30, 20)
+
+
+TOPICS_OF_FRAMES = {
+    "fusion": ["fuse", "explain", "overlap", "oracle", "tune", "fit"],
+    "items": ["catalog", "compare", "counts", "exposure", "without"],
+    "metrics": [x.formula.__name__ for x in rf.METRICS.values()],
+}
+
+
+@pytest.mark.parametrize("topic", TOPICS_OF_FRAMES)
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_a_topic_lists_and_shows_its_methods_and_nothing_inner(name: str, topic: str) -> None:
+    ranker, found = RANKERS[name][0], TOPICS_OF_FRAMES[topic]
+    assert getattr(ranker, topic).__dir__() == found
+    assert repr(getattr(ranker, topic)) == f".rank.{topic}: {', '.join(found)}"
+    for listed in found:
+        assert callable(getattr(getattr(ranker, topic), listed))
+
+
+@pytest.mark.parametrize("name", OF_FRAMES)
+def test_a_method_of_a_topic_shows_its_call_and_the_kind_of_frame_that_it_returns(name: str) -> None:
+    ranker, kind, _ = RANKERS[name]
+    assert repr(ranker.on(relevant=2).metrics.hits) == "df.rank.on(relevant=2).metrics.hits(k=None)"
+    for method in (ranker.metrics.hits, ranker.fusion.explain, ranker.items.exposure):
+        assert inspect.signature(method).return_annotation is kind
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("nerr8", "df.rank.metrics.nerr8"),
+        ("overlap", "df.rank.fusion.overlap or df.rank.plot.overlap"),
+        ("catalog", "df.rank.items.catalog or df.rank.plot.catalog"),
+        ("judged", "df.rank.metrics.judged or df.rank.plot.judged"),
+        ("slices", "df.rank.plot.slices"),
+        ("unj", "among all metrics: df.rank.metrics.unjudged"),
+    ],
+)
+def test_a_name_of_a_topic_is_answered_by_where_it_is(name: str, there: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(FRAME.rank, name)
+    assert str(caught.value) == f"{name!r} is {there}"
+    assert getattr(FRAME.rank, name, None) is None
 
 
 def test_a_metric_that_was_declared_later_is_listed(top_heavy: None) -> None:

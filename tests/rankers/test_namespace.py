@@ -83,7 +83,7 @@ def test_methods_have_the_formulas_signature_and_docstring() -> None:
 @pytest.mark.parametrize("name", rf.METRICS)
 def test_every_metric_is_a_method_of_frames_and_of_expressions(name: str) -> None:
     function = rf.METRICS[name].formula.__name__
-    assert callable(getattr(FRAME.rank, function))
+    assert callable(getattr(FRAME.rank.metrics, function))
     assert callable(getattr(rf.expr, function))
 
 

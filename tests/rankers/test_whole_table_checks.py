@@ -91,7 +91,7 @@ def test_following_the_advice_ends_the_warning() -> None:
 
 
 ABSENT: dict[str, Any] = {
-    "method": lambda x: x.demographic_parity(group="typo"),
+    "method": lambda x: x.metrics.demographic_parity(group="typo"),
     "text": lambda x: x.evaluate("awrf", "group_exposure(group=typo)@1"),
     "with_metrics": lambda x: x.with_metrics("awrf(group=typo)"),
     "curve": lambda x: x.curve("group_exposure(group=typo)"),
@@ -99,11 +99,11 @@ ABSENT: dict[str, Any] = {
     "mean": lambda x: x.mean("ndkl(group=typo)"),
     "summarize": lambda x: x.summarize("rnd(group=typo)", ci=None),
     "compare": lambda x: x.compare("rkl(group=typo)", runs=["score", "other"], resamples=99, progress=False),
-    "rrd": lambda x: x.rrd(group="typo"),
-    "exposed_utility_ratio": lambda x: x.exposed_utility_ratio(group="typo"),
-    "realized_utility_ratio": lambda x: x.realized_utility_ratio(group="typo"),
-    "spilled": lambda x: x.on(memory_limit=1).demographic_parity(group="typo"),
-    "grouped": lambda x: x.on(grouped=True).demographic_parity(group="typo"),
+    "rrd": lambda x: x.metrics.rrd(group="typo"),
+    "exposed_utility_ratio": lambda x: x.metrics.exposed_utility_ratio(group="typo"),
+    "realized_utility_ratio": lambda x: x.metrics.realized_utility_ratio(group="typo"),
+    "spilled": lambda x: x.on(memory_limit=1).metrics.demographic_parity(group="typo"),
+    "grouped": lambda x: x.on(grouped=True).metrics.demographic_parity(group="typo"),
 }
 
 
