@@ -242,7 +242,8 @@ def __getattr__(name: str) -> Any:
         from ._rankers.misplaced_options import advice_for_function
         from ._rankers.polars import PolarsRanker
 
-        advice = advice_for_function(name, dir(PolarsRanker(pl.DataFrame())), __dir__())
+        ranker = PolarsRanker(pl.DataFrame())
+        advice = advice_for_function(name, ranker._places(name), dir(ranker), __dir__())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from textwrap import fill, indent
-from typing import Protocol
+from typing import Any, Protocol
 
 from .._catalog.registry import METRICS, Metric
 from .._support.methods import Lifted
@@ -47,23 +47,30 @@ class Helped(Protocol):
 class Help:
     """The ``__doc__`` of a class of rankers: of the class its own text, of a ranker the page of what it can do."""
 
-    def __init__(self, text: str | None) -> None:
-        self.text = text
+    def __init__(self, text: str | None, page: Callable[[Any, str], str] | None = None) -> None:
+        self.text, self.page = text, page or page_of_ranker
 
-    def __get__(self, ranker: Helped | None, owner: type) -> str | None:
-        return self.text if ranker is None else page(ranker, inspect.cleandoc(self.text or ""))
+    def __get__(self, owned: Any, owner: type) -> str | None:
+        return self.text if owned is None else self.page(owned, inspect.cleandoc(self.text or ""))
 
 
-def page(ranker: Helped, about: str) -> str:
+def page_of_topic(topic: object, about: str) -> str:
+    """The help of the methods that stand under a name of their own: a line for each."""
+    return f"{about}\n\n{_lines({name: getattr(topic, name) for name in topic.__dir__()})}"
+
+
+def page_of_ranker(ranker: Helped, about: str) -> str:
     """The help of a ranker, whose class `about` tells about."""
     paragraph, *_ = about.split("\n\nExamples\n")
     methods = [(name, x) for kind in type(ranker).__mro__ for name, x in vars(kind).items() if not name.startswith("_")]
     verbs = {name: x for name, x in methods if isinstance(x, (Lifted, property)) and not _is_formula(x)}
     prefix = "df.rank" if len(verbs) > 1 else "rf.expr"
     example = EXAMPLE if len(verbs) > 1 else OF_EXPRESSIONS
+    methods_of = (
+        "df.rank.metrics.nerr8() and, if many type it, df.rank.ndcg(k=10)" if len(verbs) > 1 else "rf.expr.ndcg(k=10)"
+    )
     for polars, own in ranker._examples:
         example = example.replace(polars, own)
-    width = max(map(len, verbs)) + 2
     families_of = [
         f"{family}\n{_listed(x.formula.__name__ for x in found)}"
         for (family, _), found in families(METRICS.values()).items()
@@ -74,10 +81,10 @@ def page(ranker: Helped, about: str) -> str:
         f"{title}\n{_listed(names)}" for title, names in {**of_parts, "Several of these at once": others}.items()
     ]
     parts = {
-        "Verbs": "\n".join(f"{name:<{width}}{_first_line(x)}" for name, x in verbs.items()),
+        "Verbs": _lines(verbs),
         "Metrics": "\n".join(
             [
-                f'A method each, as {prefix}.ndcg(k=10); in texts, as "ndcg@10", a metric may have a shorter name.',
+                f'A method each, as {methods_of}; in texts, as "ndcg@10", a metric may have a shorter name.',
                 "",
                 *families_of,
             ]
@@ -111,6 +118,12 @@ def families(metrics: Iterable[Metric]) -> Mapping[tuple[str, str], list[Metric]
 
 def _is_formula(method: object) -> bool:
     return isinstance(method, Lifted) and hasattr(method.function, "formula")
+
+
+def _lines(methods: Mapping[str, object]) -> str:
+    """A line for each method."""
+    width = max(map(len, methods)) + 2
+    return "\n".join(f"{name:<{width}}{_first_line(x)}" for name, x in methods.items())
 
 
 def _first_line(method: object) -> str:

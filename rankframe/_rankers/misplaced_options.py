@@ -215,20 +215,17 @@ def advice_for_name(name: str, methods: Sequence[str]) -> str:
     except UnknownMetric:
         said = of_other_method(base, base)
         return did_you_mean(name, methods).replace(" Did", ". Did") if said is None else f"; {worded(said)}"
-    method = metric.formula.__name__
     if cutoff is not None and metric.first is not None:
         text = f"{metric.name}@{cutoff}"
-        return f"; write df.rank.{method}({metric.first}={cutoff}), or df.rank.evaluate({text!r})"
-    return f"; the method is {method}, and {name!r} is a text: evaluate({name!r})"
+        return f"; write df.rank.evaluate({text!r})"
+    return f"; the method is {metric.formula.__name__}, and {name!r} is a text: evaluate({name!r})"
 
 
-def advice_for_function(name: str, methods: Sequence[str], functions: Sequence[str]) -> str:
+def advice_for_function(name: str, places: Sequence[str], methods: Sequence[str], functions: Sequence[str]) -> str:
     """What to write instead of an unknown function of the package: a method of tables, or the nearest function."""
-    if name in methods:
+    if places:
         formula = any(entry.formula.__name__ == name for entry in METRICS.values())
-        return (
-            f"; it is a method of tables: df.rank.{name}(...)" + f", or rf.expr.{name}(...) as an expression" * formula
-        )
+        return f"; it is a method of tables: {places[0]}(...)" + f", or rf.expr.{name}(...) as an expression" * formula
     if name in OTHER_FUNCTIONS:
         return f"; write {OTHER_FUNCTIONS[name]}"
     near = did_you_mean(name, functions).replace(" Did", ". Did")

@@ -41,7 +41,7 @@ from .._verbs.running import worked
 from ..errors import InvalidOption
 from ..plot import Plots
 from .display import Shown, shown_of, spelled
-from .help import Help
+from .help import Help, page_of_topic
 from .method import Verbs, lift
 from .method import formula_as_method as formula
 from .misplaced_options import advice_for_name, refuse_unknown
@@ -362,10 +362,15 @@ class FrameRanker(Ranker[R], Verbs[R]):
 
     def _later(self, name: str) -> Any:
         """The same; an error names the topics in which the name is."""
-        topics = {"fusion": FusionVerbs, "items": ItemVerbs, "metrics": AllMetrics, "plot": Plots}
-        if not name.startswith("_") and (there := [topic for topic, kind in topics.items() if hasattr(kind, name)]):
-            raise AttributeError(f"{name!r} is {' or '.join(f'{self._spelled}.{x}.{name}' for x in there)}", name=name)
+        if places := self._places(name):
+            raise AttributeError(f"{name!r} is {' or '.join(places)}", name=name)
         return super()._later(name)
+
+    def _places(self, name: str) -> list[str]:
+        """Where a public name is among the ranker's methods and those of its topics."""
+        kinds = {"": type(self), ".fusion": FusionVerbs, ".items": ItemVerbs, ".metrics": AllMetrics, ".plot": Plots}
+        there = [topic for topic, kind in kinds.items() if hasattr(kind, name) and not name.startswith("_")]
+        return [f"{self._spelled}{topic}.{name}" for topic in there]
 
     def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
         call = verb.bound(args, options)
@@ -425,6 +430,9 @@ class Topic(Verbs[R]):
     """Methods of a ranker under a name of their own."""
 
     _name = ""
+
+    def __init_subclass__(cls) -> None:
+        cls.__doc__ = Help(vars(cls).get("__doc__"), page_of_topic)  # type: ignore[assignment] # gives a text
 
     def __init__(self, ranker: FrameRanker[R]) -> None:
         self._ranker = ranker

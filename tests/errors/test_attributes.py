@@ -53,9 +53,9 @@ MISTAKES: dict[str, tuple[Any, str, str]] = {
     "a misspelt function": (lambda: rf, "read_runs", "Did you mean 'read_run'?"),
     "a function of other packages": (lambda: rf, "from_pandas", "write rf.rank(df)"),
     "a reader of tables": (lambda: rf, "read_csv", "write rf.read_run(path), or rf.read_qrels(path) for judgments"),
-    "the list of metrics": (lambda: EAGER.rank, "metrics", "write rf.METRICS"),
+    "the list of metrics": (lambda: EAGER.rank, "list_metrics", "write rf.METRICS"),
     "a metric's name in text as a function": (lambda: rf, "mrr", "the method is reciprocal_rank"),
-    "a metric at k": (lambda: EAGER.rank, "precision_at_k", "write df.rank.precision(k=10), or df.rank.evaluate('precision@10')"),
+    "a metric at k": (lambda: EAGER.rank, "precision_at_k", "write df.rank.evaluate('precision@10')"),
     "groups of rows": (lambda: EAGER.rank, "group_by", "df.rank.summarize('ndcg@10', by='market')"),
 }  # fmt: skip
 

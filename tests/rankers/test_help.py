@@ -86,6 +86,23 @@ def test_the_example_of_the_help_runs(kind: str) -> None:
     assert ("pd.DataFrame(" in own) == ("pandas" in kind)
 
 
+def test_the_help_tells_that_most_metrics_are_methods_of_a_topic() -> None:
+    text = " ".join(printed(DF.rank).split())
+    assert "A method each, as df.rank.metrics.nerr8() and, if many type it, df.rank.ndcg(k=10);" in text
+    assert "A method each, as rf.expr.ndcg(k=10);" in " ".join(printed(rf.expr).split())
+
+
+@pytest.mark.parametrize("topic", ["fusion", "items", "metrics"])
+@pytest.mark.parametrize("kind", FRAMES)
+def test_the_help_of_a_topic_has_a_line_for_each_method_and_no_internals(kind: str, topic: str) -> None:
+    methods = getattr(RANKERS[kind](), topic)
+    text = printed(methods)
+    assert not re.search(r"Method resolution order|__\w+__|\b_[a-z]\w*\(", text)
+    for name in dir(methods):
+        assert len(re.findall(rf"(?m)^    {name} +\S", text)) == 1, name
+    assert type(methods).__doc__.startswith(("The verbs of", "All metrics of"))
+
+
 def test_the_help_of_pandas_tells_where_that_of_its_own_method_is() -> None:
     pdf = DF.to_pandas()
     text = inspect.getdoc(pdf.rank) or ""

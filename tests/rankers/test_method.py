@@ -266,6 +266,20 @@ def test_a_name_of_a_topic_is_answered_by_where_it_is(name: str, there: str) -> 
     assert getattr(FRAME.rank, name, None) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("nerr8", "df.rank.metrics.nerr8(...), or rf.expr.nerr8(...) as an expression"),
+        ("catalog", "df.rank.items.catalog(...)"),
+        ("gate", "df.rank.gate(...)"),
+    ],
+)
+def test_a_method_that_is_called_as_a_function_is_answered_by_where_it_is(name: str, there: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(rf, name)
+    assert str(caught.value) == f"module 'rankframe' has no attribute {name!r}; it is a method of tables: {there}"
+
+
 def test_a_metric_that_was_declared_later_is_listed(top_heavy: None) -> None:
     assert "top_heavy" in dir(FRAME.rank)
 
