@@ -19,6 +19,7 @@ import pytest
 import rankframe as rf
 from rankframe import spark
 from rankframe._plan import plan
+from rankframe._rankers import ranker
 
 DOCS = Path(__file__).parents[2] / "docs"
 DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
@@ -110,6 +111,17 @@ def test_the_reference_has_every_function_for_spark_and_every_metric_of_the_whol
     named = [f"autofunction:: rankframe.spark.{name}\n" for name in spark.__all__]
     named += [f"automodule:: {module}\n" for module in own if module.startswith("rankframe.")]
     assert [name for name in named if name not in reference] == []
+
+
+def test_the_reference_has_every_verb_once() -> None:
+    reference = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
+    (listed,) = re.findall(r"FrameRanker\n   :members: (.*)", reference)
+    named = [*listed.split(", "), *re.findall(r"automethod:: .*\.FrameRanker\.(\w+)", reference)]
+    verbs = {name for name in vars(ranker.FrameRanker) if not name.startswith("_")} - {*vars(ranker.AllMetrics)}
+    assert sorted(named) == sorted(verbs - {"fusion", "items", "metrics", "plot"})
+    for topic, above in {ranker.FusionVerbs: {"fuse", "tune"}, ranker.ItemVerbs: set()}.items():
+        named = re.findall(rf"automethod:: .*\.{topic.__name__}\.(\w+)", reference)
+        assert sorted(named) == sorted({name for name in vars(topic) if not name.startswith("_")} - above)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
