@@ -11,7 +11,6 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import collect
-from .._table.policies import check_word
 from .._table.runs import RUN, WHICH_RUNS, Runs
 from .._table.setup import Setup
 from .._table.table import refuse_names
@@ -54,7 +53,6 @@ class Design:
     def __post_init__(self) -> None:
         if not self.runs.columns:
             raise InvalidOption(*WHICH_RUNS)
-        check_word("missing", self.missing, Lacking)
 
     @property
     def names(self) -> set[str]:

@@ -11,7 +11,6 @@ from typing import Literal, TypeAlias
 
 from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of
-from .._support.option_values import is_number
 from ..errors import InvalidOption, did_you_mean, option, shown
 
 Search: TypeAlias = Literal["grid", "coordinate"]
@@ -65,7 +64,7 @@ class Tuning:
     def __post_init__(self) -> None:
         if not self.methods:
             raise InvalidOption("there is no method to tune; name one, as in df.rank.tune('wsum(normalize=min_max)')")
-        if not (is_number(self.step) and 0 < self.step <= 1 and abs(1 / self.step - round(1 / self.step)) < 1e-9):
+        if abs(1 / self.step - round(1 / self.step)) >= 1e-9:
             raise InvalidOption(
                 option(step=self.step),
                 " does not divide 1 into equal steps; write one that does, as ",

@@ -189,7 +189,7 @@ def tune(
     qrels: object = None,
     normalize: str | Sequence[str] | None = None,
     options: Mapping[str, Sequence[object]] | None = None,
-    step: float = 0.1,
+    step: Annotated[float, Range(above=0, most=1)] = 0.1,
     search: Search | None = None,
     folds: Annotated[int, Range(least=2)] = 5,
     seed: Seed = 0,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from textwrap import fill, indent
-from typing import Protocol
+from typing import Any
 
 from .._catalog.registry import METRICS, Metric
 from .._support.methods import Lifted
@@ -33,28 +33,17 @@ OF_EXPRESSIONS = """\
 [0.5]"""
 
 
-class Helped(Protocol):
-    """A ranker as its help sees it."""
-
-    _examples: Sequence[tuple[str, str]]
-
-    @property
-    def _own_help(self) -> str:
-        """Further help of this kind of ranker."""
-        ...
-
-
 class Help:
     """The ``__doc__`` of a class of rankers: of the class its own text, of a ranker the page of what it can do."""
 
     def __init__(self, text: str | None) -> None:
         self.text = text
 
-    def __get__(self, ranker: Helped | None, owner: type) -> str | None:
+    def __get__(self, ranker: Any, owner: type) -> str | None:
         return self.text if ranker is None else page(ranker, inspect.cleandoc(self.text or ""))
 
 
-def page(ranker: Helped, about: str) -> str:
+def page(ranker: Any, about: str) -> str:
     """The help of a ranker, whose class `about` tells about."""
     paragraph, *_ = about.split("\n\nExamples\n")
     methods = [(name, x) for kind in type(ranker).__mro__ for name, x in vars(kind).items() if not name.startswith("_")]
