@@ -17,11 +17,10 @@ from .._table.table import Whole
 from .._verbs.declaration import VerbCall
 from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
-from .kept_options import keep, kept
 from .pandas_columns import text_of
-from .pandas_messages import in_words_of_pandas
-from .pandas_tables import LISTS, SHAPES, Source, levels_of
+from .pandas_tables import LISTS, SHAPES, Source, in_words_of_pandas, levels_of
 from .ranker import FrameRanker
+from .callers_frames import keep, kept
 
 
 class PandasRanker(FrameRanker[pd.DataFrame]):

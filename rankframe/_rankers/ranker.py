@@ -42,13 +42,11 @@ from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.running import worked
 from ..errors import InvalidOption
 from ..plot import PLOTS, Plots
-from .display import Shown, shown_of, spelled
-from .help import Help
+from .display import Help, Shown, shown_of, spelled
 from .method import Metrics, Verbs, lift
 from .method import formula_as_method as formula
 from .misplaced_options import advice_for_name, refuse_unknown
-from .tables_beside import in_polars
-from .tables_of_runs import stacked
+from .callers_frames import in_polars, stacked
 
 R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")

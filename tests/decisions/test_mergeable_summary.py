@@ -13,8 +13,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rankframe as rf
-from rankframe._decisions.summary import NO_INTERVAL
-from rankframe._decisions.summary import Summary, _poisson, _seeds, summary_of
+from rankframe._decisions.summary import NO_INTERVAL, Summary, _poisson, _seeds, summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from tests.support.calls import thinned
 from tests.support.tables import frame, random_table
