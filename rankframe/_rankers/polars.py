@@ -12,8 +12,8 @@ from .._table.table import Table
 from .._verbs.declaration import VerbCall
 from .._verbs.running import on_rows, plan_of
 from ..errors import InvalidData
-from .ranker import FrameRanker
 from .callers_frames import keep, kept
+from .ranker import FrameRanker
 
 R = TypeVar("R")
 

@@ -42,11 +42,11 @@ from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.running import worked
 from ..errors import InvalidOption
 from ..plot import PLOTS, Plots
+from .callers_frames import in_polars, stacked
 from .display import Help, Shown, shown_of, spelled
 from .method import Metrics, Verbs, lift
 from .method import formula_as_method as formula
 from .misplaced_options import advice_for_name, refuse_unknown
-from .callers_frames import in_polars, stacked
 
 R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
@@ -520,13 +520,15 @@ class FrameRanker(Ranker[R], Verbs[R]):
 
     def _of(self, runs: Runs, qrels: object = None) -> FrameRanker[R]:
         """The ranker whose table has the runs, joined with `qrels` if any: itself, or one over another table."""
+        if not runs.tables and qrels is None:
+            return self
         ranker = self._with(self._setup)
         if runs.tables:
             ranker._frame = stacked(self._frame, self._setup, runs)
         if qrels is not None:
             scores = self._setup.changed(score=[*runs.scores, self._setup.roles.score][0])
             ranker._frame = ranker._with(scores).judge(qrels, run=runs.column)
-        return self if ranker._frame is self._frame else ranker
+        return ranker
 
     def _measure(self, *calls: Call) -> R:
         use_polars()
