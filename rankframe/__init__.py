@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from . import hook
-from ._rankers.namespace import register
 from ._support.arrow_stream import ArrowStream, from_stream
 from ._support.forks import watch_forks
 from ._support.methods import called_by_users
@@ -31,6 +30,7 @@ from .errors import (
     RankframeWarning,
     UnknownMetric,
 )
+from .hook import register
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,9 +29,9 @@ from .._items.catalog import catalog, counts
 from .._items.compare import compare as compare_catalogs
 from .._items.exposure import exposure
 from .._items.gaps import gaps
-from .._items.without import without
+from .._items.lists import without
 from .._pictures import methods as pictures
-from .._plan.aggregation import aggregation
+from .._plan.plan import aggregation
 from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
 from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
