@@ -9,8 +9,7 @@ from .._catalog.requests import Request
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from ..errors import InvalidData, InvalidOption, shown
-from .arrays import Array, values
-from .means import Means
+from .means import Array, Means, values
 
 
 class Accumulator:

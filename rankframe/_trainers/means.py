@@ -1,4 +1,4 @@
-"""Metrics under policies, as means over the queries of a table, for all hooks."""
+"""Metrics under policies, as means over the queries of a table, and what users and trainers give, for all hooks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from .._catalog.call import Call
@@ -21,6 +23,8 @@ from .._table.setup import ROLES, Setup, refuse_bounds
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
 from ..errors import InvalidData, InvalidOption, shown
+
+Array: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -109,3 +113,15 @@ def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
         f"{what}={shown(table)} is no table; give a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule "
         "interface"
     )
+
+
+def values(given: Any, what: str) -> Array:
+    """Convert a tensor, an array, a Series or a list to an array in main memory."""
+    if hasattr(given, "detach"):  # a tensor of PyTorch; NumPy lacks some of its floats
+        given = given.detach().cpu()
+        given = given.double() if given.is_floating_point() else given
+    given = given.to_list() if isinstance(given, pl.Series) else given  # an array has no nulls
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError):
+        raise InvalidData(f"{what}={shown(given)} has not one shape; give a tensor, an array or a list") from None

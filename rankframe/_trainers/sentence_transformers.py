@@ -18,8 +18,7 @@ from .._support.methods import called_by_users
 from .._table.policies import Cutoff
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
-from .arrays import Array, values
-from .means import Means, read
+from .means import Array, Means, read, values
 
 
 @called_by_users

@@ -206,11 +206,11 @@ def test_sizes_that_do_not_add_up_are_refused() -> None:
 def test_a_set_becomes_a_table_once_and_anew_where_it_changes(
     hook: Any, kind: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rankframe._trainers.evaluation_set import Lists
+    from rankframe._trainers.boosters import BoosterMetric
 
     made: list[Any] = []
-    make = Lists.set_of
-    monkeypatch.setattr(Lists, "set_of", lambda *args: made.append(args) or make(*args))
+    make = BoosterMetric._set_of
+    monkeypatch.setattr(BoosterMetric, "_set_of", lambda *args: made.append(args) or make(*args))
     metric, one, other = hook("rr"), kind(LABELS, GROUP), kind([1, 0, 0, 1], GROUP)
     for _ in range(3):
         assert metric(SCORES, one)[1] == 0.25
@@ -236,7 +236,7 @@ def test_nothing_is_kept_of_a_set_that_is_gone() -> None:
     del data
     gc.collect()
     assert gone() is None
-    assert metric._cache._sets == {}
+    assert metric._sets == {}
 
 
 @pytest.mark.parametrize("hook", [rf.lightgbm_metric("rr"), rf.xgboost_metric("rr")], ids=repr)
