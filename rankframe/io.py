@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import polars as pl
 
-from ._files.formats import QRELS, RUN, DType, Format, Source
-from ._files.read import rows
-from ._files.sources import several
+from ._files.formats import Format, rows
+from ._files.read import QRELS, RUN, DType
+from ._files.sources import Source, several
 from ._files.together import read_together, scan_together
 from ._files.write import write_qrels, write_run
 from ._support.forks import use_polars

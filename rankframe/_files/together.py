@@ -9,8 +9,8 @@ from typing import TypeVar
 import polars as pl
 
 from ..errors import InvalidData, InvalidOption
-from .formats import COMPRESSED
 from .read import Rows
+from .sources import COMPRESSED
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 FILE = "#file"

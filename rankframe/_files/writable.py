@@ -1,9 +1,10 @@
-"""Turn a frame into a table that a file of a run or of judgments can hold: checked ids as text, and numbers."""
+"""Turn a frame into a table that a file can hold, with checked ids and numbers, and write judgments in each format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+import json
+from collections.abc import Callable, Mapping
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
@@ -133,3 +134,51 @@ def tell_lost(table: pl.DataFrame, kept: pl.DataFrame, done: str) -> None:
     if len(lost):
         names = ", ".join(map(repr, lost.head(3)))
         warn(f"nothing was {done} for {len(lost):,} queries, which the file cannot hold: {names}")
+
+
+# formats of judgments
+
+
+class Writer(NamedTuple):
+    """A format of judgments: the checks of its ids and labels, and the function that writes a table."""
+
+    query: tuple[Unfit, ...]
+    doc: tuple[Unfit, ...]
+    write: Callable[[pl.DataFrame, IO[bytes]], object]
+    whole: bool = True  # whether labels must be whole numbers
+    keeps_empty: bool = False  # whether the format can hold a query without documents
+    further: tuple[str, ...] = ()  # columns of the frame that the format can hold, too
+
+
+def _trec(table: pl.DataFrame, file: IO[bytes]) -> None:
+    iteration = pl.col("iteration") if "iteration" in table.columns else pl.lit("0").alias("iteration")
+    lines = table.select("query_id", iteration, "doc_id", "label")
+    lines.write_csv(file, include_header=False, separator=" ", quote_style="never")
+
+
+def _beir(table: pl.DataFrame, file: IO[bytes]) -> None:
+    names = {"query_id": "query-id", "doc_id": "corpus-id", "label": "score"}
+    table.select(*names).rename(names).write_csv(file, separator="\t")
+
+
+def _quepid(table: pl.DataFrame, file: IO[bytes]) -> None:
+    names = {"query_id": "query", "doc_id": "docid", "label": "rating"}
+    # Quepid's exports put a space before a spreadsheet's formula, and its import removes it.
+    safe = pl.col("query_id", "doc_id").str.replace("^([-=+@])", " ${1}")
+    table.with_columns(safe).select(*names).rename(names).write_csv(file)
+
+
+def _rank_eval(table: pl.DataFrame, file: IO[bytes]) -> None:
+    mark = '{"requests": ['
+    for (query,), part in table.partition_by("query_id", maintain_order=True, as_dict=True).items():
+        rows = part.drop_nulls("doc_id").select("index", "doc_id", "label").iter_rows()
+        ratings = [{"_index": index, "_id": doc, "rating": label} for index, doc, label in rows]
+        file.write(f"{mark}\n{json.dumps({'id': query, 'ratings': ratings}, ensure_ascii=False)}".encode())
+        mark = ","
+    file.write(b"\n]}\n" if mark == "," else b'{"requests": []}\n')
+
+
+TREC = Writer((BLANK, COMMENT), (BLANK,), _trec, further=("iteration",))
+BEIR = Writer((BREAK,), (BREAK,), _beir)
+QUEPID = Writer((PADDED,), (PADDED,), _quepid, whole=False, keeps_empty=True)
+RANK_EVAL = Writer((), (), _rank_eval, keeps_empty=True, further=("index",))
