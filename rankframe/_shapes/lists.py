@@ -1,24 +1,32 @@
-"""Convert tables with one row per query and lists of documents into the long table."""
+"""Tables with one row per query and lists of documents: their checks, and the long table of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
+from .._table.roles import USUAL_NAMES
 from .._table.table import failing
-from .._table.telling_apart import usual_runs
-from ..errors import Code, InvalidData, InvalidOption
-from .list_columns import DOC, PLACE, ROW, Documents, ListColumn, Repeated, missing
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
 F = TypeVar("F", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame")
+Repeated: TypeAlias = Literal["error", "first"]
+
+DOC_FIELDS = (*USUAL_NAMES["doc"], "id", "_id")
+NUMBER_FIELDS = {"scores": (*USUAL_NAMES["score"], "_score"), "labels": USUAL_NAMES["label"]}
+"""The usual names of the fields of structs."""
+
+ROW, PLACE = "#row", "#place"
+"""The plan's columns for the number of a query's row, and the place of a document in its list."""
 
 
 @called_by_users
@@ -90,42 +98,27 @@ def from_lists(
     [('a', 0.5, 0.5), ('b', 1.0, 1.0)]
     """
     use_polars()
-    keys = (query,) if isinstance(query, str) else tuple(query or ())
-    names: Names = Names(
-        keys, (carry,) if isinstance(carry, str) else tuple(carry), retrieved, relevant, scores, labels
+    queries: tuple[str, ...] = (query,) if isinstance(query, str) else tuple(query or ())
+    carried: tuple[str, ...] = (carry,) if isinstance(carry, str) else tuple(carry)
+    roles = {"retrieved": retrieved, "relevant": relevant, "scores": scores, "labels": labels}
+    of = partial(
+        Lists.of, query=queries, carry=carried, retrieved=retrieved, relevant=relevant, scores=scores, labels=labels
     )
     if isinstance(frame, pl.LazyFrame):
-        lists = Lists.of(frame.collect_schema(), names)
+        lists = of(frame.collect_schema())
         rows = lists.rows(frame)
         return lists.long(rows.filter(failing(list(lists.faults(repeated))).is_null()), repeated)
     if isinstance(frame, pl.DataFrame):
-        return _eager(frame, Lists.of(frame.schema, names), repeated)
+        return _eager(frame, of(frame.schema), repeated)
     if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
         from .._rankers.pandas_tables import as_pandas
         from .pandas_lists import crossed
 
-        crossing = crossed(frame, (*names.query, *names.carry), names.lists)
-        return as_pandas(_eager(crossing, Lists.of(crossing.schema, names), repeated))
+        crossing = crossed(frame, (*queries, *carried), roles)
+        return as_pandas(_eager(crossing, of(crossing.schema), repeated))
     raise InvalidData(
-        f"{type(frame).__name__} is no frame of lists; give a DataFrame of Polars or pandas, as pl.DataFrame(rows) of rows "
-        "that are dictionaries, or a LazyFrame"
+        f"{type(frame).__name__} is no frame of lists; give a DataFrame of Polars or pandas, or a LazyFrame"
     )
-
-
-class Names(NamedTuple):
-    """The columns that a call names."""
-
-    query: tuple[str, ...]
-    carry: tuple[str, ...]
-    retrieved: str
-    relevant: str | None
-    scores: str | None
-    labels: str | None
-
-    @property
-    def lists(self) -> dict[str, str | None]:
-        """The columns of lists, by their role."""
-        return {"retrieved": self.retrieved, "relevant": self.relevant, "scores": self.scores, "labels": self.labels}
 
 
 def _eager(frame: pl.DataFrame, lists: Lists, repeated: Repeated) -> pl.DataFrame:
@@ -136,6 +129,130 @@ def _eager(frame: pl.DataFrame, lists: Lists, repeated: Repeated) -> pl.DataFram
         more = f" (and {len(found) - 1:,} more rows have a fault)" if len(found) > 1 else ""
         raise InvalidData(str(found[0]), more)
     return lists.long(rows.lazy(), repeated).collect()
+
+
+@dataclass(frozen=True)
+class ListColumn:
+    """A column of lists, or of `single` values.
+
+    Attributes
+    ----------
+    name
+        The column of the frame.
+    key
+        Its lists as a column of the plan.
+    given
+        The lists as an expression over the frame.
+    inner
+        The type of their elements.
+    """
+
+    name: str
+    key: str
+    given: pl.Expr
+    inner: pl.DataType
+    single: bool = False
+
+    @classmethod
+    def of(cls, schema: pl.Schema, name: str, role: str, key: str, *, single: bool = False) -> ListColumn:
+        """Check that a column holds lists, or, if allowed, `single` values."""
+        if name not in schema:
+            raise missing(schema, name)
+        dtype, column = schema[name], pl.col(name)
+        if isinstance(dtype, (pl.List, pl.Array)):
+            return cls(name, key, column.arr.to_list() if isinstance(dtype, pl.Array) else column, dtype.inner)  # type: ignore[arg-type]
+        if not (single or dtype == pl.Null):
+            raise InvalidData(f"column {name!r} for {role} holds {dtype}, not lists")
+        return cls(name, key, pl.when(column.is_not_null()).then(pl.concat_list(column)), dtype, dtype != pl.Null)
+
+    def field(self, name: str, key: str) -> ListColumn:
+        """A column with the lists of one field of the structs."""
+        (inner,) = (x.dtype for x in self.inner.fields if x.name == name)  # type: ignore[attr-defined]
+        return ListColumn(self.name, key, self.given.list.eval(pl.element().struct.field(name)), inner)
+
+    def cast(self, inner: pl.DataType) -> ListColumn:
+        """The lists with elements of another type."""
+        return self if inner == self.inner else replace(self, given=self.given.cast(pl.List(inner)), inner=inner)
+
+    @property
+    def lists(self) -> Any:
+        """The lists in the plan."""
+        return pl.col(self.key).list
+
+    @property
+    def has_gaps(self) -> pl.Expr:
+        """Whether a list holds null or NaN."""
+        has_null: pl.Expr = self.lists.len() != self.lists.drop_nulls().list.len()
+        return has_null | self.lists.eval(pl.element().is_nan()).list.any() if self.inner.is_float() else has_null
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Lists of documents, and lists of their scores or labels."""
+
+    ids: ListColumn
+    numbers: Mapping[str, ListColumn]
+
+    @classmethod
+    def of(cls, schema: pl.Schema, role: str, name: str, numbers: Mapping[str, str | None]) -> Documents:
+        """Check the names and types of the columns; each of `numbers` is a column, a field, or None."""
+        ids, found = ListColumn.of(schema, name, role, f"#{role}", single=role == "relevant"), {}
+        structs, fields = ids, [x.name for x in ids.inner.fields] if isinstance(ids.inner, pl.Struct) else []
+        if fields:
+            field = _field(fields, DOC_FIELDS)
+            if field is None:
+                raise InvalidData(
+                    f"the structs in column {name!r} for {role} have the fields {', '.join(fields)}; call the field of the "
+                    "document id"
+                )
+            ids = structs.field(field, f"#{role}")
+        for number, column in numbers.items():
+            field, key = _field(fields, NUMBER_FIELDS[number]) if column is None else column, f"#{number} of {role}"
+            if field in fields:
+                found[number] = structs.field(field, key)
+            elif column is not None:
+                single = not isinstance(schema[name], (pl.List, pl.Array))
+                found[number] = ListColumn.of(schema, column, number, key, single=single)
+        if ids.inner.is_nested() or ids.inner == pl.Object:
+            raise InvalidData(
+                f"column {name!r} for {role} holds lists of {ids.inner}; a document is a text or a number"
+            )
+        for number, values in found.items():
+            if not (values.inner.is_numeric() or values.inner in (pl.Boolean, pl.Null)):
+                raise InvalidData(f"column {values.name!r} for {number} holds lists of {values.inner}, not of numbers")
+        return cls(ids, found)
+
+    def faults(self, query: pl.Expr, repeated: Repeated) -> Iterator[tuple[pl.Expr, pl.Expr]]:
+        """The faults that a row may have, each with its message; `query` is the text of the row's query."""
+        ids, at = self.ids, pl.format(f"the list in column {_braced(self.ids.name)} of query {{}}", query)
+        if ids.single and ids.inner == pl.String:
+            text = ids.lists.first().str.contains(r"^\s*\[")
+            yield text, at + pl.lit(" is text that looks like JSON; make a list of it")
+        yield ids.has_gaps, at + pl.lit(" holds null or NaN, which is no document; leave it out")
+        if repeated == "error":
+            twice = ids.lists.eval(pl.element().filter(pl.element().is_duplicated())).list.first().cast(pl.String)
+            advice = pl.lit(" twice; repeated='first' keeps its first place")
+            yield ids.lists.n_unique() != ids.lists.len(), pl.concat_str(at, pl.lit(" holds "), twice, advice)
+        for name, numbers in self.numbers.items():
+            lengths = [x.lists.len().fill_null(0) for x in (ids, numbers)]
+            message = (
+                f"query {{}} has {{}} documents in column {_braced(ids.name)} and {{}} {name} in column {_braced(numbers.name)}; give "
+                "one for each document"
+            )
+            yield lengths[0] != lengths[1], pl.format(message, query, *lengths)
+            if name == "scores":
+                message = f"the scores in column {_braced(numbers.name)} of query {{}} hold null or NaN; give each document a score"
+                yield numbers.has_gaps, pl.format(message, query)
+
+    def long(self, rows: pl.LazyFrame, repeated: Repeated) -> pl.LazyFrame:
+        """One row per document: the row's number, the document, its place in the list, its numbers."""
+        places = pl.int_ranges(1, self.ids.lists.len().cast(pl.Int64) + 1)
+        lists = {"doc_id": pl.col(self.ids.key), PLACE: places}
+        lists |= {f"#{name}": pl.col(x.key) for name, x in self.numbers.items()}
+        documents = rows.filter(self.ids.lists.len() > 0).select(ROW, **lists).explode(*lists)
+        if repeated == "error":
+            return documents
+        return documents.unique([ROW, "doc_id"], keep="first", maintain_order=True)
 
 
 @dataclass(frozen=True)
@@ -159,37 +276,40 @@ class Lists:
     schema: pl.Schema
 
     @classmethod
-    def of(cls, schema: pl.Schema, names: Names) -> Lists:
+    def of(
+        cls,
+        schema: pl.Schema,
+        *,
+        query: tuple[str, ...],
+        carry: tuple[str, ...],
+        retrieved: str,
+        relevant: str | None,
+        scores: str | None,
+        labels: str | None,
+    ) -> Lists:
         """Check the names and types of the columns."""
-        for role, given in (("query", names.query), ("carry", names.carry)):
-            for name in given:
-                if name not in schema:
-                    raise missing(schema, name, role)
-        scores, labels = {"scores": names.scores}, {"labels": names.labels}
-        own = scores if names.relevant is not None else scores | labels
-        of_run = Documents.of(schema, "retrieved", names.retrieved, own)
-        truth = None if names.relevant is None else Documents.of(schema, "relevant", names.relevant, labels)
-        if truth is not None:
-            dtype = _one_type(of_run.ids, truth.ids)
-            of_run, truth = of_run.cast(dtype), truth.cast(dtype)
-        queries = dict(zip(names.query, ["query_id"] if len(names.query) == 1 else names.query, strict=True))
-        lists = cls(queries, names.carry, of_run, truth, schema)
-        columns = lists.columns
-        if twice := [name for name in columns if columns.count(name) > 1]:
+        for name in (*query, *carry):
+            if name not in schema:
+                raise missing(schema, name)
+        own = {"scores": scores} if relevant is not None else {"scores": scores, "labels": labels}
+        run = Documents.of(schema, "retrieved", retrieved, own)
+        truth = None
+        if relevant is not None:
+            truth = Documents.of(schema, "relevant", relevant, {"labels": labels})
+            dtype = _one_type(run.ids, truth.ids)
+            run, truth = (replace(x, ids=x.ids.cast(dtype)) for x in (run, truth))
+        lists = cls(
+            dict(zip(query, ["query_id"] if len(query) == 1 else query, strict=True)), carry, run, truth, schema
+        )
+        if twice := [name for name in lists.columns if lists.columns.count(name) > 1]:
             raise InvalidOption(f"two columns of the result are named {twice[0]!r}; rename one of the frame")
         return lists
 
     @property
     def columns(self) -> list[str]:
         """The columns of the result."""
-        labelled = self.relevant is not None or "labels" in self.retrieved.numbers
-        return [
-            *(self.query.values() or ["query_id"]),
-            *self.carry,
-            "doc_id",
-            "score",
-            *(["label"] if labelled else []),
-        ]
+        label = ["label"] if self.relevant is not None or "labels" in self.retrieved.numbers else []
+        return [*(self.query.values() or ["query_id"]), *self.carry, "doc_id", "score", *label]
 
     @property
     def parts(self) -> list[Documents]:
@@ -199,44 +319,33 @@ class Lists:
     def rows(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with their number, and the lists under the plan's names."""
         query = [pl.col(name).alias(new) for name, new in self.query.items()]
-        lists = [column for part in self.parts for column in part.columns]
+        lists = [x.given.alias(x.key) for part in self.parts for x in (part.ids, *part.numbers.values())]
         rows = frame.select(*query, *self.carry, *lists).with_row_index(ROW)
         return rows if query else rows.with_columns(pl.col(ROW).cast(pl.Int64).alias("query_id"))
 
     def faults(self, repeated: Repeated) -> Iterator[tuple[pl.Expr, pl.Expr]]:
         """The faults that a row may have, each with its message."""
-        query = pl.lit("")
+        named = [_text(pl.col(new), self.schema[name]) for name, new in self.query.items()]
+        query = pl.concat_str(named or _text(pl.col("query_id"), pl.Int64()), separator=", ")
         if self.query:
-            of_text = [
-                x for name, new in self.query.items() for x in (pl.lit(", "), _text(pl.col(new), self.schema[name]))
-            ]
-            query = pl.concat_str(*of_text[1:])
-            names = pl.struct(*self.query.values())
-            usual = usual_runs(self.schema.names(), [*self.query])
-            query_of_run = ", ".join([repr(*usual[0]) if usual else "...", *map(repr, self.query)])
-            advice = f" has several rows; name the column that tells them apart, as query=[{query_of_run}]"
-            yield names.is_duplicated(), pl.concat_str(pl.lit("query "), query, pl.lit(advice))
-        else:
-            query = _text(pl.col("query_id"), pl.Int64())
+            advice = f" has several rows; name all columns that identify it, as query=[..., {[*self.query][-1]!r}]"
+            yield pl.struct(*self.query.values()).is_duplicated(), pl.lit("query ") + query + pl.lit(advice)
         for part in self.parts:
-            yield from part.normalized.faults(query, repeated)
+            yield from part.faults(query, repeated)
 
     def long(self, rows: pl.LazyFrame, repeated: Repeated) -> pl.LazyFrame:
-        """The long table of normalized rows."""
-        retrieved = self.retrieved.normalized.long(rows, repeated)
+        """The long table of the rows."""
+        retrieved = self.retrieved.long(rows, repeated)
         score = pl.col("#scores") if "scores" in self.retrieved.numbers else 1 / pl.col(PLACE)
         label = [pl.col("#labels").alias("label")] * ("labels" in self.retrieved.numbers)
-        table = retrieved.select(ROW, PLACE, pl.col(DOC).alias("doc_id"), score.alias("score"), *label)
+        table = retrieved.select(ROW, PLACE, "doc_id", score.alias("score"), *label)
         if self.relevant is not None:
-            relevant = self.relevant.normalized.long(rows, repeated)
-            label = [pl.col("#labels") if "labels" in self.relevant.numbers else pl.lit(1, pl.Int64)]
-            judged = relevant.select(ROW, pl.col(DOC).alias("doc_id"), label[0].alias("label"))
+            of_relevant = pl.col("#labels") if "labels" in self.relevant.numbers else pl.lit(1, pl.Int64)
+            judged = self.relevant.long(rows, repeated).select(ROW, "doc_id", label=of_relevant)
             table = table.join(judged, on=[ROW, "doc_id"], how="full", coalesce=True, maintain_order="left_right")
         # a query whose lists are empty keeps a row
-        own = [name for name in self.columns if name not in ("doc_id", "score", "label")]
-        of_query = rows.select(ROW, *own)
-        table = of_query.join(table, on=ROW, how="left", maintain_order="left_right")
-        return table.select(self.columns)
+        own = rows.select(ROW, *(name for name in self.columns if name not in ("doc_id", "score", "label")))
+        return own.join(table, on=ROW, how="left", maintain_order="left_right").select(self.columns)
 
 
 def _text(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -250,10 +359,8 @@ def _text(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def _one_type(run: ListColumn, truth: ListColumn) -> pl.DataType:
     """The common type of the ids of both columns."""
     one, other = (pl.String() if x.inner in (pl.Categorical, pl.Enum) else x.inner for x in (run, truth))
-    if one == other or other == pl.Null:
-        return one
-    if one == pl.Null:
-        return other
+    if pl.Null in (one, other) or one == other:
+        return other if one == pl.Null else one
     if one.is_integer() and other.is_integer():
         return pl.Int64()
     text = f"df.with_columns(pl.col({run.name!r}, {truth.name!r}).cast(pl.List(pl.String)))"
@@ -261,3 +368,18 @@ def _one_type(run: ListColumn, truth: ListColumn) -> pl.DataType:
         f"column {run.name!r} holds lists of {run.inner} and column {truth.name!r} of {truth.inner}; write ids of one type",
         Code(text, "", phrase=", as in {}"),
     )
+
+
+def _field(fields: Sequence[str], usual: Sequence[str]) -> str | None:
+    return next((name for name in fields if name.lower() in usual), None)
+
+
+def _braced(name: str) -> str:
+    """A name quoted for a format string."""
+    return repr(name).replace("{", "{{").replace("}", "}}")
+
+
+def missing(schema: pl.Schema, name: str) -> MissingColumn:
+    """The error for a missing column."""
+    there = ", ".join(schema) or "no columns"
+    return MissingColumn(f"no column {name!r}; the table has {there}.{did_you_mean(name, schema)}")
