@@ -295,7 +295,7 @@ def from_table(file: File, tool: str | None = None, *, scan: Callable[[Content, 
     if row.content != "binary" and is_empty(content):
         schema = {column: file.numeric.get(column, pl.String()) for column in layout.needed}
         return Rows(file, pl.LazyFrame(schema=schema), tuple(columns))
-    stored = [column for column in scan(content, []).collect_schema().names() if column != NUMBER]
+    stored = [column for column in scan(content, [*OTHER_NAMES, *columns]).collect_schema().names() if column != NUMBER]
     for old, new in columns.items():
         if new in file.must and old not in stored:
             raise MissingColumn(f"no column {old!r} for {new} in {name}; it has {', '.join(stored)}")

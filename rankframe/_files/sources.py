@@ -100,7 +100,8 @@ def no_source(given: object, reader: str) -> str:
     if isinstance(given, (bytes, bytearray, memoryview)):
         return f"{kind} is the content of a file; write rf.{reader}(io.BytesIO(content))"
     if isinstance(given, Mapping):
-        return f"a {kind} is no file; write rf.from_dicts({'run' if reader == 'read_run' else 'qrels'}=given)"
+        argument = "run" if reader == "read_run" else "qrels"
+        return f"a {kind} is no file; write rf.from_dicts({argument}=given)"
     if hasattr(given, "columns"):
         return f"a {kind} is a table already; rank it as it is: rf.rank(table)"
     if isinstance(given, Iterable):

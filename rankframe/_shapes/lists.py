@@ -157,7 +157,9 @@ class ListColumn:
     def of(cls, schema: pl.Schema, name: str, role: str, key: str, *, single: bool = False) -> ListColumn:
         """Check that a column holds lists, or, if allowed, `single` values."""
         if name not in schema:
-            raise missing(schema, name)
+            raise missing(
+                schema, name, "; say relevant=None if the judgments are in another table" * (role == "relevant")
+            )
         dtype, column = schema[name], pl.col(name)
         if isinstance(dtype, (pl.List, pl.Array)):
             return cls(name, key, column.arr.to_list() if isinstance(dtype, pl.Array) else column, dtype.inner)  # type: ignore[arg-type]
@@ -379,7 +381,7 @@ def _braced(name: str) -> str:
     return repr(name).replace("{", "{{").replace("}", "}}")
 
 
-def missing(schema: pl.Schema, name: str) -> MissingColumn:
+def missing(schema: pl.Schema, name: str, more: str = "") -> MissingColumn:
     """The error for a missing column."""
     there = ", ".join(schema) or "no columns"
-    return MissingColumn(f"no column {name!r}; the table has {there}.{did_you_mean(name, schema)}")
+    return MissingColumn(f"no column {name!r}; the table has {there}{more}.{did_you_mean(name, schema)}")
