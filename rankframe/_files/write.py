@@ -11,25 +11,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Literal, TypeAlias, cast, get_args
 
-import polars as pl
-
 from .._support.methods import called_by_users
 from ..errors import Code, InvalidOption, option
 from .formats import FORMATS
 from .sources import COMPRESSED, spelled
-from .writable import (
-    BLANK,
-    COMMENT,
-    ROW,
-    Frame,
-    as_polars,
-    numbered,
-    refuse,
-    refuse_ids,
-    refuse_repeated,
-    tell_lost,
-    whole_labels,
-)
+from .writable import RUN, Frame, writable
 
 QrelsFormat: TypeAlias = Literal["trec", "beir", "quepid", "rank_eval"]
 
@@ -87,13 +73,10 @@ def write_run(
     >>> path.read_text().splitlines()
     ['1 Q0 c 1 0.5 mine', '1 Q0 b 2 0.5 mine', '1 Q0 a 3 0.1 mine']
     """
-    tagged, file = run is None, opened(path)
-    table = as_polars(frame, {"query_id": query, "doc_id": doc, "score": score}, ("run",) if tagged else ())
-    if not tagged or "run" not in table.columns:
-        table = table.with_columns(run=pl.lit("rankframe" if run is None else run))
-    table = numbered(table, "score", score)
-    lines = table.filter(pl.col("score").is_not_null() & pl.col("doc_id").is_not_null())
-    if tagged and (tags := lines["run"].unique(maintain_order=True)).len() > 1:
+    file, fixed = opened(path), {} if run is None else {"run": run}
+    names = {"query_id": query, "doc_id": doc, "score": score}
+    lines = writable(frame, names, RUN, fixed, usual={"run": "rankframe"})
+    if (tags := lines["run"].unique(maintain_order=True)).len() > 1:
         raise InvalidOption(
             f"the column 'run' has {len(tags):,} runs, {', '.join(map(repr, tags.head(3)))}, and a file holds one; write ",
             Code(
@@ -101,26 +84,8 @@ def write_run(
                 command="a table instead, as --format csv",
             ),
         )
-    for column, of_frame, unfit in (
-        ("query_id", query, (BLANK, COMMENT)),
-        ("doc_id", doc, (BLANK,)),
-        ("run", "run", (BLANK,)),
-    ):
-        refuse_ids(lines, column, of_frame, unfit)
-    refuse_repeated(lines, ["query_id", "doc_id"])
-    tell_lost(table, lines, "retrieved")
-    first = pl.col(ROW).min().over("query_id")
-    lines = lines.sort(first, "score", "doc_id", descending=[False, True, True])
-    text = lines.select(
-        "query_id",
-        pl.lit("Q0").alias("q0"),
-        "doc_id",
-        pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"),
-        pl.col("score").cast(pl.String),
-        "run",
-    )
     with file as target:
-        text.write_csv(target, include_header=False, separator=" ", quote_style="never")
+        RUN.write(lines, target)
 
 
 @called_by_users
@@ -183,43 +148,18 @@ def write_qrels(
     writer = None if format not in FORMATS else FORMATS[format].write
     if writer is None:
         raise InvalidOption(option(format=format), f": write one of {', '.join(map(repr, get_args(QrelsFormat)))}")
-    file, holds_index = opened(path), "index" in writer.further
-    if index is not None and not holds_index:
+    if index is not None and "index" not in writer.further:
         raise InvalidOption(
             option(index=index),
             " goes into ratings of _rank_eval alone; leave it out, or say ",
             option(format="rank_eval"),
         )
-    further = () if index else writer.further
-    table = as_polars(frame, {"query_id": query, "doc_id": doc, "label": label}, further)
-    if index is not None:
-        table = table.with_columns(index=pl.lit(index))
-    elif holds_index and "index" not in table.columns:
+    file, fixed = opened(path), {} if index is None else {"index": index}
+    usual = {"iteration": "0"} if "iteration" in writer.further else {}
+    names = {"query_id": query, "doc_id": doc, "label": label}
+    judged = writable(frame, names, writer, fixed, usual=usual)
+    if "index" in writer.further and "index" not in judged.columns:
         raise InvalidOption("ratings of _rank_eval name the index of each document; say ", option(index="products"))
-    table = numbered(table, "label", label)
-    judged = table.filter(pl.col("label").is_not_null() & pl.col("doc_id").is_not_null())
-    label_is = pl.col("label").cast(pl.Float64).is_finite()
-    refuse(
-        judged, ~label_is, "label", label, "is no finite number; write one, or null for a document that nobody judged"
-    )
-    if writer.whole:
-        judged = whole_labels(judged, label)
-    if "iteration" in table.columns:
-        judged = judged.with_columns(pl.col("iteration").fill_null("0"))
-    own = [name for name in ("iteration", "index") if name in table.columns]
-    for name in own:
-        refuse_ids(judged, name, name, writer.doc)
-    refuse_ids(judged, "query_id", query, writer.query)
-    refuse_ids(judged, "doc_id", doc, writer.doc)
-    refuse_repeated(judged, ["query_id", "doc_id", *own])
-    if writer.keeps_empty:
-        rest = table.join(judged, on="query_id", how="anti", maintain_order="left")
-        rest = rest.unique("query_id", keep="first", maintain_order=True).filter(pl.col("query_id").is_not_null())
-        refuse_ids(rest, "query_id", query, writer.query)
-        empty = rest.with_columns(doc_id=pl.lit(None, pl.String), label=pl.lit(None, judged.schema["label"]))
-        judged = pl.concat([judged, empty.select(judged.columns)]).sort(ROW)
-    else:
-        tell_lost(table, judged, "judged")
     with file as target:
         writer.write(judged, target)
 
