@@ -13,25 +13,8 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from ..errors import InvalidData, InvalidOption
-from . import writable
-from .json_rows import from_dictionary, from_json, from_rank_eval
-from .read import (
-    JUDGMENTS,
-    DType,
-    File,
-    FileFormat,
-    Layout,
-    Rows,
-    Say,
-    Start,
-    from_lines,
-    from_table,
-    header_of,
-    scan_csv,
-    scan_ipc,
-    scan_ndjson,
-    scan_parquet,
-)
+from . import json_rows, read, writable
+from .read import DType, File, FileFormat, Layout, Rows, Start
 from .sources import (
     Source,
     beir_folder,
@@ -55,7 +38,7 @@ def from_tool(file: File, *, tool: str, usual: str) -> Rows:
 
 def has_header(start: Start, tool: str, separator: str) -> bool:
     """Whether a file starts with the header of a tool."""
-    header = header_of(start.lines[0].split(separator), start.layout)
+    header = read.header_of(start.lines[0].split(separator), start.layout)
     return header is not None and header.tool == tool
 
 
@@ -70,19 +53,25 @@ def is_json_lines(start: Start) -> bool:
     return is_json(start) and start.lines[0].endswith("}") and "".join(start.lines[1:]).startswith("{")
 
 
-NDJSON = FileFormat("ndjson", partial(from_table, scan=scan_ndjson), (".ndjson", ".jsonl"), is_json_lines, objects=True)
+NDJSON = FileFormat(
+    "ndjson", partial(read.from_table, scan=read.scan_ndjson), (".ndjson", ".jsonl"), is_json_lines, objects=True
+)
 FORMATS = {
     row.name: row
     for row in (
-        FileFormat("trec", from_lines, write=writable.TREC),
-        FileFormat("csv", partial(from_table, scan=scan_csv), (".csv",), separator=","),
-        FileFormat("tsv", partial(from_table, scan=partial(scan_csv, separator="\t")), (".tsv",), separator="\t"),
+        FileFormat("trec", read.from_lines, write=writable.TREC),
+        FileFormat("csv", partial(read.from_table, scan=read.scan_csv), (".csv",), separator=","),
+        FileFormat(
+            "tsv", partial(read.from_table, scan=partial(read.scan_csv, separator="\t")), (".tsv",), separator="\t"
+        ),
         NDJSON,
-        FileFormat("parquet", partial(from_table, scan=scan_parquet), (".parquet", ".pq"), content="binary"),
-        FileFormat("ipc", partial(from_table, scan=scan_ipc), (".arrow", ".feather", ".ipc"), content="binary"),
-        FileFormat("json", partial(from_json, lines=NDJSON), known=is_json, content="text"),
-        FileFormat("rank_eval", from_rank_eval, write=writable.RANK_EVAL, content="text"),
-        FileFormat("mteb", from_dictionary, content="text"),
+        FileFormat("parquet", partial(read.from_table, scan=read.scan_parquet), (".parquet", ".pq"), content="binary"),
+        FileFormat(
+            "ipc", partial(read.from_table, scan=read.scan_ipc), (".arrow", ".feather", ".ipc"), content="binary"
+        ),
+        FileFormat("json", partial(json_rows.from_json, lines=NDJSON), known=is_json, content="text"),
+        FileFormat("rank_eval", json_rows.from_rank_eval, write=writable.RANK_EVAL, content="text"),
+        FileFormat("mteb", json_rows.from_dictionary, content="text"),
         FileFormat(
             "beir",
             partial(from_tool, tool="beir", usual="tsv"),
@@ -120,7 +109,7 @@ def rows(
     must: Container[str] = (),
     label_dtype: DType = pl.Int64,
     comments: bool = True,
-    say: Say = "{}={!r}".format,
+    say: read.Say = "{}={!r}".format,
 ) -> Rows:
     """The rows of a file of any format; for the options see `File`.
 
@@ -172,7 +161,7 @@ def recognised(start: str, suffix: str, layout: Layout) -> FileFormat:
 def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
     """The path of the judgments in a folder of BEIR (of several splits, ``test``), and the texts of the queries."""
     if layout.of_run:
-        raise InvalidOption(f"{spelled(str(folder))!r} is a folder of BEIR, which holds no run; {JUDGMENTS}")
+        raise InvalidOption(f"{spelled(str(folder))!r} is a folder of BEIR, which holds no run; {read.JUDGMENTS}")
     splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     split = "test" if len(splits) > 1 else next(iter(splits), "test")
     if split not in splits:

@@ -96,8 +96,8 @@ class JsonText:
 
     def first(self) -> tuple[str, str]:
         """The name of an object's first member and the first character of its value, without passing them."""
-        found = FIRST.match(self.text, self.at)
-        return (found[1], found[2]) if found is not None and found[1] is not None else ("", "")
+        name, begin = cast("re.Match[str]", FIRST.match(self.text, self.at)).groups("")
+        return name, begin
 
     def end(self) -> None:
         """Refuse further text."""

@@ -84,14 +84,10 @@ class Accumulator:
         columns |= {name: values(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
         shape = columns["score"].shape
         if len(shape) not in (1, 2):
-            raise InvalidData(
-                f"scores have {len(shape)} dimensions; give one (a number per document) or two (a row per query)"
-            )
+            raise InvalidData(f"scores have {len(shape)} dimensions; give one, or two with a row per query")
         for name, x in columns.items():
             if x.shape != shape:
-                raise InvalidData(
-                    f"{name} has the shape {x.shape}, and the scores have {shape}; give one for each document"
-                )
+                raise InvalidData(f"{name} has the shape {x.shape}, and the scores have {shape}")
         rows = pl.DataFrame(
             [column_of("query_id", self._queries(query, shape)), *map(column_of, columns, columns.values())]
         )
@@ -104,12 +100,8 @@ class Accumulator:
         if rows.is_empty():
             return
         if self._batches and rows.schema != self._batches[0].schema:
-            now, before = (
-                ", ".join(f"{name} ({dtype})" for name, dtype in x.schema.items()) for x in (rows, self._batches[0])
-            )
-            raise InvalidData(
-                f"this batch has {now}; those before have {before}. Give ids of one kind, or call reset()"
-            )
+            now, before = (", ".join(f"{x} ({y})" for x, y in z.schema.items()) for z in (rows, self._batches[0]))
+            raise InvalidData(f"this batch has {now}; those before have {before}. Give ids of one kind")
         self._batches.append(rows)
         if query is None:
             self._numbered += shape[0]

@@ -49,9 +49,8 @@ class Means:
         """Check the metrics and options given to a hook; without a `table`, refuse names of columns."""
         setup = bound(options, caller)
         if options.get("rank") is not None:
-            raise InvalidOption(
-                f"rank={shown(options['rank'])}: {caller.__name__} ranks by the scores of the trainer; leave it out"
-            )
+            given = shown(options["rank"])
+            raise InvalidOption(f"rank={given}: {caller.__name__} ranks by the scores of the trainer; leave it out")
         named = [name for name in (*ROLES, "names") if options.get(name) not in (None, ...)]
         if named and not table:
             raise InvalidOption(
@@ -89,10 +88,7 @@ class Means:
         found: dict[str, float | None] = means.collect(engine="in-memory").row(0, named=True)
         for name, value in found.items():
             if value is None or math.isnan(value):
-                raise InvalidData(
-                    f"no query has a value of {name}, so there is no mean: of {per_query.height} queries, none has a "
-                    "relevant document and a weight above 0"
-                )
+                raise InvalidData(f"no query has a value of {name}, so there is no mean of the {per_query.height}")
         return {name: value for name, value in found.items() if value is not None}
 
 
