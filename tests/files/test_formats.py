@@ -15,8 +15,9 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._files.formats import Format
+from rankframe._files.formats import FORMATS, Format
 from rankframe._files.json_rows import JsonText
+from rankframe._files.write import QrelsFormat
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn, RankframeWarning
 
 N = None
@@ -483,6 +484,17 @@ def test_a_label_that_its_type_does_not_hold_is_refused(label: str, kind: str) -
         rf.read_qrels(io.StringIO(f'{{"q": {{"d": {label}}}}}'), label_dtype=pl.UInt8)
 
 
+def test_labels_of_json_are_as_exact_as_those_of_text() -> None:
+    for label in ("9007199254740993", "-9223372036854775808", "2.0", "2e3"):
+        source, text = f'{{"q": {{"d": {label}}}}}', f"q 0 d {label}"
+        for dtype in (pl.Int64, pl.Float64, pl.String):
+            found = rf.read_qrels(io.StringIO(source), label_dtype=dtype)["label"]
+            assert found.equals(rf.read_qrels(io.StringIO(text), label_dtype=dtype)["label"])
+    assert found.item() == "2e3"
+    with pytest.raises(InvalidData, match="label '9223372036854775808' is not a number that Int64 holds exactly"):
+        rf.read_qrels(io.StringIO('{"q": {"d": 9223372036854775808}}'))
+
+
 def test_an_object_without_queries_is_an_empty_table() -> None:
     for read, name in ((rf.read_run, "score"), (rf.read_qrels, "label")):
         assert read(io.StringIO("{}")).columns == ["query_id", "doc_id", name]
@@ -581,6 +593,11 @@ def test_a_run_whose_first_query_starts_with_a_brace_is_trec_text() -> None:
 
 
 def test_the_formats_are_declared_once() -> None:
+    assert {*FORMATS} == {
+        *get_args(Format),
+        "json",
+    }  # which users do not name: the start of the file tells what it holds
+    assert {name for name, row in FORMATS.items() if row.write is not None} == {*get_args(QrelsFormat)}
     with pytest.raises(InvalidOption, match=f"write {', '.join(map(repr, get_args(Format)))} or None"):
         rf.read_run(io.StringIO(""), format="xml")  # type: ignore[arg-type]
 
