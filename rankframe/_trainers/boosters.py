@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -181,28 +179,6 @@ def catboost_callback(
     return CatBoostCallback(means, table, pool, patience)
 
 
-@dataclass(frozen=True)
-class EvaluationSet:
-    """The rows that a booster predicts, as a table that is made once and gets new scores in each iteration.
-
-    Attributes
-    ----------
-    frame
-        The predicted rows, in the booster's order, then rows without a prediction.
-    n
-        The number of predicted rows.
-    weights
-        The weight of each query of the table, in the order of their first rows; ``None`` weighs them alike.
-    given
-        Copies of the booster's arrays, of which the table was made.
-    """
-
-    frame: pl.DataFrame
-    n: int
-    weights: pl.Series | None
-    given: tuple[Array | None, ...]
-
-
 class BoosterMetric:
     """Metrics of the predictions of a booster; each subclass reads what one booster passes.
 
@@ -218,71 +194,52 @@ class BoosterMetric:
         self._table = None if table is None else read(table, means.columns - {roles.score}, "table")
         own = pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64})
         means.check(own if self._table is None else self._table)
-        self._sets: dict[int, tuple[weakref.ref[object], EvaluationSet]] = {}
-
-    def __getstate__(self) -> dict[str, Any]:  # a pickled or copied metric has no evaluation sets
-        return {**vars(self), "_sets": {}}
 
     def __repr__(self) -> str:
         return f"{self.call}({', '.join(map(repr, self._means.names))})"
 
-    def _kept(self, data: object, labels: object, sizes: object, weights: object) -> EvaluationSet:
-        """The evaluation set of a booster's data object, kept while that lives and its arrays stay equal."""
-        arrays = [None if x is None else np.asarray(x) for x in (labels, sizes, weights)]
-        key, sets = id(data), self._sets
-        if key not in sets or sets[key][0]() is not data or not all(map(same, sets[key][1].given, arrays)):
-            made = self._set_of(*arrays)  # type: ignore[arg-type]
-            sets[key] = weakref.ref(data, lambda gone: sets.pop(key, None)), made
-        return sets[key][1]
-
-    def _values(self, rows: EvaluationSet, predictions: object) -> dict[str, float]:
-        """The metrics' means under the predictions, by their texts."""
+    def _evaluate(self, predictions: object, labels: Array, sizes: Array, weights: object = None) -> dict[str, float]:
+        """The metrics' means by their texts, under the predictions; labels, sizes of groups and weights are of the rows."""
         use_polars()
+        sizes = sizes[sizes > 0]
+        group, frame = np.repeat(np.arange(len(sizes)), sizes), self._rows(labels, sizes)
         scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
-        if len(scores) != rows.n:
-            raise InvalidData(f"{len(scores)} predictions for {rows.n} rows; a ranker predicts one number for each row")
-        scored = scores.extend_constant(None, rows.frame.height - rows.n).alias(self._means.setup.roles.score)
-        return self._means.over(self._means.per_query(rows.frame.with_columns(scored)), rows.weights)
+        if len(scores) != len(labels):
+            raise InvalidData(
+                f"{len(scores)} predictions for {len(labels)} rows; a ranker predicts one number for each row"
+            )
+        scores = scores.extend_constant(None, frame.height - len(labels)).alias(self._means.setup.roles.score)
+        of_queries = None
+        if weights is not None:
+            of_rows = np.asarray(weights, np.float64)
+            by_group = pl.Series("#weight", np.add.reduceat(of_rows, np.cumsum(sizes) - sizes) / sizes)
+            weight = by_group.gather(group).extend_constant(None, frame.height - len(group))
+            queries = frame.with_columns(weight).group_by(self._means.setup.roles.query, maintain_order=True)
+            found = queries.agg(pl.col("#weight").drop_nulls().first())["#weight"]
+            of_queries = found.fill_null(1.0)  # of a query without predicted rows
+        return self._means.over(self._means.per_query(frame.with_columns(scores)), of_queries)
 
-    def _set_of(self, labels: Array, sizes: Array, weights: Array | None) -> EvaluationSet:
-        """The evaluation set of labels, group sizes, and weights of rows."""
+    def _rows(self, labels: Array, sizes: Array) -> pl.DataFrame:
+        """The table of the rows; refuse labels and groups that differ from the first rows of the user's table."""
         if sizes.sum() != len(labels):
             raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels")
-        given = tuple(None if x is None else x.copy() for x in (labels, sizes, weights))
-        sizes = sizes[sizes > 0]
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        frame, query = self._table, list(self._means.setup.roles.query)
-        if frame is None:
-            frame, query = pl.DataFrame({"query_id": group, "label": labels.astype(np.float64)}), ["query_id"]
-        else:
-            self._refuse_others(frame, labels, group)
-        if weights is None:
-            return EvaluationSet(frame, len(labels), None, given)
-        by_group = pl.Series(np.add.reduceat(weights.astype(np.float64), np.cumsum(sizes) - sizes) / sizes)
-        of_rows = by_group.gather(group).extend_constant(None, frame.height - len(group)).alias("#weight")
-        of_queries = frame.select(*query, of_rows).group_by(query, maintain_order=True)
-        found = of_queries.agg(pl.col("#weight").drop_nulls().first())["#weight"]
-        return EvaluationSet(frame, len(labels), found.fill_null(1.0), given)  # no predicted row: weighs 1
-
-    def _refuse_others(self, table: pl.DataFrame, labels: Array, group: Array) -> None:
-        """Refuse labels and groups that differ from the table's first rows."""
-        roles = self._means.setup.roles
+        group, table, roles = np.repeat(np.arange(len(sizes)), sizes), self._table, self._means.setup.roles
+        if table is None:
+            return pl.DataFrame({"query_id": group, "label": labels.astype(np.float64)})
         order = "give the rows that are predicted for in the trainer's order, and below them those without a prediction"
         if len(labels) > table.height:
             raise InvalidData(f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}")
         own = table.head(len(labels))
         wrong = np.flatnonzero(own[roles.label].cast(pl.Float32).to_numpy() != labels.astype(np.float32))
-        if len(wrong):
-            row = int(wrong[0])
-            raise InvalidData(
-                f"row {row} of `table` has the label {own[roles.label][row]!r}, and that of the trainer {labels[row]:g}; {order}"
-            )
+        for row in wrong[:1]:
+            given = f"has the label {own[roles.label][int(row)]!r}, and that of the trainer {labels[row]:g}"
+            raise InvalidData(f"row {row} of `table` {given}; {order}")
         runs = own.select(pl.struct(roles.query).rle_id().cast(pl.Int64)).to_series().to_numpy()
-        wrong = np.flatnonzero(runs != group)
-        if len(wrong):
+        for row in np.flatnonzero(runs != group)[:1]:
             raise InvalidData(
-                f"row {int(wrong[0])} of `table` begins or continues a query where the trainer's groups do not; {order}"
+                f"row {row} of `table` begins or continues a query where the trainer's groups do not; {order}"
             )
+        return table
 
 
 class LightGBMMetric(BoosterMetric):
@@ -294,16 +251,16 @@ class LightGBMMetric(BoosterMetric):
         self, first: Any, second: Any, weight: object = None, group: object = None
     ) -> OneOrAll[tuple[str, float, bool]]:
         """The metrics; LightGBM passes weights and groups because it counts four parameters."""
-        labels, predictions, data = first, second, first
+        labels, predictions = first, second
         if hasattr(second, "get_group"):
-            predictions, data = first, second
-            labels, weight, group = data.get_label(), data.get_weight(), data.get_group()
+            predictions = first
+            labels, weight, group = second.get_label(), second.get_weight(), second.get_group()
         if group is None:
             raise InvalidData(
                 "the rows of the evaluation set have no groups; give LightGBM the number of rows of each query, as "
                 "Dataset(..., group=sizes) or fit(..., eval_group=[sizes])"
             )
-        means = self._values(self._kept(data, labels, group, weight), predictions)
+        means = self._evaluate(predictions, np.asarray(labels), np.asarray(group), weight)
         return one_or_all([(logged(x.text), means[x.text], x.higher_is_better) for x in self._means.calls])
 
 
@@ -327,8 +284,9 @@ class XGBoostMetric(BoosterMetric):
             )
         sizes, weights = np.diff(ends), np.asarray(matrix.get_weight())
         of_rows = np.repeat(weights, sizes) if len(weights) == len(sizes) else weights
-        rows = self._kept(matrix, matrix.get_label(), sizes, of_rows if len(weights) else None)
-        return one_or_all([(logged(text), value) for text, value in self._values(rows, predictions).items()])
+        labels = np.asarray(matrix.get_label())
+        means = self._evaluate(predictions, labels, sizes, of_rows if len(weights) else None)
+        return one_or_all([(logged(text), value) for text, value in means.items()])
 
 
 class CatBoostCallback(BoosterMetric):
@@ -357,9 +315,9 @@ class CatBoostCallback(BoosterMetric):
             )
         groups = np.asarray(groups)
         starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
-        labels = np.asarray(pool.get_label(), dtype=np.float64)
-        self._rows = self._set_of(labels, np.diff(np.append(starts, len(groups))), None)
-        self._labels = labels.astype(np.float32)  # as CatBoost keeps them
+        self._labels = np.asarray(pool.get_label(), dtype=np.float64)
+        self._sizes = np.diff(np.append(starts, len(groups)))
+        self._rows(self._labels, self._sizes)
         self._patience = patience
         self._latest: dict[str, float] | None = None
         self._start()
@@ -382,9 +340,9 @@ class CatBoostCallback(BoosterMetric):
 
     def evaluate(self, approxes: Sequence[object], target: object, weight: object) -> tuple[float, float]:
         """The first metric under the predictions for the pool, and the weight 1."""
-        if not same(np.asarray(target, dtype=np.float32), self._labels):
+        if not np.array_equal(np.asarray(target, np.float32), self._labels.astype(np.float32)):  # which CatBoost keeps
             return OTHER_ROWS, 1.0
-        self._latest = self._values(self._rows, approxes[0])
+        self._latest = self._evaluate(approxes[0], self._labels, self._sizes)
         return self._latest[self._first.text], 1.0
 
     def get_final_error(self, error: float, weight: float) -> float:
@@ -422,8 +380,3 @@ def logged(text: str) -> str:
 def one_or_all(values: list[V]) -> OneOrAll[V]:
     """A list of several metrics, a single one alone, as boosters take them."""
     return values if len(values) > 1 else values[0]
-
-
-def same(one: Array | None, other: Array | None) -> bool:
-    """Whether two arrays are equal, or both None."""
-    return one is other or (one is not None and other is not None and np.array_equal(one, other))
