@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import NoneType
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -254,9 +254,9 @@ def requests(text: JsonText) -> pl.DataFrame:
         if query in known:
             raise text.fault(f"the id {query!r} is that of an earlier request too; give each its own", start)
         known.add(query)
-        ratings = rated_documents(text, query, request.get("ratings") or [], "ratings")
-        labels, indices = [x.members.get("rating") for x in ratings], [x.at for x in ratings]
-        found.add([x.id for x in ratings], {"label": labels, "index": indices}, query_id=query)
+        rated = documents(text, query, request.get("ratings") or [], "ratings")
+        columns = {"label": [x.get("rating") for x in rated], "index": [x.get("_index") for x in rated]}
+        found.add([x["_id"] for x in rated], columns, query_id=query)
     return found.frame()
 
 
@@ -273,40 +273,29 @@ def details(text: JsonText) -> pl.DataFrame | None:
         rated = [row for row in rows if isinstance(row, dict) and isinstance(row.get("hit"), dict)]
         if len(rated) < len(rows):
             raise text.fault(f"a hit of query {query!r} is no object with a 'hit' and its 'rating'")
-        hits = rated_documents(text, query, [row["hit"] for row in rated], "hits")
-        shown = {(x.at, x.id) for x in hits}
-        unrated = rated_documents(text, query, cast("Any", detail).get("unrated_docs") or [], "unrated_docs")
-        docs = [*hits, *(x for x in unrated if (x.at, x.id) not in shown)]
+        hits = documents(text, query, [row["hit"] for row in rated], "hits")
+        shown = {(x.get("_index"), x["_id"]) for x in hits}
+        unrated = documents(text, query, cast("Any", detail).get("unrated_docs") or [], "unrated_docs")
+        docs = [*hits, *(x for x in unrated if (x.get("_index"), x["_id"]) not in shown)]
         beyond = [None] * (len(docs) - len(hits))
-        columns = {
-            "score": [*in_order([x.members.get("_score") for x in hits]), *beyond],
+        columns: dict[str, list[Any]] = {
+            "score": [*in_order([x.get("_score") for x in hits]), *beyond],
             "label": [*(row.get("rating") for row in rated), *beyond],
             "rank": [*range(1, len(hits) + 1), *beyond],
-            "index": [x.at for x in docs],
+            "index": [x.get("_index") for x in docs],
         }
-        found.add([x.id for x in docs], cast("Any", columns), query_id=query)
+        found.add([x["_id"] for x in docs], columns, query_id=query)
     frame = found.frame()
     return frame if text.file.layout.of_run else frame.drop("score", "rank")
 
 
-class Document(NamedTuple):
-    """A document: its id, the index that it is at, and the members of its object."""
-
-    id: str
-    at: str | None
-    members: dict[str, Value]
-
-
-def rated_documents(text: JsonText, query: str, found: Value, member: str) -> list[Document]:
+def documents(text: JsonText, query: str, found: Value, member: str) -> list[dict[str, Any]]:
     """The documents, after a check that each has a text id."""
-    documents = []
-    for doc in found if isinstance(found, list) else [found]:
-        members = doc if isinstance(doc, dict) else {}
-        own, index = members.get("_id"), members.get("_index")
-        if not isinstance(own, str) or not isinstance(index, (str, NoneType)):
-            raise text.fault(f"the {member} of query {query!r} must be objects with the texts '_index' and '_id'")
-        documents.append(Document(own, index, members))
-    return documents
+    listed = found if isinstance(found, list) else [found]
+    known = [x for x in listed if isinstance(x, dict) and isinstance(x.get("_id"), str)]
+    if len(known) < len(listed) or not all(isinstance(x.get("_index"), (str, NoneType)) for x in known):
+        raise text.fault(f"the {member} of query {query!r} must be objects with the texts '_index' and '_id'")
+    return known
 
 
 def in_order(scores: list[Value]) -> list[Value]:
@@ -327,19 +316,16 @@ def dictionary(text: JsonText) -> pl.DataFrame:
     column = "score" if text.file.layout.of_run else "label"
     meta: dict[str, Value] = {}
     found: Columns | None = None
-    levels: tuple[str, ...] = ()
-    for around, query, numbers_of in queries(text, meta):
+    for around, query, docs in queries(text, meta):
         outer = LEVELS[len(LEVELS) - len(around) :]
-        if found is None:
-            found, levels = Columns(text, "query_id", "doc_id", column, *outer), outer
-        elif outer != levels:
+        found = found or Columns(text, "query_id", "doc_id", column, *outer)
+        if outer != tuple(x for x in LEVELS if x in found.schema):
             raise text.fault(
                 f"{query!r} holds no objects, or one more deeply, where those before it do; take its file apart"
             )
-        same = dict(zip(outer, around, strict=True))
-        found.add([*numbers_of], {column: [*numbers_of.values()]}, query_id=query, **same)
+        found.add([*docs], {column: [*docs.values()]}, query_id=query, **dict(zip(outer, around, strict=True)))
     text.end()
-    table = (Columns(text, "query_id", "doc_id", column) if found is None else found).frame()
+    table = (found or Columns(text, "query_id", "doc_id", column)).frame()
     model = meta.get("model_name")
     run = {"run": pl.lit(model)} if isinstance(model, str) and column == "score" else {}
     return table.with_columns(**run)

@@ -14,6 +14,7 @@ import polars as pl
 from .._catalog.requests import Request
 from .._decisions.mergeable_summary import summarize
 from .._decisions.resampling import SummaryInterval, SummaryResampling
+from .._shapes.dicts import from_dicts
 from .._support.methods import called_by_users
 from .._table.policies import Cutoff
 from .._verbs import verbs
@@ -146,9 +147,10 @@ class SearchEvaluator:
             raise InvalidOption("name one column of queries and one of documents, which the search joins with `qrels`")
         self._means, self._resampling = means, resampling
         self._query, self._doc = query[0], doc
-        of_dicts = isinstance(qrels, Mapping)
-        own = judgments(qrels, self._query, doc, setup.roles.label) if of_dicts else qrels  # type: ignore[arg-type]
-        self._qrels = read(own, means.columns - {setup.roles.score}, "qrels")
+        if isinstance(qrels, Mapping):
+            names = {"query_id": self._query, "doc_id": doc, "label": setup.roles.label}
+            qrels = from_dicts(qrels=qrels).drop_nulls().rename(names)
+        self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
         self._search = search
         ids = list(corpus)
         if setup.policies.ties != "order":  # the search keeps the first of equal similarities
@@ -209,9 +211,8 @@ class SearchEvaluator:
 
     def _write(self, folder: Path, row: Mapping[str, float]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / f"rankframe_evaluation_{self._prefix}results.csv").open(
-            "a", encoding="utf-8", newline=""
-        ) as file:
+        path = folder / f"rankframe_evaluation_{self._prefix}results.csv"
+        with path.open("a", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([row.values()] if file.tell() else [row.keys(), row.values()])
 
     def search(self, model: Model) -> pl.DataFrame:
@@ -239,11 +240,8 @@ class SearchEvaluator:
     def get_config_dict(self) -> dict[str, object]:
         """The settings of the evaluator for a model card."""
         policies = self._means.setup.followed(())
-        return {
-            "metrics": self._means.names,
-            "top_k": self._search.top_k,
-            **{x: policies[x] for x in ("relevant", "ties")},
-        }
+        own = {"relevant": policies["relevant"], "ties": policies["ties"]}
+        return {"metrics": self._means.names, "top_k": self._search.top_k, **own}
 
 
 def first(scores: Array, k: int) -> Array:
@@ -264,16 +262,3 @@ def evaluator_class() -> Any:
         return import_module("sentence_transformers.base.evaluation").BaseEvaluator
     except ImportError:
         return import_module("sentence_transformers.evaluation").SentenceEvaluator
-
-
-def judgments(qrels: Mapping[Any, Any], query: str, doc: str, label: str) -> pl.DataFrame:
-    """The judgments of a dictionary, a row per query and document."""
-    rows: list[tuple[object, object, float]] = []
-    for one, docs in qrels.items():
-        if isinstance(docs, str) or not hasattr(docs, "__iter__"):
-            raise InvalidData(
-                f"qrels[{one!r}]={shown(docs)}: write the set of its relevant ids, or a dictionary of labels by ids"
-            )
-        labels = docs.items() if isinstance(docs, Mapping) else ((x, 1) for x in docs)
-        rows += [(one, x, float(y)) for x, y in labels]
-    return pl.DataFrame(rows, [query, doc, label], orient="row", infer_schema_length=None)
