@@ -14,9 +14,9 @@ import polars as pl
 
 from ..errors import InvalidData, InvalidOption
 from . import json_rows, read, writable
-from .read import DType, File, FileFormat, Layout, Rows, Start
+from .read import DType, FileFormat, FileRows, Layout, SourceFile, Start
 from .sources import (
-    Source,
+    FileSource,
     beir_folder,
     can_be_read_again,
     named_content,
@@ -30,7 +30,7 @@ Format: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet", "ipc", "b
 """The formats that a user names, each of which has a row in `FORMATS`."""
 
 
-def from_tool(file: File, *, tool: str, usual: str) -> Rows:
+def from_tool(file: SourceFile, *, tool: str, usual: str) -> FileRows:
     """A table with the header of a tool, stored as the file's ending says, or as the `usual` format."""
     stored = FORMATS[SUFFIXES.get(suffix_of(file.name), usual)]
     return stored.read(replace(file, format=stored), tool)
@@ -101,7 +101,7 @@ CONVERTED = {
 
 
 def rows(
-    source: Source,
+    source: FileSource,
     layout: Layout,
     *,
     format: Format | None = None,
@@ -110,8 +110,8 @@ def rows(
     label_dtype: DType = pl.Int64,
     comments: bool = True,
     say: read.Say = "{}={!r}".format,
-) -> Rows:
-    """The rows of a file of any format; for the options see `File`.
+) -> FileRows:
+    """The rows of a file of any format; for the options see `SourceFile`.
 
     A column that `columns` renames to one of `must` has to exist, even if a column has the default name.
     """
@@ -140,7 +140,7 @@ def rows(
         no_beir = ", and no folder of BEIR, since it has no folder 'qrels'" if format == "beir" else ""
         raise InvalidOption(f"{name!r} is a folder{no_beir}; name a file in it")
     numeric: dict[str, DType] = {"score": pl.Float64(), "label": label_dtype, "rank": pl.Int64()}
-    file = File(name, content, row, layout, numeric, columns or {}, must, comments, say)
+    file = SourceFile(name, content, row, layout, numeric, columns or {}, must, comments, say)
     with file.as_invalid_data():
         if format is None and suffix not in SUFFIXES and can_be_read_again(content):
             file = replace(file, format=recognised(start_of(content), suffix, layout))
@@ -171,7 +171,7 @@ def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
     schema = {"_id": pl.String(), "text": pl.String()}
     table = pl.DataFrame(schema=schema)
     if texts.is_file():
-        file = File(spelled(str(texts)), texts, NDJSON, layout)
+        file = SourceFile(spelled(str(texts)), texts, NDJSON, layout)
         with file.as_invalid_data():
             table = pl.read_ndjson(texts.read_bytes(), schema=schema)
         again = table.filter(pl.col("_id").is_duplicated())

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 import polars as pl
 
 from ..errors import InvalidData, warn
-from .read import OTHER_NAMES, DType, File, FileFormat, Rows, numbers
+from .read import OTHER_NAMES, DType, FileFormat, FileRows, SourceFile, numbers
 from .sources import text_of
 
 Value: TypeAlias = "str | bytes | bool | list[Value] | dict[str, Value] | None"
@@ -46,7 +46,7 @@ TYPES = {AT: pl.Int64(), "rank": pl.Int64(), "score": pl.Binary(), "label": pl.B
 class JsonText:
     """A JSON text and a position in it. Each method reads at the position and moves it past the token or value."""
 
-    def __init__(self, file: File) -> None:
+    def __init__(self, file: SourceFile) -> None:
         self.file, self.text, self.at = file, text_of(file.content), 0
         self.decoder = json.JSONDecoder(
             object_pairs_hook=self._object, parse_float=str.encode, parse_int=str.encode, parse_constant=str.encode
@@ -126,7 +126,7 @@ class JsonText:
         return found
 
 
-class Columns:
+class JsonColumns:
     """Columns that grow query by query; scores and labels are checked as those of other text."""
 
     def __init__(self, text: JsonText, *names: str) -> None:
@@ -165,7 +165,7 @@ class Columns:
         self.batches.append(frame.with_columns(**values).drop(AT))
 
 
-def from_json(file: File, *, lines: FileFormat) -> Rows:
+def from_json(file: SourceFile, *, lines: FileFormat) -> FileRows:
     """A JSON object of any kind, or a list of rows, which are read as JSON `lines`."""
     text = JsonText(file)
     if text.next() == "[":
@@ -194,7 +194,7 @@ def from_json(file: File, *, lines: FileFormat) -> Rows:
     return read_at_once(file, dictionary(text))
 
 
-def from_rank_eval(file: File) -> Rows:
+def from_rank_eval(file: SourceFile) -> FileRows:
     """A request or a response of ``_rank_eval``."""
     found = rank_eval(JsonText(file))
     if found is None:
@@ -204,17 +204,17 @@ def from_rank_eval(file: File) -> Rows:
     return read_at_once(file, found)
 
 
-def from_dictionary(file: File) -> Rows:
+def from_dictionary(file: SourceFile) -> FileRows:
     """A dictionary of queries."""
     return read_at_once(file, dictionary(JsonText(file)))
 
 
-def read_at_once(file: File, table: pl.DataFrame) -> Rows:
+def read_at_once(file: SourceFile, table: pl.DataFrame) -> FileRows:
     """The rows of a table that was read, with its columns renamed."""
     stored = table.columns
     taken = {old: new for old, new in file.columns.items() if old in stored}
     table = table.drop({*taken.values()} & {*stored} - {*taken}).rename(taken)
-    return Rows(file, table.lazy(), stored)
+    return FileRows(file, table.lazy(), stored)
 
 
 # _rank_eval of Elasticsearch and OpenSearch
@@ -245,7 +245,7 @@ def rank_eval(text: JsonText) -> pl.DataFrame | None:
 
 def requests(text: JsonText) -> pl.DataFrame:
     """The rated documents of each request."""
-    found, known = Columns(text, "query_id", "doc_id", "label", "index"), set[str]()
+    found, known = JsonColumns(text, "query_id", "doc_id", "label", "index"), set[str]()
     for start in text.parts("[]"):
         request = text.value()
         query = request.get("id") if isinstance(request, dict) else None
@@ -262,7 +262,7 @@ def requests(text: JsonText) -> pl.DataFrame:
 
 def details(text: JsonText) -> pl.DataFrame | None:
     """The hits of each query with their ratings, then the unrated documents that are not hits."""
-    found = Columns(text, "query_id", "doc_id", "score", "label", "rank", "index")
+    found = JsonColumns(text, "query_id", "doc_id", "score", "label", "rank", "index")
     for query in text.members():
         detail = text.value()
         rows = detail.get("hits") if isinstance(detail, dict) else None
@@ -315,17 +315,17 @@ def dictionary(text: JsonText) -> pl.DataFrame:
     """The rows of ``{query: {document: number}}``, optionally nested by split, or by subset and split."""
     column = "score" if text.file.layout.of_run else "label"
     meta: dict[str, Value] = {}
-    found: Columns | None = None
+    found: JsonColumns | None = None
     for around, query, docs in queries(text, meta):
         outer = LEVELS[len(LEVELS) - len(around) :]
-        found = found or Columns(text, "query_id", "doc_id", column, *outer)
+        found = found or JsonColumns(text, "query_id", "doc_id", column, *outer)
         if outer != tuple(x for x in LEVELS if x in found.schema):
             raise text.fault(
                 f"{query!r} holds no objects, or one more deeply, where those before it do; take its file apart"
             )
         found.add([*docs], {column: [*docs.values()]}, query_id=query, **dict(zip(outer, around, strict=True)))
     text.end()
-    table = (found or Columns(text, "query_id", "doc_id", column)).frame()
+    table = (found or JsonColumns(text, "query_id", "doc_id", column)).frame()
     model = meta.get("model_name")
     run = {"run": pl.lit(model)} if isinstance(model, str) and column == "score" else {}
     return table.with_columns(**run)

@@ -107,7 +107,7 @@ class FileFormat(NamedTuple):
     Attributes
     ----------
     read
-        The rows of a `File`; a reader of tables also takes the name of the tool that wrote the table.
+        The rows of a `SourceFile`; a reader of tables also takes the name of the tool that wrote the table.
     suffixes
         The endings of files.
     known
@@ -121,7 +121,7 @@ class FileFormat(NamedTuple):
     """
 
     name: str
-    read: Callable[..., Rows]
+    read: Callable[..., FileRows]
     suffixes: tuple[str, ...] = ()
     known: Callable[[Start], bool] | None = None
     write: Writer | None = None
@@ -139,7 +139,7 @@ class Start(NamedTuple):
 
 
 @dataclass(frozen=True)
-class File:
+class SourceFile:
     """A file to read.
 
     Attributes
@@ -189,10 +189,10 @@ class File:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The rows of a file. Rows read from text also have NUMBER and PROBLEM, the fault of the row or null."""
+class FileRows:
+    """The rows of a file. Those read from text also have NUMBER and PROBLEM, the fault of the row or null."""
 
-    file: File
+    file: SourceFile
     table: pl.LazyFrame
     stored: Collection[str]  # the columns' names in the file
     text: Mapping[str, DType] = field(default_factory=dict)  # the columns read from text, and their dtypes
@@ -256,7 +256,7 @@ def first_of(n: int, unit: str) -> str:
     return f" (the first of {n:,} {unit}s)" if n > 1 else ""
 
 
-def from_lines(file: File) -> Rows:
+def from_lines(file: SourceFile) -> FileRows:
     """TREC text: fields separated by C's white space, as in trec_eval; an id may hold a no-break space."""
     layout, other = file.layout, QRELS if file.layout.of_run else RUN
     fields, n = pl.col("fields"), len(layout.fields)
@@ -283,10 +283,12 @@ def from_lines(file: File) -> Rows:
         pl.lit(f"Write '{layout.line}', or say {file.say('format', 'csv')} if it is a table"),
     )
     dtypes = {name: file.numeric.get(name, pl.String()) for name in text}
-    return Rows(file, lines.select(NUMBER, **values, **{PROBLEM: problem}), tuple(text), dtypes, "line")
+    return FileRows(file, lines.select(NUMBER, **values, **{PROBLEM: problem}), tuple(text), dtypes, "line")
 
 
-def from_table(file: File, tool: str | None = None, *, scan: Callable[[Content, list[str]], pl.LazyFrame]) -> Rows:
+def from_table(
+    file: SourceFile, tool: str | None = None, *, scan: Callable[[Content, list[str]], pl.LazyFrame]
+) -> FileRows:
     """A file with named columns. CSV has no types: ids stay text, scores and labels must be numbers.
 
     `scan` makes the table of a content, with the columns of the given names unparsed.
@@ -294,7 +296,7 @@ def from_table(file: File, tool: str | None = None, *, scan: Callable[[Content, 
     name, content, layout, columns, row = file.name, file.content, file.layout, file.columns, file.format
     if row.content != "binary" and is_empty(content):
         schema = {column: file.numeric.get(column, pl.String()) for column in layout.needed}
-        return Rows(file, pl.LazyFrame(schema=schema), tuple(columns))
+        return FileRows(file, pl.LazyFrame(schema=schema), tuple(columns))
     stored = [column for column in scan(content, [*OTHER_NAMES, *columns]).collect_schema().names() if column != NUMBER]
     for old, new in columns.items():
         if new in file.must and old not in stored:
@@ -323,7 +325,7 @@ def from_table(file: File, tool: str | None = None, *, scan: Callable[[Content, 
         lists = of_lists(table, file) if "doc_id" not in found else None
         if lists is None:
             raise MissingColumn(missing(file, lacking, stored, found))
-        return Rows(file, lists, stored)
+        return FileRows(file, lists, stored)
     dtypes: dict[str, DType] = {}
     if row.separator:
         raw = {column: pl.col(column) for column in text if column in found}
@@ -337,10 +339,10 @@ def from_table(file: File, tool: str | None = None, *, scan: Callable[[Content, 
     if header is not None and "rank" in found and "score" not in found:
         table = table.with_columns(score=1 / pl.col("rank"))
         dtypes |= {"score": pl.Float64()} if dtypes else {}
-    return Rows(file, table, stored, dtypes)
+    return FileRows(file, table, stored, dtypes)
 
 
-def of_lists(table: pl.LazyFrame, file: File) -> pl.LazyFrame | None:
+def of_lists(table: pl.LazyFrame, file: SourceFile) -> pl.LazyFrame | None:
     """The long table of rows with lists of documents; None if there are none."""
     columns, of_run = table.collect_schema().names(), file.layout.of_run
     if ("retrieved" if of_run else "relevant") not in columns or "query_id" not in columns:
@@ -386,7 +388,7 @@ def scan_csv(content: Content, text: list[str], *, separator: str = ",") -> pl.L
     )
 
 
-def refuse_twice(file: File, stored: Sequence[str], roles: Sequence[str]) -> None:
+def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) -> None:
     """Refuse a header that names a needed column twice."""
     renamed = [column for column in roles if f"{column}_duplicated_0" in stored]  # Polars renames the second one so
     if renamed:
@@ -401,7 +403,7 @@ def refuse_twice(file: File, stored: Sequence[str], roles: Sequence[str]) -> Non
                 )
 
 
-def missing(file: File, lacking: list[str], stored: list[str], found: list[str]) -> str:
+def missing(file: SourceFile, lacking: list[str], stored: list[str], found: list[str]) -> str:
     """The message on missing columns: another separator, or the names of the likely ones."""
     mark = next((mark for mark in "\t;|," if len(stored) == 1 and mark in stored[0]), None)
     if mark is not None:

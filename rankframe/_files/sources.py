@@ -19,7 +19,7 @@ import polars as pl
 
 from ..errors import InvalidData, InvalidOption
 
-Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+FileSource: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 Content: TypeAlias = str | Path | bytes
 
 COMPRESSED = (".gz", ".zst", ".zlib")
@@ -52,13 +52,13 @@ def beir_folder(path: object) -> bool:
     return isinstance(path, (str, os.PathLike)) and os.path.isdir(os.path.join(os.fsdecode(path), "qrels"))
 
 
-def several(given: object) -> list[Source] | None:
+def several(given: object) -> list[FileSource] | None:
     """The files of a list or of a pattern such as ``runs/*.run``; None for a single source."""
     if isinstance(given, (str, os.PathLike)):
         path = os.fsdecode(given)
         if os.path.exists(path) or "\n" in path or "://" in path or not glob.has_magic(path):
             return None
-        found: list[Source] = [*sorted(glob.glob(path, recursive=True))]
+        found: list[FileSource] = [*sorted(glob.glob(path, recursive=True))]
         if not found:
             raise InvalidOption(f"no file matches the pattern {path!r}; name files that exist")
         return found
@@ -71,7 +71,7 @@ def several(given: object) -> list[Source] | None:
     return listed
 
 
-def named_content(source: Source, reader: str) -> tuple[str, Content]:
+def named_content(source: FileSource, reader: str) -> tuple[str, Content]:
     """The name of a source, and its path or bytes; `reader` is the function that the user called."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import polars as pl
 
 from ..errors import InvalidData, InvalidOption
-from .read import Rows
+from .read import FileRows
 from .sources import COMPRESSED
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
@@ -33,7 +33,7 @@ def run_names(paths: Sequence[str]) -> list[str]:
     raise InvalidOption(f"{twice} is given twice; give each run once")
 
 
-def read_together(found: Sequence[Rows], *, of_runs: bool) -> pl.DataFrame:
+def read_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
     """The rows of all files; a query of a run, or a judgment of a document, may occur in one file only."""
     table = _concat(found, [rows.read() for rows in found], of_runs=of_runs)
     key = KEY_OF_RUNS if of_runs else KEY_OF_JUDGMENTS
@@ -57,12 +57,12 @@ def read_together(found: Sequence[Rows], *, of_runs: bool) -> pl.DataFrame:
     return table.drop(FILE)
 
 
-def scan_together(found: Sequence[Rows], *, of_runs: bool) -> pl.LazyFrame:
+def scan_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.LazyFrame:
     """The rows of all files, read when the plan runs."""
     return _concat(found, [rows.scan() for rows in found], of_runs=of_runs).drop(FILE)
 
 
-def _concat(found: Sequence[Rows], tables: Sequence[F], *, of_runs: bool) -> F:
+def _concat(found: Sequence[FileRows], tables: Sequence[F], *, of_runs: bool) -> F:
     """Concatenate the tables, with the number of each row's file, and for runs its name."""
     names = run_names([rows.name for rows in found]) if of_runs else [None] * len(found)
     schemas = [table.lazy().collect_schema() for table in tables]

@@ -14,7 +14,7 @@ from ..errors import InvalidData, MissingColumn, did_you_mean, warn
 if TYPE_CHECKING:
     import pandas as pd
 
-Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
+WritableFrame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
 """A LazyFrame, or a table with the Arrow PyCapsule interface, as DataFrames of Polars and pandas have it."""
 
 ROW = "#row"
@@ -52,7 +52,12 @@ class Writer(NamedTuple):
 
 
 def writable(
-    frame: Frame, names: Mapping[str, str], writer: Writer, fixed: Mapping[str, str], *, usual: Mapping[str, str]
+    frame: WritableFrame,
+    names: Mapping[str, str],
+    writer: Writer,
+    fixed: Mapping[str, str],
+    *,
+    usual: Mapping[str, str],
 ) -> pl.DataFrame:
     """The rows that a file holds, after all checks.
 
@@ -101,7 +106,7 @@ def writable(
     return kept
 
 
-def as_polars(frame: Frame, names: Mapping[str, str], further: Sequence[str]) -> pl.DataFrame:
+def as_polars(frame: WritableFrame, names: Mapping[str, str], further: Sequence[str]) -> pl.DataFrame:
     """The columns of the roles and those of `further` that exist, ids as text; ROW is the number of the row."""
     is_pandas = type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns")
     if not is_pandas and not isinstance(frame, (pl.LazyFrame, pl.DataFrame)):

@@ -15,14 +15,14 @@ from .._support.methods import called_by_users
 from ..errors import Code, InvalidOption, option
 from .formats import FORMATS
 from .sources import COMPRESSED, spelled
-from .writable import RUN, Frame, writable
+from .writable import RUN, WritableFrame, writable
 
 QrelsFormat: TypeAlias = Literal["trec", "beir", "quepid", "rank_eval"]
 
 
 @called_by_users
 def write_run(
-    frame: Frame,
+    frame: WritableFrame,
     path: str | os.PathLike[str] | IO[bytes],
     *,
     query: str = "query_id",
@@ -90,7 +90,7 @@ def write_run(
 
 @called_by_users
 def write_qrels(
-    frame: Frame,
+    frame: WritableFrame,
     path: str | os.PathLike[str] | IO[bytes],
     *,
     format: QrelsFormat = "trec",

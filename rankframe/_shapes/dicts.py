@@ -16,15 +16,15 @@ from .._table.setup import Setup
 from .._verbs.verbs import judge
 from ..errors import InvalidData, InvalidOption, shown
 
-Run: TypeAlias = Mapping[Any, "Mapping[Any, float] | Sequence[Any]"]
+RunDict: TypeAlias = Mapping[Any, "Mapping[Any, float] | Sequence[Any]"]
 """The documents of each query with their scores; or the documents alone, best first."""
 
-Qrels: TypeAlias = Mapping[Any, "Mapping[Any, float] | Collection[Any]"]
+QrelsDict: TypeAlias = Mapping[Any, "Mapping[Any, float] | Collection[Any]"]
 """The documents of each query with their labels; or the relevant documents alone."""
 
 
 @called_by_users
-def from_dicts(*, run: Run | None = None, qrels: Qrels | None = None) -> pl.DataFrame:
+def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) -> pl.DataFrame:
     """The long table of dictionaries, as pytrec_eval, ranx, BEIR, mteb and sentence-transformers hold them.
 
     Both are keywords: other tools differ in the order of runs and judgments, and swapped ones give values that look right.

@@ -102,7 +102,13 @@ def from_lists(
     carried: tuple[str, ...] = (carry,) if isinstance(carry, str) else tuple(carry)
     roles = {"retrieved": retrieved, "relevant": relevant, "scores": scores, "labels": labels}
     of = partial(
-        Lists.of, query=queries, carry=carried, retrieved=retrieved, relevant=relevant, scores=scores, labels=labels
+        QueryLists.of,
+        query=queries,
+        carry=carried,
+        retrieved=retrieved,
+        relevant=relevant,
+        scores=scores,
+        labels=labels,
     )
     if isinstance(frame, pl.LazyFrame):
         lists = of(frame.collect_schema())
@@ -121,7 +127,7 @@ def from_lists(
     )
 
 
-def _eager(frame: pl.DataFrame, lists: Lists, repeated: Repeated) -> pl.DataFrame:
+def _eager(frame: pl.DataFrame, lists: QueryLists, repeated: Repeated) -> pl.DataFrame:
     rows = lists.rows(frame.lazy()).collect()
     faults = [pl.when(holds).then(message) for holds, message in lists.faults(repeated)]
     found = rows.select(pl.coalesce(*faults, pl.lit(None, pl.String))).to_series().drop_nulls()
@@ -258,7 +264,7 @@ class Documents:
 
 
 @dataclass(frozen=True)
-class Lists:
+class QueryLists:
     """The columns of a frame with one row per query.
 
     Attributes
@@ -288,7 +294,7 @@ class Lists:
         relevant: str | None,
         scores: str | None,
         labels: str | None,
-    ) -> Lists:
+    ) -> QueryLists:
         """Check the names and types of the columns."""
         for name in (*query, *carry):
             if name not in schema:

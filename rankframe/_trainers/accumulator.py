@@ -9,7 +9,7 @@ from .._catalog.requests import Request
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from ..errors import InvalidData, InvalidOption, shown
-from .means import Array, Means, values
+from .means import Array, MetricMeans, values
 
 
 class Accumulator:
@@ -48,7 +48,7 @@ class Accumulator:
 
     @called_by_users
     def __init__(self, *metrics: Request, **options: object) -> None:
-        self._means = Means.of(Accumulator, metrics, options, table=False)
+        self._means = MetricMeans.of(Accumulator, metrics, options, table=False)
         self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}))
         self._batches: list[pl.DataFrame] = []
         self._numbered = 0  # the number of unnamed queries so far

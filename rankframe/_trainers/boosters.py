@@ -13,7 +13,7 @@ from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._table.policies import Cutoff
 from ..errors import InvalidData, InvalidOption, shown
-from .means import Array, Means, read
+from .means import Array, MetricMeans, read
 
 V = TypeVar("V")
 OneOrAll: TypeAlias = V | list[V]
@@ -63,7 +63,7 @@ def lightgbm_metric(*metrics: Request, table: object = None, **options: object) 
     >>> metric(labels, predictions, None, group)
     [('ndcg@10_rankframe', 0.6309297535714574, True), ('rr_rankframe', 0.5, True)]
     """
-    return LightGBMMetric(Means.of(lightgbm_metric, metrics, options, table=table is not None), table)
+    return LightGBMMetric(MetricMeans.of(lightgbm_metric, metrics, options, table=table is not None), table)
 
 
 @called_by_users
@@ -114,7 +114,7 @@ def xgboost_metric(*metrics: Request, table: object = None, **options: object) -
     >>> rf.xgboost_metric("ndcg@10", no_relevant="null")(np.array([0.9, 0.1, 0.5, 0.4]), Matrix())
     ('ndcg@10_rankframe', 0.6309297535714574)
     """
-    return XGBoostMetric(Means.of(xgboost_metric, metrics, options, table=table is not None), table)
+    return XGBoostMetric(MetricMeans.of(xgboost_metric, metrics, options, table=table is not None), table)
 
 
 @called_by_users
@@ -175,7 +175,7 @@ def catboost_callback(
     >>> callback.history
     {'ndcg@10': [0.6309297535714574], 'rr': [0.5]}
     """
-    means = Means.of(catboost_callback, metrics, options, table=table is not None)
+    means = MetricMeans.of(catboost_callback, metrics, options, table=table is not None)
     return CatBoostCallback(means, table, pool, patience)
 
 
@@ -188,7 +188,7 @@ class BoosterMetric:
     call: ClassVar[str]
     """The function that makes the object."""
 
-    def __init__(self, means: Means, table: object) -> None:
+    def __init__(self, means: MetricMeans, table: object) -> None:
         roles = means.setup.roles
         self._means, self._first = means, means.calls[0]
         self._table = None if table is None else read(table, means.columns - {roles.score}, "table")
@@ -303,7 +303,7 @@ class CatBoostCallback(BoosterMetric):
     call = "catboost_callback"
     no_jit = True  # keeps CatBoost from compiling `evaluate` with Numba
 
-    def __init__(self, means: Means, table: object, pool: Any, patience: int | None) -> None:
+    def __init__(self, means: MetricMeans, table: object, pool: Any, patience: int | None) -> None:
         super().__init__(means, table)
         if not (hasattr(pool, "get_label") and hasattr(pool, "get_group_id_hash")):
             raise InvalidData(

@@ -28,7 +28,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Means:
+class MetricMeans:
     """Metrics, and their columns and policies.
 
     Attributes
@@ -45,7 +45,7 @@ class Means:
     @classmethod
     def of(
         cls, caller: Callable[..., object], metrics: Sequence[Request], options: dict[str, object], *, table: bool
-    ) -> Means:
+    ) -> MetricMeans:
         """Check the metrics and options given to a hook; without a `table`, refuse names of columns."""
         setup = bound(options, caller)
         if options.get("rank") is not None:

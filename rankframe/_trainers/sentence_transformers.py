@@ -19,7 +19,7 @@ from .._support.methods import called_by_users
 from .._table.policies import Cutoff
 from .._verbs import verbs
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
-from .means import Array, Means, read, values
+from .means import Array, MetricMeans, read, values
 
 
 @called_by_users
@@ -93,14 +93,14 @@ def sentence_transformers_evaluator(
     for option, texts in (("queries", queries), ("corpus", corpus)):
         if not isinstance(texts, Mapping) or not texts:
             raise InvalidOption(f"{option}={shown(texts)}: write a dictionary of texts by their ids")
-    means = Means.of(sentence_transformers_evaluator, metrics, options, table=True)
+    means = MetricMeans.of(sentence_transformers_evaluator, metrics, options, table=True)
     resampling = SummaryResampling(ci, interval, resamples, seed, progress=False)
     evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
-    search = Search(top_k, batch_size, chunk_size)
+    search = SearchSizes(top_k, batch_size, chunk_size)
     return evaluator(means, resampling, queries, corpus, qrels, search, name, write_csv)  # type: ignore[no-any-return]
 
 
-class Search(NamedTuple):
+class SearchSizes(NamedTuple):
     """How many documents are retrieved for each query, and how many are embedded and compared at once."""
 
     top_k: int
@@ -129,12 +129,12 @@ class SearchEvaluator:
 
     def __init__(
         self,
-        means: Means,
+        means: MetricMeans,
         resampling: SummaryResampling,
         queries: Mapping[Any, Any],
         corpus: Mapping[Any, Any],
         qrels: object,
-        search: Search,
+        search: SearchSizes,
         name: str,
         write_csv: bool,
     ) -> None:
