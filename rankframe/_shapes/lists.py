@@ -25,6 +25,10 @@ DOC_FIELDS = (*USUAL_NAMES["doc"], "id", "_id")
 NUMBER_FIELDS = {"scores": (*USUAL_NAMES["score"], "_score"), "labels": USUAL_NAMES["label"]}
 """The usual names of the fields of structs."""
 
+PARTS = {"retrieved": ("scores",), "relevant": ("labels",)}
+ONE_PART = {"retrieved": ("scores", "labels")}
+"""The roles of documents, each with that of their numbers; without relevant documents, labels are of the retrieved ones."""
+
 ROW, PLACE = "#row", "#place"
 """The plan's columns for the number of a query's row, and the place of a document in its list."""
 
@@ -101,15 +105,7 @@ def from_lists(
     queries: tuple[str, ...] = (query,) if isinstance(query, str) else tuple(query or ())
     carried: tuple[str, ...] = (carry,) if isinstance(carry, str) else tuple(carry)
     roles = {"retrieved": retrieved, "relevant": relevant, "scores": scores, "labels": labels}
-    of = partial(
-        QueryLists.of,
-        query=queries,
-        carry=carried,
-        retrieved=retrieved,
-        relevant=relevant,
-        scores=scores,
-        labels=labels,
-    )
+    of = partial(QueryLists.of, query=queries, carry=carried, roles=roles)
     if isinstance(frame, pl.LazyFrame):
         lists = of(frame.collect_schema())
         rows = lists.rows(frame)
@@ -145,8 +141,8 @@ class ListColumn:
     ----------
     name
         The column of the frame.
-    key
-        Its lists as a column of the plan.
+    role
+        The name of its lists as a column of the plan, with a ``#`` before it.
     given
         The lists as an expression over the frame.
     inner
@@ -154,29 +150,28 @@ class ListColumn:
     """
 
     name: str
-    key: str
+    role: str
     given: pl.Expr
     inner: pl.DataType
     single: bool = False
 
     @classmethod
-    def of(cls, schema: pl.Schema, name: str, role: str, key: str, *, single: bool = False) -> ListColumn:
+    def of(cls, schema: pl.Schema, name: str, role: str, *, single: bool = False) -> ListColumn:
         """Check that a column holds lists, or, if allowed, `single` values."""
         if name not in schema:
-            raise missing(
-                schema, name, "; say relevant=None if the judgments are in another table" * (role == "relevant")
-            )
+            more = "; say relevant=None if the judgments are in another table" if role == "relevant" else ""
+            raise missing(schema, name, more)
         dtype, column = schema[name], pl.col(name)
         if isinstance(dtype, (pl.List, pl.Array)):
-            return cls(name, key, column.arr.to_list() if isinstance(dtype, pl.Array) else column, dtype.inner)  # type: ignore[arg-type]
+            return cls(name, role, column.arr.to_list() if isinstance(dtype, pl.Array) else column, dtype.inner)  # type: ignore[arg-type]
         if not (single or dtype == pl.Null):
             raise InvalidData(f"column {name!r} for {role} holds {dtype}, not lists")
-        return cls(name, key, pl.when(column.is_not_null()).then(pl.concat_list(column)), dtype, dtype != pl.Null)
+        return cls(name, role, pl.when(column.is_not_null()).then(pl.concat_list(column)), dtype, dtype != pl.Null)
 
-    def field(self, name: str, key: str) -> ListColumn:
+    def field(self, name: str, role: str) -> ListColumn:
         """A column with the lists of one field of the structs."""
         (inner,) = (x.dtype for x in self.inner.fields if x.name == name)  # type: ignore[attr-defined]
-        return ListColumn(self.name, key, self.given.list.eval(pl.element().struct.field(name)), inner)
+        return ListColumn(self.name, role, self.given.list.eval(pl.element().struct.field(name)), inner)
 
     def cast(self, inner: pl.DataType) -> ListColumn:
         """The lists with elements of another type."""
@@ -185,7 +180,7 @@ class ListColumn:
     @property
     def lists(self) -> Any:
         """The lists in the plan."""
-        return pl.col(self.key).list
+        return pl.col(f"#{self.role}").list
 
     @property
     def has_gaps(self) -> pl.Expr:
@@ -194,73 +189,32 @@ class ListColumn:
         return has_null | self.lists.eval(pl.element().is_nan()).list.any() if self.inner.is_float() else has_null
 
 
-@dataclass(frozen=True)
-class Documents:
-    """Lists of documents, and lists of their scores or labels."""
-
-    ids: ListColumn
-    numbers: Mapping[str, ListColumn]
-
-    @classmethod
-    def of(cls, schema: pl.Schema, role: str, name: str, numbers: Mapping[str, str | None]) -> Documents:
-        """Check the names and types of the columns; each of `numbers` is a column, a field, or None."""
-        ids, found = ListColumn.of(schema, name, role, f"#{role}", single=role == "relevant"), {}
-        structs, fields = ids, [x.name for x in ids.inner.fields] if isinstance(ids.inner, pl.Struct) else []
-        if fields:
-            field = _field(fields, DOC_FIELDS)
-            if field is None:
-                raise InvalidData(
-                    f"the structs in column {name!r} for {role} have the fields {', '.join(fields)}; call the field of the "
-                    "document id"
-                )
-            ids = structs.field(field, f"#{role}")
-        for number, column in numbers.items():
-            field, key = _field(fields, NUMBER_FIELDS[number]) if column is None else column, f"#{number} of {role}"
-            if field in fields:
-                found[number] = structs.field(field, key)
-            elif column is not None:
-                single = not isinstance(schema[name], (pl.List, pl.Array))
-                found[number] = ListColumn.of(schema, column, number, key, single=single)
-        if ids.inner.is_nested() or ids.inner == pl.Object:
-            raise InvalidData(
-                f"column {name!r} for {role} holds lists of {ids.inner}; a document is a text or a number"
-            )
-        for number, values in found.items():
-            if not (values.inner.is_numeric() or values.inner in (pl.Boolean, pl.Null)):
-                raise InvalidData(f"column {values.name!r} for {number} holds lists of {values.inner}, not of numbers")
-        return cls(ids, found)
-
-    def faults(self, query: pl.Expr, repeated: Repeated) -> Iterator[tuple[pl.Expr, pl.Expr]]:
-        """The faults that a row may have, each with its message; `query` is the text of the row's query."""
-        ids, at = self.ids, pl.format(f"the list in column {_braced(self.ids.name)} of query {{}}", query)
-        if ids.single and ids.inner == pl.String:
-            text = ids.lists.first().str.contains(r"^\s*\[")
-            yield text, at + pl.lit(" is text that looks like JSON; make a list of it")
-        yield ids.has_gaps, at + pl.lit(" holds null or NaN, which is no document; leave it out")
-        if repeated == "error":
-            twice = ids.lists.eval(pl.element().filter(pl.element().is_duplicated())).list.first().cast(pl.String)
-            advice = pl.lit(" twice; repeated='first' keeps its first place")
-            yield ids.lists.n_unique() != ids.lists.len(), pl.concat_str(at, pl.lit(" holds "), twice, advice)
-        for name, numbers in self.numbers.items():
-            lengths = [x.lists.len().fill_null(0) for x in (ids, numbers)]
-            message = (
-                f"query {{}} has {{}} documents in column {_braced(ids.name)} and {{}} {name} in column {_braced(numbers.name)}; give "
-                "one for each document"
-            )
-            yield lengths[0] != lengths[1], pl.format(message, query, *lengths)
-            if name == "scores":
-                message = f"the scores in column {_braced(numbers.name)} of query {{}} hold null or NaN; give each document a score"
-                yield numbers.has_gaps, pl.format(message, query)
-
-    def long(self, rows: pl.LazyFrame, repeated: Repeated) -> pl.LazyFrame:
-        """One row per document: the row's number, the document, its place in the list, its numbers."""
-        places = pl.int_ranges(1, self.ids.lists.len().cast(pl.Int64) + 1)
-        lists = {"doc_id": pl.col(self.ids.key), PLACE: places}
-        lists |= {f"#{name}": pl.col(x.key) for name, x in self.numbers.items()}
-        documents = rows.filter(self.ids.lists.len() > 0).select(ROW, **lists).explode(*lists)
-        if repeated == "error":
-            return documents
-        return documents.unique([ROW, "doc_id"], keep="first", maintain_order=True)
+def documents(
+    schema: pl.Schema, role: str, numbers: Sequence[str], roles: Mapping[str, str | None]
+) -> Iterator[ListColumn]:
+    """The lists of documents of a role, and those of their `numbers` that a column or a field has; refuse other types."""
+    name = str(roles[role])
+    ids = structs = ListColumn.of(schema, name, role, single=role == "relevant")
+    fields = [x.name for x in structs.inner.fields] if isinstance(structs.inner, pl.Struct) else []
+    if fields:
+        field = _field(fields, DOC_FIELDS)
+        if field is None:
+            there = f"the structs in column {name!r} for {role} have the fields {', '.join(fields)}"
+            raise InvalidData(f"{there}; call the field of the document id")
+        ids = structs.field(field, role)
+    if ids.inner.is_nested() or ids.inner == pl.Object:
+        raise InvalidData(f"column {name!r} for {role} holds lists of {ids.inner}; a document is a text or a number")
+    yield ids
+    for number in numbers:
+        column = _field(fields, NUMBER_FIELDS[number]) if roles[number] is None else roles[number]
+        if column is None:
+            continue
+        single = not isinstance(schema[name], (pl.List, pl.Array))
+        is_field = column in fields
+        found = structs.field(column, number) if is_field else ListColumn.of(schema, column, number, single=single)
+        if not (found.inner.is_numeric() or found.inner in (pl.Boolean, pl.Null)):
+            raise InvalidData(f"column {found.name!r} for {number} holds lists of {found.inner}, not of numbers")
+        yield found
 
 
 @dataclass(frozen=True)
@@ -273,61 +227,50 @@ class QueryLists:
         The columns that identify a query, and their names in the result; none if rows are numbered.
     carry
         Columns to repeat on each row of a query.
-    retrieved, relevant
-        The documents; ``relevant`` is None if labels belong to the retrieved documents, or are missing.
+    lists
+        The columns of lists by their roles; without ``relevant``, labels belong to the retrieved documents.
     """
 
     query: Mapping[str, str]
     carry: tuple[str, ...]
-    retrieved: Documents
-    relevant: Documents | None
+    lists: Mapping[str, ListColumn]
     schema: pl.Schema
 
     @classmethod
     def of(
-        cls,
-        schema: pl.Schema,
-        *,
-        query: tuple[str, ...],
-        carry: tuple[str, ...],
-        retrieved: str,
-        relevant: str | None,
-        scores: str | None,
-        labels: str | None,
+        cls, schema: pl.Schema, query: tuple[str, ...], carry: tuple[str, ...], roles: Mapping[str, str | None]
     ) -> QueryLists:
         """Check the names and types of the columns."""
         for name in (*query, *carry):
             if name not in schema:
                 raise missing(schema, name)
-        own = {"scores": scores} if relevant is not None else {"scores": scores, "labels": labels}
-        run = Documents.of(schema, "retrieved", retrieved, own)
-        truth = None
-        if relevant is not None:
-            truth = Documents.of(schema, "relevant", relevant, {"labels": labels})
-            dtype = _one_type(run.ids, truth.ids)
-            run, truth = (replace(x, ids=x.ids.cast(dtype)) for x in (run, truth))
-        lists = cls(
-            dict(zip(query, ["query_id"] if len(query) == 1 else query, strict=True)), carry, run, truth, schema
-        )
-        if twice := [name for name in lists.columns if lists.columns.count(name) > 1]:
+        parts = ONE_PART if roles["relevant"] is None else PARTS
+        lists = {x.role: x for role, numbers in parts.items() for x in documents(schema, role, numbers, roles)}
+        if "relevant" in lists:
+            dtype = _one_type(lists["retrieved"], lists["relevant"])
+            lists |= {role: lists[role].cast(dtype) for role in parts}
+        queries = dict(zip(query, ["query_id"] if len(query) == 1 else query, strict=True))
+        found = cls(queries, carry, lists, schema)
+        if twice := [name for name in found.columns if found.columns.count(name) > 1]:
             raise InvalidOption(f"two columns of the result are named {twice[0]!r}; rename one of the frame")
-        return lists
+        return found
 
     @property
     def columns(self) -> list[str]:
         """The columns of the result."""
-        label = ["label"] if self.relevant is not None or "labels" in self.retrieved.numbers else []
+        label = ["label"] if {"relevant", "labels"} & self.lists.keys() else []
         return [*(self.query.values() or ["query_id"]), *self.carry, "doc_id", "score", *label]
 
     @property
-    def parts(self) -> list[Documents]:
-        """The columns of documents."""
-        return [self.retrieved, *([] if self.relevant is None else [self.relevant])]
+    def parts(self) -> Iterator[tuple[ListColumn, list[ListColumn]]]:
+        """The columns of documents, each with those of its numbers."""
+        for role, numbers in (PARTS if "relevant" in self.lists else ONE_PART).items():
+            yield self.lists[role], [self.lists[number] for number in numbers if number in self.lists]
 
     def rows(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with their number, and the lists under the plan's names."""
         query = [pl.col(name).alias(new) for name, new in self.query.items()]
-        lists = [x.given.alias(x.key) for part in self.parts for x in (part.ids, *part.numbers.values())]
+        lists = [x.given.alias(f"#{role}") for role, x in self.lists.items()]
         rows = frame.select(*query, *self.carry, *lists).with_row_index(ROW)
         return rows if query else rows.with_columns(pl.col(ROW).cast(pl.Int64).alias("query_id"))
 
@@ -338,18 +281,42 @@ class QueryLists:
         if self.query:
             advice = f" has several rows; name all columns that identify it, as query=[..., {[*self.query][-1]!r}]"
             yield pl.struct(*self.query.values()).is_duplicated(), pl.lit("query ") + query + pl.lit(advice)
-        for part in self.parts:
-            yield from part.faults(query, repeated)
+        for ids, numbers in self.parts:
+            at = pl.lit(f"the list in column {ids.name!r} of query ") + query
+            if ids.single and ids.inner == pl.String:
+                text = ids.lists.first().str.contains(r"^\s*\[")
+                yield text, at + pl.lit(" is text that looks like JSON; make a list of it")
+            yield ids.has_gaps, at + pl.lit(" holds null or NaN, which is no document; leave it out")
+            if repeated == "error":
+                twice = ids.lists.eval(pl.element().filter(pl.element().is_duplicated())).list.first().cast(pl.String)
+                advice = " twice; repeated='first' keeps its first place"
+                yield ids.lists.n_unique() != ids.lists.len(), at + pl.lit(" holds ") + twice + pl.lit(advice)
+            for number in numbers:
+                lengths = [x.lists.len().fill_null(0) for x in (ids, number)]
+                ours = pl.format("query {} has {} documents in column {}", query, lengths[0], pl.lit(repr(ids.name)))
+                theirs = f"{number.role} in column {number.name!r}; give one for each document"
+                yield lengths[0] != lengths[1], pl.format("{} and {} {}", ours, lengths[1], pl.lit(theirs))
+                if number.role == "scores":
+                    gaps = " hold null or NaN; give each document a score"
+                    yield (
+                        number.has_gaps,
+                        pl.lit(f"the scores in column {number.name!r} of query ") + query + pl.lit(gaps),
+                    )
 
     def long(self, rows: pl.LazyFrame, repeated: Repeated) -> pl.LazyFrame:
         """The long table of the rows."""
-        retrieved = self.retrieved.long(rows, repeated)
-        score = pl.col("#scores") if "scores" in self.retrieved.numbers else 1 / pl.col(PLACE)
-        label = [pl.col("#labels").alias("label")] * ("labels" in self.retrieved.numbers)
-        table = retrieved.select(ROW, PLACE, "doc_id", score.alias("score"), *label)
-        if self.relevant is not None:
-            of_relevant = pl.col("#labels") if "labels" in self.relevant.numbers else pl.lit(1, pl.Int64)
-            judged = self.relevant.long(rows, repeated).select(ROW, "doc_id", label=of_relevant)
+        tables = []
+        for ids, numbers in self.parts:  # one row per document, with its place in the list and its numbers
+            places = pl.int_ranges(1, ids.lists.len().cast(pl.Int64) + 1)
+            lists = {"doc_id": pl.col(f"#{ids.role}"), PLACE: places}
+            lists |= {x.role.removesuffix("s"): pl.col(f"#{x.role}") for x in numbers}
+            table = rows.filter(ids.lists.len() > 0).select(ROW, **lists).explode(*lists)
+            unique = table.unique([ROW, "doc_id"], keep="first", maintain_order=True)
+            tables.append(table if repeated == "error" else unique)
+        table = tables[0] if "scores" in self.lists else tables[0].with_columns(score=1 / pl.col(PLACE))
+        if "relevant" in self.lists:
+            label = pl.col("label") if "labels" in self.lists else pl.lit(1, pl.Int64)
+            judged = tables[1].select(ROW, "doc_id", label=label)
             table = table.join(judged, on=[ROW, "doc_id"], how="full", coalesce=True, maintain_order="left_right")
         # a query whose lists are empty keeps a row
         own = rows.select(ROW, *(name for name in self.columns if name not in ("doc_id", "score", "label")))
@@ -380,11 +347,6 @@ def _one_type(run: ListColumn, truth: ListColumn) -> pl.DataType:
 
 def _field(fields: Sequence[str], usual: Sequence[str]) -> str | None:
     return next((name for name in fields if name.lower() in usual), None)
-
-
-def _braced(name: str) -> str:
-    """A name quoted for a format string."""
-    return repr(name).replace("{", "{{").replace("}", "}}")
 
 
 def missing(schema: pl.Schema, name: str, more: str = "") -> MissingColumn:
