@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -53,39 +53,42 @@ def is_json_lines(start: Start) -> bool:
     return is_json(start) and start.lines[0].endswith("}") and "".join(start.lines[1:]).startswith("{")
 
 
-NDJSON = FileFormat(
-    "ndjson", partial(read.from_table, scan=read.scan_ndjson), (".ndjson", ".jsonl"), is_json_lines, objects=True
+def of_table(name: str, scan: read.Scan, *suffixes: str, **options: Any) -> FileFormat:
+    """The row of a table with named columns, which `scan` reads."""
+    return FileFormat(name, partial(read.from_table, scan=scan), suffixes, **options)
+
+
+def separated(name: str, separator: str, suffix: str) -> FileFormat:
+    """The row of text with a header, whose fields a character separates."""
+    return of_table(name, partial(read.scan_csv, separator=separator), suffix, separator=separator)
+
+
+def of_tool(tool: str, usual: str, separator: str, writer: writable.Writer) -> FileFormat:
+    """The row of a tool's tables, which are usually of the format `usual`."""
+    known = partial(has_header, tool=tool, separator=separator)
+    return FileFormat(tool, partial(from_tool, tool=tool, usual=usual), known=known, write=writer)
+
+
+def of_json(name: str, kind: Callable[[json_rows.JsonText], pl.DataFrame | None], **options: Any) -> FileFormat:
+    """The row of a JSON object of one kind."""
+    return FileFormat(name, partial(json_rows.from_object, read=kind), content="text", **options)
+
+
+NDJSON = of_table("ndjson", read.scan_ndjson, ".ndjson", ".jsonl", known=is_json_lines, objects=True)
+ROWS = (
+    FileFormat("trec", read.from_lines, write=writable.TREC),
+    separated("csv", ",", ".csv"),
+    separated("tsv", "\t", ".tsv"),
+    NDJSON,
+    of_table("parquet", read.scan_parquet, ".parquet", ".pq", content="binary"),
+    of_table("ipc", read.scan_ipc, ".arrow", ".feather", ".ipc", content="binary"),
+    FileFormat("json", partial(json_rows.from_json, lines=NDJSON), known=is_json, content="text"),
+    of_json("rank_eval", json_rows.rank_eval, write=writable.RANK_EVAL),
+    of_json("mteb", json_rows.dictionary),
+    of_tool("beir", "tsv", "\t", writable.BEIR),
+    of_tool("quepid", "csv", ",", writable.QUEPID),
 )
-FORMATS = {
-    row.name: row
-    for row in (
-        FileFormat("trec", read.from_lines, write=writable.TREC),
-        FileFormat("csv", partial(read.from_table, scan=read.scan_csv), (".csv",), separator=","),
-        FileFormat(
-            "tsv", partial(read.from_table, scan=partial(read.scan_csv, separator="\t")), (".tsv",), separator="\t"
-        ),
-        NDJSON,
-        FileFormat("parquet", partial(read.from_table, scan=read.scan_parquet), (".parquet", ".pq"), content="binary"),
-        FileFormat(
-            "ipc", partial(read.from_table, scan=read.scan_ipc), (".arrow", ".feather", ".ipc"), content="binary"
-        ),
-        FileFormat("json", partial(json_rows.from_json, lines=NDJSON), known=is_json, content="text"),
-        FileFormat("rank_eval", json_rows.from_rank_eval, write=writable.RANK_EVAL, content="text"),
-        FileFormat("mteb", json_rows.from_dictionary, content="text"),
-        FileFormat(
-            "beir",
-            partial(from_tool, tool="beir", usual="tsv"),
-            known=partial(has_header, tool="beir", separator="\t"),
-            write=writable.BEIR,
-        ),
-        FileFormat(
-            "quepid",
-            partial(from_tool, tool="quepid", usual="csv"),
-            known=partial(has_header, tool="quepid", separator=","),
-            write=writable.QUEPID,
-        ),
-    )
-}
+FORMATS = {row.name: row for row in ROWS}
 """All formats; of those that are known by their start, the first one that fits counts."""
 
 SUFFIXES = {suffix: row.name for row in FORMATS.values() for suffix in row.suffixes}
@@ -118,10 +121,10 @@ def rows(
     names = [*(columns or {}).values()]
     if twice := [name for name in names if names.count(name) > 1]:
         raise InvalidOption(f"columns={columns!r}: two columns would be named {twice[0]!r}; rename one of them")
-    is_type = isinstance(label_dtype, pl.DataType) or (
-        isinstance(label_dtype, type) and issubclass(label_dtype, pl.DataType)
-    )
-    if not is_type or not (label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String):
+    kind = label_dtype if isinstance(label_dtype, type) else type(label_dtype)
+    if not issubclass(kind, pl.DataType) or not (
+        label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String
+    ):
         raise InvalidOption(
             f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, as pl.Int64 or pl.Float64, or pl.String to "
             "keep labels as they are written"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import NoneType
@@ -194,19 +194,14 @@ def from_json(file: SourceFile, *, lines: FileFormat) -> FileRows:
     return read_at_once(file, dictionary(text))
 
 
-def from_rank_eval(file: SourceFile) -> FileRows:
-    """A request or a response of ``_rank_eval``."""
-    found = rank_eval(JsonText(file))
-    if found is None:
+def from_object(file: SourceFile, *, read: Callable[[JsonText], pl.DataFrame | None]) -> FileRows:
+    """A JSON object of one kind."""
+    table = read(JsonText(file))
+    if table is None:
         raise InvalidData(
             f"{file.name}: this JSON object has neither 'requests' nor 'details', as those of _rank_eval have"
         )
-    return read_at_once(file, found)
-
-
-def from_dictionary(file: SourceFile) -> FileRows:
-    """A dictionary of queries."""
-    return read_at_once(file, dictionary(JsonText(file)))
+    return read_at_once(file, table)
 
 
 def read_at_once(file: SourceFile, table: pl.DataFrame) -> FileRows:

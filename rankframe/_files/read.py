@@ -6,7 +6,7 @@ import glob
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -19,6 +19,8 @@ from .writable import Writer
 
 DType: TypeAlias = pl.DataType | type[pl.DataType]
 Say: TypeAlias = Callable[[str, object], str]
+Scan: TypeAlias = Callable[[Content, list[str]], pl.LazyFrame]
+"""Makes the table of a content; columns of the given names are not parsed."""
 
 PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
 
@@ -65,32 +67,31 @@ QRELS = Layout(
 )
 
 
+JUDGMENTS = "give it as the judgments, as to read_qrels"
+
+
 class Header(NamedTuple):
     """The columns that identify a tool's table, with our names for them; its content, and the advice if columns are missing."""
 
     tool: Literal["beir", "quepid"]
     columns: Mapping[str, str]
     holds: str
-    instead: str
+    instead: str = JUDGMENTS
 
 
-JUDGMENTS = "give it as the judgments, as to read_qrels"
-OF_QUEPID = {"Query Text": "query_id", "Doc ID": "doc_id", "Doc Position": "rank"}
-BASIC, OF_QUERIES = "Quepid's ratings (Basic)", {"Score": "score", "Date Last Scored": "Date Last Scored"}
-
+BASIC, OF_QUEPID = "Quepid's ratings (Basic)", {"Query Text": "query_id", "Doc ID": "doc_id", "Doc Position": "rank"}
+OF_QUERIES = {"Query Text": "query_id", "Score": "score", "Date Last Scored": "Date Last Scored"}
+SNAPSHOT = Header(
+    "quepid", {**OF_QUEPID, "Snapshot Name": "run"}, "a snapshot of Quepid", "give it as the run, as to read_run"
+)
 HEADERS = (
-    Header("beir", {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}, "BEIR's judgments", JUDGMENTS),
-    Header("quepid", {"query": "query_id", "docid": "doc_id", "rating": "label"}, BASIC, JUDGMENTS),
-    Header("quepid", {"query": "query_id", "doc_id": "doc_id", "rating": "label"}, BASIC, JUDGMENTS),
-    Header("quepid", {**OF_QUEPID, "Rating": "label"}, "Quepid's rated results (Detailed)", JUDGMENTS),
+    Header("beir", {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}, "BEIR's judgments"),
+    Header("quepid", {"query": "query_id", "docid": "doc_id", "rating": "label"}, BASIC),
+    Header("quepid", {"query": "query_id", "doc_id": "doc_id", "rating": "label"}, BASIC),
+    Header("quepid", {**OF_QUEPID, "Rating": "label"}, "Quepid's rated results (Detailed)"),
+    SNAPSHOT,
     Header(
-        "quepid", {**OF_QUEPID, "Snapshot Name": "run"}, "a snapshot of Quepid", "give it as the run, as to read_run"
-    ),
-    Header(
-        "quepid",
-        {"Query Text": "query_id", **OF_QUERIES},
-        "Quepid's scores of queries (General)",
-        "export the case as Basic, Detailed or Snapshot",
+        "quepid", OF_QUERIES, "Quepid's scores of queries (General)", "export the case as Basic, Detailed or Snapshot"
     ),
 )
 
@@ -286,13 +287,8 @@ def from_lines(file: SourceFile) -> FileRows:
     return FileRows(file, lines.select(NUMBER, **values, **{PROBLEM: problem}), tuple(text), dtypes, "line")
 
 
-def from_table(
-    file: SourceFile, tool: str | None = None, *, scan: Callable[[Content, list[str]], pl.LazyFrame]
-) -> FileRows:
-    """A file with named columns. CSV has no types: ids stay text, scores and labels must be numbers.
-
-    `scan` makes the table of a content, with the columns of the given names unparsed.
-    """
+def from_table(file: SourceFile, tool: str | None = None, *, scan: Scan) -> FileRows:
+    """A file with named columns. CSV has no types: ids stay text, scores and labels must be numbers."""
     name, content, layout, columns, row = file.name, file.content, file.layout, file.columns, file.format
     if row.content != "binary" and is_empty(content):
         schema = {column: file.numeric.get(column, pl.String()) for column in layout.needed}
@@ -392,15 +388,11 @@ def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) 
     """Refuse a header that names a needed column twice."""
     renamed = [column for column in roles if f"{column}_duplicated_0" in stored]  # Polars renames the second one so
     if renamed:
-        header = pl.scan_csv(
-            file.content, separator=file.format.separator, has_header=False, infer_schema=False, glob=False
-        )
-        names = header.head(1).collect().row(0)
+        options: dict[str, Any] = {"has_header": False, "infer_schema": False, "glob": False}
+        header = pl.scan_csv(file.content, separator=file.format.separator, **options).head(1).collect().row(0)
         for column in renamed:
-            if names.count(column) > 1:
-                raise InvalidData(
-                    f"{file.name}: {names.count(column)} columns are named {column!r}; give each a name of its own"
-                )
+            if (n := header.count(column)) > 1:
+                raise InvalidData(f"{file.name}: {n} columns are named {column!r}; give each a name of its own")
 
 
 def missing(file: SourceFile, lacking: list[str], stored: list[str], found: list[str]) -> str:
@@ -429,15 +421,13 @@ def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[
     values = {column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()}
     if "label" in values and numeric["label"].is_float():
         values["label"] = pl.when(values["label"].is_finite()).then(values["label"])
-    return values, [
-        pl.format(
-            f"{column} '{{}}' is not a {{}}",
-            pl.when(values[column].is_null()).then(text[column]),
-            kind_of(text[column], numeric[column], column),
+    faults = []
+    for column in filter(numeric.__contains__, text):
+        given = pl.when(values[column].is_null()).then(text[column])
+        faults.append(
+            pl.format(f"{column} '{{}}' is not a {{}}", given, kind_of(text[column], numeric[column], column))
         )
-        for column in text
-        if column in numeric
-    ]
+    return values, faults
 
 
 def kind_of(text: pl.Expr, dtype: DType, column: str) -> pl.Expr:
