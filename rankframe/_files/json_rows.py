@@ -295,10 +295,10 @@ def documents(text: JsonText, query: str, found: Value, member: str) -> list[dic
 
 def in_order(scores: list[Value]) -> list[Value]:
     """The scores if they fall in the order of the hits; else 1 / rank, as for results sorted by a field."""
-    if any(not isinstance(x, (bytes, NoneType)) for x in scores):
-        return scores  # they are refused
-    values = [float(x) if isinstance(x, bytes) else float("nan") for x in scores]
-    if all(x >= y for x, y in pairwise(values)) and not any(x != x for x in values):
+    values = [float(x) if isinstance(x, bytes) else x for x in scores]
+    falls = all(isinstance(x, float) and isinstance(y, float) and x >= y for x, y in pairwise(values))
+    refused = not {*map(type, values)} <= {float, NoneType} or any(x != x for x in values)
+    if refused or (falls and None not in values):
         return scores
     return [repr(1 / rank).encode() for rank in range(1, len(scores) + 1)]
 

@@ -226,6 +226,10 @@ WRONG_JSON = [
         '{"details": {"q": {"hits": [{"hit": {"_id": "d"}, "rating": 1.5}]}}}',
         r"label '1.5' is not a whole number \(label_dtype=pl.Float64 keeps fractions\): document 'd' of query 'q'",
     ),
+    (
+        '{"details": {"q": {"hits": [{"hit": {"_id": "d", "_score": 2}}, {"hit": {"_id": "e", "_score": NaN}}]}}}',
+        "score 'NaN' is not a number: document 'e' of query 'q'",
+    ),
     ('{"details": {"q": {"hits": []}}\n "failures": {}}', "line 2, column 2: .*failures.* where '}' or ',' must be"),
     ('{"details": {"q": {"hits": [', "line 1, column 29: .*is the file whole"),
     ('{"details": {"q": {"hits": []}, "q": {"hits": []}}}', "'q' stands twice in one object"),
