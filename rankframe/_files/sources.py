@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypeAlias, cast
+from typing import IO, Any, TypeAlias, cast
 
 import polars as pl
 
@@ -65,7 +65,7 @@ def several(given: object) -> list[FileSource] | None:
     single = isinstance(given, (Mapping, bytes, bytearray, memoryview)) or hasattr(given, "read")
     if single or not isinstance(given, Iterable) or hasattr(given, "columns"):
         return None
-    listed = list(given)
+    listed: list[Any] = list(given)
     if not listed:
         raise InvalidOption("the list of files is empty; name at least one")
     return listed
