@@ -166,7 +166,7 @@ def test_embeddings_of_nan_are_refused() -> None:
         ({"ci": 95}, rf.InvalidOption, "ci=95 is no confidence"),
         ({"queries": ["x"]}, rf.InvalidOption, "write a dictionary of texts by their ids"),
         ({"corpus": {}}, rf.InvalidOption, "write a dictionary of texts by their ids"),
-        ({"qrels": {"qx": "b"}}, rf.InvalidData, r"qrels\['qx'\]='b': write the set of its relevant ids"),
+        ({"qrels": {"qx": "b"}}, rf.InvalidData, "qrels has 'b' for query 'qx'; write {document: label}"),
         ({"qrels": 3}, rf.InvalidData, "qrels=3 is no table"),
         ({"qrels": {"QX": {"b"}}}, rf.InvalidData, "no query of the run is judged"),
         ({"qrels": {1: {"b"}}}, rf.InvalidData, "query_id"),
