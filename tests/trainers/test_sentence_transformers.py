@@ -163,7 +163,7 @@ def test_embeddings_of_nan_are_refused() -> None:
         ({"top_k": 0}, rf.InvalidOption, "top_k=0"),
         ({"batch_size": 0}, rf.InvalidOption, "batch_size=0"),
         ({"chunk_size": -1}, rf.InvalidOption, "chunk_size=-1"),
-        ({"ci": 95}, rf.InvalidOption, "ci=95 is no confidence"),
+        ({"ci": 95}, rf.InvalidOption, "ci=95(\\.0)?: write a number above 0 and below 1"),
         ({"queries": ["x"]}, rf.InvalidOption, "write a dictionary of texts by their ids"),
         ({"corpus": {}}, rf.InvalidOption, "write a dictionary of texts by their ids"),
         ({"qrels": {"qx": "b"}}, rf.InvalidData, "qrels has 'b' for query 'qx'; write {document: label}"),
