@@ -17,8 +17,7 @@ from .._decisions.resampling import Resampling
 from .._items.catalog import catalog
 from .._items.catalog_and_past import Unknown
 from .._plan.per_query import Frame, measure
-from .._table.convention import Convention, Otherwise
-from .._table.conventions import CONVENTIONS
+from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import verb
