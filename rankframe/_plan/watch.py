@@ -11,7 +11,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._table.figures import NEARLY_ALL, QuickFigures, figures, numbered, totals
 from .._table.setup import Setup
-from .._table.suspicions import Suspicion, filled, is_called_rank, suspicions_of
+from .._table.suspicions import Suspicion, is_called_rank, suspicions_of
 from .._table.table import Table
 from ..errors import Place, RankframeError, warn
 
@@ -59,11 +59,12 @@ class Watch:
             self.last if len(self.found) == 1 else self._suspected(_together(pl.concat(self.found).lazy()))
         )
         sample = pl.concat(self.samples)
+        texts = {name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in values.items()}
         for suspicion in suspected:
             changed = next((call.text for call in self.calls if self._changes(suspicion, call, sample, values)), None)
             if changed is not None:
-                said = filled(suspicion.says(self.resolved), values)
-                warn(said, f" (it concerns {changed})", kind=suspicion.problem, at=self.at)
+                says = suspicion.says(self.resolved, texts)
+                warn(says, f" (it concerns {changed})", kind=suspicion.problem, at=self.at)
 
     def _look(self) -> None:
         """Compute the figures of the waiting parts if a sample of them raises a suspicion; enough rows without one clear the table."""

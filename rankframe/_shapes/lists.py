@@ -10,8 +10,8 @@ import polars as pl
 
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
+from .._table.run_and_judgments import usual_runs
 from .._table.table import failing
-from .._table.telling_apart import usual_runs
 from ..errors import Code, InvalidData, InvalidOption
 from .list_columns import DOC, PLACE, ROW, Documents, ListColumn, Repeated, missing
 
@@ -213,7 +213,7 @@ class Lists:
             query = pl.concat_str(*of_text[1:])
             names = pl.struct(*self.query.values())
             usual = usual_runs(self.schema.names(), [*self.query])
-            query_of_run = ", ".join([repr(*usual[0]) if usual else "...", *map(repr, self.query)])
+            query_of_run = ", ".join([repr(usual[0]) if usual else "...", *map(repr, self.query)])
             advice = f" has several rows; name the column that tells them apart, as query=[{query_of_run}]"
             yield names.is_duplicated(), pl.concat_str(pl.lit("query "), query, pl.lit(advice))
         else:

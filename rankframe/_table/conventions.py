@@ -65,7 +65,7 @@ def settings_in(text: str) -> Settings:
     return found
 
 
-def metrics_in(text: str) -> Mapping[str, Settings]:
+def metrics_in(text: str) -> dict[str, Settings]:
     """The options of each metric in ``map ndcg(gain=binary)@10``."""
     found = re.findall(r"(\w+)(?:\((\S*)\))?(?:@(\d+))?", text)
     return {name: {**({"k": int(k)} if k else {}), **settings_in(options)} for name, options, k in found}

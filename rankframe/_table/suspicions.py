@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
-from ..errors import Advice, Code, Text, Verbatim, judge, on, option
+from ..errors import Text, Verbatim, judge, on, option
 from .figures import NEARLY_ALL
 from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS
@@ -46,7 +45,7 @@ class Suspicion:
     holds
         The sign, from the setup and the figures of `figures.totals`.
     says
-        The sentence; figures in braces are filled in.
+        The sentence, from the setup and the texts of the figures.
     warns
         A stronger sign, with which the call of a number warns.
     reads
@@ -65,34 +64,13 @@ class Suspicion:
     problem: str
     rows: str
     holds: Sign
-    says: Callable[[Setup], tuple[Text, ...]]
+    says: Callable[[Setup, Mapping[str, str]], tuple[Text, ...]]
     warns: Sign = lambda *_: True
-    reads: frozenset[str] = frozenset(["score", "label"])
+    reads: tuple[str, ...] = ("score", "label")
     labels: bool = True
     role: str | None = None
     differs: Callable[[Setup, Figures], tuple[Setup, Setup] | None] = lambda *_: None
     zero: bool = False
-
-
-FIGURE = re.compile(r"\{(least label|most label|rows|ordered|mean auc|category separator|subtopic separator)\}")
-"""A figure that a sentence names."""
-
-
-def filled(text: Text, values: Mapping[str, object]) -> Text:
-    """The text with its figures."""
-    if isinstance(text, tuple):
-        return tuple(filled(part, values) for part in text)
-    if isinstance(text, Advice):
-        options = {x: Verbatim(_filled(y, values)) if isinstance(y, Verbatim) else y for x, y in text.options.items()}
-        return replace(text, options=options)
-    if isinstance(text, Code):
-        return replace(text, polars=_filled(text.polars, values), pandas=_filled(text.pandas or text.polars, values))
-    return _filled(text, values)
-
-
-def _filled(text: str, values: Mapping[str, object]) -> str:
-    shown = {name: f"{value:,}" if isinstance(value, int) else str(value) for name, value in values.items()}
-    return FIGURE.sub(lambda found: shown[found[1]], text)
 
 
 def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
@@ -105,9 +83,7 @@ def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
 
 def _rank_like(setup: Setup) -> str | None:
     """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end is the best."""
-    if setup.policies.ascending or "ascending" in setup.given:
-        return None
-    return _like(setup.roles.score)
+    return None if setup.policies.ascending or "ascending" in setup.given else _like(setup.roles.score)
 
 
 @lru_cache  # several signs ask
@@ -163,20 +139,13 @@ def _of_grades(setup: Setup, found: Figures) -> tuple[Setup, Setup] | None:
     return setup, setup.changed(relevant=found["most label"])
 
 
-def _of_threshold(setup: Setup) -> tuple[Text, ...]:
-    relevant = option(relevant=setup.policies.relevant)
+def _of_threshold(setup: Setup, texts: Mapping[str, str]) -> tuple[Text, ...]:
+    relevant, say = option(relevant=setup.policies.relevant), "; say the least label that is relevant, as "
     if setup.policies.relevant <= 0:
-        return (
-            relevant,
-            ": every judged document counts as relevant, whatever its label; say the least label that is relevant, as ",
-            on(relevant=1),
-        )
-    return (
-        "labels go from {least label} to {most label}, so that ",
-        relevant,
-        " counts every judged document; say the least label that is relevant, as ",
-        on(relevant=Verbatim("{most label}")),
-    )
+        return relevant, f": every judged document counts as relevant, whatever its label{say}", on(relevant=1)
+    least, most = texts["least label"], texts["most label"]
+    so = f" counts every judged document{say}"
+    return f"labels go from {least} to {most}, so that ", relevant, so, on(relevant=Verbatim(most))
 
 
 def _swapped(setup: Setup) -> Setup:
@@ -184,79 +153,64 @@ def _swapped(setup: Setup) -> Setup:
 
 
 def _of_separator(role: str) -> Suspicion:
-    def says(setup: Setup) -> tuple[Text, ...]:
-        name, mark = getattr(setup.roles, role), f"{{{role} separator}}"
-        return (
-            f"most values of column {name!r} hold {mark!r}, and each counts as one {role}; make lists of them, as "
-            f".str.split({mark!r}) does",
-        )
+    def says(setup: Setup, texts: Mapping[str, str]) -> tuple[Text, ...]:
+        name, mark = getattr(setup.roles, role), texts[f"{role} separator"]
+        values = f"most values of column {name!r} hold {mark!r}, and each counts as one {role}"
+        return (f"{values}; make lists of them, as .str.split({mark!r}) does",)
 
+    name = f"{role} separator"
     return Suspicion(
-        f"{role} with separators",
-        "rows",
-        lambda _, found: found[f"{role} separator"] != "",
-        says,
-        reads=frozenset(),
-        labels=False,
-        role=role,
+        f"{role} with separators", "rows", lambda _, x: x[name] != "", says, reads=(), labels=False, role=role
     )
 
+
+upside_down = partial(Suspicion, labels=False, differs=_both_ways)
 
 SUSPICIONS = (
     Suspicion(
         "nobody judged a document",
         "rows",
         lambda _, found: (found["rows"] > 0) & (found["labelled"] == 0),
-        lambda x: (
-            f"nobody judged a document: column {x.roles.label!r} is null in all {{rows}} rows. Join the judgments, ",
+        lambda x, texts: (
+            f"nobody judged a document: column {x.roles.label!r} is null in all {texts['rows']} rows; join the judgments, ",
             judge(),
-            ", name the column that holds them, ",
-            on(label=...),
-            ", or get null instead of 0, ",
-            on(no_relevant="null"),
         ),
         warns=lambda x, _: x.policies.no_relevant != "null",
         zero=True,
     ),
-    Suspicion(
+    upside_down(
         "scores like ranks",
         "retrieved",
         _are_ranks,
-        lambda x: (
+        lambda x, _: (
             "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
             on(rank=x.roles.score),
         ),
         warns=_called_rank_like,
-        labels=False,
-        differs=_both_ways,
-        reads=frozenset(["score"]),
+        reads=("score",),
     ),
-    Suspicion(
+    upside_down(
         "scores like distances",
         "retrieved",
         lambda x, found: _called_rank_like(x, found) & (_are_ranks(x, found) ^ True),
-        lambda x: (
+        lambda x, _: (
             f"by its name, low values of column {x.roles.score!r} are the best, and high ones are ranked first; if low ones "
             "are the best, say ",
             on(**_turned(x)),
             ", else ",
             on(ascending=False),
         ),
-        labels=False,
-        differs=_both_ways,
-        reads=frozenset(["score"]),
+        reads=("score",),
     ),
-    Suspicion(
+    upside_down(
         "labels fall as scores rise",
         "retrieved",
         _falling,
-        lambda x: (
-            "documents with higher labels stand lower (mean AUC {mean auc} of {ordered} queries); if "
+        lambda x, texts: (
+            f"documents with higher labels stand lower (mean AUC {texts['mean auc']} of {texts['ordered']} queries); if "
             f"{'high' if x.policies.ascending else 'low'} scores are the best, say ",
             on(**_turned(x)),
         ),
-        labels=False,
-        differs=_both_ways,
     ),
     Suspicion(
         "all scores equal",
@@ -264,17 +218,15 @@ SUSPICIONS = (
         lambda _, found: (
             (found["retrieved"] >= ENOUGH) & (found["several"] > 0) & (found["least score"] == found["most score"])
         ),
-        lambda x: (
+        lambda x, _: (
             f"all values of column {x.roles.score!r} are equal, and {IN_WORDS['ties'][x.policies.ties]}; name the column of "
-            "the scores, ",
-            on(score=...),
-            ", or count the mean over all orders, ",
+            "the scores, or count the mean over all orders, ",
             on(ties="expected"),
         ),
         # without ids, the order of the rows may be the ranking
         warns=lambda x, _: x.policies.ties in ("doc_desc", "doc_asc", "trec_eval") and x.roles.doc is not None,
         differs=lambda x, _: (x.changed(ties="best"), x.changed(ties="worst")),
-        reads=frozenset(["score"]),
+        reads=("score",),
     ),
     Suspicion(
         "query and document swapped",
@@ -285,14 +237,14 @@ SUSPICIONS = (
             & (found["docs"] >= ENOUGH_QUERIES)
             & (found["alike"] * 2 >= found["docs"])
         ),
-        lambda x: (
+        lambda x, _: (
             f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
             "several; if they are swapped, say ",
             on(query=x.roles.doc_name, doc=x.roles.query[0]),
         ),
         labels=False,
-        differs=lambda x, _: (x, _swapped(x)),
-        reads=frozenset(["score"]),
+        differs=lambda x, _: (x, x.changed(query=(str(x.roles.doc_name),), doc=x.roles.query[0])),
+        reads=("score",),
     ),
     Suspicion(
         "every judged document relevant",
@@ -303,13 +255,13 @@ SUSPICIONS = (
         ),
         _of_threshold,
         warns=lambda *_: False,  # as judgments have it that list what is relevant
-        reads=frozenset(["label"]),
+        reads=("label",),
     ),
     Suspicion(
         "every row relevant",
         "rows",
         _all_relevant,
-        lambda x: (
+        lambda x, _: (
             f"every row has a score and a label of {x.policies.relevant:g} or more, so that no document can be wrong; if an "
             "inner join made the table, it lost the other documents, which ",
             judge(),
@@ -321,7 +273,7 @@ SUSPICIONS = (
         "labels between 0 and 1",
         "between",
         lambda x, found: (x.policies.relevant == 1) & (found["between"] > 0),
-        lambda x: (
+        lambda x, _: (
             "labels between 0 and 1 are not relevant under ",
             option(relevant=x.policies.relevant),
             "; say the least label that is relevant, as ",
@@ -329,13 +281,13 @@ SUSPICIONS = (
         ),
         warns=lambda x, found: "relevant" not in x.given and found["between"] * 2 > found["positive"],
         differs=lambda x, _: (x, x.changed(relevant=0.5)),
-        reads=frozenset(["label"]),
+        reads=("label",),
     ),
     Suspicion(
         "no retrieved document judged",
         "retrieved",
         lambda _, found: (found["both"] == 0) & (found["retrieved"] > 0) & (found["judged"] > 0),
-        lambda _: (UNMATCHED,),
+        lambda *_: (UNMATCHED,),
         warns=lambda *_: False,  # `judge` warns
     ),
     Suspicion(
@@ -347,7 +299,7 @@ SUSPICIONS = (
             & (found["both"] > 0)
             & (_all_relevant(x, found) ^ True)
         ),
-        lambda _: (
+        lambda *_: (
             "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
             "retrieved, which ",
             judge(),

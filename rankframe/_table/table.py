@@ -24,9 +24,6 @@ NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 """The words for a weight that `is_weight` refuses."""
 
 
-MOST_NAMES = 6
-"""The most columns that an advice lists."""
-
 TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     "NaN score": lambda x: (
         f"column {x.roles.score!r} holds NaN, which has no place in a ranking; write null for a document that was not retrieved",
@@ -36,7 +33,11 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond {GREATEST:g}; write null for a document that "
         "nobody judged, and smaller numbers for the others",
     ),
-    "repeated document": lambda x: repeated(x),
+    "repeated document": lambda x: (
+        f"a query holds the same {x.roles.doc_name!r} twice; keep one row of each, or, if these are several rankings, name the "
+        "column that says which: ",
+        on(query=[..., *x.roles.query]),
+    ),
     "document without id": lambda x: nameless(x),
     "repeated subtopic": lambda x: (
         f"a document holds the same {x.roles.subtopic!r} twice; keep one row of each",
@@ -77,33 +78,11 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
 """The message for each kind of fault, which leaves metrics undefined."""
 
 
-def repeated(setup: Setup, possible: Sequence[str] = ()) -> tuple[Text, ...]:
-    """The message for a query that holds a document twice; one of the columns `possible` may tell its rows apart."""
-    key = [*setup.roles.query, str(setup.roles.doc_name)]
-    named = repr(possible[0]) if len(possible) == 1 else "..."
-    which = f"name the column that says which{one_of(possible)}"
-    return (
-        f"a query holds the same {key[-1]!r} twice; ",
-        Code(
-            f"query=[{named}, {', '.join(map(repr, setup.roles.query))}]",
-            phrase=f"if these rows are of several rankings, as of runs or days, {which}, as {{}}; or ",
-        ),
-        "keep the best row of each",
-        steps.best_kept(setup.roles.score, key, ", as with {}", ascending=setup.policies.ascending),
-    )
-
-
 def nameless(setup: Setup, rows: int | None = None, where: str = "") -> tuple[Text, ...]:
     """The message for queries with several documents without an id; `rows` is the number of rows, if it is known."""
     many = "several rows of a query" if rows is None else f"{rows:,} rows, several of a query"
     null = f"column {setup.roles.doc_name!r}{where} is null in {many}"
     return (f"{null}; give each document its id, or leave out the rows without a document",)
-
-
-def one_of(names: Sequence[str]) -> str:
-    """Further words that name several columns, of which one is meant."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f" (one of {', '.join(map(repr, names[:MOST_NAMES]))}{more})" if len(names) > 1 else ""
 
 
 def message_of(kind: str, setup: Setup) -> str:

@@ -41,7 +41,6 @@ from .._table.roles import ROW, carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
 from .._table.table import Table
-from .._table.telling_apart import Apart, possible_runs
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
@@ -257,16 +256,13 @@ def judge(
     tables = Tables.of(frame.lazy(), qrels.lazy(), setup)
     tables = tables if run is None else tables.with_run(run)
     if isinstance(frame, pl.LazyFrame):
-        joined = tables.join(missed, unjudged, ordered=False)
-        possible = possible_runs(frame.collect_schema(), tables.key, setup)
-        refusals = tables.refusals(missed, unjudged, tables.usual_runs, possible)
-        return unless(joined, [*refusals, tables.strangers(unjudged)])
-    tables = replace(tables, qrels=tables.qrels.collect().lazy())
-    apart: Apart | None = tables.usual_runs
+        refusals = [*tables.refusals(missed, unjudged), tables.no_common_query(unjudged)]
+        return unless(tables.join(missed, unjudged, ordered=False), refusals)
+    tables, repeats = replace(tables, qrels=tables.qrels.collect().lazy()), True
     if not part:
-        tables.refuse_strangers(unjudged)
-        tables, apart = tables.told_apart()
-    for refusal in tables.refusals(missed, unjudged, apart):
+        tables.refuse_no_common_query(unjudged)
+        tables, repeats = tables.with_usual_run()
+    for refusal in tables.refusals(missed, unjudged, repeats=repeats):
         refusal.refuse()
     if not part:
         tables.warn(run_only=run_only is None, judged_only=judged_only is None)
@@ -278,8 +274,7 @@ def check(frame: Frame, setup: Setup, qrels: Frame | None, spelling: Spelling = 
     """The findings of a check, with advice in a front's `spelling`."""
     if qrels is not None:
         _require_frame(qrels)
-    in_memory = isinstance(frame, pl.DataFrame)
-    found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy(), spelling, in_memory=in_memory)
+    found = check_frame(frame.lazy(), setup, None if qrels is None else qrels.lazy(), spelling)
     return like(frame, found, setup)
 
 
