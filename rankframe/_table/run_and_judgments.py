@@ -226,13 +226,13 @@ class Tables:
             )
             yield Refusal(message, _repeated(self.run, self.key), CHECK)
         yield self.qrels_repeat()
+        drop, keep, of = option(run_only="drop"), option(run_only="keep"), "a query of the run has no judgments; "
         if run_only == "error":
-            choices: tuple[Text, ...] = (option(run_only="drop"), " leaves it out, 'keep' counts it as having none; ")
-            message = ("a query of the run has no judgments; ", *choices, LISTED, " lists them")
+            message = (of, drop, " leaves it out, ", keep, " counts it as having none; ", LISTED, " lists them")
             yield Refusal(message, _counted(self.run_only, self.query))
+        drop, keep, of = option(judged_only="drop"), option(judged_only="keep"), "a judged query is not in the run; "
         if judged_only == "error":
-            choices = (option(judged_only="keep"), " counts it with nothing retrieved, 'drop' leaves it out; ")
-            message = ("a judged query is not in the run; ", *choices, LISTED, " lists them")
+            message = (of, keep, " counts it with nothing retrieved, ", drop, " leaves it out; ", LISTED, " lists them")
             yield Refusal(message, _counted(self.judged_only, query))
 
     def qrels_repeat(self) -> Refusal:

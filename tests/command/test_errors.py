@@ -319,7 +319,7 @@ WRONG = [
     ("evaluate double.run --qrels qrels.txt", "error: double.run: the run holds a document of a query more than once"),
     (
         "evaluate twice.csv",
-        "twice.csv: a query holds the same 'doc_id' twice; keep the best row of each (found in 2 rows",
+        "twice.csv: a query holds the same 'doc_id' twice; keep one row of each, or, if these are several rankings, name the column that says which: --query COLUMN,query_id (found in 2 rows",
     ),
     (
         "evaluate a.run --qrels twice.txt",
@@ -331,12 +331,12 @@ WRONG = [
     ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' stand on line 1 too"),
     (
         "evaluate long.csv --qrels qrels.txt",
-        "If these are several runs, give each a file of its own. If it is one run, keep one row of each, such as the best (found "
-        "in 2 rows: query_id='q1', doc_id='a')",
+        "keep one row of each, such as the best, or, if these are several runs, give each a file of its own (found in 2 rows: "
+        "query_id='q1', doc_id='a')",
     ),
     (
         "compare a.run double.run --qrels qrels.txt",
-        "double: the run holds a document of a query more than once. If these are several runs, give each a file of its own",
+        "double: the run holds a document of a query more than once; keep one row of each, such as the best, or",
     ),
     (
         "compare nameless.csv --run system --qrels qrels.txt",
@@ -347,7 +347,7 @@ WRONG = [
     ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
     (
         "evaluate a.run --qrels q9.txt --judged-only error",
-        "--judged-only keep counts it with nothing retrieved, 'drop' leaves",
+        "--judged-only keep counts it with nothing retrieved, --judged-only drop leaves",
     ),
     (
         "compare long.csv --run system --qrels qrels.txt --run-only error",

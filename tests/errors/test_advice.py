@@ -77,21 +77,9 @@ CASES = {
         "OK.with_columns(label=pl.Series([1.0, INF, 2]))", "df.rank.rr()",
         "rf.rank(table(label=[1, None, 2])).rr()",
     ),
-    "repeated document, the best kept": Case(
-        "pl.concat([OK, OK.with_columns(pl.col('score') + 1)])", "df.rank.rr()", "ADVICE.rank.rr()"
-    ),
+    "repeated document": Case("STACK", "df.rank.rr()", "ADVICE.rr()", r"df\.rank\.on\(", fill="'run'"),
     "repeated document, lazy": Case(
-        "pl.concat([OK, OK]).lazy()", "df.rank.rr().collect()", "ADVICE.rank.rr().collect()", polars_only=True
-    ),
-    "repeated document, several runs": Case(
-        "STACK", "df.rank.rr()", "df.rank.on(query=ADVICE).rr()", r"on\(query=(\[.*?\])\)"
-    ),
-    "repeated document, several models": Case(
-        "STACK.rename({'run': 'model'})", "df.rank.rr()", "ADVICE.rr()", r"(df\.rank\.on\(.*?\))"
-    ),
-    "repeated document, several models compared": Case(
-        "pl.concat([OK.with_columns(model=pl.lit('a')), OK.with_columns(model=pl.lit('b'))])", "df.rank.rr()",
-        "df.rank.compare('rr', ADVICE, resamples=99)", r"(run='model')",
+        "STACK.lazy()", "df.rank.rr().collect()", "ADVICE.rr().collect()", r"df\.rank\.on\(", fill="'run'", polars_only=True
     ),
     "repeated subtopic": Case(
         "pl.concat([SUB, SUB])", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
@@ -480,21 +468,19 @@ CASES = {
         "RUN", "(qrels := QRELS_TWICE) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\.sort"
     ),
     "judgments of subtopics": Case(
-        "RUN", "df.rank.judge(QRELS_TWICE)", "ADVICE.judge(QRELS_TWICE)", r"df\.rank\.on\(", fill="'note'"
+        "RUN", "df.rank.judge(QRELS_TWICE)", "df.rank.on(subtopic='note').judge(QRELS_TWICE)"
     ),
     "several runs": Case(
-        "STACK.drop('label').with_columns(system=pl.col('run'))", "df.rank.judge(qrels)", "ADVICE", r"df\.rank\.judge\("
-    ),
-    "one run that repeats": Case(
-        "pl.concat([RUN, RUN])", "df.rank.judge(qrels)", "ADVICE.rank.judge(qrels)", r"df\.sort"
+        "STACK.drop('label').with_columns(system=pl.col('run'))", "df.rank.judge(qrels)", "ADVICE", r"df\.rank\.judge\(",
+        fill="'run'",
     ),
     "runs by more than one column": Case(
         "pl.concat([STACK, STACK]).with_columns(fold=pl.Series([1] * 6 + [2] * 6)).drop('label')",
-        "df.rank.judge(qrels, run='run')", "ADVICE.judge(qrels)", r"df\.rank\.on\(", fill="'fold', 'run', 'query_id'",
+        "df.rank.judge(qrels, run='run')", "ADVICE.judge(qrels)", r"df\.rank\.on\(", fill="'fold'",
     ),
     "a run without a name": Case(
         "STACK.drop('label').with_columns(run=pl.Series(['a'] * 3 + [None] * 3))", "df.rank.judge(qrels, run='run')",
-        "ADVICE.rank.judge(qrels, run='run')", r"df\.(?:with_columns|assign)",
+        "ADVICE.rank.judge(qrels, run='run')", r"df\.(?:with_columns|fillna)",
     ),
     "queries that nobody judged": Case(
         "RUN", "df.rank.judge(qrels.head(2), run_only='error')", "df.rank.judge(qrels.head(2), ADVICE)",
@@ -700,7 +686,7 @@ CASES = {
         r"(df\.rank\.judge\(qrels)\)",
     ),
     "documents without an id": Case("OK.with_columns(doc_id=pl.lit(None, pl.String))", "df.rank.rr()", None),
-    "repeated documents, in a check": Case("pl.concat([OK, OK])", "df.rank.check()", "ADVICE.rank.check()"),
+    "repeated documents, in a check": Case("STACK", "df.rank.check()", "ADVICE.check()", r"df\.rank\.on\(", fill="'run'"),
     "weights, in a check": Case(
         "OK.with_columns(w=pl.Series([1, None, 2]))", "df.rank.on(weight='w').check()", "ADVICE.rank.on(weight='w').check()"
     ),
@@ -1026,17 +1012,6 @@ def test_words_get_their_numbers_from_the_advice(library: str) -> None:
     (code,) = advised(message_of(case.asks, at_hand), CODE)
     labels = pl.DataFrame(eval(code, at_hand))["label"].fill_nan(None)
     assert labels.to_list() == [1.0, 0.5, None]
-
-
-def test_the_best_of_repeated_documents_is_kept_by_the_advice() -> None:
-    case = Case(
-        "pl.concat([OK, OK.with_columns(pl.col('score') + 1), OK.with_columns(score=None)])", "df.rank.rr()", None
-    )
-    for library in ("polars", "pandas"):
-        at_hand = names(case, library)
-        (code,) = advised(message_of(case.asks, at_hand), CODE)
-        kept = pl.DataFrame(eval(code, at_hand)).sort("query_id", "doc_id")
-        assert kept["score"].to_list() == [3.0, 2.0, 2.0]
 
 
 def test_ranks_are_kept_by_the_advice() -> None:

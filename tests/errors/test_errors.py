@@ -848,7 +848,10 @@ NAN = float("nan")
     [
         (OK.with_columns(score=pl.Series([NAN, 1.0, 1.0])), "write null for a document that was not retrieved, as df"),
         (OK.with_columns(label=pl.Series([NAN, 1.0, 1.0])), "write null for a document that nobody judged"),
-        (OK.with_columns(doc_id=pl.lit("a")), "keep the best row of each, as with df.sort"),
+        (
+            OK.with_columns(doc_id=pl.lit("a")),
+            "keep one row of each, or, if these are several rankings, name the column",
+        ),
         (OK.with_columns(score=pl.lit(1.0)), "choose how ties stand: doc_desc"),
     ],
 )
