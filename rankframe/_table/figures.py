@@ -295,10 +295,7 @@ class QuickFigures(dict[str, Any]):
         items = _items_with(name, self.setup)
         if items is None:
             return _some_separator(self.rows, name)
-        if (key := ("separator", name)) not in items.kept:
-            items.kept[key] = _some_separator(items.frame, name)
-        found: str = items.kept[key]
-        return found
+        return items.once(("separator", name), lambda: _some_separator(items.frame, name))
 
 
 def _in_numpy(dtype: pl.DataType) -> bool:

@@ -562,7 +562,7 @@ CASES = {
     ),
     "a list of numbers for texts": Case(
         "OK.with_columns(doc_id=pl.Series(['1', '2', '3']))", "(items := [1, 2, 3]) and df.rank.catalog('coverage', items=items)",
-        "df.rank.catalog('coverage', ADVICE)", r"as in (items=.*)$",
+        "df.rank.catalog('coverage', items=['1', '2', '3'])",
     ),
     "a frame of numbers for texts": Case(
         "OK.with_columns(doc_id=pl.Series(['0', '1', '2']))", "(items := WITHOUT_NAMES) is None or df.rank.catalog('coverage', items=items)",
