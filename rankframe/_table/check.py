@@ -10,8 +10,7 @@ import polars as pl
 from polars import selectors as cs
 
 from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Text, on, option, worded
-from .figures import figures as figures_of
-from .figures import totals
+from .figures import Figures
 from .policies import IN_WORDS
 from .roles import carried, require
 from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_in, is_usual
@@ -24,9 +23,7 @@ from .table import TEXTS, Table, nameless
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, without its place."""
 
-FIGURE = re.compile(
-    r"\{((?:least|most) label|rows|ordered|mean auc|(?:category|subtopic) separator|(?:such|all|unjudged) queries)\}"
-)
+FIGURE = re.compile(r"\{((?:such|all|unjudged) queries)\}")
 """A figure that a sentence names."""
 
 
@@ -40,7 +37,8 @@ class Finding(NamedTuple):
     problem
         Its name.
     rows
-        Its places under `carried` names, their number of `rows`, ``tied_fraction`` if it is known, and figures.
+        Its places under `carried` names, their number of `rows`, and figures; ``tied_fraction``, ``problem`` and ``advice``
+        if they are columns, too.
     sentence
         The advice; figures in braces are filled in.
     """
@@ -48,21 +46,17 @@ class Finding(NamedTuple):
     severity: str
     problem: str
     rows: pl.LazyFrame
-    sentence: Text
+    sentence: Text = ""
 
     def listed(self, spelling: Spelling) -> pl.LazyFrame:
         """The rows of the result, with the advice in a front's spelling."""
         parts = enumerate(FIGURE.split(worded(self.sentence, spelling)))
         advice = pl.concat_str(pl.col(part).cast(pl.String) if i % 2 else pl.lit(part) for i, part in parts)
-        known = "tied_fraction" in self.rows.collect_schema()
-        return self.rows.select(
-            pl.lit(self.severity).alias("severity"),
-            pl.lit(self.problem).alias("problem"),
-            cs.starts_with(carried("")),
-            pl.col("rows").cast(pl.UInt32),
-            (pl.col("tied_fraction") if known else pl.lit(None, pl.Float64)).alias("tied_fraction"),
-            advice.alias("advice"),
-        )
+        defaults = {"severity": pl.lit(self.severity), "problem": pl.lit(self.problem)}
+        places = {name: pl.col(name) for name in self.rows.collect_schema() if name.startswith(carried(""))}
+        others = {"rows": pl.col("rows").cast(pl.UInt32), "tied_fraction": pl.lit(None, pl.Float64), "advice": advice}
+        known = {name: pl.col(name) for name in COLUMNS if name in self.rows.collect_schema() and name != "rows"}
+        return self.rows.select(**(defaults | places | others | known))
 
 
 class NoteOnRows(NamedTuple):
@@ -124,13 +118,13 @@ def check(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spellin
 
 def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> pl.LazyFrame:
     """The findings, with the caller's columns under `carried` names."""
-    return pl.concat([found.listed(spelling) for found in _found(frame, setup, qrels)], how="diagonal")
+    return pl.concat([found.listed(spelling) for found in _found(frame, setup, qrels, spelling)], how="diagonal")
 
 
 def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:
     """The error for a fault, with the number of its rows and the first few."""
     kinds = ("document without id", kind) if kind == "repeated document" else (kind,)
-    parts = [found.listed(str) for found in _found(frame.lazy(), setup, None) if found.problem in kinds]
+    parts = [found.listed(str) for found in _found(frame.lazy(), setup, None, str) if found.problem in kinds]
     found = pl.concat(parts, how="diagonal").collect(engine="in-memory") if parts else pl.DataFrame()
     if found.is_empty():
         return InvalidData(*TEXTS[kind](setup), kind=kind)
@@ -142,7 +136,7 @@ def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> Inv
     return InvalidData(*says, found_in(places, rows, CHECK), kind=kind)
 
 
-def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Iterator[Finding]:
+def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> Iterator[Finding]:
     """The findings in their order."""
     schema, given = frame.collect_schema(), setup
     if qrels is not None and setup.roles.subtopic not in schema:  # the judgments usually have it
@@ -159,12 +153,12 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Ite
         for fault in row_faults(table):
             yield Finding("error", fault.kind, _places(frame.filter(fault.rows), where), TEXTS[fault.kind](setup))
         docs = documents(frame, table, ordered=True, check=False)
-        for found in _found(docs, setup.changed(subtopic=None), qrels):
+        for found in _found(docs, setup.changed(subtopic=None), qrels, spelling):
             if (
                 not table.lists_subtopics or found.problem != "no labels"
             ):  # a document's subtopics are the relevant ones
                 yield found
-        yield from _suspected(frame, Table(setup.changed(category=None), schema), [], label=has_label)
+        yield _suspected(frame, setup.changed(category=None), spelling, [])
         return
     for fault in table.faults(label=has_label):
         rows = _flagged(frame, fault.rows.over(query))
@@ -183,7 +177,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Ite
         )
         yield Finding("note", "documents not named", _nowhere(schema, query), says)
     if qrels is not None:
-        yield from _against(frame, qrels, given.changed(doc=setup.roles.doc))
+        yield from _against(frame, qrels, given.changed(doc=setup.roles.doc), spelling)
     elif not has_label:
         try:
             require(schema, setup.roles.label, "label")
@@ -196,7 +190,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Ite
             yield Finding("note", note.problem, _places(rows, where if by_row else query), note.says(setup))
     yield from _of_scores(frame, table)
     shows = (["score"], ["label"]) if qrels is not None else (["score", "label"],)
-    yield from _suspected(frame, table, *(shows if has_label else [["score"]]), label=has_label)
+    yield _suspected(frame, setup, spelling, *(shows if has_label else [["score"]]))
 
 
 def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[Finding]:
@@ -234,18 +228,26 @@ def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[Finding]:
         yield found("gaps in ranks", such, n, share, f"ranks leave numbers out {among} documents keep their order")
 
 
-def _suspected(frame: pl.LazyFrame, table: Table, *columns: Collection[str], label: bool = True) -> Iterator[Finding]:
+def _suspected(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: Collection[str]) -> Finding:
     """Notes on the suspicions that some of these columns, of scores and of labels, show."""
-    found = totals(figures_of(frame, table, label=label))
-    names = found.collect_schema().names()
-    figures, texts = {name: pl.col(name) for name in names}, {name: f"{{{name}}}" for name in names}
-    for suspicion in suspicions_of(table.setup):
-        if any({*suspicion.reads} <= {*some} for some in columns):
-            rows = found.filter(suspicion.holds(table.setup, figures)).with_columns(rows=suspicion.rows)
-            yield Finding("note", suspicion.problem, rows, suspicion.says(table.setup, texts))
+
+    def found(rows: pl.DataFrame) -> pl.DataFrame:
+        figures = Figures(rows, setup)
+        held = [
+            (x.problem, figures[x.rows], worded(x.says(setup, figures), spelling))
+            for x in suspicions_of(setup)
+            if any({*x.reads} <= {*some} for some in columns) and x.holds(setup, figures)
+        ]
+        return pl.DataFrame(held, schema, orient="row")
+
+    schema = {"problem": pl.String, "rows": pl.UInt32, "advice": pl.String}
+    rows = frame.select(name for name in frame.collect_schema() if name in setup.roles.names)
+    return Finding(
+        "note", "", rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=schema)
+    )
 
 
-def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Iterator[Finding]:
+def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[Finding]:
     """Findings on a run and its separate judgments."""
     tables, schema, others = Tables(frame, qrels, setup), frame.collect_schema(), qrels.collect_schema()
     query = [*setup.roles.query]
@@ -288,7 +290,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Iterator
         # judgments alone have no scores, and all that is looked for are their labels
         alone = setup.changed(query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order")
         unscored = qrels.with_columns(pl.lit(None, pl.Float64).alias(setup.roles.score))
-        yield from _suspected(unscored, Table(alone, unscored.collect_schema()), ["label"])
+        yield _suspected(unscored, alone, spelling, ["label"])
 
 
 def _flagged(frame: pl.LazyFrame, flag: pl.Expr) -> pl.LazyFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
-from ..errors import Text, Verbatim, judge, on, option
+from ..errors import Text, judge, on, option
 from .figures import NEARLY_ALL
 from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS
@@ -25,11 +25,10 @@ STANDARD_ERRORS = 4
 """A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/table/test_suspicions.py simulates."""
 
 
-Figures: TypeAlias = Mapping[str, Any]
-"""The figures of a table by their names, or their columns; NaN for the least and the greatest of nothing."""
+Found: TypeAlias = Mapping[str, Any]
+"""The figures of a table by their names; NaN for the least and the greatest of nothing."""
 
-Sign: TypeAlias = Callable[[Setup, Figures], Any]
-"""True if a figure's value shows it; of columns of figures an expression. So it is written with ``&``, ``|`` and ``^ True``."""
+Sign: TypeAlias = Callable[[Setup, Found], bool]
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,9 @@ class Suspicion:
     rows
         The figure that a check gives as its number of rows.
     holds
-        The sign, from the setup and the figures of `figures.totals`.
+        The sign, from the setup and the figures.
     says
-        The sentence, from the setup and the texts of the figures.
+        The sentence, from the setup and the figures.
     warns
         A stronger sign, with which the call of a number warns.
     reads
@@ -64,12 +63,12 @@ class Suspicion:
     problem: str
     rows: str
     holds: Sign
-    says: Callable[[Setup, Mapping[str, str]], tuple[Text, ...]]
+    says: Callable[[Setup, Found], tuple[Text, ...]]
     warns: Sign = lambda *_: True
     reads: tuple[str, ...] = ("score", "label")
     labels: bool = True
     role: str | None = None
-    differs: Callable[[Setup, Figures], tuple[Setup, Setup] | None] = lambda *_: None
+    differs: Callable[[Setup, Found], tuple[Setup, Setup] | None] = lambda *_: None
     zero: bool = False
 
 
@@ -81,35 +80,30 @@ def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
 # ------------------------------------------------------------------------------------------------------- the suspicions
 
 
-def _rank_like(setup: Setup) -> str | None:
-    """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end is the best."""
-    return None if setup.policies.ascending or "ascending" in setup.given else _like(setup.roles.score)
-
-
 @lru_cache  # several signs ask
 def _like(name: str) -> str | None:
     word = name.lower().replace(" ", "_").rpartition("_")[2]
     return "rank" if word in RANKS else "distance" if word in DISTANCES else None
 
 
-def is_called_rank(setup: Setup) -> bool:
-    """Whether the number of a table with these columns may warn that its scores are ranks."""
-    return _rank_like(setup) is not None
+def _rank_like(setup: Setup) -> str | None:
+    """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end is the best."""
+    return None if setup.policies.ascending or "ascending" in setup.given else _like(setup.roles.score)
 
 
-def _called_rank_like(setup: Setup, found: Figures) -> Any:
-    least = 1 if setup.roles.score.lower() not in (*RANKS, *DISTANCES) and _rank_like(setup) == "rank" else 0
-    return is_called_rank(setup) & (found["least score"] >= least) & (found["most score"] > 0)
+def _called_rank_like(setup: Setup, found: Found) -> bool:
+    like, name = _rank_like(setup), setup.roles.score.lower()
+    least = 1 if name not in (*RANKS, *DISTANCES) and like == "rank" else 0
+    return like is not None and bool(found["least score"] >= least and found["most score"] > 0)
 
 
-def _are_ranks(setup: Setup, found: Figures) -> Any:
-    return ("ascending" not in setup.given) & (found["ranks"] == found["retrieving"]) & (found["several"] > 0)
+def _are_ranks(setup: Setup, found: Found) -> bool:
+    return "ascending" not in setup.given and found["several"] > 0 and bool(found["ranks"] == found["retrieving"])
 
 
-def _falling(setup: Setup, found: Figures) -> Any:
-    mean, enough = found["mean"], found["ordered"] >= ENOUGH_QUERIES
-    clearly = (mean < LEAST_AUC) & (mean + STANDARD_ERRORS * found["standard error"] < 0.5)
-    return enough & clearly & (_called_rank_like(setup, found) ^ True)
+def _falling(setup: Setup, found: Found) -> bool:
+    clearly = found["mean"] < LEAST_AUC and found["mean"] + STANDARD_ERRORS * found["standard error"] < 0.5
+    return found["ordered"] >= ENOUGH_QUERIES and bool(clearly) and not _called_rank_like(setup, found)
 
 
 def _turned(setup: Setup) -> dict[str, object]:
@@ -118,47 +112,41 @@ def _turned(setup: Setup) -> dict[str, object]:
         return {"ascending": False}
     if _rank_like(setup) == "rank":
         return {"rank": setup.roles.score}
-    named: dict[str, object] = {} if setup.roles.score == Roles.score else {"score": setup.roles.score}
-    return {**named, "ascending": True}
+    return {**({} if setup.roles.score == Roles.score else {"score": setup.roles.score}), "ascending": True}
 
 
-def _both_ways(setup: Setup, _: Figures) -> tuple[Setup, Setup]:
+def _both_ways(setup: Setup, _: Found) -> tuple[Setup, Setup]:
     return setup, setup.changed(ascending=not setup.policies.ascending)
 
 
-def _all_relevant(setup: Setup, found: Figures) -> Any:
+def _all_relevant(setup: Setup, found: Found) -> bool:
     """Whether every row has a score and a label that counts as relevant, as after an inner join with the positives."""
     n = found["rows"]
-    return (setup.policies.relevant > 0) & (n >= ENOUGH) & (found["both"] == n) & (found["relevant"] == n)
+    return setup.policies.relevant > 0 and n >= ENOUGH and found["both"] == found["relevant"] == n
 
 
-def _of_grades(setup: Setup, found: Figures) -> tuple[Setup, Setup] | None:
+def _of_grades(setup: Setup, found: Found) -> tuple[Setup, Setup] | None:
     """Graded labels, as of ratings, leave metrics of gain as they are."""
-    if found["least label"] == found["most label"]:
-        return None
-    return setup, setup.changed(relevant=found["most label"])
+    same = found["least label"] == found["most label"]
+    return None if same else (setup, setup.changed(relevant=found["most label"]))
 
 
-def _of_threshold(setup: Setup, texts: Mapping[str, str]) -> tuple[Text, ...]:
+def _of_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
     relevant, say = option(relevant=setup.policies.relevant), "; say the least label that is relevant, as "
     if setup.policies.relevant <= 0:
         return relevant, f": every judged document counts as relevant, whatever its label{say}", on(relevant=1)
-    least, most = texts["least label"], texts["most label"]
-    so = f" counts every judged document{say}"
-    return f"labels go from {least} to {most}, so that ", relevant, so, on(relevant=Verbatim(most))
-
-
-def _swapped(setup: Setup) -> Setup:
-    return setup.changed(query=(str(setup.roles.doc_name),), doc=setup.roles.query[0])
+    labels = f"labels go from {found['least label']} to {found['most label']}, so that "
+    return labels, relevant, f" counts every judged document{say}", on(relevant=found["most label"])
 
 
 def _of_separator(role: str) -> Suspicion:
-    def says(setup: Setup, texts: Mapping[str, str]) -> tuple[Text, ...]:
-        name, mark = getattr(setup.roles, role), texts[f"{role} separator"]
-        values = f"most values of column {name!r} hold {mark!r}, and each counts as one {role}"
+    name = f"{role} separator"
+
+    def says(setup: Setup, found: Found) -> tuple[Text, ...]:
+        column, mark = getattr(setup.roles, role), found[name]
+        values = f"most values of column {column!r} hold {mark!r}, and each counts as one {role}"
         return (f"{values}; make lists of them, as .str.split({mark!r}) does",)
 
-    name = f"{role} separator"
     return Suspicion(
         f"{role} with separators", "rows", lambda _, x: x[name] != "", says, reads=(), labels=False, role=role
     )
@@ -170,9 +158,9 @@ SUSPICIONS = (
     Suspicion(
         "nobody judged a document",
         "rows",
-        lambda _, found: (found["rows"] > 0) & (found["labelled"] == 0),
-        lambda x, texts: (
-            f"nobody judged a document: column {x.roles.label!r} is null in all {texts['rows']} rows; join the judgments, ",
+        lambda _, found: found["rows"] > 0 and found["labelled"] == 0,
+        lambda x, found: (
+            f"nobody judged a document: column {x.roles.label!r} is null in all {found['rows']:,} rows; join the judgments, ",
             judge(),
         ),
         warns=lambda x, _: x.policies.no_relevant != "null",
@@ -192,7 +180,7 @@ SUSPICIONS = (
     upside_down(
         "scores like distances",
         "retrieved",
-        lambda x, found: _called_rank_like(x, found) & (_are_ranks(x, found) ^ True),
+        lambda x, found: _called_rank_like(x, found) and not _are_ranks(x, found),
         lambda x, _: (
             f"by its name, low values of column {x.roles.score!r} are the best, and high ones are ranked first; if low ones "
             "are the best, say ",
@@ -206,8 +194,8 @@ SUSPICIONS = (
         "labels fall as scores rise",
         "retrieved",
         _falling,
-        lambda x, texts: (
-            f"documents with higher labels stand lower (mean AUC {texts['mean auc']} of {texts['ordered']} queries); if "
+        lambda x, found: (
+            f"documents with higher labels stand lower (mean AUC {found['mean auc']} of {found['ordered']:,} queries); if "
             f"{'high' if x.policies.ascending else 'low'} scores are the best, say ",
             on(**_turned(x)),
         ),
@@ -216,7 +204,7 @@ SUSPICIONS = (
         "all scores equal",
         "retrieved",
         lambda _, found: (
-            (found["retrieved"] >= ENOUGH) & (found["several"] > 0) & (found["least score"] == found["most score"])
+            found["retrieved"] >= ENOUGH and found["several"] > 0 and found["least score"] == found["most score"]
         ),
         lambda x, _: (
             f"all values of column {x.roles.score!r} are equal, and {IN_WORDS['ties'][x.policies.ties]}; name the column of "
@@ -232,10 +220,9 @@ SUSPICIONS = (
         "query and document swapped",
         "rows",
         lambda x, found: (
-            (len(x.roles.query) == 1)
-            & (found["queries"] >= NEARLY_ALL * found["rows"])
-            & (found["docs"] >= ENOUGH_QUERIES)
-            & (found["alike"] * 2 >= found["docs"])
+            len(x.roles.query) == 1
+            and found["queries"] >= NEARLY_ALL * found["rows"]
+            and found["alike"] * 2 >= found["docs"] >= ENOUGH_QUERIES
         ),
         lambda x, _: (
             f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
@@ -250,8 +237,8 @@ SUSPICIONS = (
         "every judged document relevant",
         "judged",
         lambda x, found: (
-            (x.policies.relevant <= 0) & (found["judged"] > 0)
-            | (found["least label"] >= x.policies.relevant) & (found["most label"] > found["least label"])
+            (x.policies.relevant <= 0 and found["judged"] > 0)
+            or found["most label"] > found["least label"] >= x.policies.relevant
         ),
         _of_threshold,
         warns=lambda *_: False,  # as judgments have it that list what is relevant
@@ -272,7 +259,7 @@ SUSPICIONS = (
     Suspicion(
         "labels between 0 and 1",
         "between",
-        lambda x, found: (x.policies.relevant == 1) & (found["between"] > 0),
+        lambda x, found: x.policies.relevant == 1 and found["between"] > 0,
         lambda x, _: (
             "labels between 0 and 1 are not relevant under ",
             option(relevant=x.policies.relevant),
@@ -286,7 +273,7 @@ SUSPICIONS = (
     Suspicion(
         "no retrieved document judged",
         "retrieved",
-        lambda _, found: (found["both"] == 0) & (found["retrieved"] > 0) & (found["judged"] > 0),
+        lambda _, found: found["both"] == 0 and found["retrieved"] > 0 and found["judged"] > 0,
         lambda *_: (UNMATCHED,),
         warns=lambda *_: False,  # `judge` warns
     ),
@@ -294,10 +281,7 @@ SUSPICIONS = (
         "nothing missed",
         "retrieved",
         lambda x, found: (
-            (x.policies.unretrieved != "drop")
-            & (found["both"] == found["rows"])
-            & (found["both"] > 0)
-            & (_all_relevant(x, found) ^ True)
+            x.policies.unretrieved != "drop" and found["both"] == found["rows"] > 0 and not _all_relevant(x, found)
         ),
         lambda *_: (
             "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
