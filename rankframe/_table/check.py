@@ -70,36 +70,25 @@ class NoteOnRows(NamedTuple):
 
 NOTES = (
     NoteOnRows(
-        "query without id",
-        "id",
-        lambda x: pl.any_horizontal(pl.col(name).is_null() for name in x.setup.roles.query),
+        "query without id", "id", lambda x: pl.any_horizontal(pl.col(name).is_null() for name in x.setup.roles.query),
         lambda _: "rows whose query is null form a query of their own",
     ),
     NoteOnRows(
-        "no relevant document",
-        "label",
-        lambda x: ~(x.label >= max(x.setup.policies.relevant, 0)).any(),
+        "no relevant document", "label", lambda x: ~(x.label >= max(x.setup.policies.relevant, 0)).any(),
         lambda x: (
-            "no label of the query reaches ",
-            option(relevant=x.policies.relevant),
-            "; with ",
-            option(no_relevant=x.policies.no_relevant),
-            f", {IN_WORDS['no_relevant'][x.policies.no_relevant]}",
+            "no label of the query reaches ", option(relevant=x.policies.relevant), "; with ",
+            option(no_relevant=x.policies.no_relevant), f", {IN_WORDS['no_relevant'][x.policies.no_relevant]}",
         ),
     ),
     NoteOnRows(
-        "query without judgments",
-        "label",
-        lambda x: ~(x.label >= 0).any(),
+        "query without judgments", "label", lambda x: ~(x.label >= 0).any(),
         lambda _: "no document of the query is judged; it counts all the same",
     ),
     NoteOnRows(
-        "nothing retrieved",
-        "score",
-        lambda x: x.score.is_null().all(),
+        "nothing retrieved", "score", lambda x: x.score.is_null().all(),
         lambda _: "no document of the query has a score; its metrics count nothing found",
     ),
-)
+)  # fmt: skip
 """The notes on rows and queries."""
 
 

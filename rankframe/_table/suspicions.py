@@ -156,142 +156,108 @@ upside_down = partial(Suspicion, labels=False, differs=_both_ways)
 
 SUSPICIONS = (
     Suspicion(
-        "nobody judged a document",
-        "rows",
-        lambda _, found: found["rows"] > 0 and found["labelled"] == 0,
+        "nobody judged a document", "rows", lambda _, found: found["rows"] > 0 and found["labelled"] == 0,
         lambda x, found: (
             f"nobody judged a document: column {x.roles.label!r} is null in all {found['rows']:,} rows; join the judgments, ",
             judge(),
         ),
-        warns=lambda x, _: x.policies.no_relevant != "null",
-        zero=True,
+        warns=lambda x, _: x.policies.no_relevant != "null", zero=True,
     ),
     upside_down(
-        "scores like ranks",
-        "retrieved",
-        _are_ranks,
+        "scores like ranks", "retrieved", _are_ranks,
         lambda x, _: (
             "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
             on(rank=x.roles.score),
         ),
-        warns=_called_rank_like,
-        reads=("score",),
+        warns=_called_rank_like, reads=("score",),
     ),
     upside_down(
-        "scores like distances",
-        "retrieved",
+        "scores like distances", "retrieved",
         lambda x, found: _called_rank_like(x, found) and not _are_ranks(x, found),
         lambda x, _: (
             f"by its name, low values of column {x.roles.score!r} are the best, and high ones are ranked first; if low ones "
-            "are the best, say ",
-            on(**_turned(x)),
-            ", else ",
-            on(ascending=False),
+            "are the best, say ", on(**_turned(x)), ", else ", on(ascending=False),
         ),
         reads=("score",),
     ),
     upside_down(
-        "labels fall as scores rise",
-        "retrieved",
-        _falling,
+        "labels fall as scores rise", "retrieved", _falling,
         lambda x, found: (
             f"documents with higher labels stand lower (mean AUC {found['mean auc']} of {found['ordered']:,} queries); if "
-            f"{'high' if x.policies.ascending else 'low'} scores are the best, say ",
-            on(**_turned(x)),
+            f"{'high' if x.policies.ascending else 'low'} scores are the best, say ", on(**_turned(x)),
         ),
     ),
     Suspicion(
-        "all scores equal",
-        "retrieved",
+        "all scores equal", "retrieved",
         lambda _, found: (
             found["retrieved"] >= ENOUGH and found["several"] > 0 and found["least score"] == found["most score"]
         ),
         lambda x, _: (
             f"all values of column {x.roles.score!r} are equal, and {IN_WORDS['ties'][x.policies.ties]}; name the column of "
-            "the scores, or count the mean over all orders, ",
-            on(ties="expected"),
+            "the scores, or count the mean over all orders, ", on(ties="expected"),
         ),
         # without ids, the order of the rows may be the ranking
         warns=lambda x, _: x.policies.ties in ("doc_desc", "doc_asc", "trec_eval") and x.roles.doc is not None,
-        differs=lambda x, _: (x.changed(ties="best"), x.changed(ties="worst")),
-        reads=("score",),
+        differs=lambda x, _: (x.changed(ties="best"), x.changed(ties="worst")), reads=("score",),
     ),
     Suspicion(
-        "query and document swapped",
-        "rows",
+        "query and document swapped", "rows",
         lambda x, found: (
-            len(x.roles.query) == 1
-            and found["queries"] >= NEARLY_ALL * found["rows"]
+            len(x.roles.query) == 1 and found["queries"] >= NEARLY_ALL * found["rows"]
             and found["alike"] * 2 >= found["docs"] >= ENOUGH_QUERIES
         ),
         lambda x, _: (
             f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
-            "several; if they are swapped, say ",
-            on(query=x.roles.doc_name, doc=x.roles.query[0]),
+            "several; if they are swapped, say ", on(query=x.roles.doc_name, doc=x.roles.query[0]),
         ),
-        labels=False,
+        labels=False, reads=("score",),
         differs=lambda x, _: (x, x.changed(query=(str(x.roles.doc_name),), doc=x.roles.query[0])),
-        reads=("score",),
     ),
     Suspicion(
-        "every judged document relevant",
-        "judged",
+        "every judged document relevant", "judged",
         lambda x, found: (
             (x.policies.relevant <= 0 and found["judged"] > 0)
             or found["most label"] > found["least label"] >= x.policies.relevant
         ),
         _of_threshold,
-        warns=lambda *_: False,  # as judgments have it that list what is relevant
-        reads=("label",),
+        warns=lambda *_: False, reads=("label",),  # as judgments have it that list what is relevant
     ),
     Suspicion(
-        "every row relevant",
-        "rows",
-        _all_relevant,
+        "every row relevant", "rows", _all_relevant,
         lambda x, _: (
             f"every row has a score and a label of {x.policies.relevant:g} or more, so that no document can be wrong; if an "
-            "inner join made the table, it lost the other documents, which ",
-            judge(),
-            " keeps; if labels are grades, say the least that is relevant",
+            "inner join made the table, it lost the other documents, which ", judge(), " keeps; if labels are grades, say the "
+            "least that is relevant",
         ),
         differs=_of_grades,
     ),
     Suspicion(
-        "labels between 0 and 1",
-        "between",
-        lambda x, found: x.policies.relevant == 1 and found["between"] > 0,
+        "labels between 0 and 1", "between", lambda x, found: x.policies.relevant == 1 and found["between"] > 0,
         lambda x, _: (
-            "labels between 0 and 1 are not relevant under ",
-            option(relevant=x.policies.relevant),
-            "; say the least label that is relevant, as ",
-            on(relevant=0.5),
+            "labels between 0 and 1 are not relevant under ", option(relevant=x.policies.relevant),
+            "; say the least label that is relevant, as ", on(relevant=0.5),
         ),
         warns=lambda x, found: "relevant" not in x.given and found["between"] * 2 > found["positive"],
-        differs=lambda x, _: (x, x.changed(relevant=0.5)),
-        reads=("label",),
+        differs=lambda x, _: (x, x.changed(relevant=0.5)), reads=("label",),
     ),
     Suspicion(
-        "no retrieved document judged",
-        "retrieved",
+        "no retrieved document judged", "retrieved",
         lambda _, found: found["both"] == 0 and found["retrieved"] > 0 and found["judged"] > 0,
         lambda *_: (UNMATCHED,),
         warns=lambda *_: False,  # `judge` warns
     ),
     Suspicion(
-        "nothing missed",
-        "retrieved",
+        "nothing missed", "retrieved",
         lambda x, found: (
             x.policies.unretrieved != "drop" and found["both"] == found["rows"] > 0 and not _all_relevant(x, found)
         ),
         lambda *_: (
             "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
-            "retrieved, which ",
-            judge(),
-            " keeps",
+            "retrieved, which ", judge(), " keeps",
         ),
         warns=lambda *_: False,  # as a table for learning to rank has it
     ),
     _of_separator("category"),
     _of_separator("subtopic"),
-)
+)  # fmt: skip
 """All suspicions; of a rank that is upside down, one holds."""
