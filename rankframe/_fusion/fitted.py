@@ -248,7 +248,7 @@ def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
             on(relevant=...),
         )
     relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
-    if setup.policies.ties == "expected":
+    if setup.policies.tie_rule.averages:
         relevant = relevant.mean().over("#list", "#score")
     length = pl.len().over("#list").cast(pl.Float64)
     rows = entries.rows.with_columns(relevant.alias("#relevant"), length.alias("#length"))

@@ -30,6 +30,7 @@ from .steps import renamed, types_differ
 from .subtopics import documents, row_faults
 from .suspicions import FIGURE, suspicions_of
 from .telling_apart import repeated_document, repeated_in_plan, repeats, telling_apart, usual_runs
+from .ties import TIE_RULES
 
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, without its place."""
@@ -173,7 +174,8 @@ def _of_scores(frame: pl.LazyFrame, table: Columns, note: Note) -> Iterator[pl.L
         (pl.col("#given").max() != pl.col("#given").n_unique()).alias("#gap"),
     )
     n, tied = pl.col("#n"), pl.col("#tied")
-    if setup.policies.ties != "error":
+    rule = setup.policies.tie_rule
+    if not rule.refuses:
         figures = queries.select(
             *(pl.col(key).filter(tied > 0).first() for key in at),
             (tied > 0).sum().alias("#queries"),
@@ -181,11 +183,11 @@ def _of_scores(frame: pl.LazyFrame, table: Columns, note: Note) -> Iterator[pl.L
             tied.sum().alias("rows"),
             (tied.sum() / n.sum()).alias("tied_fraction"),
         )
-        by_rows = setup.roles.doc_name is None and setup.policies.ties == "doc_desc"
+        by_rows = rule.by_row(documents=setup.roles.doc_name is not None)
         says: Text = (
             "documents share a score in {} of {} queries, the first of which is shown; with ",
             option(ties=setup.policies.ties),
-            f", {IN_WORDS['ties']['order' if by_rows else setup.policies.ties]}",
+            f", {(TIE_RULES['order'] if by_rows else rule).says}",
         )
         yield note(
             figures.filter(pl.col("rows") > 0), "tied scores", says, *at, "tied_fraction", filled=("#queries", "#all")

@@ -13,12 +13,10 @@ from . import steps
 from .policies import GREATEST
 from .roles import require, require_all, require_number
 from .setup import Setup
+from .ties import TIE_RULES
 
 MARK = "rankframe: "
 """The prefix that marks a message of ours inside an error of Polars."""
-
-BY_DOCUMENT = ("doc_asc", "trec_eval")
-"""The tie rules that compare documents, and so require a document column."""
 
 NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 """The words for a weight that `is_weight` refuses."""
@@ -51,8 +49,8 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     ),
     "tied score": lambda x: (
         f"documents of a query share a value of {x.roles.score!r} and ",
-        option(ties="error"),
-        " forbids it; choose how ties stand: doc_desc, doc_asc, order, best, worst, expected or trec_eval",
+        option(ties=x.policies.ties),
+        f" forbids it; choose how ties stand: {', '.join(name for name, rule in TIE_RULES.items() if not rule.refuses)}",
     ),
     "nested document": lambda x: (
         f"column {x.roles.doc_name!r} holds lists or structs, which ",
@@ -182,7 +180,7 @@ class Columns:
         require_all(schema, roles, optional=unnamed)
         if labelled:
             require_number(schema, setup.roles.label, "label")
-        if doc is None and setup.policies.ties in BY_DOCUMENT:
+        if doc is None and setup.policies.tie_rule.needs_document:
             raise InvalidOption(
                 *TEXTS["no document"](setup), f". The table has {', '.join(schema)}", kind="no document"
             )
@@ -196,7 +194,7 @@ class Columns:
                 require(schema, name, role)
         setup.background.check(schema, setup.roles.query, doc)
         refuse_objects(schema, [*setup.roles.query, *([] if doc is None else [doc])])
-        if doc is not None and setup.policies.ties == "trec_eval" and schema[doc].is_nested():
+        if doc is not None and setup.policies.tie_rule.as_text and schema[doc].is_nested():
             raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
         return cls(setup, schema)
 
@@ -257,7 +255,7 @@ class Columns:
     def compared(self, doc: pl.Expr) -> pl.Expr:
         """A document's id in the form in which it is compared."""
         name = self.setup.roles.doc_name
-        as_text = self.setup.policies.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
+        as_text = self.setup.policies.tie_rule.as_text or (name and self.schema[name] in (pl.Categorical, pl.Enum))
         return doc.cast(pl.String) if as_text else doc
 
     @property
@@ -268,20 +266,13 @@ class Columns:
     @property
     def needs_row(self) -> bool:
         """Whether the order of rows breaks ties."""
-        return self.setup.roles.doc is None or self.setup.policies.ties == "order"
+        return self.setup.roles.doc is None or not self.setup.policies.tie_rule.by_document
 
-    def order(self) -> tuple[list[pl.Expr], bool]:
-        """The sort keys that put a query's rows in rank order, nulls last, and whether they descend; the sort must be stable."""
-        keys = [self.score]
-        if self.setup.policies.ties in ("best", "worst"):
-            label = self.label.fill_null(-float("inf"))
-            keys.append(label if self.setup.policies.ties == "best" else -label)
-        doc = None if self.needs_row else self.doc
-        if doc is None:
-            return keys, True
-        if self.setup.policies.ties != "doc_asc":
-            return [*keys, doc], True
-        return [reverse(self.score, self.score_type), *(-x for x in keys[1:]), doc], False
+    def order(self) -> list[tuple[pl.Expr, bool]]:
+        """The sort keys that put a query's rows in rank order, nulls last, each with whether it falls; the sort must be stable."""
+        compared = {"label": self.label.fill_null(-float("inf")), "document": self.doc}
+        keys = ((compared[key.of], key) for key in self.setup.policies.tie_rule.keys)
+        return [(self.score, True), *((key.value(x), key.falling) for x, key in keys if x is not None)]
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """The faults the table may have, each a flag on rows, computed within a query."""
@@ -296,7 +287,7 @@ class Columns:
         if label and setup.roles.weight is not None:
             unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
             found.append(Fault("weight", setup.roles.weight, unfit, setup))
-        if setup.policies.ties == "error":
+        if setup.policies.tie_rule.refuses:
             tied = score.is_duplicated() & score.is_not_null()
             found.append(Fault("tied score", setup.roles.score, tied, setup, repeated=score))
         return found

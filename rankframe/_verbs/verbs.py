@@ -103,9 +103,9 @@ def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_
 @verb(gives="row", labels=False)
 def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
-    if setup.policies.ties == "expected":
+    if setup.policies.tie_rule.averages:
         raise InvalidOption(
-            option(ties="expected"),
+            option(ties=setup.policies.ties),
             " ranks tied documents in all orders at once; with_ranks needs one, as with ",
             option(ties="doc_desc"),
         )
