@@ -11,7 +11,7 @@ import polars as pl
 from ..errors import Code, InvalidData, InvalidOption, Text, on, option, worded
 from . import steps
 from .policies import GREATEST
-from .roles import require, require_all, require_number
+from .roles import ROLES, require_all, require_number
 from .setup import Setup
 from .ties import TIE_RULES
 
@@ -172,29 +172,27 @@ class Columns:
     def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
         doc = setup.roles.doc_in(schema)
-        unnamed = ["doc"] if doc is None and setup.roles.doc_is_default else []
         setup = setup.of_table(schema)
-        labelled = label or setup.policies.orders_by_label
-        roles = [*((name, "query") for name in setup.roles.query), (setup.roles.score, "score")]
-        roles += [(setup.roles.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
-        require_all(schema, roles, optional=unnamed)
-        if labelled:
-            require_number(schema, setup.roles.label, "label")
-        if doc is None and setup.policies.tie_rule.needs_document:
+        rule, labelled = setup.policies.tie_rule, label or setup.policies.orders_by_label
+        named = [(name, role) for role in ROLES for name in setup.roles.of(role) if role != "label" or labelled]
+        named = [(name, role) for name, role in named if not (ROLES[role].of_items and setup.background.has(name))]
+        require_all(schema, named)
+        if doc is None and rule.needs_document:
             raise InvalidOption(
                 *TEXTS["no document"](setup), f". The table has {', '.join(schema)}", kind="no document"
             )
-        require_number(schema, setup.roles.score, "score")
-        _check_subtopic(setup, schema)
-        if setup.roles.weight is not None:
-            require(schema, setup.roles.weight, "weight")
-            require_number(schema, setup.roles.weight, "weight")
-        for name, role in setup.roles.beside.items():
-            if not setup.background.has(name):
-                require(schema, name, role)
+        for name, role in named:
+            if ROLES[role].number:
+                require_number(schema, name, role)
         setup.background.check(schema, setup.roles.query, doc)
-        refuse_objects(schema, [*setup.roles.query, *([] if doc is None else [doc])])
-        if doc is not None and setup.policies.tie_rule.as_text and schema[doc].is_nested():
+        refuse_objects(schema, [name for name, role in named if ROLES[role].identifies])
+        subtopic = setup.roles.subtopic
+        if subtopic is not None and doc is None and not is_list(schema[subtopic]):
+            raise InvalidOption(
+                f"column {subtopic!r} holds single subtopics, so a document stands on several rows and needs a name; say ",
+                on(doc=...),
+            )
+        if doc is not None and rule.as_text and schema[doc].is_nested():
             raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
         return cls(setup, schema)
 
@@ -321,19 +319,3 @@ def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def is_list(dtype: pl.DataType) -> bool:
     """Whether a subtopic column holds several per row."""
     return isinstance(dtype, (pl.List, pl.Array))
-
-
-def _check_subtopic(setup: Setup, schema: pl.Schema) -> None:
-    name = setup.roles.subtopic
-    if name is None:
-        return
-    require(schema, name, "subtopic")
-    dtype = schema[name]
-    if dtype == pl.Object:
-        raise InvalidData(f"column {name!r} holds Python objects, which cannot be told apart; make text of them")
-    if not is_list(dtype) and setup.roles.doc_name is None:
-        raise InvalidOption(
-            f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say ",
-            on(doc=...),
-            ", or give its subtopics as a list",
-        )

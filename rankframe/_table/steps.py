@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 
@@ -58,15 +57,6 @@ def types_differ(run: pl.Schema, qrels: pl.Schema, keys: Sequence[str]) -> tuple
             differ = f"column {name!r} is {run[name]} in the run and {qrels[name]} in the judgments"
             return f"{differ}; ", *of_one_type(name, {"df": run[name], "qrels": qrels[name]})
     return None
-
-
-def mapped(name: str, numbers: Mapping[str, Any], phrase: str) -> Code:
-    """Replace each word of a column by a number."""
-    return Code(
-        f"df.with_columns(pl.col({name!r}).replace_strict({numbers}))",
-        f"df.assign(**{{{name!r}: df[{name!r}].map({numbers})}})",
-        phrase=phrase,
-    )
 
 
 def without_nan() -> Code:

@@ -23,7 +23,7 @@ def documents(
         return lf
     score, label = pl.col(setup.roles.score), pl.col(setup.roles.label)
     named = [*carry, *([] if setup.roles.weight is None else [setup.roles.weight])]
-    named += [name for name in setup.roles.beside if name in table.schema]
+    named += [name for name in setup.roles.properties if name in table.schema]
     named = [name for name in dict.fromkeys(named) if name not in table.key_of_documents]
     named = [name for name in named if name not in (setup.roles.score, setup.roles.label)]
     found = {name: pl.col(name).get(label.fill_null(-float("inf")).arg_max()) for name in named}
