@@ -25,8 +25,7 @@ from .._table.setup import Setup, refuse_bounds
 from .._text import displays
 from .._text.result_table import records
 from .._verbs.declaration import verb
-from .._words.judged_rankings import JudgedRankings, Learned
-from .._words.rankings import Rankings
+from .._words.rankings import JudgedRankings, Learned, Rankings
 from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
 from .entries import entries_of, names_of_runs, of_run
 

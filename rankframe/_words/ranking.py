@@ -19,10 +19,10 @@ from .._table.policies import Cutoff as Cutoff
 from .._table.policies import Label as Label
 from .._table.setup import Setup
 from ..errors import shown
-from .beside import Beside
-from .beside import ListDivisor as ListDivisor
-from .beside import RankWeight as RankWeight
-from .beside import UnseenItems as UnseenItems
+from .context import Context
+from .context import ListDivisor as ListDivisor
+from .context import RankWeight as RankWeight
+from .context import UnseenItems as UnseenItems
 from .expected_ties import Expectation, NoExpectation
 from .rows import Answer, Rows
 
@@ -59,7 +59,7 @@ class Used:
     weight: bool = False
 
 
-class Ranking(Beside):
+class Ranking(Context):
     """One query's ranking, as expressions: the words that formulas are written in.
 
     Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
