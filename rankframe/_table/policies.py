@@ -88,8 +88,7 @@ class Policies:
     ties: Annotated[Ties, "the order of documents with equal scores"] = "doc_desc"
     unjudged: Annotated[Unjudged, "how retrieved documents without a judgment count"] = "nonrelevant"
     unjudged_labels: Annotated[
-        tuple[int, int] | None,
-        "the least and the greatest label of unjudged documents, for bounds",
+        tuple[int, int] | None, "the least and the greatest label of unjudged documents, for bounds"
     ] = None
     unretrieved: Annotated[Unretrieved, "how judged documents that were not retrieved count"] = "missed"
     no_relevant: Annotated[NoRelevant, "the value of a query without relevant documents"] = "zero"
@@ -143,9 +142,7 @@ class Policies:
             )
         if self.depth is not None and self.tie_rule.averages:
             raise InvalidOption(
-                "depth cuts off some orders of tied documents; with ",
-                option(ties=self.ties),
-                " say a cutoff: ndcg@10",
+                "depth cuts off some orders of tied documents; with ", option(ties=self.ties), " say a cutoff: ndcg@10"
             )
 
 

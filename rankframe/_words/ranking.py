@@ -224,8 +224,7 @@ class Ranking(Context):
             if worth_of == "binary":
                 return self.relevant
             self.refuse(
-                self.label >= 900,
-                "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}",
+                self.label >= 900, "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}"
             )
             return self.rows.exponential(self.label)
         labels, worths = [float(x) for x in worth_of], [float(x) for x in worth_of.values()]
@@ -309,12 +308,7 @@ class Ranking(Context):
         return self.rows.count_so_far(rows, of_all=True) - rows.cast(pl.Float64)
 
     def total(
-        self,
-        x: pl.Expr,
-        k: int | pl.Expr | None = None,
-        *,
-        weight: pl.Expr | None = None,
-        over: pl.Expr | None = None,
+        self, x: pl.Expr, k: int | pl.Expr | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
     ) -> pl.Expr:
         """The sum over ranks down to `k`; `curve` shows its running sums, and `explain` its terms.
 
