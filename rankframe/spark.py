@@ -37,9 +37,9 @@ from ._items.catalog import catalog as catalog_verb
 from ._items.catalog_and_past import Unknown
 from ._plan.per_query import refuse_names
 from ._support.extras import load
+from ._table.columns import fresh
 from ._table.run_and_judgments import Missing as Unmatched
 from ._table.setup import Setup
-from ._table.table import fresh
 from ._verbs import verbs
 from ._words.rankings import Missing
 from .errors import InvalidData, InvalidOption

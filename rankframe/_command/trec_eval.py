@@ -16,9 +16,9 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.registry import Summary
 from .._files.formats import QRELS, RUN
+from .._table.columns import TEXTS
 from .._table.run_and_judgments import Missing
 from .._table.setup import Setup
-from .._table.table import TEXTS
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
 from .command import Answer, Command, Parser

@@ -11,9 +11,9 @@ from .._catalog.call import Call
 from .._catalog.means import Mean, added, by_metric, sums_of
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import Frame, measure, refuse_names, table_of
+from .._table.columns import NO_WEIGHT, failing, is_weight
 from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import NO_WEIGHT, failing, is_weight
 from ..errors import InvalidOption
 from .resampling import Resampling, intervals_of, warn_of_t
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .._table.table import fresh
+from .._table.columns import fresh
 from .spark_workers import Guarded, OnArrow
 from .tasks import Work
 

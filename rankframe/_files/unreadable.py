@@ -16,7 +16,7 @@ from typing import IO, cast
 
 import polars as pl
 
-from .._table.table import failed
+from .._table.columns import failed
 from ..errors import InvalidData
 from .formats import BINARY
 

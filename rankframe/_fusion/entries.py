@@ -11,9 +11,9 @@ import polars as pl
 from .._decisions.runs import Runs
 from .._plan.per_query import refuse_faults
 from .._plan.rank_order import in_rank_order, numbered
+from .._table.columns import Columns
 from .._table.roles import ROW, require
 from .._table.setup import Roles, Setup
-from .._table.table import Table
 from ..errors import InvalidData, InvalidOption, on
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setu
 
     Unless ties are expected, the score is -rank, since the tie rule may use the order of the caller's rows.
     """
-    score = pl.col("#score") if setup.policies.ties == "expected" else -pl.col("#rank")
+    score = pl.col("#score") if setup.policies.tie_rule.averages else -pl.col("#rank")
     rows = entries.rows.filter(pl.col("#run") == run).select("#document", score.alias("#score")).collect()
     documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
     table = documents.join(rows, on="#document", how="left", maintain_order="left").drop("#document")
@@ -107,7 +107,7 @@ def _of_columns(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     tables = []
     for i, score in enumerate(runs.scores):
         of_run = setup.changed(score=score)
-        table = Table.of(of_run, frame.schema, label=False)
+        table = Columns.of(of_run, frame.schema, label=False)
         refuse_faults(frame, of_run, table, label=False, documents=i == 0)
         tables.append(_columns(frame, table, pl.lit(i, pl.Int64)))
     return pl.concat(tables, how="vertical_relaxed")
@@ -124,7 +124,7 @@ def _of_names(
             on(doc=...),
         )
     of_run = setup.changed(query=(column, *setup.roles.query))
-    table = Table.of(of_run, frame.schema, label=False)
+    table = Columns.of(of_run, frame.schema, label=False)
     run = pl.lit(0, pl.Int64)
     if names:
         run = pl.col(column).cast(pl.String).cast(pl.Enum(names)).to_physical().cast(pl.Int64)
@@ -157,7 +157,7 @@ def _labels(frame: pl.DataFrame, setup: Setup, number: NDArray[np.integer[Any]],
     return found["label"].alias(label.name)
 
 
-def _columns(frame: pl.DataFrame, table: Table, run: pl.Expr) -> pl.DataFrame:
+def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
     """The columns that ranking reads, and the number of the row; documents without a score are left out."""
     setup = table.setup
     score = pl.col(setup.roles.score)
@@ -179,7 +179,7 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
     setup = Setup(roles).changed(ties=setup.policies.ties)  # judgments change no ranking
-    order = in_rank_order(rows, Table.of(setup, rows.schema, label=False))
+    order = in_rank_order(rows, Columns.of(setup, rows.schema, label=False))
     found = order.rows().select("#row", pl.col("#position").cast(pl.Float64).alias("#rank"))
     found = found if depth is None else found.filter(pl.col("#rank") <= depth)
     ranked = rows.select("#document", "#run", "#list", pl.col("#score").cast(pl.Float64))[found["#row"]]

@@ -11,9 +11,9 @@ from .._decisions.runs import Runs
 from .._lazy.node import source
 from .._plan.parts import in_parts
 from .._plan.per_query import Frame, refuse_faults, refuse_names
+from .._table.columns import Columns
 from .._table.roles import ROW
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import Table
 from .._verbs.declaration import verb
 from .entries import Entries, entries_of, names_of_runs
 from .fuse import LISTED, Names, per_document
@@ -62,7 +62,7 @@ def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None)
     runs.require(frame, setup)
     of_run = setup.changed(query=(*runs.key, *runs.queries(setup).roles.query))
     of_run = of_run.changed(score=runs.scores[0]) if runs.scores else of_run
-    refuse_faults(frame, of_run, Table.of(of_run, frame.schema), documents=False)
+    refuse_faults(frame, of_run, Columns.of(of_run, frame.schema), documents=False)
     known = names_of_runs(frame, runs) if names is None else sorted(names)
     entries = entries_of(frame, setup, runs, known, depth=setup.policies.depth, absent=False)
     if setup.policies.unjudged != "drop":
@@ -109,7 +109,7 @@ def _with_exposure(entries: Entries, setup: Setup, k: int | None, persistence: f
     attention = persistence ** (rank - 1)
     if k is not None:
         attention = pl.when(rank <= k).then(attention).otherwise(0.0)
-    if setup.policies.ties == "expected":
+    if setup.policies.tie_rule.averages:
         attention = attention.mean().over("#list", "#score")
     rows = entries.rows.with_columns(attention.alias("#e")).collect(engine="in-memory")
     totals = per_document(rows, {"#e": ("sum", pl.col("#e"))}, entries.documents.height)

@@ -10,9 +10,9 @@ from .._catalog.call import Call
 from .._decisions.runs import RUN_OF_TABLE, Runs
 from .._plan.per_query import Frame
 from .._plan.rank_order import in_rank_order
+from .._table.columns import Columns
 from .._table.roles import ROW
 from .._table.setup import Setup
-from .._table.table import Table
 from .._verbs.declaration import verb
 from .._words.rankings import Rankings
 from .entries import entries_of
@@ -52,7 +52,7 @@ def explain_fusion(
 def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
     """The rows, query by query: by fused rank, and of each document by run."""
     depth, absent = needs(call, setup)
-    expected = setup.policies.ties == "expected"
+    expected = setup.policies.tie_rule.averages
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
     documents = _in_order(scored(entries, [call], expected=expected).rename({"#0": "#fused"}), setup)
     rankings, value = formulated(call, entries, expected=expected)
@@ -85,7 +85,7 @@ OWN = ("#document", "#order", "#fused", "#fused rank")
 def _in_order(fused: pl.DataFrame, setup: Setup) -> pl.DataFrame:
     """The documents that a ranking has, with their numbers, by query and fused rank."""
     of_fused = setup.changed(score="#fused", ascending=False)
-    order = in_rank_order(fused, Table.of(of_fused, fused.schema, label=False))
+    order = in_rank_order(fused, Columns.of(of_fused, fused.schema, label=False))
     rank = order.rows().select("#query", "#row", pl.col("#position").alias("#fused rank"))
     named = pl.Series("#document", rank["#row"], pl.Int64), pl.int_range(rank.height, eager=True).alias("#order")
     of_query = [fused[ROW][order.first][rank["#query"]]] if ROW in fused.columns else []

@@ -11,8 +11,8 @@ from .._decisions.summary import by_query, keys
 from .._lazy.node import Give, node
 from .._plan.per_query import Frame, collect
 from .._table.background import refuse_nameless
+from .._table.columns import Columns, failing
 from .._table.setup import Setup
-from .._table.table import Table, failing
 from .._verbs.declaration import verb_of
 from .._verbs.verbs import with_ranks
 from .._words.exposure import LABEL
@@ -56,7 +56,7 @@ def lists_of(
     """
     schema = frame.schema
     doc = item_column(setup, schema)
-    beside = [_values(setup, Table.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
+    beside = [_values(setup, Columns.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
     ranked = cast("pl.DataFrame", with_ranks(frame, setup, RANK))
     if ranked[doc].has_nulls():
         refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
@@ -69,7 +69,7 @@ def lists_of(
     return collect(lists.select(*keys(by), *setup.roles.query, ITEM, RANK, *sorted(columns)), frame, setup)
 
 
-def _values(setup: Setup, table: Table, name: str) -> pl.Expr:
+def _values(setup: Setup, table: Columns, name: str) -> pl.Expr:
     """The labels, or the scores, as numbers; values that cannot be added up fail."""
     if name == LABEL:
         values, column = table.label, setup.roles.label

@@ -8,9 +8,9 @@ import polars as pl
 
 from .._plan.per_query import Frame, like
 from .._table.background import common_type, pairs_of
+from .._table.columns import refuse_objects
 from .._table.roles import require_all
 from .._table.setup import Setup
-from .._table.table import refuse_objects
 from .._verbs.declaration import verb
 from .lists import item_column
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from .._catalog.call import Call
+from .._table.columns import failing
 from .._table.setup import Setup
-from .._table.table import failing
 from .._words.group_rows import GroupRows
 from .._words.ranking import Ranking
 from ..errors import InvalidOption

@@ -24,9 +24,9 @@ import polars as pl
 from polars import selectors as cs
 
 from .._catalog.call import Call
+from .._table.columns import Columns, fresh, is_finite
 from .._table.roles import ROW
 from .._table.setup import Setup
-from .._table.table import Table, fresh, is_finite
 from ..errors import InvalidOption, Text, on
 from .bounds_of_ndcg import LARGEST_RANGE, extreme_labels, gains_of, threshold_of
 from .rank_order import in_rank_order
@@ -47,7 +47,7 @@ def bounds(
     frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], measure: Measure, largest_label: float | None
 ) -> pl.DataFrame:
     """One row per query: the query columns, and the least and the greatest value of each call."""
-    table = Table.of(setup, frame.collect_schema())
+    table = Columns.of(setup, frame.collect_schema())
     least, greatest = labels = _range(frame, table, largest_label)
     for call in calls:
         _refuse(call, setup, labels)
@@ -93,12 +93,12 @@ def _least_and_greatest(call: Call) -> tuple[pl.Expr, pl.Expr]:
     return pl.col(call.text).min().alias(least), pl.col(call.text).max().alias(greatest)
 
 
-def _unjudged(table: Table) -> pl.Expr:
+def _unjudged(table: Columns) -> pl.Expr:
     """Whether the document is unjudged; a label that is NaN or infinite stays in the table, an error."""
     return table.label.is_null() | (table.label.is_finite() & (table.label < 0))
 
 
-def _range(frame: pl.DataFrame, table: Table, largest: float | None) -> tuple[int, int]:
+def _range(frame: pl.DataFrame, table: Columns, largest: float | None) -> tuple[int, int]:
     """The least and the greatest label that judging may give an unjudged document."""
     if table.setup.policies.unjudged_labels is not None:
         return table.setup.policies.unjudged_labels
@@ -163,7 +163,7 @@ def _ways(call: Call, setup: Setup, least: int, greatest: int) -> list[Way]:
     return list(dict.fromkeys(ways))
 
 
-def _ranked(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+def _ranked(frame: pl.DataFrame, table: Columns) -> pl.DataFrame:
     """The rows in rank order, with their place and rank, and their number among the open documents, which judging may change."""
     rows = in_rank_order(frame, table).rows()
     columns = frame.select(label=table.label, open=_unjudged(table))[rows["#row"]]

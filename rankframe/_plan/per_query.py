@@ -14,10 +14,10 @@ from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
 from .._lazy.node import Give, node, source
 from .._table.check import fault_in
+from .._table.columns import Columns, failed
 from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.subtopics import documents, row_faults
-from .._table.table import Table, failed
 from .._words.columns_needed import LARGEST_LABEL
 from ..errors import InvalidData, InvalidOption, Place, Text, calling_line, once_each
 from .absent_values import absent_values
@@ -105,7 +105,7 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
     of_others: list[pl.Series] = []
     if others:
         of_others = _measure_documents(docs, of_docs, *others, largest=largest)[[x.text for x in others]].get_columns()
-    table, of_doc = Table.of(setup, frame.schema, label=False), Table.of(of_docs, docs.schema, label=False)
+    table, of_doc = Columns.of(setup, frame.schema, label=False), Columns.of(of_docs, docs.schema, label=False)
     for fault in row_faults(table) if table.lists_subtopics else []:
         if frame.select(fault.rows.any()).item():
             raise fault_in(frame, setup, fault.kind)
@@ -192,9 +192,9 @@ def by_document(frame: F, setup: Setup, carry: Sequence[str] = (), *, label: boo
     schema = frame.collect_schema()
     if setup.roles.subtopic is None:
         return frame, setup
-    table = Table.of(setup, schema, label=False)
+    table = Columns.of(setup, schema, label=False)
     if label or not table.lists_subtopics:
-        table = Table.of(setup, schema)
+        table = Columns.of(setup, schema)
     of_docs = setup.changed(subtopic=None)
     if table.lists_subtopics:
         return frame, of_docs
@@ -221,14 +221,14 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
 
 def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:
     """The frame in rank order; refuses what leaves metrics undefined."""
-    table = Table.of(setup, frame.schema)
+    table = Columns.of(setup, frame.schema)
     order = in_rank_order(frame, table)
     refuse_faults(frame, setup, table, order)
     labels, top = labels_of(frame[setup.roles.label])
     return Part(frame, table, order, labels, top, largest, partial(collect, frame=frame, setup=setup))
 
 
-def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Table) -> pl.Series:
+def ranks_in_frame(frame: pl.DataFrame, setup: Setup, table: Columns) -> pl.Series:
     """Refuse faults, and return the rank of each row, in the frame's order; null for a document that was not retrieved."""
     import numpy as np
 
@@ -250,7 +250,7 @@ def queries_of(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> pl.DataFr
 def refuse_faults(
     frame: pl.DataFrame,
     setup: Setup,
-    table: Table,
+    table: Columns,
     order: RankOrder | None = None,
     *,
     label: bool = True,
@@ -268,7 +268,7 @@ def refuse_faults(
             raise fault_in(frame, setup, fault.kind)
 
 
-def _repeats(frame: pl.DataFrame, table: Table, order: RankOrder | None, value: pl.Expr, rows: pl.Expr) -> bool:
+def _repeats(frame: pl.DataFrame, table: Columns, order: RankOrder | None, value: pl.Expr, rows: pl.Expr) -> bool:
     """Whether a query holds a value twice; hashes that all differ rule it out more cheaply than a window."""
     number = numbered(frame[list(table.setup.roles.query)]).number if order is None else order.number
     return repeats_may_be(column_of(frame, value), number) and bool(
@@ -283,7 +283,7 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
     for call in calls:
         if call.metric.over == "documents" and call.labels:
             policies, meant = setup.resolve(call)
-            table = Table.of(policies.changed(subtopic=None), schema)
+            table = Columns.of(policies.changed(subtopic=None), schema)
             if run_formulas([meant], table.setup, None).reads(LARGEST_LABEL):
                 return True
     return False

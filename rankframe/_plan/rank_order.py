@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from .._table.table import Table
+from .._table.columns import Columns
 from .._words.pairs import starts_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Queries(NamedTuple):
     first: NDArray[np.uint32]
 
 
-def in_rank_order(frame: pl.DataFrame, table: Table) -> RankOrder:
+def in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
     """The rows of a frame in rank order."""
     import numpy as np  # imported late, as it is slow to import
 
@@ -227,7 +227,7 @@ def _sorted_with_rows(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values
 
 
-def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Table) -> NDArray[np.uint32]:
+def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Columns) -> NDArray[np.uint32]:
     """The rows of sorted codes; rows whose codes differ only in the row's number are sorted by the full keys."""
     import numpy as np
 
@@ -239,10 +239,10 @@ def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Ta
         group = np.cumsum(np.concatenate([[True], ~again]), dtype=np.uint32)
         tied = np.concatenate([again, [False]])
         tied[1:] |= again
-        some, (keys, descending) = pl.Series("#row", row[tied]), table.order()
-        held = (key.alias(f"#{i}") for i, key in enumerate(keys))
+        some, keys = pl.Series("#row", row[tied]), table.order()
+        held = (key.alias(f"#{i}") for i, (key, _) in enumerate(keys))
         ties = frame[some].select(pl.Series("#group", group[tied]), *held, some)
-        falling = [False, *[descending] * len(keys)]
+        falling = [False, *(falls for _, falls in keys)]
         ties = ties.sort(
             ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True, multithreaded=False
         )

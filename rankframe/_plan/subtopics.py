@@ -8,10 +8,10 @@ import polars as pl
 from polars import selectors as cs
 
 from .._catalog.call import Call
+from .._table.columns import Columns
 from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.steps import one_kept
-from .._table.table import Table
 from .._words.columns_needed import Needed
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
@@ -20,14 +20,14 @@ from .rank_order import numbered
 
 
 def evaluate(
-    frame: pl.DataFrame, docs: pl.DataFrame, rank: pl.Series, table: Table, calls: Sequence[Call]
+    frame: pl.DataFrame, docs: pl.DataFrame, rank: pl.Series, table: Columns, calls: Sequence[Call]
 ) -> pl.DataFrame:
     """A row per query with a column per call, in the order in which queries first appear; of a part also the column `ROW`.
 
     `docs` are the documents of the frame, in the order in which they first appear, and `rank` their ranks.
     """
     setup = table.setup
-    _refuse_ties(setup.policies.ties, calls[0])
+    _refuse_ties(setup, calls[0])
     needed = Needed(["#query"])
     topics = Topics(needed, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
     needed.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
@@ -42,7 +42,7 @@ def evaluate(
     return keys[pl.Series(queries.first)].hstack(values)
 
 
-def _names(docs: pl.DataFrame, table: Table) -> pl.Series:
+def _names(docs: pl.DataFrame, table: Columns) -> pl.Series:
     """The ids of documents as they are compared; without ids, numbers of which the first is the largest."""
     name = table.setup.roles.doc_name
     doc = -pl.int_range(pl.len()) if name is None else table.compared(pl.col(name))
@@ -50,7 +50,7 @@ def _names(docs: pl.DataFrame, table: Table) -> pl.Series:
 
 
 def _relevant(
-    frame: pl.DataFrame, documents: pl.DataFrame, docs: pl.DataFrame, table: Table, least: float
+    frame: pl.DataFrame, documents: pl.DataFrame, docs: pl.DataFrame, table: Columns, least: float
 ) -> pl.LazyFrame:
     """A row for each document and subtopic with a label from `least` on, with the columns of `documents`."""
     if table.lists_subtopics:
@@ -65,16 +65,16 @@ def _relevant(
     return rows.filter(pl.col("#rank").is_not_null()) if table.setup.policies.unretrieved == "drop" else rows
 
 
-def _refuse_ties(ties: str, call: Call) -> None:
-    if ties in ("best", "worst"):
+def _refuse_ties(setup: Setup, call: Call) -> None:
+    if setup.policies.tie_rule.by_label:
         raise InvalidOption(
             f"{call.text}: ",
-            option(ties=ties),
+            option(ties=setup.policies.ties),
             " orders tied documents by label, which does not say what a document adds to those above it; say another "
             "rule for ties, as in ",
             on(ties="doc_desc"),
         )
-    if ties == "expected":
+    if setup.policies.tie_rule.averages:
         raise InvalidOption(
             f"{call.text}: its expectation over the orders of tied documents has no closed form; set another rule for "
             "ties, as in ",
@@ -100,7 +100,7 @@ def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
         raise InvalidOption(f"{call.text} adds up subtopics, so it is not shown by document; use evaluate")
 
 
-def refuse_agreement(table: Table) -> None:
+def refuse_agreement(table: Columns) -> None:
     """Refuse to compare documents that have several rows."""
     if table.setup.roles.subtopic is not None and not table.lists_subtopics:
         key = table.key_of_documents

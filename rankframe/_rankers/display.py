@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from .._table.name_presets import FLAT
-from .._table.setup import PARTS, ROLES, Setup
+from .._table.roles import ROLES
+from .._table.setup import PARTS, Setup
 from .._text.user_text import visible
 from ..errors import option
 

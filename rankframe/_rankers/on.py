@@ -7,7 +7,8 @@ from functools import wraps
 from types import EllipsisType
 from typing import Protocol, TypeVar, cast
 
-from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from .._table.policies import NoRelevant, Scores, Unjudged, Unretrieved
+from .._table.ties import Ties
 from ..errors import InvalidOption
 
 F = TypeVar("F", bound=Callable[..., object])

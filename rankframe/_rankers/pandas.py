@@ -14,8 +14,8 @@ import polars as pl
 
 from .._decisions.paired_values import Design
 from .._decisions.runs import Runs
-from .._table.roles import of_lists
-from .._table.setup import ROLES, Setup
+from .._table.roles import ROLES, of_lists
+from .._table.setup import Setup
 from .._verbs.declaration import NamesColumns, verb_of
 from ..errors import InvalidData, MissingColumn, RankframeError
 from .display import Shown
@@ -162,7 +162,9 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
         error = error._among(_with_order(Source(frame, (), others=True)))
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
-        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else (), *_of_index(frame))
+        error = MissingColumn(
+            *error.said, *(". ", *of_lists(str(lists[0]), "lists")) if lists else (), *_of_index(frame)
+        )
     return in_words_of_pandas(error)
 
 

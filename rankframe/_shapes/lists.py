@@ -10,8 +10,8 @@ import polars as pl
 
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
+from .._table.columns import failing
 from .._table.run_and_judgments import usual_runs
-from .._table.table import failing
 from ..errors import Code, InvalidData, InvalidOption
 from .list_columns import DOC, PLACE, ROW, Documents, ListColumn, Repeated, missing
 

@@ -10,6 +10,7 @@ import polars as pl
 from polars import selectors as cs
 
 from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Text, on, option, worded
+from .columns import TEXTS, Columns, nameless
 from .figures import Figures
 from .policies import IN_WORDS
 from .roles import carried, require
@@ -18,7 +19,7 @@ from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
 from .suspicions import suspicions_of
-from .table import TEXTS, Table, nameless
+from .ties import TIE_RULES
 
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, without its place."""
@@ -64,7 +65,7 @@ class NoteOnRows(NamedTuple):
 
     problem: str
     reads: str
-    flag: Callable[[Table], pl.Expr]
+    flag: Callable[[Columns], pl.Expr]
     says: Callable[[Setup], Text]
 
 
@@ -132,7 +133,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         setup = setup.changed(subtopic=None)
     has_label = setup.roles.label in schema
     try:
-        table = Table.of(setup, schema, label=has_label)
+        table = Columns.of(setup, schema, label=has_label)
     except RankframeError as error:
         there = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None and name in schema]
         yield Finding("error", "table", _nowhere(schema, there), error.said)
@@ -182,7 +183,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
     yield _suspected(frame, setup, spelling, *(shows if has_label else [["score"]]))
 
 
-def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[Finding]:
+def _of_scores(frame: pl.LazyFrame, table: Columns) -> Iterator[Finding]:
     """Notes on the scores of all queries: ties, gaps in ranks."""
     setup, score = table.setup, pl.col("#score")
     at = {carried(name): pl.col(name) for name in setup.roles.query}
@@ -206,11 +207,12 @@ def _of_scores(frame: pl.LazyFrame, table: Table) -> Iterator[Finding]:
         figures = queries.select(*first, **counts, tied_fraction=share).filter(pl.col("rows") > 0)
         return Finding("note", problem, figures, says)
 
-    if setup.policies.ties != "error":
-        ties = "order" if setup.roles.doc_name is None and setup.policies.ties == "doc_desc" else setup.policies.ties
-        rule = option(ties=setup.policies.ties), f", {IN_WORDS['ties'][ties]}"
+    rule = setup.policies.tie_rule
+    if not rule.refuses:
+        by_row = rule.by_row(documents=setup.roles.doc_name is not None)
+        says = option(ties=setup.policies.ties), f", {(TIE_RULES['order'] if by_row else rule).says}"
         yield found(
-            "tied scores", tied > 0, tied, tied.sum() / n.sum(), f"documents share a score {among} with ", *rule
+            "tied scores", tied > 0, tied, tied.sum() / n.sum(), f"documents share a score {among} with ", *says
         )
     if setup.policies.ascending:
         such, share = pl.col("#gap") & pl.col("#whole").all(), pl.lit(None, pl.Float64)

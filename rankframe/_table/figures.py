@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from .background import Items
+from .columns import Columns
 from .roles import is_text
 from .setup import Setup
 from .subtopics import documents
-from .table import Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +58,7 @@ class Figures(dict[str, Any]):
     @cached_property
     def docs(self) -> pl.DataFrame:
         """The rows, one for each document."""
-        return documents(self.rows.lazy(), Table(self.setup, self.rows.schema), ordered=False, check=False).collect()
+        return documents(self.rows.lazy(), Columns(self.setup, self.rows.schema), ordered=False, check=False).collect()
 
     @cached_property
     def labels(self) -> NDArray[np.float64]:

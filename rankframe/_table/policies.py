@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, get_t
 from .._support.option_kinds import check, fits, kind_of
 from .._support.option_values import Range
 from ..errors import Code, InvalidOption, on, option
+from .ties import TIE_RULES, TieRule, Ties
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 GREATEST = 1e280
 """The greatest label, gain or weight: sums over any table of these, times ranks, stay below the largest float."""
 
-Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 Scores: TypeAlias = Literal["as_given", "float32"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
@@ -88,14 +88,18 @@ class Policies:
     ties: Annotated[Ties, "the order of documents with equal scores"] = "doc_desc"
     unjudged: Annotated[Unjudged, "how retrieved documents without a judgment count"] = "nonrelevant"
     unjudged_labels: Annotated[
-        tuple[int, int] | None,
-        "the least and the greatest label of unjudged documents, for bounds",
+        tuple[int, int] | None, "the least and the greatest label of unjudged documents, for bounds"
     ] = None
     unretrieved: Annotated[Unretrieved, "how judged documents that were not retrieved count"] = "missed"
     no_relevant: Annotated[NoRelevant, "the value of a query without relevant documents"] = "zero"
     depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
     collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
     scores: Annotated[Scores, "the precision in which scores are compared"] = "as_given"
+
+    @property
+    def tie_rule(self) -> TieRule:
+        """The row of the tie rule."""
+        return TIE_RULES[self.ties]
 
     @property
     def drops_first(self) -> bool:
@@ -110,7 +114,7 @@ class Policies:
     @property
     def orders_by_label(self) -> bool:
         """Whether ranks depend on labels."""
-        return self.ties in ("best", "worst") or self.unjudged == "drop"
+        return self.tie_rule.by_label or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
         check_threshold(self.relevant)
@@ -128,7 +132,7 @@ class Policies:
                 Code("(0, 3)", command="0,3"),
                 f", at most {GREATEST:g}",
             )
-        if self.unjudged == "bounds" and self.ties in ("best", "worst", "expected"):
+        if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):
             raise InvalidOption(
                 option(ties=self.ties),
                 " goes by labels, which ",
@@ -136,26 +140,15 @@ class Policies:
                 " leaves open; set another rule for ties, as in ",
                 on(ties="doc_desc"),
             )
-        if self.depth is not None and self.ties == "expected":
+        if self.depth is not None and self.tie_rule.averages:
             raise InvalidOption(
-                "depth cuts off some orders of tied documents; with ",
-                option(ties="expected"),
-                " say a cutoff: ndcg@10",
+                "depth cuts off some orders of tied documents; with ", option(ties=self.ties), " say a cutoff: ndcg@10"
             )
 
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {
     "relevant": {...: "the least relevant label is {}"},
-    "ties": {
-        "doc_desc": "documents with equal scores stand by falling id",
-        "doc_asc": "documents with equal scores stand by rising id",
-        "order": "documents with equal scores stay in the order given",
-        "best": "of documents with equal scores the better one stands first",
-        "worst": "of documents with equal scores the worse one stands first",
-        "expected": "documents with equal scores count the mean over all their orders",
-        "error": "equal scores are refused",
-        "trec_eval": "documents with equal scores stand by falling id, compared as trec_eval does",
-    },
+    "ties": {name: rule.says for name, rule in TIE_RULES.items()},
     "unjudged": {
         "nonrelevant": "unjudged documents are not relevant",
         "drop": "unjudged documents are left out of the ranking",

@@ -11,10 +11,10 @@ import polars as pl
 import polars.selectors as cs
 
 from ..errors import Advice, Code, InvalidData, InvalidOption, Text, judge, on, option, warn, worded
+from .columns import failing, fresh, is_list, nameless
 from .roles import USUAL_NAMES, carried, require, require_all
 from .setup import Roles, Setup
 from .steps import last_kept, of_one_type, one_kept, ones, to_name
-from .table import failing, fresh, is_list, nameless
 
 Missing: TypeAlias = Literal["keep", "drop", "error"]
 Join: TypeAlias = Literal["semi", "anti"]

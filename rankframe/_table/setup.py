@@ -14,7 +14,7 @@ from .background import Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
 from .policies import FACTS, Policies, read_fields
-from .roles import not_a_name
+from .roles import ROLES, not_a_name
 from .steps import renamed
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ DEFAULT_DOC = "doc_id"
 
 @dataclass(frozen=True)
 class Roles:
-    """The column of each role."""
+    """The column of each role, as `ROLES` declares them."""
 
     query: tuple[str, ...] = ("query_id",)
     doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
@@ -57,47 +57,44 @@ class Roles:
         """The query columns' names in plans, unlike any caller's column."""
         return [f"#query{i}" for i in range(len(self.query))]
 
+    def of(self, role: str) -> tuple[str, ...]:
+        """The columns of a role."""
+        named = self.doc_name if role == "doc" else getattr(self, role)
+        return named if isinstance(named, tuple) else () if named is None else (named,)
+
     @property
     def names(self) -> set[str]:
         """All columns that have a role."""
-        others = (self.doc_name, self.subtopic, self.weight, self.score, self.label)
-        return {*self.query, *self.beside, *(name for name in others if name is not None)}
+        return {name for role in ROLES for name in self.of(role)}
 
     @property
-    def beside(self) -> dict[str, str]:
-        """The columns of properties of documents, or of another ranking, with their roles."""
-        named = dict.fromkeys(self.features or (), "features")
-        others = {"category": self.category, "group": self.group, "base": self.base}
-        return named | {name: role for role, name in others.items() if name is not None}
+    def properties(self) -> dict[str, str]:
+        """The columns of properties of documents, which `items` may hold, with their roles."""
+        return {name: role for role, row in ROLES.items() if row.of_items for name in self.of(role)}
 
     @property
     def lists(self) -> set[str]:
         """The columns that may hold lists."""
-        return {name for name in (self.subtopic, self.category, *(self.features or ())) if name is not None}
+        return {name for role, row in ROLES.items() if row.lists for name in self.of(role)}
 
     def __post_init__(self) -> None:
-        query: Any = self.query
-        object.__setattr__(self, "query", tuple(query) if isinstance(query, (list, tuple)) else (query,))
-        features: Any = self.features
-        if features is not None:
-            object.__setattr__(
-                self, "features", tuple(features) if isinstance(features, (list, tuple)) else (features,)
-            )
-        others = [name for name in (self.doc_name, self.subtopic) if name is not None]
-        names = [*self.query, *others, self.score, self.label]
-        beside = [name for name in (self.weight, self.category, self.group, self.base) if name is not None]
-        for name in [*names, *beside, *(self.features or ())]:
-            if not isinstance(name, str):
-                raise not_a_name(name)
-            if name == "*" or (name.startswith("^") and name.endswith("$")):
-                raise InvalidOption(
-                    f"{name!r} is a pattern of columns to Polars; rename the column", renamed({name: "..."})
-                )
-        twice = [name for name in names[:-2] if names.count(name) > 1]
+        for role, row in ROLES.items():
+            given: Any = getattr(self, role)
+            if row.several and given is not None:
+                object.__setattr__(self, role, tuple(given) if isinstance(given, (list, tuple)) else (given,))
+            for name in self.of(role):
+                if not isinstance(name, str):
+                    raise not_a_name(name)
+                if name == "*" or (name.startswith("^") and name.endswith("$")):
+                    raise InvalidOption(
+                        f"{name!r} is a pattern of columns to Polars; rename the column", renamed({name: "..."})
+                    )
+        identifying = [name for role, row in ROLES.items() if row.identifies for name in self.of(role)]
         if not self.query:
             raise InvalidOption(option(query=[]), " names no column; name at least one, as ", option(query="query_id"))
-        if twice:
-            raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
+        for name in identifying:
+            if [*identifying, self.score, self.label].count(name) > 1:
+                raise InvalidOption(f"column {name!r} is named for two roles; each role needs a column of its own")
 
 
 @dataclass(frozen=True)
@@ -279,9 +276,6 @@ PARTS = {
     part: tuple(field.name for field in fields(of))
     for part, of in (("roles", Roles), ("policies", Policies), ("running", Running), ("background", Background))
 }
-
-ROLES = PARTS["roles"]
-"""The names of the roles."""
 
 RECORDED = frozenset({"label", "rank", "ascending", *PARTS["policies"]}).difference({*FACTS} - {"ascending"})
 """The options of which a setup records that they were named, and not only set by a preset or a convention."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -35,12 +34,6 @@ def of_one_type(name: str, types: Mapping[str, pl.DataType]) -> tuple[Text, ...]
     if one.is_nested() or other.is_nested():
         return ("make both of one type",)
     return "cast one", cast(name, pl.String() if other in WORDS else other, frame=frame, phrase=", as in {}")
-
-
-def mapped(name: str, numbers: Mapping[str, Any], phrase: str) -> Code:
-    """Replace each word of a column by a number."""
-    polars = f"df.with_columns(pl.col({name!r}).replace_strict({numbers}))"
-    return Code(polars, f"df.assign(**{{{name!r}: df[{name!r}].map({numbers})}})", phrase=phrase)
 
 
 def without_nan() -> Code:

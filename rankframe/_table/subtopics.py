@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from .columns import Columns, Fault, failing, message_of
 from .roles import ROW
-from .table import Fault, Table, failing, message_of
 
 
 def documents(
-    lf: pl.LazyFrame, table: Table, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
+    lf: pl.LazyFrame, table: Columns, *, ordered: bool, carry: Sequence[str] = (), check: bool = True
 ) -> pl.LazyFrame:
     """One row per document, with its largest label; unchanged rows if each holds a list of subtopics.
 
@@ -23,7 +23,7 @@ def documents(
         return lf
     score, label = pl.col(setup.roles.score), pl.col(setup.roles.label)
     named = [*carry, *([] if setup.roles.weight is None else [setup.roles.weight])]
-    named += [name for name in setup.roles.beside if name in table.schema]
+    named += [name for name in setup.roles.properties if name in table.schema]
     named = [name for name in dict.fromkeys(named) if name not in table.key_of_documents]
     named = [name for name in named if name not in (setup.roles.score, setup.roles.label)]
     found = {name: pl.col(name).get(label.fill_null(-float("inf")).arg_max()) for name in named}
@@ -47,7 +47,7 @@ def documents(
     return rows.filter(failure.is_null()).drop(list(flags))
 
 
-def row_faults(table: Table) -> list[Fault]:
+def row_faults(table: Columns) -> list[Fault]:
     """The faults of a document's subtopics, as flags on the caller's rows."""
     setup = table.setup
     if setup.roles.subtopic is None:

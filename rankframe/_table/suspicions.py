@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from ..errors import Text, judge, on, option
 from .figures import NEARLY_ALL
-from .policies import IN_WORDS
 from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
 from .setup import Roles, Setup
@@ -193,11 +192,13 @@ SUSPICIONS = (
             found["retrieved"] >= ENOUGH and found["several"] > 0 and found["least score"] == found["most score"]
         ),
         lambda x, _: (
-            f"all values of column {x.roles.score!r} are equal, and {IN_WORDS['ties'][x.policies.ties]}; name the column of "
+            f"all values of column {x.roles.score!r} are equal, and {x.policies.tie_rule.says}; name the column of "
             "the scores, or count the mean over all orders, ", on(ties="expected"),
         ),
         # without ids, the order of the rows may be the ranking
-        warns=lambda x, _: x.policies.ties in ("doc_desc", "doc_asc", "trec_eval") and x.roles.doc is not None,
+        warns=lambda x, _: (
+            x.roles.doc is not None and x.policies.tie_rule.by_document and x.policies.tie_rule.by_row(documents=False)
+        ),
         differs=lambda x, _: (x.changed(ties="best"), x.changed(ties="worst")), reads=("score",),
     ),
     Suspicion(

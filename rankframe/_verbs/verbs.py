@@ -36,11 +36,11 @@ from .._plan.plan import by_row, run_formulas, values_of_groups
 from .._plan.rank_order import in_rank_order, numbered
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._table.check import check as check_frame
+from .._table.columns import Columns
 from .._table.policies import check_word
 from .._table.roles import ROW, carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
-from .._table.table import Table
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
@@ -79,7 +79,7 @@ def evaluate(frame: Frame, setup: Setup, *requests: Request | Call, largest_labe
     refuse_names(names, setup.roles.query, "the query")
     if not expressions:
         return with_names(measure(frame, setup, *calls, largest_label=largest_label), setup, list(calls))
-    Table.of(setup, frame.collect_schema(), label=any(call.labels for call in calls))
+    Columns.of(setup, frame.collect_schema(), label=any(call.labels for call in calls))
     own = frame.lazy().group_by(setup.roles.query, maintain_order=isinstance(frame, pl.DataFrame))
     result = own.agg(x.alias(name) for name, x in expressions.items())
     if calls:
@@ -102,14 +102,14 @@ def with_metrics(frame: Frame, setup: Setup, *requests: Request | Call, largest_
 @verb(gives="row", labels=False)
 def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
     """The rows, in their order, with their rank; null for a document that was not retrieved."""
-    if setup.policies.ties == "expected":
+    if setup.policies.tie_rule.averages:
         raise InvalidOption(
-            option(ties="expected"),
+            option(ties=setup.policies.ties),
             " ranks tied documents in all orders at once; with_ranks needs one, as with ",
             option(ties="doc_desc"),
         )
     schema = frame.collect_schema()
-    Table.of(setup, schema, label=False)
+    Columns.of(setup, schema, label=False)
     name = rank_column(schema) if name is None else name
     refuse_names(
         [name],
@@ -128,7 +128,7 @@ def with_ranks(frame: Frame, setup: Setup, name: str | None) -> Frame:
 
 def _ranks(frame: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
     docs, of_docs = by_document(frame, setup, label=False)
-    table = Table.of(of_docs, docs.schema, label=False)
+    table = Columns.of(of_docs, docs.schema, label=False)
     ranks = ranks_in_frame(docs, of_docs, table).alias(name)
     if docs is not frame:  # a document has a row for each of its subtopics
         ranks = ranks[numbered(frame[table.key_of_documents]).number]
@@ -209,7 +209,7 @@ def _eager_rows(
     shown = [setup.roles.label] if setup.roles.label in frame.columns else []
     frame = with_labels(frame, setup, calls)
     frame, setup = by_document(frame, setup, [*carry, *(name for call in calls for name in call.columns)])
-    setup = Table.of(setup, frame.schema).setup
+    setup = Columns.of(setup, frame.schema).setup
     doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
     named = doc if answer == "rank" else [*doc, setup.roles.score, *shown]
     named = list(dict.fromkeys([*named, *carry]))  # score and label may be one column
@@ -296,7 +296,7 @@ def agreement(frame: Frame, setup: Setup, other: str, *requests: str | Call) -> 
 def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]) -> pl.DataFrame:
     require(frame.schema, other, "agreement")
     of_other = setup.changed(score=other)
-    table, others = (Table.of(x, frame.schema, label=False) for x in (setup, of_other))
+    table, others = (Columns.of(x, frame.schema, label=False) for x in (setup, of_other))
     refuse_agreement(table)
     order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
     score, other_score = order.score, other_order.score

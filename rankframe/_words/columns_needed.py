@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from .._table.table import Fault
+from .._table.columns import Fault
 from ..errors import InvalidOption
 
 QUERY = pl.col("#query")

@@ -12,8 +12,8 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
+from .._table.columns import TEXTS, is_finite, is_weight, message_of, naming
 from .._table.setup import Setup
-from .._table.table import BY_DOCUMENT, TEXTS, is_finite, is_weight, message_of, naming
 from ..errors import InvalidOption
 from .rows import Pairs, Rows, on_rows
 
@@ -22,10 +22,9 @@ class GroupRows(Rows):
     """The rows of one group, in rank order by an expression over the group's raw columns."""
 
     def __init__(self, setup: Setup, *, labels: bool = True) -> None:
-        if setup.policies.ties == "expected":
-            raise InvalidOption(
-                "an expression ranks its group in one order; for ties='expected' write df.rank.on(ties='expected')"
-            )
+        if setup.policies.tie_rule.averages:
+            ties = f"ties={setup.policies.ties!r}"
+            raise InvalidOption(f"an expression ranks its group in one order; for {ties} write df.rank.on({ties})")
         if setup.policies.unjudged == "bounds":
             raise InvalidOption(
                 "an expression gives one value, not two; for unjudged='bounds' write df.rank.on(unjudged='bounds')"
@@ -81,10 +80,10 @@ class GroupRows(Rows):
         self._fault(is_nan, message_of("NaN score", self.setup))
         self._fault(~is_finite(label), message_of("label not finite", self.setup))
         self._fault(pl.any_horizontal(none, doc.is_duplicated()), message_of("repeated document", self.setup))
-        if self.setup.policies.ties == "trec_eval":
+        if self.setup.policies.tie_rule.as_text:
             nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
             self._fault(nested, message_of("nested document", self.setup))
-        if self.setup.policies.ties == "error":
+        if self.setup.policies.tie_rule.refuses:
             self._fault(score.is_duplicated() & score.is_not_null(), message_of("tied score", self.setup))
 
     @property
@@ -166,32 +165,31 @@ class GroupRows(Rows):
 def columns_of(setup: Setup) -> cs.Selector:
     """The document column; none if none was named, the table lacks the default and no tie rule needs it."""
     if setup.roles.doc_name is None:
-        if setup.policies.ties in BY_DOCUMENT:
+        if setup.policies.tie_rule.needs_document:
             raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
         return cs.by_name()
-    needed = setup.roles.doc is not ... or setup.policies.ties in BY_DOCUMENT
+    needed = setup.roles.doc is not ... or setup.policies.tie_rule.needs_document
     return cs.by_name(setup.roles.doc_name, require_all=needed)
 
 
 def _order(setup: Setup, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
     """One sort key that puts the group's rows in rank order, and whether it descends; it fits any dtype."""
-    doc = columns_of(setup)
-    if setup.policies.ties == "trec_eval":
-        text = [(doc - cs.nested()).cast(pl.String)]
-    else:
-        named = doc & (cs.enum() | cs.categorical())
-        text = [(doc - named).as_expr(), named.cast(pl.String)]
-    text = [x.name.prefix("#doc ") for x in text]
-    retrieved = score.is_not_null().alias("#retrieved")
+    rule, doc = setup.policies.tie_rule, columns_of(setup)
+    named = doc & (cs.enum() | cs.categorical())
+    ids = [(doc - cs.nested()).cast(pl.String)] if rule.as_text else [(doc - named).as_expr(), named.cast(pl.String)]
+    retrieved, graded = score.is_not_null(), label.fill_null(-float("inf"))
     row = pl.int_range(pl.len()).alias("#row")  # a sort by a struct is not stable
-    fields = [score.alias("#score")]
-    if setup.policies.ties in ("best", "worst"):
-        graded = label.fill_null(-float("inf"))
-        fields.append((graded if setup.policies.ties == "best" else -graded).alias("#label"))
-    if setup.policies.ties == "order":
-        return pl.struct(retrieved, *fields, -row), True
-    if setup.policies.ties == "doc_asc":
-        falling = score.rank("dense", descending=True).alias("#score")
-        unnamed = doc.is_null().name.prefix("#null ")
-        return pl.struct(~retrieved, falling, unnamed, *text, row), False
-    return pl.struct(retrieved, *fields, *text, -row), True
+    # a struct has one direction: that of the ids, which may be of any type
+    falling = all(key.falling for key in rule.keys if key.of == "document")
+    fields = [(retrieved if falling else ~retrieved).alias("#retrieved"), _turned(score, not falling).alias("#score")]
+    for i, key in enumerate(rule.keys):
+        values = [key.value(x) for x in ([graded] if key.of == "label" else ids)]
+        if not falling:
+            fields += [x.is_null().name.prefix(f"#null {i} ") for x in values]
+        fields += [_turned(x, key.falling != falling).name.prefix(f"#key {i} ") for x in values]
+    return pl.struct(*fields, -row if falling else row), falling
+
+
+def _turned(x: pl.Expr, turned: bool) -> pl.Expr:
+    """`x`, or if `turned` numbers that sort the other way round."""
+    return x.rank("dense", descending=True) if turned else x

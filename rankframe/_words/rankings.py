@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import polars as pl
 
 from ..errors import InvalidOption, option
 from .columns_needed import Needed
-from .duels import duels_won
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Votes = NDArray[np.float32]
 
 Missing: TypeAlias = Literal["skip", "zero", "min"]
 How: TypeAlias = Literal["sum", "min", "max", "median", "first"]
@@ -26,6 +31,12 @@ GREATEST = 1e150
 
 RUN = pl.col("#run")
 """The number of the row's run, from 0 on, in the order in which the caller names the runs."""
+
+PAIRS = 4_000_000
+"""The number of pairs compared at a time."""
+
+DRAWN = 1e-12
+"""The share of all weights up to which a difference between votes is one of rounding."""
 
 
 @dataclass
@@ -259,6 +270,70 @@ class Scores:
         )
 
 
+@dataclass(frozen=True)
+class Learned:
+    """The values that a trained method has learned.
+
+    Attributes
+    ----------
+    table
+        A row per run and place: the number of the run (``#run``), the place, and the value. A method that learns one value
+        for each run has no column for the place.
+    place, value
+        The names of the columns of the place and the value.
+    """
+
+    table: pl.DataFrame
+    place: str | None
+    value: str
+
+
+@dataclass(frozen=True)
+class JudgedRankings:
+    """The rankings of the training queries by several runs, with judgments.
+
+    Attributes
+    ----------
+    rows
+        A row per document and ranking that has it: ``#run``, ``#rank``, ``#length`` and ``#relevant``.
+    n_queries
+        The number of training queries.
+    means
+        A function from a metric's text to the mean of each run over the training queries.
+    """
+
+    rows: pl.LazyFrame
+    n_queries: int
+    means: Callable[[str], Sequence[float]]
+
+    #: The rank of the document, from 1 on.
+    rank = pl.col("#rank")
+
+    #: The number of documents in the ranking.
+    length = pl.col("#length")
+
+    #: 1 for a relevant document, 0 for another one; with ties by expectation, the mean of the documents with the same score.
+    relevant = pl.col("#relevant")
+
+    def mean(self, metric: str) -> Learned:
+        """The mean of a metric over the training queries, of each run."""
+        means = pl.Series(metric, self.means(metric), dtype=pl.Float64)
+        return Learned(pl.DataFrame([pl.int_range(len(means), eager=True).alias("#run"), means]), None, metric)
+
+    def by_place(self, **values: pl.Expr) -> Learned:
+        """An aggregate of the rows of each run at each place; the place, then the aggregate, under their names.
+
+        Rows whose place is null are left out.
+        """
+        (place, at), (value, x) = values.items()
+        rows = self.rows.with_columns(at.cast(pl.Int64).alias(place)).drop_nulls(place)
+        found = rows.group_by(RUN, place).agg(x.alias(value)).sort("#run", place)
+        return Learned(found.collect(engine="in-memory"), place, value)
+
+
+# -------------------------------------------------------------------------------------------------------------- duels
+
+
 def _duels(columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[float] | None) -> pl.Series:
     """The duels that the document of each row wins."""
     import numpy as np
@@ -269,3 +344,55 @@ def _duels(columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[floa
     query = np.zeros(len(seen), dtype=np.int64)
     places[number, run], query[number] = place, ranking // max(n_rankings, 1)
     return pl.Series(duels_won(places, query, weights)[number])
+
+
+def duels_won(place: Votes, query: NDArray[np.int64], weights: Sequence[float] | None) -> NDArray[np.float64]:
+    """The number of duels that each document wins against the others of its query, plus half a duel for each draw.
+
+    `place` has a row per document and a column per ranking, which votes for the document of lower place. Queries are
+    compared in blocks of similar size, padded to the largest with documents that draw every duel.
+    """
+    import numpy as np
+
+    by_query = np.argsort(query, kind="stable")
+    _, starts, sizes = np.unique(query[by_query], return_index=True, return_counts=True)
+    by_size = np.argsort(sizes, kind="stable")
+    starts, sizes = starts[by_size], sizes[by_size]
+    won = np.zeros(len(place))
+    for some in _blocks(sizes):
+        most = int(sizes[some][-1])
+        slots = np.arange(most)
+        held = slots < sizes[some][:, None]
+        rows = by_query[np.where(held, starts[some][:, None] + slots, 0)]
+        places = np.where(held[..., None], place[rows], np.float32(np.nan))
+        step = max(1, PAIRS // (most * len(rows)))
+        parts = [_won(places[:, first : first + step], places, weights) for first in range(0, most, step)]
+        of_none = (most - sizes[some][:, None] + 1) / 2  # the draws against the padding and against itself
+        won[rows[held]] = (np.concatenate(parts, axis=1) - of_none)[held]
+    return won
+
+
+def _won(left: Votes, right: Votes, weights: Sequence[float] | None) -> NDArray[np.float64]:
+    """The duels that documents of each query win against all of that query."""
+    import numpy as np
+
+    votes = np.zeros((*left.shape[:2], right.shape[1]), dtype=np.int32 if weights is None else np.float64)
+    for ranking in range(left.shape[2]):
+        own, other = left[:, :, None, ranking], right[:, None, :, ranking]
+        vote = (own < other).view(np.int8) - (own > other).view(np.int8)
+        votes += vote if weights is None else weights[ranking] * vote
+    least = 0.0 if weights is None else DRAWN * sum(map(abs, weights))
+    won: NDArray[np.float64] = ((votes > least).sum(axis=2) + (votes >= -least).sum(axis=2)) / 2
+    return won
+
+
+def _blocks(sizes: NDArray[np.int64]) -> Iterator[slice]:
+    """Slices of queries, which are sorted by size, with at most `PAIRS` pairs; a query with more is one by itself."""
+    import numpy as np
+
+    start = 0
+    while start < len(sizes):
+        pairs = np.arange(1, len(sizes) - start + 1) * sizes[start:] ** 2
+        stop = start + max(1, int(np.searchsorted(pairs, PAIRS, side="right")))
+        yield slice(start, stop)
+        start = stop

@@ -299,7 +299,7 @@ WRONG = [
     ("report t.csv --show title -o r.html", "no column 'title' for --show"),
     ("compare t.csv --runs score,dense", "no column 'dense' for --runs"),
     ("compare t.csv --run system", "no column 'system' for --run"),
-    ("evaluate words.ndjson", "say which number each word is, or name another column: --score COLUMN"),
+    ("evaluate words.ndjson", "cast numbers that are text, or give each word its number"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (

@@ -32,7 +32,7 @@ from rankframe._plan import absent_values
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
-from rankframe._table import table as table_module
+from rankframe._table import columns as columns_module
 from rankframe._verbs import verbs
 from rankframe._words import exposure as exposure_words
 from rankframe._words import rankings
@@ -218,7 +218,6 @@ CASES = {
         "df.rank.on(score='-rank').rr()", "ADVICE.rr()",
     ),
     "distances": Case("RUN.rename({'score': 'distance'})", "df.rank.judge(qrels)", "ADVICE.judge(qrels)"),
-    "names of another tool": Case("OK.rename({'query_id': 'qid', 'doc_id': 'docno'})", "df.rank.rr()", "ADVICE.rr()", r"or (df\.rank\.on\(names='pyterrier'\))"),
     "an unknown preset of names": Case("OK.rename({'query_id': 'qid'})", "df.rank.on(names='piterrier').rr()", "df.rank.on(names='ADVICE', doc='doc_id').rr()", r"Did you mean '(.*)'\?"),
     "ranks and scores": Case("OK", "df.rank.on(rank='score', score='score').rr()", "df.rank.on(rank='score').rr()"),
     "ranks of which the highest is the best": Case(
@@ -284,29 +283,13 @@ CASES = {
     "an enum of numbers": Case(
         "OK.with_columns(pl.col('label').cast(pl.String).cast(pl.Enum(['0', '1'])))", "df.rank.rr()", "ADVICE.rank.rr()"
     ),
-    "words": Case("OK.with_columns(label=pl.Series(['bad', 'good', None]))", "df.rank.rr()", "ADVICE.rank.rr()", fill="1"),
-    "words as categories": Case(
-        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Categorical))", "df.rank.rr()", "ADVICE.rank.rr()",
-        fill="1",
-    ),
-    "words of an enum": Case(
-        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Enum(['bad', 'good'])))",
-        "df.rank.rr()", "ADVICE.rank.rr()",
-    ),
-    "words of an enum, lazy": Case(
-        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Enum(['bad', 'good']))).lazy()",
-        "df.rank.rr().collect()", "ADVICE.rank.rr().collect()", polars_only=True,
-    ),
-    "numbers and a word": Case(
-        "OK.with_columns(label=pl.Series(['1', '0.5', 'NA']))", "df.rank.rr()", "ADVICE.rank.rr()"
+    "words": Case("OK.with_columns(label=pl.Series(['bad', 'good', None]))", "df.rank.rr()", None),
+    "numbers as categories": Case(
+        "OK.with_columns(label=pl.Series(['1', '0.5', '0'], dtype=pl.Categorical))", "df.rank.rr()", "ADVICE.rank.rr()"
     ),
     "numbers as text, lazy": Case(
         "OK.with_columns(pl.col('label').cast(pl.String)).lazy()", "df.rank.rr().collect()",
         "ADVICE.rank.rr().collect()", polars_only=True,
-    ),
-    "many words": Case(
-        "pl.DataFrame({'query_id': range(20), 'score': map(chr, range(97, 117)), 'x': range(20), 'label': [0, 1] * 10})",
-        "df.rank.rr()", "ADVICE.rr()", r"df\.rank\.on\(", fill="'x'",
     ),
     "dates as scores": Case(
         "OK.with_columns(score=pl.date(2020, 1, 'label'.__len__()))", "df.rank.rr()", "ADVICE.rank.rr()", polars_only=True
@@ -319,8 +302,7 @@ CASES = {
         "df.rank.compare('rr', ADVICE, resamples=99)", r"named by (runs=\[.*\])",
     ),
     "words as weights of queries": Case(
-        "OK.with_columns(w=pl.Series(['lo', 'lo', 'hi']))", "df.rank.summarize('rr', weights='w', resamples=99)",
-        "ADVICE.rank.summarize('rr', weights='w', resamples=99)", fill="1",
+        "OK.with_columns(w=pl.Series(['lo', 'lo', 'hi']))", "df.rank.summarize('rr', weights='w', resamples=99)", None
     ),
     "subtopics of rows without documents": Case(
         "SUB.rename({'doc_id': 'd'})", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
@@ -334,7 +316,7 @@ CASES = {
         "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE).rank.judge(QRELS_Q, judged_only='keep')", r"(rf\.from_dicts\(run=run)", polars_only=True
     ),
     # policies
-    "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", "df.rank.on(query=ADVICE).rr()", r"as (\S+);"),
+    "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", None),
     "an expression as column": Case("OK", "df.rank.on(score=-pl.col('score')).rr()", None),
     "a number as column": Case("OK", "df.rank.on(query=3).rr()", "df.rank.on(query='query_id').rr()", polars_only=True),
     "a pattern as column": Case(
@@ -933,7 +915,7 @@ MODULES: list[ModuleType] = [
     find_by_name,
     requests,
     roles,
-    table_module,
+    columns_module,
     run_and_judgments,
     search_engines,
     setup,
@@ -983,35 +965,7 @@ def test_every_error_of_a_table_and_a_metric_is_among_the_cases(monkeypatch: pyt
         for raised in filter(is_ours, ast.walk(ast.parse(inspect.getsource(module)))):
             lines = {(file, line) for line in range(raised.lineno, (raised.end_lineno or raised.lineno) + 1)}
             assert lines & reached, f"{file}:{raised.lineno} has no case: {ast.unparse(raised)}"
-    assert kinds - {None} == table_module.TEXTS.keys()
-
-
-@pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_ordered_words_get_their_numbers_in_this_order(library: str) -> None:
-    grades = ["poor", "fair", "good"]
-    labels = OK.with_columns(label=pl.Series(["good", "poor", "good"], dtype=pl.Enum(grades)))
-    in_pandas = OK.to_pandas().assign(label=pd.Categorical(["good", "poor", "good"], categories=grades, ordered=True))
-    frame: Any = labels if library == "polars" else in_pandas
-    with pytest.raises(rf.InvalidData) as caught:
-        frame.rank.rr()
-    assert "({'poor': 0, 'fair': 1, 'good': 2})" in str(caught.value)
-
-
-@pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_the_numbers_of_words_without_an_order_are_left_to_the_reader(library: str) -> None:
-    frame: Any = OK.with_columns(label=pl.Series(["good", "poor", "good"]))
-    with pytest.raises(rf.InvalidData) as caught:
-        (frame if library == "polars" else frame.to_pandas()).rank.rr()
-    assert "({'good': ..., 'poor': ...})" in str(caught.value)
-
-
-@pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_words_get_their_numbers_from_the_advice(library: str) -> None:
-    case = CASES["numbers and a word"]
-    at_hand = names(case, library)
-    (code,) = advised(message_of(case.asks, at_hand), CODE)
-    labels = pl.DataFrame(eval(code, at_hand))["label"].fill_nan(None)
-    assert labels.to_list() == [1.0, 0.5, None]
+    assert kinds - {None} == columns_module.TEXTS.keys()
 
 
 def test_ranks_are_kept_by_the_advice() -> None:

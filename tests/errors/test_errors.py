@@ -24,7 +24,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OTHER.rank.ndcg(),
         rf.MissingColumn,
         "no column 'query_id' for query, 'label' for label; the table has qid, docno, score, rel. "
-        "Say df.rank.on(query='qid', label='rel', doc='docno'); or bring the judgments of another table: df.rank.judge(qrels)",
+        "Say df.rank.on(query='qid', label='rel', doc='docno')",
     ),
     "a missing query column of a lazy frame": (
         lambda: OTHER.lazy().rank.on(label="rel").ndcg(),
@@ -43,24 +43,23 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
             .rank.reciprocal_rank()
         ),
         rf.MissingColumn,
-        "Say df.rank.on(label='label_run') or df.rank.on(label='label_qrels'); or bring the judgments of another table",
+        "Say df.rank.on(label=...) with the column's name",
     ),
     "scores and labels of two merged tables": (
         lambda: pd.merge(OK.to_pandas(), OK.to_pandas(), on=["query_id", "doc_id"]).rank.reciprocal_rank(),
         rf.MissingColumn,
-        "Say df.rank.on(score='score_x', label='label_x') or df.rank.on(score='score_y', label='label_x') "
-        "or df.rank.on(score='score_x', label='label_y');",
+        "Say df.rank.on(score=..., label=...) with the columns' names",
     ),
     "slices of two merged tables": (
         lambda: OK.with_columns(market_run=pl.lit("a"), market_qrels=pl.lit("b")).rank.mean("rr", by="market"),
         rf.MissingColumn,
         "no column 'market' for by; the table has query_id, doc_id, score, label, market_run, market_qrels. "
-        "Did you mean 'market_run' or 'market_qrels'?",
+        "Name a column that is there",
     ),
     "columns of a click log": (
         lambda: pl.DataFrame({"user": [1], "sku": ["a"], "score": [1.0], "clicked": [True]}).rank.ndcg(),
         rf.MissingColumn,
-        "Say df.rank.on(query='user', label='clicked', doc='sku');",
+        "Say df.rank.on(query='user', label='clicked', doc='sku')",
     ),
     "ids in named levels of the index": (
         lambda: OTHER.to_pandas().set_index(["qid", "docno"]).rank.on(label="rel").ndcg(),
@@ -203,7 +202,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text as score": (
         lambda: OK.with_columns(score=pl.lit("1")).rank.ndcg(),
         rf.InvalidData,
-        "column 'score' for score holds String, not numbers; cast it",
+        "column 'score' for score holds String, not numbers; cast numbers that are text",
     ),
     "text as label": (
         lambda: OK.with_columns(label=pl.lit("1")).rank.ndcg(),

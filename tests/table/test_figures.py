@@ -12,10 +12,10 @@ import pytest
 
 import rankframe as rf
 from rankframe._plan import watch
+from rankframe._table.columns import Columns
 from rankframe._table.figures import Figures, together
 from rankframe._table.setup import Setup
 from rankframe._table.suspicions import suspicions_of
-from rankframe._table.table import Table
 
 CATEGORIES = ["Action|Comedy", "Comedy|Drama", "Drama", "War|Drama", "Horror, War"]
 POLICIES: list[dict[str, Any]] = [
@@ -136,7 +136,7 @@ def test_the_figures_are_those_of_plain_python_and_a_sample_raises_every_suspici
     rng, seen = np.random.default_rng(0), set[str]()
     for _ in range(SAMPLES):
         df, options = some_table(rng)
-        setup = Table.of(Setup().on(**options), df.schema).setup
+        setup = Columns.of(Setup().on(**options), df.schema).setup
         figures = Figures(df, setup)
         if setup.roles.subtopic is None:
             for name, wanted in oracle(df, setup).items():
@@ -152,7 +152,7 @@ def test_the_figures_of_parts_are_put_together() -> None:
     rng = np.random.default_rng(3)
     for _ in range(20):
         df, options = some_table(rng)
-        setup = Table.of(Setup().on(**options), df.schema).setup
+        setup = Columns.of(Setup().on(**options), df.schema).setup
         query = [pl.struct(setup.roles.query).rank("dense") % 3 == i for i in range(3)]
         parts = [part for part in (df.filter(of) for of in query) if part.height]
         found, whole = together([Figures(part, setup) for part in parts]), Figures(df, setup)

@@ -11,14 +11,12 @@ import polars as pl
 from ..errors import Code, InvalidData, InvalidOption, Text, on, option, worded
 from . import steps
 from .policies import GREATEST
-from .roles import require, require_all, require_number
+from .roles import ROLES, require_all, require_number
 from .setup import Setup
+from .ties import TIE_RULES
 
 MARK = "rankframe: "
 """The prefix that marks a message of ours inside an error of Polars."""
-
-BY_DOCUMENT = ("doc_asc", "trec_eval")
-"""The tie rules that compare documents, and so require a document column."""
 
 NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 """The words for a weight that `is_weight` refuses."""
@@ -52,8 +50,8 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     ),
     "tied score": lambda x: (
         f"documents of a query share a value of {x.roles.score!r} and ",
-        option(ties="error"),
-        " forbids it; choose how ties stand: doc_desc, doc_asc, order, best, worst, expected or trec_eval",
+        option(ties=x.policies.ties),
+        f" forbids it; choose how ties stand: {', '.join(name for name, rule in TIE_RULES.items() if not rule.refuses)}",
     ),
     "nested document": lambda x: (
         f"column {x.roles.doc_name!r} holds lists or structs, which ",
@@ -143,39 +141,37 @@ def failed(error: pl.exceptions.InvalidOperationError) -> tuple[str | None, str]
 
 
 @dataclass(frozen=True)
-class Table:
+class Columns:
     """The checked columns of a schema: all that plans know of a table before they run."""
 
     setup: Setup
     schema: pl.Schema
 
     @classmethod
-    def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Table:
+    def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
         doc = setup.roles.doc_in(schema)
-        unnamed = ["doc"] if doc is None and setup.roles.doc_is_default else []
         setup = setup.of_table(schema)
-        labelled = label or setup.policies.orders_by_label
-        roles = [*((name, "query") for name in setup.roles.query), (setup.roles.score, "score")]
-        roles += [(setup.roles.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
-        require_all(schema, roles, optional=unnamed)
-        if labelled:
-            require_number(schema, setup.roles.label, "label")
-        if doc is None and setup.policies.ties in BY_DOCUMENT:
+        rule, labelled = setup.policies.tie_rule, label or setup.policies.orders_by_label
+        named = [(name, role) for role in ROLES for name in setup.roles.of(role) if role != "label" or labelled]
+        named = [(name, role) for name, role in named if not (ROLES[role].of_items and setup.background.has(name))]
+        require_all(schema, named)
+        if doc is None and rule.needs_document:
             raise InvalidOption(
                 *TEXTS["no document"](setup), f". The table has {', '.join(schema)}", kind="no document"
             )
-        require_number(schema, setup.roles.score, "score")
-        _check_subtopic(setup, schema)
-        if setup.roles.weight is not None:
-            require(schema, setup.roles.weight, "weight")
-            require_number(schema, setup.roles.weight, "weight")
-        for name, role in setup.roles.beside.items():
-            if not setup.background.has(name):
-                require(schema, name, role)
+        for name, role in named:
+            if ROLES[role].number:
+                require_number(schema, name, role)
         setup.background.check(schema, setup.roles.query, doc)
-        refuse_objects(schema, [*setup.roles.query, *([] if doc is None else [doc])])
-        if doc is not None and setup.policies.ties == "trec_eval" and schema[doc].is_nested():
+        refuse_objects(schema, [name for name, role in named if ROLES[role].identifies])
+        subtopic = setup.roles.subtopic
+        if subtopic is not None and doc is None and not is_list(schema[subtopic]):
+            raise InvalidOption(
+                f"column {subtopic!r} holds single subtopics, so a document stands on several rows and needs a name; say ",
+                on(doc=...),
+            )
+        if doc is not None and rule.as_text and schema[doc].is_nested():
             raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
         return cls(setup, schema)
 
@@ -236,7 +232,7 @@ class Table:
     def compared(self, doc: pl.Expr) -> pl.Expr:
         """A document's id in the form in which it is compared."""
         name = self.setup.roles.doc_name
-        as_text = self.setup.policies.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
+        as_text = self.setup.policies.tie_rule.as_text or (name and self.schema[name] in (pl.Categorical, pl.Enum))
         return doc.cast(pl.String) if as_text else doc
 
     @property
@@ -247,20 +243,13 @@ class Table:
     @property
     def needs_row(self) -> bool:
         """Whether the order of rows breaks ties."""
-        return self.setup.roles.doc is None or self.setup.policies.ties == "order"
+        return self.setup.roles.doc is None or not self.setup.policies.tie_rule.by_document
 
-    def order(self) -> tuple[list[pl.Expr], bool]:
-        """The sort keys that put a query's rows in rank order, nulls last, and whether they descend; the sort must be stable."""
-        keys = [self.score]
-        if self.setup.policies.ties in ("best", "worst"):
-            label = self.label.fill_null(-float("inf"))
-            keys.append(label if self.setup.policies.ties == "best" else -label)
-        doc = None if self.needs_row else self.doc
-        if doc is None:
-            return keys, True
-        if self.setup.policies.ties != "doc_asc":
-            return [*keys, doc], True
-        return [reverse(self.score, self.score_type), *(-x for x in keys[1:]), doc], False
+    def order(self) -> list[tuple[pl.Expr, bool]]:
+        """The sort keys that put a query's rows in rank order, nulls last, each with whether it falls; the sort must be stable."""
+        compared = {"label": self.label.fill_null(-float("inf")), "document": self.doc}
+        keys = ((compared[key.of], key) for key in self.setup.policies.tie_rule.keys)
+        return [(self.score, True), *((key.value(x), key.falling) for x, key in keys if x is not None)]
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """The faults the table may have, each a flag on rows, computed within a query."""
@@ -275,7 +264,7 @@ class Table:
         if label and setup.roles.weight is not None:
             unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
             found.append(Fault("weight", setup.roles.weight, unfit, setup))
-        if setup.policies.ties == "error":
+        if setup.policies.tie_rule.refuses:
             tied = score.is_duplicated() & score.is_not_null()
             found.append(Fault("tied score", setup.roles.score, tied, setup, repeated=score))
         return found
@@ -309,19 +298,3 @@ def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def is_list(dtype: pl.DataType) -> bool:
     """Whether a subtopic column holds several per row."""
     return isinstance(dtype, (pl.List, pl.Array))
-
-
-def _check_subtopic(setup: Setup, schema: pl.Schema) -> None:
-    name = setup.roles.subtopic
-    if name is None:
-        return
-    require(schema, name, "subtopic")
-    dtype = schema[name]
-    if dtype == pl.Object:
-        raise InvalidData(f"column {name!r} holds Python objects, which cannot be told apart; make text of them")
-    if not is_list(dtype) and setup.roles.doc_name is None:
-        raise InvalidOption(
-            f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say ",
-            on(doc=...),
-            ", or give its subtopics as a list",
-        )

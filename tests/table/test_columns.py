@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rankframe._table import table as module
+from rankframe._table import columns as module
+from rankframe._table.columns import Columns
 from rankframe._table.setup import Setup
 from rankframe._table.subtopics import row_faults
-from rankframe._table.table import Table
 
 SCHEMA = pl.Schema(
     {"query_id": pl.Int64, "doc_id": pl.Int64, "score": pl.Float64, "label": pl.Float64, "w": pl.Float64, "s": pl.Int64}
@@ -20,7 +20,7 @@ def test_no_fault_is_put_into_words_before_it_is_found(monkeypatch: pytest.Monke
     worded: list[str] = []
     word = module.message_of
     monkeypatch.setattr(module, "message_of", lambda kind, setup: worded.append(kind) or word(kind, setup))
-    table = Table.of(setup, SCHEMA)
+    table = Columns.of(setup, SCHEMA)
     faults = [*table.faults(), *row_faults(table)]
     assert not worded
     assert [fault.message.partition(": ")[0] for fault in faults] == worded
