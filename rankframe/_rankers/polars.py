@@ -9,7 +9,7 @@ import polars as pl
 
 from .._table.setup import Setup
 from .._verbs.declaration import verb_of
-from ..errors import InvalidData, MissingColumn
+from ..errors import MissingColumn
 from .kept_options import keep, kept
 from .ranker import FrameRanker
 from .whole_table_checks import check_result
@@ -30,18 +30,14 @@ class PolarsRanker(FrameRanker[R]):
 
     def _run(self, verb: Callable[..., object], *args: object) -> R:
         declared = verb_of(verb)
-        try:
-            result = cast(R, verb(self._frame, self._setup, *args))
-        except InvalidData as error:
-            raise error._among(cast("pl.DataFrame | pl.LazyFrame", self._frame)) from error.__cause__
+        result = cast(R, verb(self._frame, self._setup, *args))
         if declared.gives == "join":
             keep(result, self._setup)
         check_result(self._frame, self._setup, declared, args, result)
         return result
 
     def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        own = cast("pl.DataFrame | pl.LazyFrame", self._frame)
-        lf = own.lazy()
+        lf = cast("pl.DataFrame | pl.LazyFrame", self._frame).lazy()
         wanted = {*self._setup.roles.names, *names}
         frame = lf.select(x for x in lf.collect_schema() if x in wanted).collect()
         try:
@@ -49,8 +45,6 @@ class PolarsRanker(FrameRanker[R]):
         except MissingColumn:
             work(lf.collect_schema().to_frame(), self._setup, *args)  # names all columns of the table in its error
             raise
-        except InvalidData as error:
-            raise error._among(frame if isinstance(own, pl.LazyFrame) else own) from error.__cause__
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
         frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)
