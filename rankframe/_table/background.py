@@ -1,4 +1,4 @@
-"""Two side tables of a ranker: past interactions of users, and the items of the catalog."""
+"""Two side tables of a ranker: past interactions of users with their profiles, and the items of the catalog."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ COUNT = "n"
 
 SIZE = "#n"
 """The column of an item's number of users in `History.counts`."""
+
+USER, ITEM = "#user", "#item"
+"""Columns: a user's number, by first interaction; an item's number, that of its row in `History.counts`."""
 
 LISTED = "#item"
 """The column of ids that were given as a list."""
@@ -151,6 +154,37 @@ class History(Cached):
         falling = sizes.reverse()
         reached = (falling.cum_sum() >= head * self.n_rows).arg_true()
         return popularity < (float(falling[reached[0]]) if len(reached) else 0.0)
+
+    @cached_property
+    def users(self) -> pl.DataFrame:
+        """A row per user: the key and the number."""
+        keys = self.pairs.select(self.key).unique(maintain_order=True)
+        return keys.with_row_index(USER).select(*self.key, USER)
+
+    @cached_property
+    def numbers(self) -> pl.DataFrame:
+        """The interactions, in their order: the number of the user and that of the item."""
+        user = looked_up(self.pairs, self.users, self.key)
+        return pl.DataFrame({USER: user, ITEM: self.place(self.pairs[self.doc])})
+
+    def codes(self, user: str, item: str) -> pl.Expr:
+        """One number for a user and an item, given by columns of numbers."""
+        return pl.col(user).cast(pl.Int64) * self.counts.height + pl.col(item).cast(pl.Int64)
+
+    @cached_property
+    def known_codes(self) -> pl.Series:
+        """The codes of the interactions, ascending."""
+        return self.numbers.select(self.codes(USER, ITEM)).to_series().sort()
+
+    @cached_property
+    def similar_items(self) -> pl.DataFrame:
+        """A row per pair of items that a user had: the cosine of the sets of their users."""
+        had = self.numbers.lazy()
+        both = had.join(had.rename({ITEM: "#other"}), on=USER)
+        sizes = pl.lit(self.counts[SIZE])
+        cosine = pl.col("#both") / (sizes.gather(ITEM) * sizes.gather("#other")).sqrt()
+        counts = both.group_by(ITEM, "#other").agg(pl.len().cast(pl.Float64).alias("#both"))
+        return counts.select(ITEM, "#other", cosine.alias("#cosine")).collect()
 
     def place(self, docs: pl.Series) -> pl.Series:
         """The number of each item's row in `counts`; null for an item without interactions."""
@@ -330,3 +364,109 @@ def _listed(given: Any) -> pl.DataFrame:
     if column is None or column.dtype == pl.Object:
         raise InvalidOption(option(items=given), " holds values that are no ids of one type; give all of one")
     return column.to_frame()
+
+
+# ----------------------------------------------------------------------------------------------------- profiles of users
+
+
+def in_lists(values: pl.Series) -> pl.Series:
+    """Values as lists of different values without nulls; a single value is a list of one."""
+    if isinstance(values.dtype, pl.Array):
+        values = values.arr.to_list()
+    frame = values.alias("#kinds").to_frame()
+    lists = pl.col("#kinds") if isinstance(values.dtype, pl.List) else pl.concat_list("#kinds")
+    return frame.select(lists.list.drop_nulls().list.unique(maintain_order=True)).to_series()
+
+
+def user_of(rows: pl.Series, history: History) -> pl.Series:
+    """The number of the user of each row; null for a user without interactions."""
+    return looked_up(rows.struct.unnest(), history.users, history.key)
+
+
+def categories_of(history: History, categories: pl.DataFrame) -> pl.DataFrame:
+    """A row per user and category: the share of the category in the user's items, each divided evenly among its categories.
+
+    `categories` has a row for each item, with its category or a list of them.
+    """
+    items = looked_up(history.pairs.select(history.doc), categories, [history.doc])
+    kinds = pl.DataFrame([history.numbers[USER], in_lists(items).alias("kind")]).filter(pl.col("kind").list.len() > 0)
+    kinds = kinds.with_columns(share=1 / pl.col("kind").list.len()).explode("kind")
+    shares = kinds.group_by(USER, "kind", maintain_order=True).agg(pl.col("share").sum())
+    return shares.with_columns(pl.col("share") / pl.col("share").sum().over(USER))
+
+
+def seen(rows: pl.DataFrame, history: History) -> pl.Series:
+    """1.0 for a row whose user has interacted with its item, both given by number; else 0.0."""
+    import numpy as np
+
+    known = history.known_codes.to_numpy()
+    of_rows = rows.select(history.codes("user", "item").fill_null(-1)).to_series().to_numpy()
+    return pl.Series((known[np.searchsorted(known[:-1], of_rows)] == of_rows).astype(np.float64))
+
+
+def co_occurring(rows: pl.DataFrame, history: History) -> pl.Series:
+    """The mean cosine of each row's item and the items of the row's user, both by number; null for a user without any."""
+    pairs = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
+    had = history.numbers.rename({ITEM: "#other"})
+    both = pairs.join(had, on=USER).join(history.similar_items, on=[ITEM, "#other"], how="left")
+    # The last bit of a sum depends on the order of rows, and the optimizer drops a sort inside the mean.
+    terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
+    sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
+    return pairs.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
+
+
+def features_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame | None:
+    """The features, a column of floats each; None if lists differ in length."""
+    first = frame[names[0]]
+    if isinstance(first.dtype, (pl.List, pl.Array)):
+        lists = first.arr.to_list() if isinstance(first.dtype, pl.Array) else first
+        sizes = lists.list.len().drop_nulls().unique()
+        if len(sizes) != 1 or not sizes[0]:
+            return None
+        frame = lists.list.to_struct(fields=[f"#{i}" for i in range(sizes[0])]).struct.unnest()
+    else:
+        frame = frame.select(pl.col(name).alias(f"#{i}") for i, name in enumerate(names))
+    return frame.cast(pl.Float64)
+
+
+def units(names: Sequence[str]) -> list[pl.Expr]:
+    """Vectors, given by the columns of their numbers, as vectors of length 1; a vector of zeros stays one."""
+    norm = pl.sum_horizontal(*(pl.col(name) ** 2 for name in names)).sqrt()
+    return [pl.when(norm > 0).then(pl.col(name) / norm).otherwise(0.0) for name in names]
+
+
+def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """A row per item: its features as a vector of length 1, a column of floats for each feature."""
+    features = features_of(items, names)
+    if features is None:
+        raise InvalidData(
+            f"column {names[0]!r} of items holds lists of several lengths; give all items the same features"
+        )
+    missing = features.select(pl.any_horizontal(~pl.all().is_finite().fill_null(False))).to_series()
+    if missing.any():
+        raise InvalidData(
+            f"the features of {missing.sum():,} items are null, NaN or infinite; give each item all of its features"
+        )
+    return features.select(units(features.columns))
+
+
+def feature_profiles(history: History, ids: pl.Series, features: pl.DataFrame) -> pl.DataFrame:
+    """A row per user, in the order of their numbers: the mean features of the user's items; `ids` names the rows of `features`."""
+    places = place_in(ids, history.pairs[history.doc])
+    had = _rows_at(features, places).with_columns(history.numbers[USER])
+    return had.group_by(USER).agg(pl.col(features.columns).mean()).sort(USER).drop(USER)
+
+
+def similar_features(rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame) -> pl.Series:
+    """The mean cosine of the features of each row's item and of the items of its user, both by number; null: no user.
+
+    `features` and `profiles` have a row for each item and user; a missing item has the cosine 0.
+    """
+    own, profile = _rows_at(features, rows["item"]), _rows_at(profiles, rows["user"])
+    products = pl.DataFrame([profile[name] * own[name] for name in features.columns])
+    return products.select(pl.when(rows["user"].is_not_null()).then(pl.sum_horizontal(pl.all()))).to_series()
+
+
+def _rows_at(values: pl.DataFrame, places: pl.Series) -> pl.DataFrame:
+    """The rows at some places, 0 for null."""
+    return values.select(pl.all().gather(places).fill_null(0.0))

@@ -53,11 +53,13 @@ class Finding(NamedTuple):
         """The rows of the result, with the advice in a front's spelling."""
         parts = enumerate(FIGURE.split(worded(self.sentence, spelling)))
         advice = pl.concat_str(pl.col(part).cast(pl.String) if i % 2 else pl.lit(part) for i, part in parts)
-        defaults = {"severity": pl.lit(self.severity), "problem": pl.lit(self.problem)}
-        places = {name: pl.col(name) for name in self.rows.collect_schema() if name.startswith(carried(""))}
-        others = {"rows": pl.col("rows").cast(pl.UInt32), "tied_fraction": pl.lit(None, pl.Float64), "advice": advice}
-        known = {name: pl.col(name) for name in COLUMNS if name in self.rows.collect_schema() and name != "rows"}
-        return self.rows.select(**(defaults | places | others | known))
+        others = {"severity": pl.lit(self.severity), "problem": pl.lit(self.problem), "advice": advice}
+        others |= {"tied_fraction": pl.lit(None, pl.Float64)}
+        given = self.rows.collect_schema()
+        rows = self.rows.with_columns(
+            pl.col("rows").cast(pl.UInt32), **{x: others[x] for x in others if x not in given}
+        )
+        return rows.select(*COLUMNS[:2], cs.starts_with(carried("")), *COLUMNS[2:])
 
 
 class NoteOnRows(NamedTuple):
@@ -97,12 +99,9 @@ def check(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spellin
     """One row per finding: severity, problem, place, number of rows, and advice, as `spelling` writes it."""
     found = findings(frame, setup, qrels, spelling)
     where = {name: name.removeprefix(carried("")) for name in found.collect_schema() if name not in COLUMNS}
-    for name in where.values():
-        if name in COLUMNS:
-            raise InvalidOption(
-                f"check has a column {name!r} of its own, as the table has for its ids; rename that of the table",
-                renamed({name: "..."}),
-            )
+    for name in {*where.values()}.intersection(COLUMNS):
+        says = f"check has a column {name!r} of its own, as the table has for its ids; rename that of the table"
+        raise InvalidOption(says, renamed({name: "..."}))
     return found.rename(where)
 
 
@@ -144,9 +143,8 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
             yield Finding("error", fault.kind, _places(frame.filter(fault.rows), where), TEXTS[fault.kind](setup))
         docs = documents(frame, table, ordered=True, check=False)
         for found in _found(docs, setup.changed(subtopic=None), qrels, spelling):
-            if (
-                not table.lists_subtopics or found.problem != "no labels"
-            ):  # a document's subtopics are the relevant ones
+            # listed subtopics are the relevant ones
+            if not table.lists_subtopics or found.problem != "no labels":
                 yield found
         yield _suspected(frame, setup.changed(category=None), spelling, [])
         return
@@ -160,11 +158,8 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         yield Finding("error", fault.kind, _places(rows, where), TEXTS[fault.kind](setup))
     usual = [name for name in schema if is_usual(name, "doc") and name not in query]
     if setup.roles.doc_name is None and given.roles.doc_is_default and usual:
-        says: Text = (
-            f"column {usual[0]!r} seems to name documents; say ",
-            on(doc=usual[0]),
-            ", otherwise ties keep the order of the rows and repeated documents are not seen",
-        )
+        otherwise = ", otherwise ties keep the order of the rows and repeated documents are not seen"
+        says: Text = f"column {usual[0]!r} seems to name documents; say ", on(doc=usual[0]), otherwise
         yield Finding("note", "documents not named", _nowhere(schema, query), says)
     if qrels is not None:
         yield from _against(frame, qrels, given.changed(doc=setup.roles.doc), spelling)
@@ -233,9 +228,8 @@ def _suspected(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: 
 
     schema = {"problem": pl.String, "rows": pl.UInt32, "advice": pl.String}
     rows = frame.select(name for name in frame.collect_schema() if name in setup.roles.names)
-    return Finding(
-        "note", "", rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=schema)
-    )
+    rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=schema)
+    return Finding("note", "", rows)
 
 
 def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[Finding]:
@@ -254,18 +248,12 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         return
     rows = frame.select(pl.len().alias("rows")).join(tables.no_common_query("drop").places, how="cross")
     yield Finding("error", "no common query", rows, NO_COMMON_QUERY)
-    unjudged = (
-        "nobody judged the query (unjudged queries of the run: {unjudged queries}); ",
-        Code("judge leaves it out, or keeps it with ", command="it is left out, or counts with "),
-        option(run_only="keep"),
-    )
     rows = _places(tables.run_only, query).with_columns(pl.len().alias("unjudged queries"))
-    yield Finding("note", "run only", rows, unjudged)
-    missed = (
-        "the run has nothing for the query; ",
-        Code("judge counts it, or leaves it out with ", command="it counts, or is left out with "),
-        option(judged_only="drop"),
-    )
+    so = Code("judge leaves it out, or keeps it with ", command="it is left out, or counts with ")
+    unjudged = "nobody judged the query (unjudged queries of the run: {unjudged queries}); "
+    yield Finding("note", "run only", rows, (unjudged, so, option(run_only="keep")))
+    so = Code("judge counts it, or leaves it out with ", command="it counts, or is left out with ")
+    missed = "the run has nothing for the query; ", so, option(judged_only="drop")
     yield Finding("note", "judged only", _places(tables.judged_only, query), missed)
     if keys != tables.query:
         repeat = tables.qrels_repeat()
@@ -273,10 +261,9 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         repeated = qrels.join(repeat.places, on=key, how="semi", nulls_equal=True, maintain_order="left")
         yield Finding("error", "repeated judgment", _places(repeated, tables.keys), repeat.message)
         common = frame.join(qrels, on=tables.query, how="semi", nulls_equal=True).select(pl.len().alias("rows"))
-        none = common.join(tables.matched.select(pl.len().alias("#matched")), how="cross").filter(
-            pl.col("rows") > 0, pl.col("#matched") == 0
-        )
-        yield Finding("note", "no retrieved document judged", none, UNMATCHED)
+        rows = common.join(tables.matched.select(pl.len().alias("#matched")), how="cross")
+        rows = rows.filter(pl.col("rows") > 0, pl.col("#matched") == 0)
+        yield Finding("note", "no retrieved document judged", rows, UNMATCHED)
     if setup.roles.label in others and setup.roles.label not in schema:
         # judgments alone have no scores, and all that is looked for are their labels
         alone = setup.changed(query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order")

@@ -87,16 +87,12 @@ class Tables:
         doc, label = setup.roles.doc_name, setup.roles.label
         if doc is None:
             raise InvalidOption("judge joins by document; name the column that holds it: ", on(doc=...))
-        require_all(
-            schema, [*((name, "query") for name in setup.roles.query), (doc, "doc"), (setup.roles.score, "score")]
-        )
+        query = [(name, "query") for name in setup.roles.query]
+        require_all(schema, [*query, (doc, "doc"), (setup.roles.score, "score")])
         if label in schema:
-            raise InvalidOption(
-                f"the run already has a column {label!r}; ",
-                Code("drop it before judge, or evaluate", command="leave --qrels out to evaluate"),
-                " the table as it is",
-            )
-        needed = [*([] if tables.query else [(setup.roles.query[-1], "query")]), (doc, "doc"), (label, "label")]
+            mend = Code("drop it before judge, or evaluate", command="leave --qrels out to evaluate")
+            raise InvalidOption(f"the run already has a column {label!r}; ", mend, " the table as it is")
+        needed = [*([] if tables.query else query[-1:]), (doc, "doc"), (label, "label")]
         tables = tables.labelled([role for name, role in needed if name not in others])
         require_all(others, needed[:-1] if tables.all_relevant else needed, "qrels")
         tables = replace(tables, run=_typed(run, others, tables.keys), qrels=_typed(tables.qrels, schema, tables.keys))
@@ -124,12 +120,11 @@ class Tables:
                 require(schema, roles.label, "label", "qrels", meant=labels[0])
             return self
         if least > 1:
-            raise InvalidOption(
+            lacks, give = (
                 f"the judgments have no column {roles.label!r}, so each counts 1, and ",
-                option(relevant=least),
-                " is above that; give them a label, as with ",
-                ones(roles.label, least),
+                "; give them a label, as with ",
             )
+            raise InvalidOption(lacks, option(relevant=least), f" is above that{give}", ones(roles.label, least))
         return replace(self, qrels=self.qrels.with_columns(pl.lit(1, pl.Int64).alias(roles.label)), all_relevant=True)
 
     def types_differ(self, keys: Sequence[str]) -> tuple[Text, ...] | None:
@@ -206,47 +201,42 @@ class Tables:
         Without `repeats`, no document of the run repeats.
         """
         query, schema = self.setup.roles.query, self.run.collect_schema()
-        message: Text
         if self.named is not None:
-            message = (
-                f"column {self.named!r} names the run of each row, and is null on some. Where these have no score, labels "
-                "were joined before: start from the table of the runs alone. Where they have one, ",
-                to_name(self.named, schema[self.named]),
+            says = (
+                f"column {self.named!r} names the run of each row, and is null on some. Where these have no score, labels were "
+                "joined before: start from the table of the runs alone. Where they have one, "
             )
-            yield Refusal(message, _counted(self.run.filter(pl.col(self.named).is_null()), self.key), CHECK)
+            without = _counted(self.run.filter(pl.col(self.named).is_null()), self.key)
+            yield Refusal((says, to_name(self.named, schema[self.named])), without, CHECK)
         for where, rows, by in (("run", self.run, query), ("judgments", self.qrels, self.query)):
             without = _counted(rows.filter(pl.col(self.keys[-1]).is_null()), by).filter(pl.last() > 1)
             yield Refusal(nameless(self.setup, where=f" of the {where}"), without, CHECK)
         if repeats:
-            several = judge(run=...) if self.named is None else on(query=[..., *query])
-            message = (
-                "the run holds a document of a query more than once; keep one row of each, such as the best, or, if these "
-                "are several runs, ",
-                Code(f"name the column that says which: {several}", command="give each a file of its own"),
-            )
-            yield Refusal(message, _repeated(self.run, self.key), CHECK)
+            says = "the run holds a document of a query more than once; keep one row of each, such as the best, or, if these are "
+            which = judge(run=...) if self.named is None else on(query=[..., *query])
+            name = Code(f"name the column that says which: {which}", command="give each a file of its own")
+            yield Refusal((f"{says}several runs, ", name), _repeated(self.run, self.key), CHECK)
         yield self.qrels_repeat()
-        drop, keep, of = option(run_only="drop"), option(run_only="keep"), "a query of the run has no judgments; "
+        drop, keep = option(run_only="drop"), option(run_only="keep")
         if run_only == "error":
-            message = (of, drop, " leaves it out, ", keep, " counts it as having none; ", LISTED, " lists them")
-            yield Refusal(message, _counted(self.run_only, self.query))
-        drop, keep, of = option(judged_only="drop"), option(judged_only="keep"), "a judged query is not in the run; "
+            choices = drop, " leaves it out, ", keep, " counts it as having none; ", LISTED, " lists them"
+            yield Refusal(("a query of the run has no judgments; ", *choices), _counted(self.run_only, self.query))
+        drop, keep = option(judged_only="drop"), option(judged_only="keep")
         if judged_only == "error":
-            message = (of, keep, " counts it with nothing retrieved, ", drop, " leaves it out; ", LISTED, " lists them")
-            yield Refusal(message, _counted(self.judged_only, query))
+            choices = keep, " counts it with nothing retrieved, ", drop, " leaves it out; ", LISTED, " lists them"
+            yield Refusal(("a judged query is not in the run; ", *choices), _counted(self.judged_only, query))
 
     def qrels_repeat(self) -> Refusal:
         """Documents that the judgments hold more than once in a query, and not for several subtopics."""
         schema, subtopic = self.qrels.collect_schema(), self.setup.roles.subtopic
         usual = [name for name in schema if is_usual(name, "subtopic") and name not in self.keys]
         key = [*self.keys, *(usual if subtopic is None or subtopic not in schema else [subtopic])]
-        message = (
+        says = (
             "the judgments hold a document of a query more than once; if it was judged for several subtopics, name their "
-            "column as subtopic, otherwise keep one of each, ",
-            one_kept(key, "as with {}", frame="qrels")
-            if self.all_relevant
-            else last_kept(self.setup.roles.label, key, "such as the highest: {}", frame="qrels"),
+            "column as subtopic, otherwise keep one of each, "
         )
+        best = last_kept(self.setup.roles.label, key, "such as the highest: {}", frame="qrels")
+        message = (says, one_kept(key, "as with {}", frame="qrels") if self.all_relevant else best)
         return Refusal(message, _repeated(self.qrels, key))
 
     def no_common_query(self, run_only: Missing) -> Refusal:
@@ -289,12 +279,9 @@ class Tables:
             what = "queries of the run have no judgments and are left out"
             _warn_of(unjudged, self.queries, what, option(run_only="drop"), option(run_only="keep"), "run")
         if judged_only:
-            missed, every = (
-                self.judged_only.unique(maintain_order=True).collect(),
-                self._for_every_run(self.judged_queries),
-            )
+            missed, every = self.judged_only.unique(maintain_order=True), self._for_every_run(self.judged_queries)
             what = "judged queries are not in the run and count with nothing retrieved"
-            _warn_of(missed, every, what, option(judged_only="keep"), option(judged_only="drop"), "judgments")
+            _warn_of(missed.collect(), every, what, option(judged_only="keep"), option(judged_only="drop"), "judgments")
         # The first rows usually suffice; a join of all rows takes as long as a sort.
         of_first = self.qrels.join(self.run.head(1_000), on=self.keys, how="semi", nulls_equal=True)
         if all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched)):

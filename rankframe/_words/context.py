@@ -10,14 +10,17 @@ from typing import Annotated, Literal, TypeAlias
 import polars as pl
 
 from .._support.option_values import Range
-from .._table.background import SIZE, History, Items, place_in
-from .._table.profiles import (
+from .._table.background import (
+    SIZE,
     USER,
+    History,
+    Items,
     categories_of,
     co_occurring,
     feature_profiles,
     features_of,
     in_lists,
+    place_in,
     seen,
     similar_features,
     unit_features,
