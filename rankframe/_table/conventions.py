@@ -71,7 +71,9 @@ def metrics_in(text: str) -> dict[str, Settings]:
     return {name: {**({"k": int(k)} if k else {}), **settings_in(options)} for name, options, k in found}
 
 
-def _of(policies: str, metrics: str, note: str = "", also: str = "", **otherwise: Otherwise) -> Convention:
+def _of(text: str, note: str = "", also: str = "", **otherwise: Otherwise) -> Convention:
+    """The convention in ``policies: metrics``."""
+    policies, _, metrics = text.partition(": ")
     return Convention(settings_in(policies), metrics_in(metrics), note, tuple(also.split()), otherwise)
 
 
@@ -116,121 +118,108 @@ CONVENTIONS: Mapping[str, Convention] = {
         ("pytrec_eval", "pytrec_eval_terrier"),
     ),
     "ranx": _of(
-        "ties=order",
-        "hits hit_rate precision recall f1 r_precision rr map dcg ndcg bpref rbp(gain=linear)",
+        "ties=order: hits hit_rate precision recall f1 r_precision rr map dcg ndcg bpref rbp(gain=linear)",
         "ties beyond 15 documents are left to an unstable sort; bpref is NaN where nothing is judged non-relevant",
     ),
     "sklearn": _of(
-        "unretrieved=drop",
-        "dcg(ties=expected) ndcg(ties=expected) map(ties=error) auc(no_relevant=null)",
+        "unretrieved=drop: dcg(ties=expected) ndcg(ties=expected) map(ties=error) auc(no_relevant=null)",
         "average precision takes tied documents at their last place, which no rule here does",
         also="scikit-learn",
     ),
     "torchmetrics": _of(
-        "unretrieved=drop,ties=order,scores=float32",
-        "map(divisor=hits) rr precision recall hit_rate r_precision ndcg(ties=expected) fall_out auc",
+        "unretrieved=drop,ties=order,scores=float32: map(divisor=hits) rr precision recall hit_rate r_precision "
+        "ndcg(ties=expected) fall_out auc",
         "a relevant document whose score is not above 0 counts in some metrics as not relevant; AUC is 0 where all are "
         "relevant; ties are left to an unstable sort",
     ),
     "lightgbm": _of(
-        f"unretrieved=drop,ties=order,{ABOVE_HALF},no_relevant=one",
-        f"ndcg({ANY_GAIN},gain=exponential) map(divisor=min(k,R))",
+        f"unretrieved=drop,ties=order,{ABOVE_HALF},no_relevant=one: ndcg({ANY_GAIN},gain=exponential) "
+        "map(divisor=min(k,R))",
     ),
     "xgboost": _of(
-        "unretrieved=drop,ties=order,scores=float32,no_relevant=one",
-        f"ndcg({ANY_GAIN},gain=exponential)@32 map(divisor=min(k,R))@32 precision(divisor=min(k,n),no_relevant=zero)@32",
+        f"unretrieved=drop,ties=order,scores=float32,no_relevant=one: ndcg({ANY_GAIN},gain=exponential)@32 "
+        "map(divisor=min(k,R))@32 precision(divisor=min(k,n),no_relevant=zero)@32",
         "with a minus after the cutoff, a query without a relevant document counts 0, as it does where the policy "
         "no_relevant is zero",
     ),
     "catboost": _of(
-        f"unretrieved=drop,ties=worst,{ABOVE_HALF}",
-        f"dcg ndcg({ANY_GAIN},no_relevant=one) map(divisor=min(k,R)) rr precision(divisor=min(k,n)) "
-        "recall(no_relevant=one) err(gain=linear,max_label=1) pfound mean_label auc ordered_pair_accuracy(tied=0.5)",
+        f"unretrieved=drop,ties=worst,{ABOVE_HALF}: dcg ndcg({ANY_GAIN},no_relevant=one) map(divisor=min(k,R)) rr "
+        "precision(divisor=min(k,n)) recall(no_relevant=one) err(gain=linear,max_label=1) pfound mean_label auc "
+        "ordered_pair_accuracy(tied=0.5)",
         "labels are rounded to 32-bit floats; AUC is 0 where all are relevant, and pair accuracy where all labels are "
         "the same",
     ),
     "spark": _of(
-        "ties=order",
-        "precision map(divisor=min(k,R)) ndcg(gain=binary) recall",
+        "ties=order: precision map(divisor=min(k,R)) ndcg(gain=binary) recall",
         "given labels beside the relevant documents, nDCG is ndcg(gain=exponential,min_label=1) instead",
         also="pyspark",
     ),
     "tf_ranking": _of(
-        "unretrieved=drop,ties=order,scores=float32",
-        "rr hit_rate recall map bpref precision(divisor=min(k,n)) dcg(gain=exponential) ndcg(gain=exponential) "
-        "average_relevance_position ordered_pair_accuracy",
+        "unretrieved=drop,ties=order,scores=float32: rr hit_rate recall map bpref precision(divisor=min(k,n)) "
+        "dcg(gain=exponential) ndcg(gain=exponential) average_relevance_position ordered_pair_accuracy",
         "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats; "
         "pair accuracy is 0 where all labels are the same",
         also="tensorflow_ranking",
     ),
     "ptranking": _of(
-        "unretrieved=drop,ties=order,scores=float32,no_relevant=null",
-        f"precision(no_relevant=zero) map(divisor=min(k,R)) ndcg({ANY_GAIN},gain=exponential) "
-        f"nerr({ANY_GAIN},max_label=query)",
+        "unretrieved=drop,ties=order,scores=float32,no_relevant=null: precision(no_relevant=zero) "
+        f"map(divisor=min(k,R)) ndcg({ANY_GAIN},gain=exponential) nerr({ANY_GAIN},max_label=query)",
         "a cutoff past the end of the list counts 0; precision and average precision take labels from 0 to 1 as shares",
     ),
     # products that report metrics beside their main purpose
     "elasticsearch": _of(
-        "ties=order",
-        RANK_EVAL,
+        f"ties=order: {RANK_EVAL}",
         "_rank_eval of version 8, read in its source, not run; ERR needs maximum_relevance, which is max_label here; "
         "unknown_doc_rating, which gives unjudged documents a label, and ignore_unlabeled are not repeated; queries "
         "that fail are left out",
     ),
     "opensearch": _of(
-        "ties=order",
-        RANK_EVAL,
+        f"ties=order: {RANK_EVAL}",
         "_rank_eval of version 1, read in its source, not run, which counts as Elasticsearch does; the Search "
         "Relevance Workbench is opensearch_workbench",
     ),
     "opensearch_workbench": _of(
-        "ties=order",
-        "precision(divisor=min(k,n)) recall map rr dcg(gain=exponential) ndcg(gain=exponential)",
+        "ties=order: precision(divisor=min(k,n)) recall map rr dcg(gain=exponential) ndcg(gain=exponential)",
         "version 3, read in its source, not run; rounds each query's value to two decimals; relevant is from the "
         "greater of half a query's largest label and its 90th percentile, which no setting repeats where labels go "
         "above 1",
     ),
     "quepid": _of(
-        "ties=order",
-        "precision(divisor=min(k,n))@10 map(no_relevant=null)@10 rr@10 cg@10 dcg(gain=exponential)@10 "
+        "ties=order: precision(divisor=min(k,n))@10 map(no_relevant=null)@10 rr@10 cg@10 dcg(gain=exponential)@10 "
         "ndcg(gain=exponential,ideal=all)@10 err@10",
         "version 8.6, read in its source, not run; nDCG is that of the scorer nDCG@10, where nDCG_CUT@10 is "
         "ndcg(gain=exponential)@10; the top of ERR's scale is the scorer's, max_label here; AP of a query whose "
         "ratings are all 0 is NaN, and with it that of the case; queries without results or ratings are left out",
     ),
     "mlflow": _of(
-        "ties=order",
-        "precision(divisor=min(k,n))@3 recall@3 ndcg(gain=binary,ideal=as_many)@3",
+        "ties=order: precision(divisor=min(k,n))@3 recall@3 ndcg(gain=binary,ideal=as_many)@3",
         "version 3.18; a document that is retrieved twice counts twice in precision and nDCG; recall and nDCG are 1 "
         "where nothing is relevant and nothing was retrieved",
     ),
     "llamaindex": _of(
-        "ties=order,no_relevant=null",
-        "hit_rate rr recall map precision(divisor=min(k,n)) ndcg(gain=binary,ideal=all)",
+        "ties=order,no_relevant=null: hit_rate rr recall map precision(divisor=min(k,n)) ndcg(gain=binary,ideal=all)",
         "version 0.14; its lists are cut by the retriever's top_k, which is k here; raises ValueError where nothing is "
         "relevant or nothing was retrieved; a document that is expected twice counts twice in the ideal, and one that "
         "is retrieved twice counts twice in AP and nDCG, which go above 1",
         also="llama_index",
     ),
     "haystack": _of(
-        "ties=order",
-        "map rr recall hit_rate ndcg(ideal=all)",
+        "ties=order: map rr recall hit_rate ndcg(ideal=all)",
         "version 3.4; recall is that of mode multi_hit, and that of the default, single_hit, is hit_rate; nDCG takes "
         "the scores of the documents of the ground truth as labels, 1 where they have none; documents with the same "
         "content are one; its lists are cut by the retriever's top_k, which is k here",
     ),
     "ragas": _of(
-        "ties=order",
-        "map(divisor=hits) precision(divisor=min(k,n)) recall(no_relevant=null)",
+        "ties=order: map(divisor=hits) precision(divisor=min(k,n)) recall(no_relevant=null)",
         "version 0.4; context precision is map, where relevant is what a model or a distance says, over hits + 1e-10, "
         "so that it stays below 1; precision and recall are those by id; recall is NaN without a reference, and "
         "precision where nothing was retrieved",
     ),
     # tools for recommenders
     "replay": _of(
-        "no_relevant=null",
-        "precision recall hit_rate rr map(divisor=min(k,R)) ndcg(gain=binary) auc(unretrieved=drop,no_relevant=zero) "
-        "surprisal(divisor=k) unseen unexpectedness(divisor=k) category_diversity(divisor=k)",
+        "no_relevant=null: precision recall hit_rate rr map(divisor=min(k,R)) ndcg(gain=binary) "
+        "auc(unretrieved=drop,no_relevant=zero) surprisal(divisor=k) unseen unexpectedness(divisor=k) "
+        "category_diversity(divisor=k)",
         "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an "
         "item that is recommended twice counts twice in MAP and nDCG, which go above 1; users without a relevant item "
         "are left out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank, and is "
@@ -244,9 +233,8 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "rectools": _of(
-        "ties=order,no_relevant=null",
-        "precision recall f1 f_beta hit_rate rr map ndcg(gain=binary,ideal=perfect) mean_popularity novelty "
-        "aggregate_diversity serendipity(no_relevant=zero) ild(distance=hamming) user_coverage",
+        "ties=order,no_relevant=null: precision recall f1 f_beta hit_rate rr map ndcg(gain=binary,ideal=perfect) "
+        "mean_popularity novelty aggregate_diversity serendipity(no_relevant=zero) ild(distance=hamming) user_coverage",
         "version 0.19; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, "
         "and r_precision=True is divisor='min(k,R)'; an item that is recommended or was seen twice counts twice; users "
         "without interactions are left out; the distance of IntraListDiversity is always given; a list of one item has "
@@ -254,9 +242,9 @@ CONVENTIONS: Mapping[str, Convention] = {
         coverage=COUNT._replace(says=f"{COUNT.says}; its option normalize makes it coverage"),
     ),
     "recbole": _of(
-        "ties=order,no_relevant=null",
-        "precision@10 recall@10 hit_rate@10 rr@10 map(divisor=min(k,R))@10 ndcg(gain=binary)@10 "
-        "mean_popularity(divisor=k)@10 tail_share(tail=0.1,unseen_items=zero,divisor=k)@10 coverage@10 gini@10",
+        "ties=order,no_relevant=null: precision@10 recall@10 hit_rate@10 rr@10 map(divisor=min(k,R))@10 "
+        "ndcg(gain=binary)@10 mean_popularity(divisor=k)@10 tail_share(tail=0.1,unseen_items=zero,divisor=k)@10 "
+        "coverage@10 gini@10",
         "version 1.2; rounds the mean to four decimals; tied items are left to an unstable sort; users without an item "
         "to find are left out; every item is scored, so that lists are never short; GAUC, a mean weighted by the "
         "number of relevant items, is not repeated; of equally popular items those of the smallest ids are in the tail",
@@ -266,8 +254,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "microsoft_recommenders": _of(
-        "ties=order,no_relevant=null",
-        "precision@10 recall@10 map(divisor=min(k,R))@10 ndcg(gain=binary)@10 "
+        "ties=order,no_relevant=null: precision@10 recall@10 map(divisor=min(k,R))@10 ndcg(gain=binary)@10 "
         "novelty(base=interactions,unseen_items=zero) serendipity(against=co_occurrence,relevance=False) entropy",
         "version 1.2; every rated item is relevant, whatever its rating; map is map_at_k, while its function map "
         "divides by R; score_type='raw' and 'exp' are gain=linear and gain=exponential; users without recommendations "
@@ -287,8 +274,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "recmetrics": _of(
-        "ties=order",
-        "novelty(unseen_items=error,divisor=k) personalization",
+        "ties=order: novelty(unseen_items=error,divisor=k) personalization",
         "version 0.1.5; its lists are cut beforehand; novelty divides by the length that it is given; an item that was "
         "never interacted with is a KeyError; personalization needs lists of one length; catalog_coverage is that of "
         "users drawn at random, which is not repeated",
@@ -302,9 +288,8 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "elliot": _of(
-        "ties=order",
-        "mean_popularity(unseen_items=error) tail_share(unseen_items=zero) efd epc entropy aggregate_diversity rsp reo "
-        "bias_disparity",
+        "ties=order: mean_popularity(unseen_items=error) tail_share(unseen_items=zero) efd epc entropy "
+        "aggregate_diversity rsp reo bias_disparity",
         "of December 2025, read in its source, not run; ItemCoverage and UserCoverage are counts; the cutoff is always "
         "given; entropy, SEntropy there, equals this one where all lists have one length; ACLT counts the items in the "
         "tail, of which tail_share, APLT there, is the share; PopRSP and PopREO are rsp and reo with head=0.8 and the "
@@ -321,8 +306,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "evidently": _of(
-        "ties=order",
-        "mean_popularity(unseen_items=skip) novelty(unseen_items=skip) ild(divisor=list) "
+        "ties=order: mean_popularity(unseen_items=skip) novelty(unseen_items=skip) ild(divisor=list) "
         "serendipity(against=features,no_relevant=null) personalization",
         "version 0.7; k is always given; tied items share their mean rank; normalize_arp divides by the popularity of "
         "the most popular item; personalization takes all lists for lists of k items; serendipity leaves out users "
@@ -334,8 +318,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "lenskit": _of(
-        "ties=order",
-        "popularity_percentile gini exposure_gini(weight=rbp,p=0.85) least_item_promoted(first_rank=0)@10",
+        "ties=order: popularity_percentile gini exposure_gini(weight=rbp,p=0.85) least_item_promoted(first_rank=0)@10",
         "version 2025.8; exposures are 32-bit floats; the least item promoted of an empty list is 0",
         category_entropy=Otherwise("it adds 0.000001 to the weight of each category there is"),
     ),

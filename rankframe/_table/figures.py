@@ -113,8 +113,8 @@ class Figures(dict[str, Any]):
             "relevant": np.count_nonzero(labels >= max(self.setup.policies.relevant, 0)),
             "between": np.count_nonzero(positive & (labels < 1)),
             "positive": np.count_nonzero(positive),
-            "least label": float(known.min(initial=math.inf)) if len(known) else math.nan,
-            "most label": float(known.max(initial=0)) if len(known) else math.nan,
+            "least label": float(known.min()) if len(known) else math.nan,
+            "most label": float(known.max()) if len(known) else math.nan,
         }
 
     def _of_scores(self) -> dict[str, Any]:
@@ -174,40 +174,14 @@ class Figures(dict[str, Any]):
         return {"docs": len(sizes), "alike": usual.max(initial=0)}
 
     def _of_texts(self) -> dict[str, Any]:
-        return {
-            f"{role} separator": self._separator(getattr(self.setup.roles, role)) for role in ("category", "subtopic")
-        }
+        roles = {"category": self.setup.roles.category, "subtopic": self.setup.roles.subtopic}
+        return {f"{role} separator": self._separator(name) for role, name in roles.items()}
 
     def _separator(self, name: str | None) -> str:
         items = self.setup.background.items
         if name is None or not isinstance(items, Items) or not self.setup.background.has(name):
             return "" if name is None else _separator(self.rows[name], self.sample)
         return items.once(("separator", name, self.sample), partial(_separator, items.frame[name], self.sample))
-
-    def _of_means(self) -> dict[str, Any]:
-        return means(self)
-
-
-TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
-    (
-        "rows",
-        "labelled",
-        "judged",
-        "both",
-        "relevant",
-        "between",
-        "positive",
-        "least label",
-        "most label",
-    ): Figures._of_rows,
-    ("retrieved", "least score", "most score"): Figures._of_scores,
-    ("queries", "retrieving", "several", "ordered", "auc", "squares", "variance"): Figures._of_queries,
-    ("ranks",): Figures._of_ranks,
-    ("docs", "alike"): Figures._of_documents,
-    ("category separator", "subtopic separator"): Figures._of_texts,
-    ("mean", "mean auc", "standard error"): Figures._of_means,
-}
-"""The figures that are computed together."""
 
 
 def means(found: Mapping[str, Any]) -> dict[str, float]:
@@ -217,6 +191,18 @@ def means(found: Mapping[str, Any]) -> dict[str, float]:
     spread = max(found["squares"] - n * mean**2, 0) * n / (n - 1) if n > 1 else 0
     error = math.sqrt(max(spread, found["variance"])) / max(n, 1)
     return {"mean": mean, "mean auc": round(mean, 2), "standard error": error}
+
+
+TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
+    ("rows", "labelled", "judged", "both", "relevant", "between", "positive", "least label", "most label"): Figures._of_rows,
+    ("retrieved", "least score", "most score"): Figures._of_scores,
+    ("queries", "retrieving", "several", "ordered", "auc", "squares", "variance"): Figures._of_queries,
+    ("ranks",): Figures._of_ranks,
+    ("docs", "alike"): Figures._of_documents,
+    ("category separator", "subtopic separator"): Figures._of_texts,
+    ("mean", "mean auc", "standard error"): means,
+}  # fmt: skip
+"""The figures that are computed together."""
 
 
 def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
