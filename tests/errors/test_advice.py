@@ -559,6 +559,14 @@ CASES = {
     "a null among the items": Case(
         "OK.with_columns(doc_id=pl.Series(['a', None, 'c']))", "df.rank.exposure()", "ADVICE.rank.exposure()"
     ),
+    "features of several lengths": Case(
+        "OK", "df.rank.on(interactions=train, items=ITEMS.with_columns(x=pl.Series([[1.0], [1.0, 2.0], [1.0]])), features='x')"
+        ".serendipity(against='features')", None, polars_only=True,
+    ),
+    "features that are null": Case(
+        "OK", "df.rank.on(interactions=train, items=ITEMS.with_columns(x=pl.Series([1.0, None, 2.0])), features='x')"
+        ".serendipity(against='features')", None, polars_only=True,
+    ),
     "items without a column": Case(
         "OK.rename({'doc_id': 'd'})", "df.rank.exposure()", "ADVICE.exposure()", r"df\.rank\.on\(", fill="'d'"
     ),
