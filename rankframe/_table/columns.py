@@ -202,22 +202,16 @@ class Columns:
     @property
     def score(self) -> pl.Expr:
         """The score, the greatest being the best; null for a document that was not retrieved, or is dropped before ranking."""
-        score = pl.col(self.setup.roles.score)
-        dtype = self.schema[self.setup.roles.score]
+        score, dtype = pl.col(self.setup.roles.score), self.schema[self.setup.roles.score]
         if dtype in (pl.Boolean, pl.Null):
-            score = score.cast(pl.UInt8)
+            score, dtype = score.cast(pl.UInt8), pl.UInt8()
         if self.setup.policies.scores == "float32":
-            score = score.cast(pl.Float32)
+            score, dtype = score.cast(pl.Float32), pl.Float32()
         if self.setup.policies.ascending:
-            score = reverse(score, self.score_type)
+            score = ~score if dtype.is_integer() else -score  # flipped bits do not overflow
         if self.setup.policies.drops_first:
             score = pl.when(pl.col(self.setup.roles.label) >= 0).then(score)
         return score
-
-    @property
-    def score_type(self) -> pl.DataType:
-        """The type in which scores are compared."""
-        return pl.Float32() if self.setup.policies.scores == "float32" else self.schema[self.setup.roles.score]
 
     @property
     def label(self) -> pl.Expr:
@@ -288,11 +282,6 @@ def is_finite(label: pl.Expr) -> pl.Expr:
 def is_weight(x: pl.Expr) -> pl.Expr:
     """Whether the weight is allowed."""
     return x.cast(pl.Float64).is_between(0, GREATEST).fill_null(False)
-
-
-def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """A key that sorts the other way round; whole numbers have their bits flipped, to avoid overflow."""
-    return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # `score` made both UInt8
 
 
 def is_list(dtype: pl.DataType) -> bool:

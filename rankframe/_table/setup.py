@@ -169,10 +169,8 @@ class Setup:
         setup, tool = self, given.pop("convention", None)
         if tool is not None:
             setup = self.counted_as(tool)
-            kept = [name for name in PARTS["policies"] if name in self.given and name not in given]
-            ours, theirs = ({name: getattr(x.policies, name) for name in kept} for x in (self, setup))
-            lost = {name: x for name, x in ours.items() if x != theirs[name]}
-            if lost:
+            theirs, kept = setup.values, self.given.intersection(PARTS["policies"]).difference(given)
+            if lost := {name: x for name, x in self.values.items() if name in kept and x != theirs[name]}:
                 new, says = option(**{name: theirs[name] for name in lost}), " as set before; to keep that, say "
                 raise InvalidOption(
                     f"{tool} counts by ", new, ", not by ", option(**lost), says, on(convention=tool, **lost)
@@ -228,15 +226,16 @@ class Setup:
         return self.changed(**policies, convention=None), call.with_defaults(options)
 
     @property
+    def values(self) -> dict[str, object]:
+        """The values of all roles, policies, settings and tables by name."""
+        return {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
+
+    @property
     def options(self) -> dict[str, object]:
         """The options of `on` that turn the default setup into this one, as lists, texts and numbers."""
         convention = {} if self.convention is None else {"convention": self.convention}
-        usual = Setup().on(**convention)
-        found: dict[str, object] = {}
-        for part, names in PARTS.items():
-            mine, theirs = getattr(self, part), getattr(usual, part)
-            changed = [x for x in names if getattr(mine, x) != getattr(theirs, x) or x in self.given]
-            found |= {x: getattr(mine, x) for x in changed}
+        usual = Setup().on(**convention).values
+        found = {name: x for name, x in self.values.items() if x != usual[name] or name in self.given}
         if "rank" in self.given:
             found["rank"] = found.pop("score", Roles.score)
             del found["ascending"]
@@ -245,9 +244,7 @@ class Setup:
 
     def followed(self, names: Container[str]) -> dict[str, object]:
         """All options by name; `doc` is None if the table lacks the default."""
-        values: dict[str, object] = {
-            name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of
-        }
+        values = self.values
         tables = {name: x if isinstance(x := values[name], (int, NoneType)) else repr(x) for name in TABLES}
         return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
 

@@ -26,9 +26,7 @@ class GroupRows(Rows):
             ties = f"ties={setup.policies.ties!r}"
             raise InvalidOption(f"an expression ranks its group in one order; for {ties} write df.rank.on({ties})")
         if setup.policies.unjudged == "bounds":
-            raise InvalidOption(
-                "an expression gives one value, not two; for unjudged='bounds' write df.rank.on(unjudged='bounds')"
-            )
+            raise InvalidOption("an expression gives one value, not two; write df.rank.on(unjudged='bounds')")
         self.setup = setup
         label = pl.col(setup.roles.label).cast(pl.Float64)
         if not labels and not setup.policies.orders_by_label:  # null, where the table has none
@@ -147,10 +145,8 @@ class GroupRows(Rows):
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
-        raise InvalidOption(
-            "an expression sees one query at a time, not the largest label of the table; say it: "
-            "rf.expr.err(max_label=4), or max_label='query' for the largest label of each query"
-        )
+        says = "an expression sees one query at a time, not the largest label of the table"
+        raise InvalidOption(f"{says}; say it, as rf.expr.err(max_label=4)")
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         self.faults.append((bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message))

@@ -106,11 +106,8 @@ class Rankings(OneRanking):
     def normalized(self, normalize: Normalization | None) -> pl.Expr:
         """The scores as a normalisation gives them; null for a document that the ranking lacks."""
         scores = Scores(self.needed, self.expected)
-        self.refuse(
-            scores.score.abs() > GREATEST,
-            f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their squares; give smaller scores, or "
-            "fuse by ranks, as with 'rrf'",
-        )
+        says = f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their squares; give smaller scores"
+        self.refuse(scores.score.abs() > GREATEST, f"{says}, or fuse by ranks, as with 'rrf'")
         return scores.score if normalize is None else self.needed.column(normalize(scores))
 
     @property
@@ -138,10 +135,8 @@ class Rankings(OneRanking):
         if weights is None or not self.n_rankings:  # an empty table names no runs
             return pl.lit(1.0)
         if len(weights) != self.n_rankings:
-            raise InvalidOption(
-                option(weights=list(weights)),
-                f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight for each run, in their order",
-            )
+            says = f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight for each run, in their order"
+            raise InvalidOption(option(weights=list(weights)), says)
         return RUN.replace_strict(range(self.n_rankings), [float(x) for x in weights], return_dtype=pl.Float64)
 
     def learned(self, place: pl.Expr) -> pl.Expr:
@@ -251,11 +246,8 @@ class Scores(OneRanking):
 
     def _refuse_lost(self, size: pl.Expr, some: pl.Expr) -> None:
         """Refuse scores so near each other, or 0, that their squares are lost."""
-        self.refuse(
-            some & (size < 1 / GREATEST),
-            f"scores differ by less than {1 / GREATEST:g}, so that squares of the differences are 0; multiply them, as by 1e200, "
-            "or give their logarithms",
-        )
+        says = f"scores differ by less than {1 / GREATEST:g}, so that squares of the differences are 0; multiply them"
+        self.refuse(some & (size < 1 / GREATEST), f"{says}, as by 1e200, or give their logarithms")
 
 
 @dataclass(frozen=True)
