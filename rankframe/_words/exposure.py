@@ -86,22 +86,22 @@ class Counted:
 
 
 class Known(Protocol):
-    """What stands beside the lists: the catalog, and what users chose before."""
+    """The context of the lists: the catalog, and what users chose before."""
 
+    #: The number of items in the catalog, if it is known.
     @property
-    def size(self) -> int | None:
-        """The number of items in the catalog, if it is known."""
+    def size(self) -> int | None: ...
 
+    #: Whether past interactions are known.
     @property
-    def has_past(self) -> bool:
-        """Whether past interactions are known."""
+    def has_past(self) -> bool: ...
 
+    #: The groups of the catalog's items; None if no column names them.
     @property
-    def groups(self) -> Mapping[str, Group] | None:
-        """The groups of the catalog's items; None if no column names them."""
+    def groups(self) -> Mapping[str, Group] | None: ...
 
-    def head_and_tail(self, head: float, tail: float | None) -> Mapping[str, Group] | None:
-        """The popular items of the catalog and the others; None if the catalog does not name its items."""
+    #: The popular items of the catalog and the others; None if the catalog does not name its items.
+    def head_and_tail(self, head: float, tail: float | None) -> Mapping[str, Group] | None: ...
 
 
 def weight_of(weight: Weight, p: float) -> pl.Expr:
