@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option, shown
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option
 from .steps import cast, ones, renamed
 
 
@@ -164,11 +164,6 @@ def _usual(there: Sequence[str], role: str) -> str | None:
     """The first column with a usual name for a role, in any case and with spaces or underscores."""
     usual = (USUAL_NAMES.get(role, ()), (*RANKS, *DISTANCES) if role == "score" else ())
     return next((n for names in usual for n in there if n.lower().replace(" ", "_") in names), None)
-
-
-def not_a_name(given: object) -> InvalidOption:
-    """The error for an object in the place of a column's name."""
-    return InvalidOption(f"{shown(given)} is no column name; a column is named by its text")
 
 
 def refuse_one_text(runs: object) -> None:

@@ -9,12 +9,12 @@ from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
-from ..errors import InvalidOption, on, option
+from ..errors import InvalidOption, on, option, shown
 from .background import Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
 from .policies import FACTS, Policies, read_fields
-from .roles import ROLES, not_a_name
+from .roles import ROLES
 from .steps import renamed
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Roles:
                 object.__setattr__(self, role, tuple(given) if isinstance(given, (list, tuple)) else (given,))
             for name in self.of(role):
                 if not isinstance(name, str):
-                    raise not_a_name(name)
+                    raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text")
                 if name == "*" or (name.startswith("^") and name.endswith("$")):
                     says = f"{name!r} is a pattern of columns to Polars; rename the column"
                     raise InvalidOption(says, renamed({name: "..."}))
