@@ -21,8 +21,8 @@ from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import verb
-from .._words.in_words import in_words
 from ..errors import InvalidData, InvalidOption, RankframeError, Spelling, UnknownMetric, Verbatim, asked_as, on, worded
+from .in_words import in_words
 from .seen_number import Seen
 
 SCHEMA = {

@@ -13,6 +13,7 @@ from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.steps import one_kept
 from .._words.columns_needed import Needed
+from .._words.expected_ties import NoExpectation
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
 from .plan import values_of_groups
@@ -75,11 +76,7 @@ def _refuse_ties(setup: Setup, call: Call) -> None:
             on(ties="doc_desc"),
         )
     if setup.policies.tie_rule.averages:
-        raise InvalidOption(
-            f"{call.text}: its expectation over the orders of tied documents has no closed form; set another rule for "
-            "ties, as in ",
-            on(ties="doc_desc"),
-        )
+        raise InvalidOption(f"{call.text}: ", NoExpectation().said)
 
 
 def refuse_without_subtopics(calls: Sequence[Call]) -> None:

@@ -24,8 +24,7 @@ NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 
 TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     "NaN score": lambda x: (
-        f"column {x.roles.score!r} holds NaN, which has no place in a ranking; write null for a document that was not retrieved",
-        steps.without_nan(),
+        f"column {x.roles.score!r} holds NaN; write null for a document that was not retrieved", steps.without_nan()
     ),
     "label not finite": lambda x: (
         f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond {GREATEST:g}; write null for a document that "
@@ -45,32 +44,23 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"a list in column {x.roles.subtopic!r} names a subtopic twice; name each once",
     ),
     "two scores": lambda x: (
-        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; give it one score, the same on "
-        "every row",
+        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; give it one score",
     ),
     "tied score": lambda x: (
-        f"documents of a query share a value of {x.roles.score!r} and ",
-        option(ties=x.policies.ties),
+        f"documents of a query share a value of {x.roles.score!r} and ", option(ties=x.policies.ties),
         f" forbids it; choose how ties stand: {', '.join(name for name, rule in TIE_RULES.items() if not rule.refuses)}",
     ),
     "nested document": lambda x: (
-        f"column {x.roles.doc_name!r} holds lists or structs, which ",
-        option(ties=x.policies.ties),
-        " cannot compare as text; make text of them, or say ",
-        option(ties="doc_desc"),
-        " to compare them as they are",
+        f"column {x.roles.doc_name!r} holds lists or structs, which ", option(ties=x.policies.ties),
+        " cannot compare as text; make text of them, or say ", option(ties="doc_desc"),
     ),
     "weight": lambda x: (
         f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; give each of them its weight",
         steps.filled(str(x.roles.weight), 1, ", as in {}"),
     ),
     "no document": lambda x: (
-        option(ties=x.policies.ties),
-        " orders tied rows by document, but the table has no document column; say ",
-        on(doc=...),
-        ", or ",
-        option(ties="order"),
-        " to keep the order of the rows",
+        option(ties=x.policies.ties), " orders tied rows by document, but the table has no document column; say ",
+        on(doc=...), ", or ", option(ties="order"), " to keep the order of the rows",
     ),
 }  # fmt: skip
 """The message for each kind of fault, which leaves metrics undefined."""
@@ -157,9 +147,7 @@ class Columns:
         named = [(name, role) for name, role in named if not (ROLES[role].of_items and setup.background.has(name))]
         require_all(schema, named)
         if doc is None and rule.needs_document:
-            raise InvalidOption(
-                *TEXTS["no document"](setup), f". The table has {', '.join(schema)}", kind="no document"
-            )
+            raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
         for name, role in named:
             if ROLES[role].number:
                 require_number(schema, name, role)
@@ -167,10 +155,8 @@ class Columns:
         refuse_objects(schema, [name for name, role in named if ROLES[role].identifies])
         subtopic = setup.roles.subtopic
         if subtopic is not None and doc is None and not is_list(schema[subtopic]):
-            raise InvalidOption(
-                f"column {subtopic!r} holds single subtopics, so a document stands on several rows and needs a name; say ",
-                on(doc=...),
-            )
+            says = f"column {subtopic!r} holds single subtopics, so a document stands on several rows and needs a name; say "
+            raise InvalidOption(says, on(doc=...))
         if doc is not None and rule.as_text and schema[doc].is_nested():
             raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
         return cls(setup, schema)
@@ -193,28 +179,22 @@ class Columns:
 
     @property
     def key(self) -> list[str]:
-        """The query columns' names in plans."""
-        return self.setup.roles.key
+        """The query columns' names in plans, unlike any caller's column."""
+        return [f"#query{i}" for i in range(len(self.setup.roles.query))]
 
     @property
     def score(self) -> pl.Expr:
         """The score, the greatest being the best; null for a document that was not retrieved, or is dropped before ranking."""
-        score = pl.col(self.setup.roles.score)
-        dtype = self.schema[self.setup.roles.score]
+        score, dtype = pl.col(self.setup.roles.score), self.schema[self.setup.roles.score]
         if dtype in (pl.Boolean, pl.Null):
-            score = score.cast(pl.UInt8)
+            score, dtype = score.cast(pl.UInt8), pl.UInt8()
         if self.setup.policies.scores == "float32":
-            score = score.cast(pl.Float32)
+            score, dtype = score.cast(pl.Float32), pl.Float32()
         if self.setup.policies.ascending:
-            score = reverse(score, self.score_type)
+            score = ~score if dtype.is_integer() else -score  # flipped bits do not overflow
         if self.setup.policies.drops_first:
             score = pl.when(pl.col(self.setup.roles.label) >= 0).then(score)
         return score
-
-    @property
-    def score_type(self) -> pl.DataType:
-        """The type in which scores are compared."""
-        return pl.Float32() if self.setup.policies.scores == "float32" else self.schema[self.setup.roles.score]
 
     @property
     def label(self) -> pl.Expr:
@@ -225,9 +205,7 @@ class Columns:
     def doc(self) -> pl.Expr | None:
         """The document as the tie rule compares it: categories by their text, the rest by value."""
         name = self.setup.roles.doc_name
-        if name is None:
-            return None
-        return self.compared(pl.col(name))
+        return None if name is None else self.compared(pl.col(name))
 
     def compared(self, doc: pl.Expr) -> pl.Expr:
         """A document's id in the form in which it is compared."""
@@ -274,10 +252,9 @@ def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:
     """Refuse columns of ids that Polars cannot compare."""
     for name in names:
         if schema[name] == pl.Object:
-            raise InvalidData(
-                f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them",
-                Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}"),
-            )
+            code = Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}")
+            says = f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them"
+            raise InvalidData(says, code)
 
 
 def is_finite(label: pl.Expr) -> pl.Expr:
@@ -288,11 +265,6 @@ def is_finite(label: pl.Expr) -> pl.Expr:
 def is_weight(x: pl.Expr) -> pl.Expr:
     """Whether the weight is allowed."""
     return x.cast(pl.Float64).is_between(0, GREATEST).fill_null(False)
-
-
-def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """A key that sorts the other way round; whole numbers have their bits flipped, to avoid overflow."""
-    return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # `score` made both UInt8
 
 
 def is_list(dtype: pl.DataType) -> bool:

@@ -117,33 +117,20 @@ class Policies:
         return self.tie_rule.by_label or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
-        check_threshold(self.relevant)
         read_fields(self)
         labels = self.unjudged_labels
-        if isinstance(labels, list):
-            labels = tuple(labels)
-            object.__setattr__(self, "unjudged_labels", labels)
-        pair = isinstance(labels, tuple) and len(labels) == 2 and all(fits(x, Count) for x in labels)
-        if labels is not None and not (pair and labels[0] <= labels[1] <= GREATEST):
-            raise InvalidOption(
-                option(unjudged_labels=labels),
-                ": write the least and the greatest label that an unjudged document may turn out to have, whole numbers "
-                "from 0 on, as ",
-                Code("(0, 3)", command="0,3"),
-                f", at most {GREATEST:g}",
-            )
+        if labels is not None:
+            pair = tuple(labels) if isinstance(labels, (list, tuple)) and all(fits(x, Count) for x in labels) else ()
+            if len(pair) != 2 or not pair[0] <= pair[1] <= GREATEST:
+                says = ": write the least and the greatest label of unjudged documents, whole numbers from 0 on, as "
+                raise InvalidOption(option(unjudged_labels=labels), says, Code("(0, 3)", command="0,3"))
+            object.__setattr__(self, "unjudged_labels", pair)
         if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):
-            raise InvalidOption(
-                option(ties=self.ties),
-                " goes by labels, which ",
-                option(unjudged="bounds"),
-                " leaves open; set another rule for ties, as in ",
-                on(ties="doc_desc"),
-            )
+            says, given = " goes by labels, which ", (option(ties=self.ties), option(unjudged="bounds"))
+            raise InvalidOption(given[0], says, given[1], " leaves open; set another rule, as in ", on(ties="doc_desc"))
         if self.depth is not None and self.tie_rule.averages:
-            raise InvalidOption(
-                "depth cuts off some orders of tied documents; with ", option(ties=self.ties), " say a cutoff: ndcg@10"
-            )
+            says = "depth cuts off some orders of tied documents; with "
+            raise InvalidOption(says, option(ties=self.ties), " say a cutoff: ndcg@10")
 
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {
@@ -180,12 +167,7 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
 
 def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that is no possible label."""
-    if not fits(relevant, Label):
-        raise InvalidOption(
-            option(relevant=relevant),
-            f" is no threshold; give the least label that is relevant, from 0 to {GREATEST:g} (a negative label means: in "
-            "the pool, not judged)",
-        )
+    check("relevant", relevant, Label)
 
 
 def check_word(option: str, given: object, words: object) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option, shown
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option
 from .steps import cast, ones, renamed
 
 
@@ -48,40 +48,21 @@ class Role:
 
 
 ROLES = {
-    "query": Role(
-        "the columns that name a query",
-        ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user"),
-        identifies=True,
-        several=True,
-    ),
-    "doc": Role(
-        "the column that names documents",
-        ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item", "sku"),
-        identifies=True,
-    ),
-    "score": Role(
-        "the column to rank by",
-        ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
-        number=True,
-    ),
-    "label": Role(
-        "the column of relevance labels",
-        (*("label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel"),
-         *("y_true", "y", "clicked", "click")),
-        number=True,
-    ),
-    "subtopic": Role(
-        "the column of subtopics",
-        ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
-        identifies=True,
-        lists=True,
-    ),
+    "query": Role("the columns that name a query", identifies=True, several=True, usual=(
+        "query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user")),
+    "doc": Role("the column that names documents", example=..., identifies=True, usual=(
+        "doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item", "sku")),
+    "score": Role("the column to rank by", number=True, usual=(
+        "score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score")),
+    "label": Role("the column of relevance labels", number=True, usual=(
+        "label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y", "clicked", "click")),
+    "subtopic": Role("the column of subtopics", identifies=True, lists=True, usual=(
+        "subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration")),
     "weight": Role("the column of the documents' weights", number=True),
     "category": Role("the column of the documents' categories", example="genre", lists=True, of_items=True),
     "group": Role("the column of the documents' groups", example="provider", of_items=True),
     "features": Role(
-        "the columns of the documents' features", example=["x", "y"], several=True, lists=True, of_items=True
-    ),
+        "the columns of the documents' features", example=["x", "y"], several=True, lists=True, of_items=True),
     "base": Role("the column of the scores of another ranking", example="other_score", of_items=True),
 }  # fmt: skip
 """The roles, as fields of `Roles` and as options of `on`."""
@@ -183,11 +164,6 @@ def _usual(there: Sequence[str], role: str) -> str | None:
     """The first column with a usual name for a role, in any case and with spaces or underscores."""
     usual = (USUAL_NAMES.get(role, ()), (*RANKS, *DISTANCES) if role == "score" else ())
     return next((n for names in usual for n in there if n.lower().replace(" ", "_") in names), None)
-
-
-def not_a_name(given: object) -> InvalidOption:
-    """The error for an object in the place of a column's name."""
-    return InvalidOption(f"{shown(given)} is no column name; a column is named by its text")
 
 
 def refuse_one_text(runs: object) -> None:

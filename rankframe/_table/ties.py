@@ -75,19 +75,15 @@ class TieRule:
 TIE_RULES: dict[Ties, TieRule] = {
     "doc_desc": TieRule("documents with equal scores stand by falling id"),
     "doc_asc": TieRule(
-        "documents with equal scores stand by rising id", (TieKey("document", falling=False),), needs_document=True
-    ),
+        "documents with equal scores stand by rising id", (TieKey("document", falling=False),), needs_document=True),
     "order": TieRule("documents with equal scores stay in the order given", ()),
     "best": TieRule(
-        "of documents with equal scores the better one stands first", (TieKey("label"), TieKey("document"))
-    ),
+        "of documents with equal scores the better one stands first", (TieKey("label"), TieKey("document"))),
     "worst": TieRule(
-        "of documents with equal scores the worse one stands first",
-        (TieKey("label", falling=False), TieKey("document")),
-    ),
+        "of documents with equal scores the worse one stands first", (TieKey("label", falling=False), TieKey("document"))),
     "expected": TieRule("documents with equal scores count the mean over all their orders", averages=True),
     "error": TieRule("equal scores are refused", refuses=True),
     "trec_eval": TieRule(
-        "documents with equal scores stand by falling id, compared as trec_eval does", needs_document=True, as_text=True
-    ),
-}
+        "documents with equal scores stand by falling id, compared as trec_eval does", needs_document=True, as_text=True),
+}  # fmt: skip
+"""The tie rules, as words of the policy `ties`."""

@@ -58,10 +58,7 @@ class Context(ABC):
     @property
     def doc(self) -> str:
         """The column of the document."""
-        name = self.setup.roles.doc_name
-        if name is None:
-            raise LackingRole("the column that names documents", doc=...)
-        return name
+        return self._names("doc")[0]
 
     @property
     def history(self) -> History:
@@ -171,11 +168,8 @@ class Context(ABC):
         """The sum of the distances of each document from those above it, by their features, for the list down to `k`."""
         listed = self.listed(k)
         found = self.rows.mapped(partial(sums_of_distances, distance=distance), listed=listed, **self.features)
-        self.rows.refuse(
-            listed & found.is_nan(),
-            "the features of a document are null, NaN, infinite, or lists of several lengths",
-            of_label=False,
-        )
+        says = "the features of a document are null, NaN, infinite, or lists of several lengths"
+        self.rows.refuse(listed & found.is_nan(), says, of_label=False)
         return found
 
     def listed(self, k: int | None) -> pl.Expr:

@@ -26,11 +26,8 @@ class GroupRows(Rows):
             ties = f"ties={setup.policies.ties!r}"
             raise InvalidOption(f"an expression ranks its group in one order; for {ties} write df.rank.on({ties})")
         if setup.policies.unjudged == "bounds":
-            raise InvalidOption(
-                "an expression gives one value, not two; for unjudged='bounds' write df.rank.on(unjudged='bounds')"
-            )
+            raise InvalidOption("an expression gives one value, not two; write df.rank.on(unjudged='bounds')")
         self.setup = setup
-        self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(setup.roles.label).cast(pl.Float64)
         if not labels and not setup.policies.orders_by_label:  # null, where the table has none
             there = cs.by_name(setup.roles.label, require_all=False).cast(pl.Float64)
@@ -60,31 +57,26 @@ class GroupRows(Rows):
         if setup.policies.unretrieved == "drop":
             self.raw = pl.when(retrieved).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
+        self.faults = self._faults(score, label, [setup.roles.score, *([setup.roles.label] if labels else [])])
+
+    def _faults(self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]) -> list[tuple[pl.Expr, str | pl.Expr]]:
+        """The faults of the columns, whose types are not known, with their messages."""
+        setup, doc, none = self.setup, columns_of(self.setup), pl.lit(False)
+        texts = {name: cs.by_name(name) - cs.numeric() - cs.boolean() for name in numbers}
+        found = {
+            "NaN score": pl.any_horizontal(none, (cs.by_name(setup.roles.score) & cs.float()).is_nan()),
+            "label not finite": ~is_finite(label),
+            "repeated document": pl.any_horizontal(none, doc.is_duplicated()),
+        }
         if setup.roles.weight is not None:
-            self._fault(
-                (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight)), message_of("weight", setup)
-            )
-        self._check(score, label, [setup.roles.score, *([setup.roles.label] if labels else [])])
-
-    def _fault(self, bad: pl.Expr, message: str) -> None:
-        self.faults.append((bad.any(), message))
-
-    def _check(self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]) -> None:
-        none = pl.lit(False)
-        doc = columns_of(self.setup)
-        is_nan = pl.any_horizontal(none, (cs.by_name(self.setup.roles.score) & cs.float()).is_nan())
-        for name in numbers:
-            other = cs.by_name(name) - cs.numeric() - cs.boolean()
-            held = pl.any_horizontal(none, other.is_not_null())
-            self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self._fault(is_nan, message_of("NaN score", self.setup))
-        self._fault(~is_finite(label), message_of("label not finite", self.setup))
-        self._fault(pl.any_horizontal(none, doc.is_duplicated()), message_of("repeated document", self.setup))
-        if self.setup.policies.tie_rule.as_text:
-            nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
-            self._fault(nested, message_of("nested document", self.setup))
-        if self.setup.policies.tie_rule.refuses:
-            self._fault(score.is_duplicated() & score.is_not_null(), message_of("tied score", self.setup))
+            found["weight"] = (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
+        if setup.policies.tie_rule.as_text:
+            found["nested document"] = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
+        if setup.policies.tie_rule.refuses:
+            found["tied score"] = score.is_duplicated() & score.is_not_null()
+        says = "column {!r} holds no numbers; cast it, as with .cast(pl.Float64)"
+        no_numbers = [(pl.any_horizontal(none, x.is_not_null()).any(), says.format(name)) for name, x in texts.items()]
+        return [*no_numbers, *((x.any(), message_of(kind, setup)) for kind, x in found.items())]
 
     @property
     def place(self) -> pl.Expr:
@@ -153,10 +145,8 @@ class GroupRows(Rows):
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
-        raise InvalidOption(
-            "an expression sees one query at a time, not the largest label of the table; say it: "
-            "rf.expr.err(max_label=4), or max_label='query' for the largest label of each query"
-        )
+        says = "an expression sees one query at a time, not the largest label of the table"
+        raise InvalidOption(f"{says}; say it, as rf.expr.err(max_label=4)")
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         self.faults.append((bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message))

@@ -223,9 +223,8 @@ class Ranking(Context):
                 return self.label
             if worth_of == "binary":
                 return self.relevant
-            self.refuse(
-                self.label >= 900, "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}"
-            )
+            says = "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}"
+            self.refuse(self.label >= 900, says)
             return self.rows.exponential(self.label)
         labels, worths = [float(x) for x in worth_of], [float(x) for x in worth_of.values()]
         unmapped = (self.label > 0) & ~self.label.is_in(labels)

@@ -39,8 +39,35 @@ DRAWN = 1e-12
 """The share of all weights up to which a difference between votes is one of rounding."""
 
 
+class OneRanking:
+    """The words for the ranking that a row belongs to."""
+
+    needed: Needed
+    expected: bool
+
+    #: The rank of the document, from 1 on; null in a ranking that lacks it.
+    rank = pl.col("#rank")
+
+    @property
+    def length(self) -> pl.Expr:
+        """The number of documents in the ranking."""
+        return self.within_ranking(self.rank.count().cast(pl.Float64))
+
+    def by_rank(self, x: pl.Expr) -> pl.Expr:
+        """`x`, a function of the rank; documents with equal scores share its mean if ties count by expectation."""
+        return self.needed.column(x.mean().over(LIST, "#score")) if self.expected else x
+
+    def within_ranking(self, x: pl.Expr) -> pl.Expr:
+        """An aggregate of the rows of the ranking, on each of its rows."""
+        return self.needed.column(x.over(LIST))
+
+    def refuse(self, bad: pl.Expr, message: str) -> None:
+        """Fail with `message` where `bad` holds for a row."""
+        self.needed.refuse(bad, message)
+
+
 @dataclass
-class Rankings:
+class Rankings(OneRanking):
     """The rankings of a query's documents by several runs.
 
     Every row is a document in one ranking; a method that looks at absent documents has a row for these, too, without
@@ -71,9 +98,6 @@ class Rankings:
     of_documents: dict[str, tuple[How, pl.Expr]] = field(default_factory=dict)
     totals: dict[str, pl.Expr] = field(default_factory=dict)
 
-    #: The rank of the document, from 1 on; null in a ranking that lacks it.
-    rank = pl.col("#rank")
-
     @property
     def listed(self) -> pl.Expr:
         """Whether the ranking has the document."""
@@ -81,12 +105,9 @@ class Rankings:
 
     def normalized(self, normalize: Normalization | None) -> pl.Expr:
         """The scores as a normalisation gives them; null for a document that the ranking lacks."""
-        scores = Scores(self)
-        self.refuse(
-            scores.score.abs() > GREATEST,
-            f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their squares; give smaller scores, or "
-            "fuse by ranks, as with 'rrf'",
-        )
+        scores = Scores(self.needed, self.expected)
+        says = f"a score is infinite or beyond {GREATEST:g}, and fusion by scores adds up their squares; give smaller scores"
+        self.refuse(scores.score.abs() > GREATEST, f"{says}, or fuse by ranks, as with 'rrf'")
         return scores.score if normalize is None else self.needed.column(normalize(scores))
 
     @property
@@ -98,11 +119,6 @@ class Rankings:
         if self.missing == "min":
             return pl.when(self.listed).then(score).otherwise(self.within_ranking(score.min()))
         return score
-
-    @property
-    def length(self) -> pl.Expr:
-        """The number of documents in the ranking."""
-        return self.within_ranking(self.rank.count().cast(pl.Float64))
 
     @property
     def n_candidates(self) -> pl.Expr:
@@ -119,10 +135,8 @@ class Rankings:
         if weights is None or not self.n_rankings:  # an empty table names no runs
             return pl.lit(1.0)
         if len(weights) != self.n_rankings:
-            raise InvalidOption(
-                option(weights=list(weights)),
-                f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight for each run, in their order",
-            )
+            says = f": the runs are {self.n_rankings}, the weights {len(weights)}; give one weight for each run, in their order"
+            raise InvalidOption(option(weights=list(weights)), says)
         return RUN.replace_strict(range(self.n_rankings), [float(x) for x in weights], return_dtype=pl.Float64)
 
     def learned(self, place: pl.Expr) -> pl.Expr:
@@ -142,14 +156,6 @@ class Rankings:
         flat = pl.lit(pl.Series([x for of_run in values for x in of_run], dtype=pl.Float64))
         place = pl.when(self.listed).then(RUN * width + at.cast(pl.Int64))
         return self.needed.column(flat.gather(place).fill_null(0.0))
-
-    def by_rank(self, x: pl.Expr) -> pl.Expr:
-        """`x`, a function of the rank; documents with equal scores share its mean if ties count by expectation."""
-        return self.needed.column(x.mean().over(LIST, "#score")) if self.expected else x
-
-    def within_ranking(self, x: pl.Expr) -> pl.Expr:
-        """An aggregate of the rows of the ranking, on each of its rows."""
-        return self.needed.column(x.over(LIST))
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the rankings, one number per document.
@@ -185,41 +191,36 @@ class Rankings:
         column = self.needed.column(won, known_by=b"duels" + repr(weights).encode())
         return self._per_document("first", column)
 
-    def refuse(self, bad: pl.Expr, message: str) -> None:
-        """Fail with `message` where `bad` holds for a row."""
-        self.needed.refuse(bad, message)
-
     def _per_document(self, how: How, x: pl.Expr) -> pl.Expr:
         name = f"#of document {len(self.of_documents)}"
         self.of_documents[name] = how, x
         return pl.col(name)
 
 
-class Scores:
+class Scores(OneRanking):
     """The scores of one ranking: the words in which normalisations are written."""
 
-    def __init__(self, rankings: Rankings) -> None:
-        self._rankings = rankings
-        self.score = pl.col("#score")
+    def __init__(self, needed: Needed, expected: bool) -> None:
+        self.needed, self.expected, self.score = needed, expected, pl.col("#score")
 
     @property
     def least(self) -> pl.Expr:
         """The least score of the ranking."""
-        return self._rankings.within_ranking(self.score.min())
+        return self.within_ranking(self.score.min())
 
     @property
     def greatest(self) -> pl.Expr:
         """The greatest score."""
-        return self._rankings.within_ranking(self.score.max())
+        return self.within_ranking(self.score.max())
 
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the ranking."""
-        return self._rankings.within_ranking(x.sum())
+        return self.within_ranking(x.sum())
 
     @property
     def mean(self) -> pl.Expr:
         """Their mean."""
-        return self._rankings.within_ranking(self.score.mean())
+        return self.within_ranking(self.score.mean())
 
     @property
     def deviation(self) -> pl.Expr:
@@ -238,36 +239,15 @@ class Scores:
         self._refuse_lost(norm, self.score != 0)
         return norm
 
-    @property
-    def length(self) -> pl.Expr:
-        """Their number."""
-        return self._rankings.length
-
-    @property
-    def rank(self) -> pl.Expr:
-        """The rank of the document."""
-        return self._rankings.rank
-
-    def by_rank(self, x: pl.Expr) -> pl.Expr:
-        """See `Rankings.by_rank`."""
-        return self._rankings.by_rank(x)
-
-    def refuse(self, bad: pl.Expr, message: str) -> None:
-        """Fail with `message` where `bad` holds for a score."""
-        self._rankings.refuse(bad, message)
-
     def _spread(self, ddof: int) -> pl.Expr:
-        spread, differ = self._rankings.within_ranking(self.score.std(ddof=ddof)), self.greatest > self.least
+        spread, differ = self.within_ranking(self.score.std(ddof=ddof)), self.greatest > self.least
         self._refuse_lost(spread, differ)
         return pl.when(differ).then(spread).otherwise(0.0)
 
     def _refuse_lost(self, size: pl.Expr, some: pl.Expr) -> None:
         """Refuse scores so near each other, or 0, that their squares are lost."""
-        self.refuse(
-            some & (size < 1 / GREATEST),
-            f"scores differ by less than {1 / GREATEST:g}, so that squares of the differences are 0; multiply them, as by 1e200, "
-            "or give their logarithms",
-        )
+        says = f"scores differ by less than {1 / GREATEST:g}, so that squares of the differences are 0; multiply them"
+        self.refuse(some & (size < 1 / GREATEST), f"{says}, as by 1e200, or give their logarithms")
 
 
 @dataclass(frozen=True)

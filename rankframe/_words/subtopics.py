@@ -53,11 +53,8 @@ class Topics:
         """The same rows where a label from `relevant` on counts as relevant."""
         check_threshold(relevant)
         if self.threshold is None:
-            raise InvalidOption(
-                option(relevant=relevant),
-                ": a list of subtopics says by itself what is relevant, without a label; leave relevant out, or give a "
-                "row for each subtopic",
-            )
+            says = ": a list of subtopics says what is relevant without a label; leave relevant out, or give a row for each"
+            raise InvalidOption(option(relevant=relevant), says)
         other = copy(self)
         other.threshold = relevant
         return other

@@ -347,7 +347,7 @@ CASES = {
     ),
     "a choice that a tool makes otherwise": Case("OK", "df.rank.on(depth=1).on(convention='ranx').rr()", "ADVICE.rr()"),
     "a metric that a tool lacks": Case(
-        "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"Evaluate (\S+) apart"
+        "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"evaluate (\S+) without"
     ),
     "a metric that a tool has otherwise": Case(
         "OK", "df.rank.on(convention='rectools').catalog('coverage@1', items=3)", "df.rank.ADVICE", r"(conventions\(\S+\)) shows"

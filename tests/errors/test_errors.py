@@ -337,7 +337,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "cg(min_label=Decimal('2')): min_label is a number from 0 to 1e+280",
     ),
-    "a decimal as threshold": (lambda: OK.rank.on(relevant=Decimal(1)), rf.InvalidOption, "is no threshold"),
+    "a decimal as threshold": (lambda: OK.rank.on(relevant=Decimal(1)), rf.InvalidOption, "write a number from 0"),
     "a top label whose gain is no float": (
         lambda: OK.rank.err(max_label=1024),
         rf.InvalidOption,
@@ -386,7 +386,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an unknown tie rule": (lambda: OK.rank.on(ties="doc_dsc"), rf.InvalidOption, "Did you mean 'doc_desc'?"),
     "an unknown rule for the unjudged": (lambda: OK.rank.on(unjudged="x"), rf.InvalidOption, "'nonrelevant', 'drop'"),
     "an unknown rule for the hopeless": (lambda: OK.rank.on(no_relevant=0), rf.InvalidOption, "'zero', 'null', 'one'"),
-    "a threshold below 0": (lambda: OK.rank.on(relevant=-1), rf.InvalidOption, "relevant=-1 is no threshold"),
+    "a threshold below 0": (lambda: OK.rank.on(relevant=-1), rf.InvalidOption, "relevant=-1: write a number from 0"),
     "a threshold of a text": (lambda: OK.rank.evaluate("map(relevant=-1)"), rf.InvalidOption, "relevant=-1"),
     "a usual name as option": (
         lambda: OK.rank.on(qid="q"),
@@ -586,7 +586,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a NaN score": (
         lambda: OK.with_columns(score=pl.Series([1.0, float("nan"), 2.0])).rank.ndcg(),
         rf.InvalidData,
-        "holds NaN, which has no place in a ranking; write null for a document that was not retrieved, as "
+        "holds NaN; write null for a document that was not retrieved, as "
         "df.fill_nan(None) does (found in 1 row: query_id=1, doc_id='b')",
     ),
     "an infinite label": (
