@@ -52,6 +52,7 @@ NOT_HERE = (
         "_rankers/misplaced_options",
         "_table/steps",
     ),
+    "_table/conventions",  # metrics' texts as data, and notes, which name options of tools
     *("_text/result_table", "plot", "report", "__init__"),
     *("_rankers/ranker", "_rankers/on", "_rankers/method", "_rankers/display", "_rankers/help"),
     *("_verbs/methods", "_decisions/summary_methods", "_decisions/comparison_methods", "_pictures/methods"),
