@@ -19,14 +19,12 @@ from .._decisions.resampling import Resampling
 from .._items.catalog import catalog
 from .._items.catalog_and_past import Unknown
 from .._plan.per_query import measure
-from .._table.convention import Convention, Otherwise
-from .._table.conventions import CONVENTIONS
+from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, in_memory
 from .._text.displays import tools, with_display
 from .._verbs.declaration import call_of_verb, verb
-from .._words.in_words import in_words
 from ..errors import (
     Code,
     InvalidData,
@@ -40,6 +38,7 @@ from ..errors import (
     option,
     worded,
 )
+from .in_words import in_words
 
 R = TypeVar("R")
 

@@ -375,7 +375,7 @@ class Values:
         for entries, some in groups.values():
             step = max(1, AT_ONCE // max(1, entries.documents.height))
             for start in range(0, len(some), step):
-                table = scored(entries, some[start : start + step], expected=self.setup.policies.ties == "expected")
+                table = scored(entries, some[start : start + step], expected=self.setup.policies.tie_rule.averages)
                 for i, call in enumerate(some[start : start + step]):
                     self.known[call] = self.measured(table, self.setup.changed(score=f"#{i}", ascending=False))
                     self.progress(len(self.known), total)

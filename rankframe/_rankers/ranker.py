@@ -34,9 +34,10 @@ from .._pictures import methods as pictures
 from .._plan.plan import aggregation
 from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
-from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from .._table.policies import NoRelevant, Scores, Unjudged, Unretrieved
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
+from .._table.ties import Ties
 from .._verbs import verbs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.running import worked
