@@ -122,7 +122,7 @@ class Policies:
         if labels is not None:
             pair = tuple(labels) if isinstance(labels, (list, tuple)) and all(fits(x, Count) for x in labels) else ()
             if len(pair) != 2 or not pair[0] <= pair[1] <= GREATEST:
-                says = ": write the least and the greatest label of unjudged documents, whole numbers from 0 on, as "
+                says = f": write the least and the greatest label of unjudged documents, whole numbers from 0 to {GREATEST:g}, as "
                 raise InvalidOption(option(unjudged_labels=labels), says, Code("(0, 3)", command="0,3"))
             object.__setattr__(self, "unjudged_labels", pair)
         if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):

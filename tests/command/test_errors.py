@@ -390,7 +390,7 @@ WRONG = [
     ("evaluate t.csv --collection-size=-1", "--collection-size -1: write a whole number from 0 on"),
     ("evaluate t.csv --unjudged-labels 3,0", "--unjudged-labels 3,0: write the least and the greatest label"),
     ("evaluate t.csv --unjudged bounds --ties best", "set another rule, as in --ties doc_desc"),
-    ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 on, as 0,3"),
+    ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 to 1e+280, as 0,3"),
     ("evaluate t.csv --unjudged bounds --weight score -m dcg", "as --unjudged nonrelevant"),
     ("curve t.csv --unjudged bounds -o c.svg", "or set another rule: --unjudged nonrelevant"),
     ("compare t.csv --runs score,label --unjudged bounds", "--unjudged bounds gives each metric two columns"),
