@@ -14,7 +14,7 @@ from types import EllipsisType, NoneType, TracebackType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 __all__ = [
     "MOST_DIGITS",
@@ -198,12 +198,6 @@ class MissingColumn(RankframeError):
 
 class InvalidData(RankframeError):
     """The table holds rows that no metric is defined for: a NaN score, a repeated document ..."""
-
-    _advise: Callable[[pl.DataFrame | pl.LazyFrame], InvalidData | None] | None = None
-
-    def _among(self, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData:
-        """The error with advice for the values of the caller's table, which a front has and a plan may lack."""
-        return self if self._advise is None else self._advise(frame) or self
 
 
 class InvalidOption(RankframeError):

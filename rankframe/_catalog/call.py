@@ -14,7 +14,7 @@ import polars as pl
 from .._support.option_values import as_number, is_number
 from .._table.policies import NoRelevant, check_threshold
 from .._table.setup import OPTIONS, Setup
-from .._words.beside import Lacking
+from .._words.context import LackingRole
 from .._words.expected_ties import NoExpectation
 from .._words.ranking import Used
 from .._words.rows import Answer
@@ -113,7 +113,7 @@ class Call:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
             if ranking.expected is not None and used.total and not self.metric.adds_up:
                 raise NoExpectation  # the expectation of a sum is known, but not that of a formula's value
-        except (NoExpectation, Lacking) as error:
+        except (NoExpectation, LackingRole) as error:
             raise InvalidOption(f"{self.text}: ", error.said) from None
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
             what = "curve" if ranking.answer == "rank" else "contributions"

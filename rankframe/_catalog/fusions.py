@@ -14,8 +14,7 @@ import polars as pl
 
 from .._support.option_kinds import CUTOFF, Kind, Part, kind_of
 from .._support.option_values import Range
-from .._words.judged_rankings import JudgedRankings, Learned
-from .._words.rankings import Missing, Normalization
+from .._words.rankings import JudgedRankings, Learned, Missing, Normalization
 from ..errors import Code, InvalidOption, RankframeError, Text, option, shown
 from .call import Call, call_of
 from .find_by_name import nearest_name

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from ..errors import Advice, Code, RankframeError, worded
 from .arrow_kernel import as_arrow
-from .tasks import Work
+from .engine import Work
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -72,8 +72,10 @@ class Guarded:
 
 
 def _spelled(advice: Advice | Code) -> str:
-    """The spelling of advice for a Spark table, without code for Polars or pandas."""
-    return "" if isinstance(advice, Code) and advice.pandas is not None else str(advice)
+    """The spelling of advice for a Spark table: options by their names, and no code for Polars or pandas."""
+    if isinstance(advice, Code):
+        return "" if advice.pandas is not None else str(advice)
+    return str(replace(advice, method="") if advice.method == "on" else advice)
 
 
 def _in_utc(x: pa.DataType) -> pa.DataType:

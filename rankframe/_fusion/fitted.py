@@ -27,8 +27,7 @@ from .._table.table import Table
 from .._text import displays
 from .._text.result_table import records
 from .._verbs.declaration import verb
-from .._words.judged_rankings import JudgedRankings, Learned
-from .._words.rankings import Missing, Rankings
+from .._words.rankings import JudgedRankings, Learned, Missing, Rankings
 from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
 from .entries import entries_of, of_run
 
@@ -301,7 +300,7 @@ def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
             on(relevant=...),
         )
     relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
-    if setup.policies.ties == "expected":
+    if setup.policies.tie_rule.averages:
         relevant = relevant.mean().over("#list", "#score")
     length = pl.len().over("#list").cast(pl.Float64)
     rows = entries.rows.with_columns(relevant.alias("#relevant"), length.alias("#length"))

@@ -25,6 +25,7 @@ from .._words.columns_needed import (
     at_last_tied,
 )
 from .._words.expected_ties import Expectation
+from .._words.group_rows import GroupRows
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
@@ -72,12 +73,12 @@ class Part:
         """The rows that the formulas look at, in rank order, with the columns that they read; `carry` are further columns."""
         policies = self.table.setup.policies
         plain = policies.depth is None and policies.unretrieved == "missed" and not policies.drops_after_cut
-        if plain and policies.ties != "expected" and not needed.early:
+        if plain and not policies.tie_rule.averages and not needed.early:
             rows = self._plain_rows(needed, carry or {})
         else:
             lazy = with_rank(self.order, self.frame, self.table, {**(carry or {}), **needed.source})
             lazy = lazy.with_columns(**needed.early) if needed.early else lazy
-            lazy = lazy.filter(_listed(policies.ties == "expected")) if needed.gains_only else lazy
+            lazy = lazy.filter(_listed(policies.tie_rule.averages)) if needed.gains_only else lazy
             rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
         if needed.reads(LARGEST_LABEL):
             largest = rows["#label"].max() if self.largest is None else self.largest
@@ -156,16 +157,16 @@ def run_formulas(calls: Sequence[Call], setup: Setup, top: int | None, answer: A
 def _run_formulas(
     calls: tuple[Call, ...], texts: tuple[str, ...], setup: Setup, top: int | None, answer: Answer
 ) -> Needed:
-    if answer == "document" and setup.policies.ties == "expected":
+    if answer == "document" and setup.policies.tie_rule.averages:
         raise InvalidOption(
-            option(ties="expected"),
+            option(ties=setup.policies.ties),
             " averages over orders, in which a document has no single rank; set another rule for ties to "
             "explain, as in ",
             on(ties="doc_desc"),
         )
     needed = Needed(["#query"], answer == "query" and all(call.gains_only(setup) for call in calls))
     rows = SortedRows(needed, answer, top)
-    ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.ties == "expected" else None)
+    ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.tie_rule.averages else None)
     for text, call in zip(texts, calls, strict=True):
         needed.values[text] = call.value(ranking, setup.policies.no_relevant)
     if answer == "query":
@@ -223,3 +224,16 @@ def guarded(needed: Needed) -> list[pl.Expr]:
     found = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in needed.refused.values()]
     guard = failing([(bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in found])
     return [pl.coalesce(guard, value).alias(text) for text, value in needed.values.items()]
+
+
+def aggregation(call: Call, setup: Setup) -> pl.Expr:
+    """The metric as one aggregation, named by its canonical text."""
+    if call.metric.over == "subtopics":
+        raise InvalidOption(
+            f"{call.text} ranks documents first and then looks at the subtopics of each, which takes more than one step; "
+            f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
+        )
+    setup, meant = setup.resolve(call)
+    rows = GroupRows(setup, labels=meant.labels)
+    value = meant.value(Ranking(rows, setup), setup.policies.no_relevant)
+    return pl.coalesce(failing(rows.faults).cast(call.metric.dtype), value).alias(call.text)

@@ -211,9 +211,9 @@ def test_a_threshold_is_a_finite_number_from_0_on(text: str) -> None:
     value = HOSTILE[text]
     if value is not None:
         for ranker in RANKERS:
-            with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110} is no threshold; give the least label"):
+            with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110}: write a number from 0"):
                 ranker.on(relevant=value)
-        with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110} is no threshold; give the least label"):
+        with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110}: write a number from 0"):
             TABLE.rank.evaluate(f"map(relevant={text})")
 
 

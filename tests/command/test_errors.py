@@ -52,6 +52,7 @@ NOT_HERE = (
         "_rankers/misplaced_options",
         "_table/steps",
     ),
+    "_table/conventions",  # metrics' texts as data, and notes, which name options of tools
     *("_text/result_table", "plot", "report", "__init__"),
     *("_rankers/ranker", "_rankers/on", "_rankers/method", "_rankers/display", "_rankers/help"),
     "_pictures/methods",
@@ -78,14 +79,13 @@ UNREACHED = (
     "judge joins by document",  # which every run has
     "is no name of a metric",
     "which its declaration does not tell",  # metrics of one's own
-    "pl.concat([rf.",  # the command line names one file at a time
     "io.BytesIO(content)",
     "io.StringIO(text)",
     "rf.rank(table)",
     "there is no method to tune",  # the command line requires --method
     "name each file in one list",
     "a pattern stands alone",
-    "pl.DataFrame([(query, doc",
+    "rf.from_dicts(",
 )
 
 
@@ -231,7 +231,7 @@ WRONG = [
     ("check other.run --qrels qrels.txt", "no query of other.run is judged in qrels.txt"),
     (
         "evaluate latin.run --qrels qrels.txt",
-        "latin.run, line 1: 'q1 Q0 d\ufffd 1 3 t' is no UTF-8; convert the file, as with iconv",
+        "latin.run, line 1: 'q1 Q0 d\ufffd 1 3 t' is no UTF-8; write the file in UTF-8",
     ),
     ("evaluate broken.ndjson", "broken.ndjson, line 1: '{\"query_id\": 1' is no JSON object; write one object a line"),
     ("evaluate broken.parquet", "broken.parquet: "),
@@ -239,11 +239,11 @@ WRONG = [
     ("evaluate a.run --qrels b.run", "b.run, line 1: 6 fields instead of 4"),
     (
         "evaluate qrels.txt --qrels a.run",
-        "a line of a run. Name the file of judgments, with lines 'query_id iteration doc_id label'",
+        "a line of a run. Write 'query_id iteration doc_id label', or say --qrels-input csv if it is a table",
     ),
     (
         "evaluate semicolons.csv --qrels qrels.txt",
-        "separates its columns by ';', not by commas; convert it, as with tr ",
+        "semicolons.csv separates its columns by ';'; write ',' between them",
     ),
     ("evaluate tabs.csv", "tabs.csv separates its columns by '\\t'; say --input tsv"),
     ("evaluate commas.tsv --qrels qrels.txt", "commas.tsv separates its columns by ','; say --input csv"),
@@ -254,7 +254,7 @@ WRONG = [
     ("evaluate a.run --qrels t.csv --qrels-input trec", "or say --qrels-input csv if it is a table"),
     (
         "evaluate a.run --input csv --qrels qrels.txt",
-        "Say --query 'its query column' --doc 'its doc column' --score 'its score column', or --input trec if",
+        "Say --query 'its query column' --doc 'its doc column' --score 'its score column'",
     ),
     # columns
     (
@@ -298,16 +298,16 @@ WRONG = [
     ("report t.csv --show title -o r.html", "no column 'title' for --show"),
     ("compare t.csv --runs score,dense", "no column 'dense' for --runs"),
     ("compare t.csv --run system", "no column 'system' for --run"),
-    ("evaluate words.ndjson", "say which number each word is, or name another column: --score COLUMN"),
+    ("evaluate words.ndjson", "cast numbers that are text, or give each word its number"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (
         "evaluate nan.csv",
-        "nan.csv, row 1: score 'nan' is not a number; leave the field empty for a document that was not retrieved",
+        "nan.csv, row 1: score 'nan' is not a number",
     ),
     (
         "evaluate nan.parquet",
-        "nan.parquet: column 'score' holds NaN, which has no place in a ranking; write null for a document that was not "
+        "nan.parquet: column 'score' holds NaN; write null for a document that was not "
         "retrieved (found in 1 row: query_id='q1', doc_id='d2')",
     ),
     ("fuse nan.parquet --runs score,label", "nan.parquet: column 'score' holds NaN"),
@@ -318,24 +318,27 @@ WRONG = [
     ("evaluate double.run --qrels qrels.txt", "error: double.run: the run holds a document of a query more than once"),
     (
         "evaluate twice.csv",
-        "twice.csv: a query holds the same 'doc_id' twice; keep the best row of each (found in 2 rows",
+        "twice.csv: a query holds the same 'doc_id' twice; keep one row of each, or, if these are several rankings, name the column that says which: --query COLUMN,query_id (found in 2 rows",
     ),
     (
         "evaluate a.run --qrels twice.txt",
-        "twice.txt, line 5: query_id 'q1' and doc_id 'd2' stand on line 2 too; keep one of them (the first of 2 such lines)",
+        "twice.txt, line 5: query_id 'q1' and doc_id 'd2' also appear on line 2; keep one of them (the first of 2 such lines)",
     ),
-    ("evaluate a.run --qrels twice.parquet", "twice.parquet, row 2: query_id 'q1' and doc_id 'd2' stand on row 1 too"),
+    (
+        "evaluate a.run --qrels twice.parquet",
+        "twice.parquet, row 2: query_id 'q1' and doc_id 'd2' also appear on row 1",
+    ),
     ("trec_eval twice.txt a.run", "twice.txt, line 1: 2 fields instead of 4 in '# comment'"),
-    ("trec_eval double.txt a.run", "double.txt, line 2: query_id 'q1' and doc_id 'd2' stand on line 1 too"),
-    ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' stand on line 1 too"),
+    ("trec_eval double.txt a.run", "double.txt, line 2: query_id 'q1' and doc_id 'd2' also appear on line 1"),
+    ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' also appear on line 1"),
     (
         "evaluate long.csv --qrels qrels.txt",
-        "If these are several runs, give each a file of its own. If it is one run, keep one row of each, such as the best (found "
-        "in 2 rows: query_id='q1', doc_id='a')",
+        "keep one row of each, such as the best, or, if these are several runs, give each a file of its own (found in 2 rows: "
+        "query_id='q1', doc_id='a')",
     ),
     (
         "compare a.run double.run --qrels qrels.txt",
-        "double: the run holds a document of a query more than once. If these are several runs, give each a file of its own",
+        "double: the run holds a document of a query more than once; keep one row of each, such as the best, or",
     ),
     (
         "compare nameless.csv --run system --qrels qrels.txt",
@@ -346,7 +349,7 @@ WRONG = [
     ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
     (
         "evaluate a.run --qrels q9.txt --judged-only error",
-        "--judged-only keep counts it with nothing retrieved, 'drop' leaves",
+        "--judged-only keep counts it with nothing retrieved, --judged-only drop leaves",
     ),
     (
         "compare long.csv --run system --qrels qrels.txt --run-only error",
@@ -361,7 +364,7 @@ WRONG = [
     ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it separately, without --weight"),
     ("conventions t.csv -m nothing", "unknown metric 'nothing'"),
     ("conventions -m ndcg@10", "Write rankframe conventions RUN --qrels QRELS -m ndcg@10"),
-    ("catalog a.run -m coverage@10", "--items 1000, their number, or --items catalog.csv, a file with a row for each"),
+    ("catalog a.run -m coverage@10", "--items 1000, their number, or a file with a row for each"),
     ("catalog a.run -m popularity_lift@10", "say --interactions train.csv, "),
     ("conventions t.csv t.csv", "conventions looks at one RUN"),
     ("conventions --explain ndcg@10 --observed 0.8", "Write rankframe conventions RUN --qrels QRELS --explain ndcg@10"),
@@ -380,15 +383,15 @@ WRONG = [
     ("evaluate t.csv --scores int", "--scores int: write one of 'as_given', 'float32'"),
     ("evaluate t.csv --convention rankx", "--convention rankx: write one of 'trec_eval', "),
     ("evaluate t.csv --convention lightgbm -m rr", "lightgbm has no rr; it has ndcg, map"),
-    ("evaluate t.csv --relevant=-1", "--relevant -1.0 is no threshold"),
-    ("evaluate t.csv --relevant nan", "--relevant nan is no threshold"),
+    ("evaluate t.csv --relevant=-1", "--relevant -1.0: write a number from 0"),
+    ("evaluate t.csv --relevant nan", "--relevant nan: write a number from 0"),
     ("evaluate t.csv --depth 0", "--depth 0: write a whole number from 1 on"),
     ("evaluate t.csv --collection-size=-1", "--collection-size -1: write a whole number from 0 on"),
     ("evaluate t.csv --unjudged-labels 3,0", "--unjudged-labels 3,0: write the least and the greatest label"),
-    ("evaluate t.csv --unjudged bounds --ties best", "set another rule for ties, as in --ties doc_desc"),
-    ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 on, as 0,3"),
+    ("evaluate t.csv --unjudged bounds --ties best", "set another rule, as in --ties doc_desc"),
+    ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 to 1e+280, as 0,3"),
     ("evaluate t.csv --unjudged bounds --weight score -m dcg", "as --unjudged nonrelevant"),
-    ("curve t.csv --unjudged bounds -o c.svg", "or go by another rule: --unjudged nonrelevant"),
+    ("curve t.csv --unjudged bounds -o c.svg", "or set another rule: --unjudged nonrelevant"),
     ("compare t.csv --runs score,label --unjudged bounds", "--unjudged bounds gives each metric two columns"),
     ("evaluate t.csv --depth 5 --ties expected", "with --ties expected say a cutoff: ndcg@10"),
     ("evaluate t.csv --score query_id", "no column 'query_id' in t.csv"),

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._rankers.callers_frames import stacked
 from rankframe._table.runs import Runs
-from rankframe._rankers.tables_of_runs import stacked
 from rankframe._table.setup import Setup
 
 # The relevant document of two is first, then second: the reciprocal rank is 1 in the old run, and 1/2 in the new one.

@@ -13,14 +13,13 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._audit import tool_comparison
-from rankframe._decisions.summary import summarize
 from rankframe._decisions.resampling import SummaryResampling
-from rankframe._table.runs import Runs
+from rankframe._decisions.summary import summarize
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.engine import Side, run
-from rankframe._engines.tasks import Work
+from rankframe._engines.engine import Side, Work, run
 from rankframe._fusion.expected_exposure import expected_exposure
 from rankframe._rankers.polars import PolarsRanker
+from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 from rankframe._verbs import verbs
 from rankframe._verbs.declaration import verb

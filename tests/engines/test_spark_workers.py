@@ -13,9 +13,8 @@ import pytest
 import rankframe as rf
 from rankframe._decisions.summary import summary_of
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.engine import refuse_row_order
+from rankframe._engines.engine import Distinct, LargestLabel, Merged, OnQueries, Partial, refuse_row_order
 from rankframe._engines.spark_workers import Guarded, OnArrow
-from rankframe._engines.tasks import Distinct, LargestLabel, Merged, OnQueries, Partial
 from rankframe._table.run_and_judgments import Missing
 from rankframe._verbs import verbs
 
@@ -72,7 +71,7 @@ def test_an_error_of_ours_becomes_one_row_and_others_stay_errors() -> None:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        (pa.concat_tables([TABLE, TABLE]), "or keep the best row of each (found in 6 rows"),
+        (pa.concat_tables([TABLE, TABLE]), "name the column that says which: query=[..., 'query_id'] (found in 6 rows"),
         (TABLE.set_column(2, "score", pa.array([float("nan")] * 3)), "that was not retrieved (found in 3 rows"),
     ],
 )

@@ -18,7 +18,6 @@ import pytest
 import rankframe as rf
 from rankframe._catalog import call, catalog_metrics, find_by_name, fusions, parse, registry, requests
 from rankframe._decisions.resampling import Resampling
-from rankframe._table.runs import Runs
 from rankframe._fusion import entries, fuse
 from rankframe._items import catalog as items_catalog
 from rankframe._items import catalog_and_past, recount
@@ -27,12 +26,13 @@ from rankframe._items import exposure as items_exposure
 from rankframe._items import gaps as items_gaps
 from rankframe._items import lists as items_lists
 from rankframe._items import parts as items_parts
-from rankframe._items.intervals import resamples_of
+from rankframe._items.recount import resamples_of
 from rankframe._plan import absent_values
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
 from rankframe._table import columns as columns_module
+from rankframe._table.runs import Runs
 from rankframe._verbs import verbs
 from rankframe._words import exposure as exposure_words
 from rankframe._words import rankings
@@ -77,21 +77,9 @@ CASES = {
         "OK.with_columns(label=pl.Series([1.0, INF, 2]))", "df.rank.rr()",
         "rf.rank(table(label=[1, None, 2])).rr()",
     ),
-    "repeated document, the best kept": Case(
-        "pl.concat([OK, OK.with_columns(pl.col('score') + 1)])", "df.rank.rr()", "ADVICE.rank.rr()"
-    ),
+    "repeated document": Case("STACK", "df.rank.rr()", "ADVICE.rr()", r"df\.rank\.on\(", fill="'run'"),
     "repeated document, lazy": Case(
-        "pl.concat([OK, OK]).lazy()", "df.rank.rr().collect()", "ADVICE.rank.rr().collect()", polars_only=True
-    ),
-    "repeated document, several runs": Case(
-        "STACK", "df.rank.rr()", "df.rank.on(query=ADVICE).rr()", r"on\(query=(\[.*?\])\)"
-    ),
-    "repeated document, several models": Case(
-        "STACK.rename({'run': 'model'})", "df.rank.rr()", "ADVICE.rr()", r"(df\.rank\.on\(.*?\))"
-    ),
-    "repeated document, several models compared": Case(
-        "pl.concat([OK.with_columns(model=pl.lit('a')), OK.with_columns(model=pl.lit('b'))])", "df.rank.rr()",
-        "df.rank.compare('rr', ADVICE, resamples=99)", r"(run='model')",
+        "STACK.lazy()", "df.rank.rr().collect()", "ADVICE.rr().collect()", r"df\.rank\.on\(", fill="'run'", polars_only=True
     ),
     "repeated subtopic": Case(
         "pl.concat([SUB, SUB])", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
@@ -230,7 +218,6 @@ CASES = {
         "df.rank.on(score='-rank').rr()", "ADVICE.rr()",
     ),
     "distances": Case("RUN.rename({'score': 'distance'})", "df.rank.judge(qrels)", "ADVICE.judge(qrels)"),
-    "names of another tool": Case("OK.rename({'query_id': 'qid', 'doc_id': 'docno'})", "df.rank.rr()", "ADVICE.rr()", r"or (df\.rank\.on\(names='pyterrier'\))"),
     "an unknown preset of names": Case("OK.rename({'query_id': 'qid'})", "df.rank.on(names='piterrier').rr()", "df.rank.on(names='ADVICE', doc='doc_id').rr()", r"Did you mean '(.*)'\?"),
     "ranks and scores": Case("OK", "df.rank.on(rank='score', score='score').rr()", "df.rank.on(rank='score').rr()"),
     "ranks of which the highest is the best": Case(
@@ -296,29 +283,13 @@ CASES = {
     "an enum of numbers": Case(
         "OK.with_columns(pl.col('label').cast(pl.String).cast(pl.Enum(['0', '1'])))", "df.rank.rr()", "ADVICE.rank.rr()"
     ),
-    "words": Case("OK.with_columns(label=pl.Series(['bad', 'good', None]))", "df.rank.rr()", "ADVICE.rank.rr()", fill="1"),
-    "words as categories": Case(
-        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Categorical))", "df.rank.rr()", "ADVICE.rank.rr()",
-        fill="1",
-    ),
-    "words of an enum": Case(
-        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Enum(['bad', 'good'])))",
-        "df.rank.rr()", "ADVICE.rank.rr()",
-    ),
-    "words of an enum, lazy": Case(
-        "OK.with_columns(label=pl.Series(['bad', 'good', 'bad'], dtype=pl.Enum(['bad', 'good']))).lazy()",
-        "df.rank.rr().collect()", "ADVICE.rank.rr().collect()", polars_only=True,
-    ),
-    "numbers and a word": Case(
-        "OK.with_columns(label=pl.Series(['1', '0.5', 'NA']))", "df.rank.rr()", "ADVICE.rank.rr()"
+    "words": Case("OK.with_columns(label=pl.Series(['bad', 'good', None]))", "df.rank.rr()", None),
+    "numbers as categories": Case(
+        "OK.with_columns(label=pl.Series(['1', '0.5', '0'], dtype=pl.Categorical))", "df.rank.rr()", "ADVICE.rank.rr()"
     ),
     "numbers as text, lazy": Case(
         "OK.with_columns(pl.col('label').cast(pl.String)).lazy()", "df.rank.rr().collect()",
         "ADVICE.rank.rr().collect()", polars_only=True,
-    ),
-    "many words": Case(
-        "pl.DataFrame({'query_id': range(20), 'score': map(chr, range(97, 117)), 'x': range(20), 'label': [0, 1] * 10})",
-        "df.rank.rr()", "ADVICE.rr()", r"df\.rank\.on\(", fill="'x'",
     ),
     "dates as scores": Case(
         "OK.with_columns(score=pl.date(2020, 1, 'label'.__len__()))", "df.rank.rr()", "ADVICE.rank.rr()", polars_only=True
@@ -331,8 +302,7 @@ CASES = {
         "df.rank.compare('rr', ADVICE, resamples=99)", r"named by (runs=\[.*\])",
     ),
     "words as weights of queries": Case(
-        "OK.with_columns(w=pl.Series(['lo', 'lo', 'hi']))", "df.rank.summarize('rr', weights='w', resamples=99)",
-        "ADVICE.rank.summarize('rr', weights='w', resamples=99)", fill="1",
+        "OK.with_columns(w=pl.Series(['lo', 'lo', 'hi']))", "df.rank.summarize('rr', weights='w', resamples=99)", None
     ),
     "subtopics of rows without documents": Case(
         "SUB.rename({'doc_id': 'd'})", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
@@ -346,7 +316,7 @@ CASES = {
         "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE).rank.judge(QRELS_Q, judged_only='keep')", r"(rf\.from_dicts\(run=run)", polars_only=True
     ),
     # policies
-    "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", "df.rank.on(query=ADVICE).rr()", r"as (\S+);"),
+    "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", None),
     "an expression as column": Case("OK", "df.rank.on(score=-pl.col('score')).rr()", None),
     "a number as column": Case("OK", "df.rank.on(query=3).rr()", "df.rank.on(query='query_id').rr()", polars_only=True),
     "a pattern as column": Case(
@@ -377,7 +347,7 @@ CASES = {
     ),
     "a choice that a tool makes otherwise": Case("OK", "df.rank.on(depth=1).on(convention='ranx').rr()", "ADVICE.rr()"),
     "a metric that a tool lacks": Case(
-        "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"Evaluate (\S+) apart"
+        "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"evaluate (\S+) without"
     ),
     "a metric that a tool has otherwise": Case(
         "OK", "df.rank.on(convention='rectools').items.catalog('coverage@1', items=3)", "df.rank.ADVICE", r"(conventions\(\S+\)) shows"
@@ -480,21 +450,19 @@ CASES = {
         "RUN", "(qrels := QRELS_TWICE) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\.sort"
     ),
     "judgments of subtopics": Case(
-        "RUN", "df.rank.judge(QRELS_TWICE)", "ADVICE.judge(QRELS_TWICE)", r"df\.rank\.on\(", fill="'note'"
+        "RUN", "df.rank.judge(QRELS_TWICE)", "df.rank.on(subtopic='note').judge(QRELS_TWICE)"
     ),
     "several runs": Case(
-        "STACK.drop('label').with_columns(system=pl.col('run'))", "df.rank.judge(qrels)", "ADVICE", r"df\.rank\.judge\("
-    ),
-    "one run that repeats": Case(
-        "pl.concat([RUN, RUN])", "df.rank.judge(qrels)", "ADVICE.rank.judge(qrels)", r"df\.sort"
+        "STACK.drop('label').with_columns(system=pl.col('run'))", "df.rank.judge(qrels)", "ADVICE", r"df\.rank\.judge\(",
+        fill="'run'",
     ),
     "runs by more than one column": Case(
         "pl.concat([STACK, STACK]).with_columns(fold=pl.Series([1] * 6 + [2] * 6)).drop('label')",
-        "df.rank.judge(qrels, run='run')", "ADVICE.judge(qrels)", r"df\.rank\.on\(", fill="'fold', 'run', 'query_id'",
+        "df.rank.judge(qrels, run='run')", "ADVICE.judge(qrels)", r"df\.rank\.on\(", fill="'fold'",
     ),
     "a run without a name": Case(
         "STACK.drop('label').with_columns(run=pl.Series(['a'] * 3 + [None] * 3))", "df.rank.judge(qrels, run='run')",
-        "ADVICE.rank.judge(qrels, run='run')", r"df\.(?:with_columns|assign)",
+        "ADVICE.rank.judge(qrels, run='run')", r"df\.(?:with_columns|fillna)",
     ),
     "queries that nobody judged": Case(
         "RUN", "df.rank.judge(qrels.head(2), run_only='error')", "df.rank.judge(qrels.head(2), ADVICE)",
@@ -576,7 +544,7 @@ CASES = {
     ),
     "a list of numbers for texts": Case(
         "OK.with_columns(doc_id=pl.Series(['1', '2', '3']))", "(items := [1, 2, 3]) and df.rank.items.catalog('coverage', items=items)",
-        "df.rank.items.catalog('coverage', ADVICE)", r"as in (items=.*)$",
+        "df.rank.items.catalog('coverage', items=['1', '2', '3'])",
     ),
     "a frame of numbers for texts": Case(
         "OK.with_columns(doc_id=pl.Series(['0', '1', '2']))", "(items := WITHOUT_NAMES) is None or df.rank.items.catalog('coverage', items=items)",
@@ -590,6 +558,14 @@ CASES = {
     "a train that is no frame": Case("RUN", "df.rank.items.without(3)", "df.rank.items.without(qrels)"),
     "a null among the items": Case(
         "OK.with_columns(doc_id=pl.Series(['a', None, 'c']))", "df.rank.items.exposure()", "ADVICE.rank.items.exposure()"
+    ),
+    "features of several lengths": Case(
+        "OK", "df.rank.on(interactions=train, items=ITEMS.with_columns(x=pl.Series([[1.0], [1.0, 2.0], [1.0]])), features='x')"
+        ".serendipity(against='features')", None, polars_only=True,
+    ),
+    "features that are null": Case(
+        "OK", "df.rank.on(interactions=train, items=ITEMS.with_columns(x=pl.Series([1.0, None, 2.0])), features='x')"
+        ".serendipity(against='features')", None, polars_only=True,
     ),
     "items without a column": Case(
         "OK.rename({'doc_id': 'd'})", "df.rank.items.exposure()", "ADVICE.exposure()", r"df\.rank\.on\(", fill="'d'"
@@ -700,7 +676,7 @@ CASES = {
         r"(df\.rank\.judge\(qrels)\)",
     ),
     "documents without an id": Case("OK.with_columns(doc_id=pl.lit(None, pl.String))", "df.rank.rr()", None),
-    "repeated documents, in a check": Case("pl.concat([OK, OK])", "df.rank.check()", "ADVICE.rank.check()"),
+    "repeated documents, in a check": Case("STACK", "df.rank.check()", "ADVICE.check()", r"df\.rank\.on\(", fill="'run'"),
     "weights, in a check": Case(
         "OK.with_columns(w=pl.Series([1, None, 2]))", "df.rank.on(weight='w').check()", "ADVICE.rank.on(weight='w').check()"
     ),
@@ -998,45 +974,6 @@ def test_every_error_of_a_table_and_a_metric_is_among_the_cases(monkeypatch: pyt
             lines = {(file, line) for line in range(raised.lineno, (raised.end_lineno or raised.lineno) + 1)}
             assert lines & reached, f"{file}:{raised.lineno} has no case: {ast.unparse(raised)}"
     assert kinds - {None} == columns_module.TEXTS.keys()
-
-
-@pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_ordered_words_get_their_numbers_in_this_order(library: str) -> None:
-    grades = ["poor", "fair", "good"]
-    labels = OK.with_columns(label=pl.Series(["good", "poor", "good"], dtype=pl.Enum(grades)))
-    in_pandas = OK.to_pandas().assign(label=pd.Categorical(["good", "poor", "good"], categories=grades, ordered=True))
-    frame: Any = labels if library == "polars" else in_pandas
-    with pytest.raises(rf.InvalidData) as caught:
-        frame.rank.rr()
-    assert "({'poor': 0, 'fair': 1, 'good': 2})" in str(caught.value)
-
-
-@pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_the_numbers_of_words_without_an_order_are_left_to_the_reader(library: str) -> None:
-    frame: Any = OK.with_columns(label=pl.Series(["good", "poor", "good"]))
-    with pytest.raises(rf.InvalidData) as caught:
-        (frame if library == "polars" else frame.to_pandas()).rank.rr()
-    assert "({'good': ..., 'poor': ...})" in str(caught.value)
-
-
-@pytest.mark.parametrize("library", ["polars", "pandas"])
-def test_words_get_their_numbers_from_the_advice(library: str) -> None:
-    case = CASES["numbers and a word"]
-    at_hand = names(case, library)
-    (code,) = advised(message_of(case.asks, at_hand), CODE)
-    labels = pl.DataFrame(eval(code, at_hand))["label"].fill_nan(None)
-    assert labels.to_list() == [1.0, 0.5, None]
-
-
-def test_the_best_of_repeated_documents_is_kept_by_the_advice() -> None:
-    case = Case(
-        "pl.concat([OK, OK.with_columns(pl.col('score') + 1), OK.with_columns(score=None)])", "df.rank.rr()", None
-    )
-    for library in ("polars", "pandas"):
-        at_hand = names(case, library)
-        (code,) = advised(message_of(case.asks, at_hand), CODE)
-        kept = pl.DataFrame(eval(code, at_hand)).sort("query_id", "doc_id")
-        assert kept["score"].to_list() == [3.0, 2.0, 2.0]
 
 
 def test_ranks_are_kept_by_the_advice() -> None:

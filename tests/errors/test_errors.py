@@ -24,7 +24,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OTHER.rank.ndcg(),
         rf.MissingColumn,
         "no column 'query_id' for query, 'label' for label; the table has qid, docno, score, rel. "
-        "Say df.rank.on(query='qid', label='rel', doc='docno'); or bring the judgments of another table: df.rank.judge(qrels)",
+        "Say df.rank.on(query='qid', label='rel', doc='docno')",
     ),
     "a missing query column of a lazy frame": (
         lambda: OTHER.lazy().rank.on(label="rel").ndcg(),
@@ -43,24 +43,23 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
             .rank.reciprocal_rank()
         ),
         rf.MissingColumn,
-        "Say df.rank.on(label='label_run') or df.rank.on(label='label_qrels'); or bring the judgments of another table",
+        "Say df.rank.on(label=...) with the column's name",
     ),
     "scores and labels of two merged tables": (
         lambda: pd.merge(OK.to_pandas(), OK.to_pandas(), on=["query_id", "doc_id"]).rank.reciprocal_rank(),
         rf.MissingColumn,
-        "Say df.rank.on(score='score_x', label='label_x') or df.rank.on(score='score_y', label='label_x') "
-        "or df.rank.on(score='score_x', label='label_y');",
+        "Say df.rank.on(score=..., label=...) with the columns' names",
     ),
     "slices of two merged tables": (
         lambda: OK.with_columns(market_run=pl.lit("a"), market_qrels=pl.lit("b")).rank.mean("rr", by="market"),
         rf.MissingColumn,
         "no column 'market' for by; the table has query_id, doc_id, score, label, market_run, market_qrels. "
-        "Did you mean 'market_run' or 'market_qrels'?",
+        "Name a column that is there",
     ),
     "columns of a click log": (
         lambda: pl.DataFrame({"user": [1], "sku": ["a"], "score": [1.0], "clicked": [True]}).rank.ndcg(),
         rf.MissingColumn,
-        "Say df.rank.on(query='user', label='clicked', doc='sku');",
+        "Say df.rank.on(query='user', label='clicked', doc='sku')",
     ),
     "ids in named levels of the index": (
         lambda: OTHER.to_pandas().set_index(["qid", "docno"]).rank.on(label="rel").ndcg(),
@@ -135,12 +134,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "lists without relevant ones": (
         lambda: rf.from_lists(pl.DataFrame({"query_id": ["q"], "retrieved": [["a"]]})),
         rf.MissingColumn,
-        "or relevant=None if the judgments are in another table",
+        "say relevant=None if the judgments are in another table",
     ),
     "rows of lists as dictionaries": (
         lambda: rf.from_lists([{"query_id": "q", "retrieved": ["a"], "relevant": ["a"]}]),  # type: ignore[arg-type]
         rf.InvalidData,
-        "as pl.DataFrame(rows) of rows that are dictionaries",
+        "list is no frame of lists; give a DataFrame of Polars or pandas, or a LazyFrame",
     ),
     "slices by a Series": (
         lambda: OK.to_pandas().rank.mean("rr", by=OK.to_pandas()["label"]),  # type: ignore[arg-type]
@@ -203,7 +202,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text as score": (
         lambda: OK.with_columns(score=pl.lit("1")).rank.ndcg(),
         rf.InvalidData,
-        "column 'score' for score holds String, not numbers; cast it",
+        "column 'score' for score holds String, not numbers; cast numbers that are text",
     ),
     "text as label": (
         lambda: OK.with_columns(label=pl.lit("1")).rank.ndcg(),
@@ -338,7 +337,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "cg(min_label=Decimal('2')): min_label is a number from 0 to 1e+280",
     ),
-    "a decimal as threshold": (lambda: OK.rank.on(relevant=Decimal(1)), rf.InvalidOption, "is no threshold"),
+    "a decimal as threshold": (lambda: OK.rank.on(relevant=Decimal(1)), rf.InvalidOption, "write a number from 0"),
     "a top label whose gain is no float": (
         lambda: OK.rank.err(max_label=1024),
         rf.InvalidOption,
@@ -387,7 +386,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an unknown tie rule": (lambda: OK.rank.on(ties="doc_dsc"), rf.InvalidOption, "Did you mean 'doc_desc'?"),
     "an unknown rule for the unjudged": (lambda: OK.rank.on(unjudged="x"), rf.InvalidOption, "'nonrelevant', 'drop'"),
     "an unknown rule for the hopeless": (lambda: OK.rank.on(no_relevant=0), rf.InvalidOption, "'zero', 'null', 'one'"),
-    "a threshold below 0": (lambda: OK.rank.on(relevant=-1), rf.InvalidOption, "relevant=-1 is no threshold"),
+    "a threshold below 0": (lambda: OK.rank.on(relevant=-1), rf.InvalidOption, "relevant=-1: write a number from 0"),
     "a threshold of a text": (lambda: OK.rank.evaluate("map(relevant=-1)"), rf.InvalidOption, "relevant=-1"),
     "a usual name as option": (
         lambda: OK.rank.on(qid="q"),
@@ -587,7 +586,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a NaN score": (
         lambda: OK.with_columns(score=pl.Series([1.0, float("nan"), 2.0])).rank.ndcg(),
         rf.InvalidData,
-        "holds NaN, which has no place in a ranking; write null for a document that was not retrieved, as "
+        "holds NaN; write null for a document that was not retrieved, as "
         "df.fill_nan(None) does (found in 1 row: query_id=1, doc_id='b')",
     ),
     "an infinite label": (
@@ -848,7 +847,10 @@ NAN = float("nan")
     [
         (OK.with_columns(score=pl.Series([NAN, 1.0, 1.0])), "write null for a document that was not retrieved, as df"),
         (OK.with_columns(label=pl.Series([NAN, 1.0, 1.0])), "write null for a document that nobody judged"),
-        (OK.with_columns(doc_id=pl.lit("a")), "keep the best row of each, as with df.sort"),
+        (
+            OK.with_columns(doc_id=pl.lit("a")),
+            "keep one row of each, or, if these are several rankings, name the column",
+        ),
         (OK.with_columns(score=pl.lit(1.0)), "choose how ties stand: doc_desc"),
     ],
 )

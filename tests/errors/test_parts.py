@@ -12,7 +12,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._command.words import in_options
-from rankframe._rankers.pandas_messages import spelled
+from rankframe._rankers.pandas_tables import spelled
 from rankframe._table.columns import TEXTS
 from rankframe._table.setup import Setup
 from rankframe._table.steps import cast
@@ -127,7 +127,7 @@ def test_a_fault_that_only_a_plan_finds_is_told_by_its_kind_whatever_columns_are
         df.rank.on(score=name).with_ranks()
     assert caught.value.kind == "NaN score"
     assert str(caught.value) == (
-        f"column {name!r} holds NaN, which has no place in a ranking; write null for a document that was not retrieved, as "
+        f"column {name!r} holds NaN; write null for a document that was not retrieved, as "
         "df.fill_nan(None) does (found in 1 row: query_id=1, doc_id='b')"
     )
 

@@ -12,8 +12,8 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.fusions import NORMALIZATIONS
-from rankframe._table.runs import Runs
 from rankframe._fusion.fuse import fuse
+from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 from tests.support.calls import thinned
 

@@ -14,12 +14,12 @@ import pytest
 import rankframe as rf
 from rankframe._catalog.call import call_of
 from rankframe._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
-from rankframe._table.runs import Runs
 from rankframe._engines.arrow_kernel import kernel_of
-from rankframe._engines.tasks import OnQueries
+from rankframe._engines.engine import OnQueries
 from rankframe._fusion.fuse import fuse
+from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
-from rankframe._words import duels
+from rankframe._words import rankings
 from rankframe._words.rankings import Rankings
 from tests.support.calls import thinned
 
@@ -250,7 +250,7 @@ def test_duels_do_not_depend_on_the_blocks_in_which_pairs_are_compared(
     pairs: int, weights: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = scores(RUNS.rank.fuse("condorcet", run="run", weights=weights))
-    monkeypatch.setattr(duels, "PAIRS", pairs)
+    monkeypatch.setattr(rankings, "PAIRS", pairs)
     assert scores(RUNS.rank.fuse("condorcet", run="run", weights=weights)) == expected
 
 

@@ -336,8 +336,8 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
     [
         (lambda r: r.catalog("coverage@10"), "coverage@10 divides by the number of items"),
         (lambda r: r.catalog("gini"), "say items=1000"),
-        (lambda r: r.catalog("group_exposure_ratio", items=["a", "b"]), "name the column of groups in the catalog"),
-        (lambda r: r.on(group="group").catalog("group_exposure_ratio", items=2), "name the column of groups in the catalog"),
+        (lambda r: r.catalog("group_exposure_ratio", items=["a", "b"]), "give the items of the catalog, as"),
+        (lambda r: r.on(group="group").catalog("group_exposure_ratio", items=2), "give the items of the catalog, as"),
         (lambda r: r.catalog("popularity_lift"), "say interactions=train"),
         (lambda r: r.catalog("coverage", items=1), "items=1, but 2 different items are shown"),
         (lambda r: r.catalog("coverage", items=0), "from 1 to"),

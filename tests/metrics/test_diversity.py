@@ -583,7 +583,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "threshold of lists": (
         lambda: ranker(LISTS).evaluate("strec(rel=2)"),
         rf.InvalidOption,
-        "relevant=2: a list of subtopics says by itself",
+        "relevant=2: a list of subtopics says what is relevant",
     ),
     "an expression": (lambda: rf.expr.alpha_ndcg(k=5), rf.InvalidOption, r"df.rank.on\(subtopic='subtopic'\).evaluate"),
     "a curve": (lambda: ranker(ROWS).curve("alpha_ndcg"), rf.InvalidOption, "not shown by document"),
