@@ -44,17 +44,15 @@ NOT_HERE = (
         "_engines",
         "_rankers/pandas",
         "_rankers/polars",
-        "_plan/aggregation",
         "_words/group_rows",
         "_rankers/pandas_columns",
         "_rankers/pandas_tables",
-        "_rankers/pandas_messages",
         "_rankers/misplaced_options",
         "_table/steps",
     ),
     "_table/conventions",  # metrics' texts as data, and notes, which name options of tools
     *("_text/result_table", "plot", "report", "__init__"),
-    *("_rankers/ranker", "_rankers/on", "_rankers/method", "_rankers/display", "_rankers/help"),
+    *("_rankers/ranker", "_rankers/method", "_rankers/display"),
     "_pictures/methods",
     *("_shapes", "_trainers"),  # calls of Python alone
     *("_command", "_pictures/draw"),  # its own words; code of charts
