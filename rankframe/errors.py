@@ -36,6 +36,7 @@ __all__ = [
     "calling_line",
     "did_you_mean",
     "judge",
+    "near_words",
     "nearest",
     "on",
     "once_each",
@@ -336,9 +337,16 @@ def shown(given: object) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most similar to `word`, if any is similar enough."""
-    by_lower = {name.lower(): name for name in known}
-    longer = sorted((name for name in by_lower if len(word) > 2 and name.startswith(word.lower())), key=len)
-    if longer and all(name.startswith(longer[0]) for name in longer):  # a word cut short, as prec for precision
-        return by_lower[longer[0]]
-    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.61)  # three of five letters in common is chance
-    return by_lower[near[0]] if near else None
+    return next(iter(near_words(word, {name: name for name in known}, 1)), None)
+
+
+def near_words(word: str, known: Mapping[str, str], most: int) -> list[str]:
+    """What at most `most` of the known words mean: those most similar to `word`, in upper or lower case."""
+    given, by_lower = word.lower(), {name.lower(): meant for name, meant in known.items()}
+    if given in by_lower:
+        return [by_lower[given]]
+    longer = sorted((name for name in by_lower if len(given) > 2 and name.startswith(given)), key=len)
+    if most == 1 and not all(name.startswith(longer[0]) for name in longer):  # hit is short for hits and hit_rate
+        longer = []
+    near = [*longer, *get_close_matches(given, by_lower, n=most, cutoff=0.61)]  # three of five letters is chance
+    return [*dict.fromkeys(by_lower[name] for name in near)][:most]

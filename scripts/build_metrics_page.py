@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import rankframe as rf
-from rankframe._catalog.ambiguous_names import UNCLEAR
 from rankframe._catalog.call import Call
+from rankframe._catalog.names import UNCLEAR
 from rankframe._catalog.registry import Metric
 from rankframe._rankers.help import families
 from rankframe._support.docstrings import entries, sections

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
+from .._support.option_kinds import bind
 from .._support.option_values import as_number, is_number
 from .._table.policies import NoRelevant, check_threshold
 from .._table.setup import OPTIONS, Setup
@@ -18,7 +19,7 @@ from .._words.beside import Lacking
 from .._words.expected_ties import NoExpectation
 from .._words.ranking import Used
 from .._words.rows import Answer
-from ..errors import Code, InvalidOption, Text, on, shown
+from ..errors import Code, InvalidOption, shown
 from .registry import Bounds, Judging, Metric
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, objec
     if first is None or not isinstance(cutoffs, SEVERAL) or len(given) < len(args) + len(options):
         return [call_of(entry, tuple(args), options)]
     if not cutoffs:
-        raise InvalidOption(f"{entry.name}({first}={cutoffs!r}) names no {first}; write {_text(entry, first)}")
+        raise InvalidOption(f"{entry.name}({first}={cutoffs!r}) names no {first}")
     return [call_of(entry, (), {**given, first: cutoff}) for cutoff in cutoffs]
 
 
@@ -215,25 +216,13 @@ def call_of(
     entry: Metric, args: tuple[object, ...], options: Mapping[str, object], relevant: float | None = None
 ) -> Call:
     """Bind arguments to a metric's options; defaults are left out, so that calls of equal meaning compare equal."""
-    signature = inspect.Signature(list(entry.parameters.values()))
-    try:
-        bound = signature.bind(*args, **options)
-    except TypeError as error:
-        takes = ", ".join(entry.parameters) or "none"
-        at = f"; {entry.first} may stand after @" if entry.first else ""
-        advice: Text = ""
-        if misplaced := [name for name in options if name in OPTIONS]:
-            advice = ". Columns and policies belong to `on`: ", on(**{misplaced[0]: ...})
-        lacking = [name for name, x in entry.parameters.items() if x.default is x.empty and name not in options]
-        write = _text(entry, lacking[0]) if lacking and not args else None
-        write = "" if write is None else f"; write {write}"
-        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}{write}", advice) from None
+    bound = bind(entry.name, inspect.Signature([*entry.parameters.values()]), args, options, of_on=OPTIONS)
     given = {}
     for name, value in bound.arguments.items():
         default = entry.parameters[name].default
         if value is default:
             continue
-        value = _read(entry, name, value)
+        value = entry.kinds[name].check(name, value, entry.name)
         if isinstance(value, (bool, pl.Expr)) or value != default:  # True equals 1
             given[name] = _freeze(value)
     if relevant is not None:
@@ -243,47 +232,6 @@ def call_of(
     return Call(entry, options_given, relevant, frozenset(bound.arguments))
 
 
-def _read(entry: Metric, name: str, value: object) -> object:
-    """An option's value as the formula takes it."""
-    kind = entry.kinds.get(name)
-    if kind is not None:
-        try:
-            return kind.read(value)
-        except TypeError:
-            several = (
-                value if isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value)) else ()
-            )
-            each = [_text(entry, name, kind.read(x)) for x in several]
-            example = _text(entry, name, kind.near(value))
-            advice = f".{kind.hint(value)}" if example is None else f"; write {example}."
-            if each and None not in each:
-                advice = f"; write one text for each: {', '.join(map(repr, each))}."
-            raise InvalidOption(f"{entry.name}({name}={shown(value)}): {name} is {kind}{advice}") from None
-    if is_number(value):
-        return as_number(value)
-    if value is None or isinstance(value, (str, bool, Mapping, pl.Expr)) or callable(value):
-        return value
-    raise InvalidOption(
-        f"{entry.name}: {name}={shown(value)} is of type {type(value).__name__}; an option is a number (int or float), "
-        "a word or a mapping, as {1: 3, 2: 7}"
-    )
-
-
-def _text(entry: Metric, name: str, value: object = None) -> str | None:
-    """An example text that sets the option, to `value` or an example, and all options without a default."""
-    needed = [n for n, parameter in entry.parameters.items() if n == name or parameter.default is parameter.empty]
-    values = {}
-    for each in needed:
-        kind, default = entry.kinds.get(each), entry.parameters[each].default
-        usual = default if kind is not None and default is not None and kind.fits(default) else None
-        values[each] = usual if usual is not None or kind is None else kind.example
-    if value is not None:
-        values[name] = value
-    if None in values.values():
-        return None
-    return Call(entry, tuple((n, _freeze(value)) for n, value in values.items())).text
-
-
 def _freeze(value: object) -> object:
     """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
     if isinstance(value, pl.Expr):
@@ -291,7 +239,7 @@ def _freeze(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     if not all(is_number(x) for pair in value.items() for x in pair):
-        raise InvalidOption(f"{shown(dict(value))} is no mapping of numbers; write {{label: gain}}, as {{1: 3, 2: 7}}")
+        raise InvalidOption(f"{shown(dict(value))} is no mapping of numbers")
     return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from .call import Call
-from .registry import Summary
+from .registry import MeanOf
 
 if TYPE_CHECKING:
     from .._support.floats import Floats
@@ -37,7 +37,7 @@ class Mean:
     deviation from the sums. `add` and `merge` share their steps, since a query is a part with one value.
     """
 
-    summary: Summary
+    summary: MeanOf
 
     @classmethod
     def of(cls, call: Call) -> Mean:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -17,7 +17,6 @@ from .._plan.per_query import F, as_given, refuse_names
 from .._support.extras import versions
 from .._support.methods import called_by_users
 from .._support.progress import Progress
-from .._support.results import Result
 from .._support.statistical_options import Correction, Family, Test
 from .._table.policies import check_word
 from .._table.setup import Setup
@@ -58,7 +57,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Comparison(Result, Generic[R_co]):
+class Comparison(Generic[R_co]):
     """Runs compared on the same queries.
 
     Attributes
@@ -83,8 +82,6 @@ class Comparison(Result, Generic[R_co]):
     per_query: R_co
     per_query_delta: R_co
     settings: Mapping[str, Any]
-
-    _instead: ClassVar = {"plot": "df.rank.plot.differences('ndcg@10', runs=[...])"}
 
     def __repr__(self) -> str:
         return displays.comparison_text(self)

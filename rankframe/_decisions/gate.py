@@ -15,7 +15,6 @@ from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import F, Frame, as_given, refuse_names, with_labels
 from .._support.option_values import is_number
-from .._support.results import Result
 from .._support.statistical_options import FEW
 from .._table.policies import check_word
 from .._table.setup import Setup
@@ -41,7 +40,7 @@ JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
 
 
 @dataclass(frozen=True)
-class Verdict(Result, Generic[R_co]):
+class Verdict(Generic[R_co]):
     """Whether all runs stay within their budgets; true if they do.
 
     Attributes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Signature, signature
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
@@ -16,11 +17,12 @@ from .._fusion.entries import names_of_runs
 from .._fusion.fitted import FittedFusion
 from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import Frame, needs_largest_label
-from .._rankers.misplaced_options import options_of, refuse_unknown
+from .._rankers.on import on
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
+from .._support.option_kinds import bind
 from .._support.option_values import Range
-from .._table.setup import OPTIONS, Setup
+from .._table.setup import Setup
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
 from ..errors import InvalidData, InvalidOption, option
@@ -113,7 +115,8 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
 
 def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup:
     """The setup of a caller's options, as `on` sets it."""
-    refuse_unknown(caller.__name__, options, [*options_of(caller), *OPTIONS])
+    own = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
+    bind(caller.__name__, Signature([*own, *[*signature(on).parameters.values()][1:]]), (), options)
     return Setup().on(**options)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast
 
 import polars as pl
 
@@ -19,7 +19,6 @@ from .._decisions.runs import Runs
 from .._plan.per_query import F, as_given, measure
 from .._support.methods import called_by_users
 from .._support.option_kinds import ReadInside
-from .._support.results import Result
 from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
 from .._text import displays
@@ -40,7 +39,7 @@ MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict
 
 
 @dataclass(frozen=True)
-class FittedFusion(Result, Generic[R_co]):
+class FittedFusion(Generic[R_co]):
     """A trained method of fusion, and the figures that it has learned.
 
     Attributes
@@ -56,8 +55,6 @@ class FittedFusion(Result, Generic[R_co]):
         How it was trained: ``run``, the column that names the run of each row, or None; the number of queries; the
         policies and versions.
     """
-
-    _instead: ClassVar = dict.fromkeys(("predict", "transform"), ".fuse(df), which fuses a table with the same runs")
 
     method: str
     runs: tuple[str, ...]

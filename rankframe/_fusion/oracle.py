@@ -15,7 +15,6 @@ from .._decisions.paired_values import Design, PairedValues, paired_values
 from .._decisions.resampling import Resampling, warn_of_t
 from .._plan.per_query import F, as_given, measure
 from .._support.progress import Progress
-from .._support.results import Result
 from .._table.setup import Setup
 from .._text import fusion_displays
 from .._verbs.declaration import verb
@@ -48,7 +47,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Oracle(Result, Generic[R_co]):
+class Oracle(Generic[R_co]):
     """The gain of choosing the best run for each query.
 
     Attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -17,7 +17,6 @@ from .._decisions.paired_values import Design, PairedValues
 from .._decisions.resampling import Resampling, limits
 from .._plan.per_query import F, as_given, measure, refuse_names
 from .._support.progress import Progress
-from .._support.results import Result
 from .._table.roles import require, require_number
 from .._table.setup import Setup, refuse_bounds
 from .._text import displays
@@ -49,7 +48,7 @@ AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
-class TunedFusion(Result, Generic[R_co]):
+class TunedFusion(Generic[R_co]):
     """A method of fusion with the options that are best on the judged queries, and its values on other queries.
 
     Attributes
@@ -74,12 +73,6 @@ class TunedFusion(Result, Generic[R_co]):
     settings
         How it was computed.
     """
-
-    _instead: ClassVar = {
-        **dict.fromkeys(("best", "best_params", "method"), ".text, the chosen method with its options"),
-        "weights": ".settings['weights'], a number for each run",
-        **dict.fromkeys(("predict", "transform"), ".fuse(df), which fuses a table with the same runs"),
-    }
 
     text: str
     runs: tuple[str, ...]

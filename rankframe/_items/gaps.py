@@ -18,7 +18,6 @@ from .._decisions.runs import Runs
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import F, as_given, collect, measure, refuse_names
 from .._support.progress import Progress
-from .._support.results import Result
 from .._support.statistical_options import Correction
 from .._table.policies import check_word
 from .._table.setup import Setup, refuse_bounds
@@ -84,7 +83,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Gaps(Result, Generic[R_co]):
+class Gaps(Generic[R_co]):
     """The gap between the means of groups of users.
 
     Attributes

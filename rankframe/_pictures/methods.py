@@ -11,11 +11,11 @@ from typing import Annotated, NamedTuple, Protocol, TypeVar, cast
 from .._decisions.gate import Verdict
 from .._decisions.runs import Runs, TheRuns, names_of
 from .._fusion.fitted import FusionMethod
-from .._support.arguments import refuse_unfit
 from .._support.forks import use_polars
 from .._support.methods import Lifted
 from .._support.option_kinds import Column, Columns, ReadInside, read_arguments
 from .._support.option_values import Range
+from .._table.setup import OPTIONS
 from ..errors import InvalidOption, Verbatim
 
 T = TypeVar("T")
@@ -98,8 +98,7 @@ def drawing(plot: F) -> F:
     @wraps(plot)
     def call(plots: object, /, *args: object, **options: object) -> object:
         use_polars()
-        refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
-        args, options = read_arguments(plot, (plots, *args), options)
+        args, options = read_arguments(plot, (plots, *args), options, hidden=1, of_on=OPTIONS)
         return plot(*args, **options)
 
     return cast(F, Lifted(call, Picture))

@@ -15,9 +15,8 @@ from .._catalog.registry import of
 from .._support.forks import use_polars
 from .._support.methods import Documented, Lifted, function_as_method
 from .._support.option_kinds import annotation_of, read_arguments
-from .._table.setup import Setup
+from .._table.setup import OPTIONS, Setup
 from ..errors import Advice, Code, InvalidOption, with_code
-from .misplaced_options import refuse_misplaced
 
 F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")
@@ -46,8 +45,7 @@ def verb_as_method(verb: F) -> F:
     @wraps(verb)
     def call(ranker: Ranks[object], *args: object, **options: object) -> object:
         use_polars()
-        refuse_misplaced(verb, ranker._setup, args, options)
-        args, options = read_arguments(verb, (ranker, *args), options)
+        args, options = read_arguments(verb, (ranker, *args), options, hidden=1, of_on=OPTIONS)
         return verb(*args, **options)
 
     return function_as_method(cast(F, call))

@@ -7,8 +7,8 @@ from functools import wraps
 from types import EllipsisType
 from typing import Protocol, TypeVar, cast
 
+from .._support.option_kinds import bind, kinds_of
 from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
-from ..errors import InvalidOption
 
 F = TypeVar("F", bound=Callable[..., object])
 S = TypeVar("S", bound="Bindable")
@@ -27,10 +27,7 @@ def _bound(on: F) -> F:
 
     @wraps(on)
     def call(ranker: Bindable, *unnamed: object, **options: object) -> Bindable:
-        if unnamed:
-            raise InvalidOption(
-                f"{unnamed[0]!r} is given without a name; write the option's name, as in df.rank.on(query={unnamed[0]!r})"
-            )
+        bind("on", kinds_of(on)[0], (ranker, *unnamed), options, hidden=1)
         return ranker._on(options)
 
     return cast(F, call)

@@ -12,7 +12,7 @@ from .. import metrics
 from .._audit import methods as audit
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_name
-from .._catalog.registry import METRICS
+from .._catalog.registry import METRICS, near_names
 from .._decisions import comparison_methods as comparisons
 from .._decisions import summary_methods as summaries
 from .._decisions.runs import Runs
@@ -23,7 +23,7 @@ from .._pictures import methods as pictures
 from .._plan.aggregation import aggregation
 from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
-from .._table.setup import OPTIONS, TABLES, Setup
+from .._table.setup import TABLES, Setup
 from .._verbs import methods as verbs
 from .._verbs.verbs import evaluate as evaluation
 from ..errors import InvalidOption
@@ -32,7 +32,6 @@ from .display import Shown, shown_of, spelled
 from .help import Help
 from .method import formula_as_method as formula
 from .method import verb_as_method as verb
-from .misplaced_options import advice_for_name, refuse_unknown
 from .on import on as bind
 from .tables_beside import in_polars
 from .tables_of_runs import below, stacked
@@ -185,7 +184,6 @@ class Ranker(ABC, Generic[R]):
     ideal_dcg = formula(metrics.ideal_dcg)
 
     def _on(self: S, options: Mapping[str, object]) -> S:
-        refuse_unknown("on", options, OPTIONS)
         return self._with(
             self._setup.on(**{name: in_polars(x) if name in TABLES else x for name, x in options.items()})
         )
@@ -224,9 +222,10 @@ class Ranker(ABC, Generic[R]):
                 return method.__get__(self)
         message = f"{type(self).__name__!r} object has no attribute {name!r}"
         if not name.startswith("_"):  # tools look these up on every object
-            message += (
-                f"; it is a plot: {self._spelled}.plot.{name}" if name in PLOTS else advice_for_name(name, dir(self))
-            )
+            verbs = {own: repr(own) for own in dir(self)} | {
+                plot: f"'plot.{plot}'" for plot in PLOTS if plot not in dir(self)
+            }
+            message += f".{near_names(name, METRICS, verbs)}"
         raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
     def __dir__(self) -> list[str]:
