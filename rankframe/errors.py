@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from types import EllipsisType, NoneType, TracebackType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
@@ -17,36 +17,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "MOST_DIGITS",
-    "Advice",
-    "Code",
-    "InvalidData",
-    "InvalidOption",
-    "MissingColumn",
-    "MissingExtra",
-    "OutOfSpace",
-    "Place",
-    "RankframeError",
-    "RankframeWarning",
-    "Spelling",
-    "Text",
-    "UnknownMetric",
-    "Verbatim",
-    "asked_as",
-    "calling_line",
-    "did_you_mean",
-    "judge",
-    "near_words",
-    "nearest",
-    "on",
-    "once_each",
-    "option",
-    "shown",
-    "warn",
-    "with_code",
-    "without_own_frames",
-    "worded",
-]
+    "MOST_DIGITS", "Advice", "Code", "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace",
+    "Place", "RankframeError", "RankframeWarning", "Spelling", "Text", "UnknownMetric", "Verbatim", "asked_as",
+    "calling_line", "did_you_mean", "judge", "near_words", "nearest", "on", "once_each", "option", "shown", "warn",
+    "with_code", "without_own_frames", "worded",
+]  # fmt: skip
 
 E = TypeVar("E", bound=BaseException)
 
@@ -348,5 +323,7 @@ def near_words(word: str, known: Mapping[str, str], most: int) -> list[str]:
     longer = sorted((name for name in by_lower if len(given) > 2 and name.startswith(given)), key=len)
     if most == 1 and not all(name.startswith(longer[0]) for name in longer):  # hit is short for hits and hit_rate
         longer = []
-    near = [*longer, *get_close_matches(given, by_lower, n=most, cutoff=0.61)]  # three of five letters is chance
-    return [*dict.fromkeys(by_lower[name] for name in near)][:most]
+    near = get_close_matches(given, by_lower, n=1, cutoff=0.61)  # three of five letters in common is chance
+    if near and most > 1:  # the others are as similar, or nearly
+        near = get_close_matches(given, by_lower, n=most, cutoff=SequenceMatcher(None, near[0], given).ratio() - 0.05)
+    return [*dict.fromkeys(by_lower[name] for name in (*longer, *near))][:most]

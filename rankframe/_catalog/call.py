@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import polars as pl
 
@@ -48,6 +48,7 @@ class Formulated(Protocol):
     def with_threshold(self, relevant: float) -> Self: ...
 
 
+D = TypeVar("D")
 WEIGHT = Code("weight=...", command="--weight")
 SEVERAL = (list, tuple, range)
 """The types of several cutoffs."""
@@ -143,20 +144,21 @@ class Call:
     @property
     def judging(self) -> Judging:
         """How the value reacts to judging unjudged documents."""
-        judging = self.metric.judging
-        return judging(**self.arguments) if callable(judging) else judging
+        return self._declared(self.metric.judging)
 
     @property
     def higher_is_better(self) -> bool:
         """Whether a higher value means a better ranking."""
-        higher = self.metric.higher_is_better
-        return higher(**self.arguments) if callable(higher) else higher
+        return self._declared(self.metric.higher_is_better)
 
     @property
     def labels(self) -> bool:
         """Whether the formula reads labels."""
-        labels = self.metric.labels
-        return labels(**self.arguments) if callable(labels) else labels
+        return self._declared(self.metric.labels)
+
+    def _declared(self, value: D | Callable[..., D]) -> D:
+        """A declaration of the metric, which may be a function of the options."""
+        return value(**self.arguments) if callable(value) else value
 
     @property
     def is_constant(self) -> bool:
@@ -165,8 +167,7 @@ class Call:
 
     def gains_only(self, setup: Setup) -> bool:
         """Whether documents with label 0, negative or missing add nothing, so that a plan may leave them out."""
-        gains_only = self.metric.gains_only
-        if not (gains_only(**self.arguments) if callable(gains_only) else gains_only):
+        if not self._declared(self.metric.gains_only):
             return False
         threshold = setup.policies.relevant if self.relevant is None else self.relevant
         worth_at_0 = any(isinstance(x, Mapping) and x.get(0, 0) > 0 for x in self.arguments.values())

@@ -433,34 +433,28 @@ def _declare(
 
 
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that cannot be used in text, or that another metric of the list has."""
+    """Refuse a name that cannot be used in text, or that another metric has, or this one with other options."""
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
         raise InvalidOption(
-            f"{entry.name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
+            f"{entry.name!r} is no name of a metric; write one of letters, digits and _, as 'top_heavy'"
         )
-    _refuse_taken(entry, among)
-
-
-def _refuse_taken(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that another metric has, or this one with other options; names are compared without case."""
-    own = [entry.name, *entry.aliases, *entry.spellings]
-    for name in own:
-        if said := unclear(name.lower()) or unclear(name):
+    for name in (entry.name, *entry.aliases, *entry.spellings):
+        if said := unclear(name):
             raise InvalidOption(f"{said}; choose an unambiguous name")
         first, *others = entry.meanings(name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
-    for other in among.values():
-        taken = [name for name in own if other.meanings(name)]
-        if taken and not (other.name == entry.name and _same_place(other.formula, entry.formula)):
-            raise InvalidOption(
-                f"{taken[0]!r} is a name of the metric {other.name!r}, in upper or lower case; choose another one"
-            )
+        for other in among.values():
+            again = other.name == entry.name and _place(other) == _place(entry)
+            if other.meanings(name) and not again:
+                raise InvalidOption(
+                    f"{name!r} is a name of the metric {other.name!r}, in upper or lower case; choose another one"
+                )
 
 
-def _same_place(a: Callable[..., object], b: Callable[..., object]) -> bool:
-    """Whether two functions are one, declared twice, as in a notebook's cell that runs again."""
-    return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
+def _place(entry: Metric) -> tuple[str, str]:
+    """Where a formula is written: a notebook's cell that runs again declares it anew."""
+    return entry.formula.__module__, entry.formula.__qualname__
 
 
 @called_by_users
@@ -499,10 +493,8 @@ def of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -
     for entry in among.values():
         if entry.formula is formula:
             return entry
-    name = getattr(formula, "__name__", repr(formula))
-    if name in METRICS:
-        raise UnknownMetric(f"{name} is a method; name the metric by a text, as {name!r}")
-    raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric above it")
+    name = getattr(formula, "__name__", shown(formula))
+    raise UnknownMetric(f"{name} is no function that was declared as a metric, by @rf.metric above it")
 
 
 def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:

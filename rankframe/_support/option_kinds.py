@@ -14,20 +14,8 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, ge
 import polars as pl
 
 from ..errors import InvalidOption, Verbatim, did_you_mean, on, option, shown
-from .option_values import (
-    Range,
-    column,
-    columns,
-    function,
-    mapping,
-    number,
-    of_type,
-    real,
-    several,
-    text,
-    whole,
-    word,
-)  # fmt: skip
+from . import option_values as values
+from .option_values import Range
 
 
 @dataclass(frozen=True)
@@ -215,16 +203,16 @@ def kind_of(annotation: object, within: Range = ANY_NUMBER) -> Kind | None:
     return None if choices is None else Kind(choices)
 
 
-NONE = Choice("None", partial(word, None))
+NONE = Choice("None", partial(values.word, None))
 SIMPLE: Mapping[object, Choice] = {
-    Column: Choice("a column's name", column),
-    Sequence[Column]: Choice("a list of columns' names", columns),
-    collections.abc.Callable: Choice("a function", function),
+    Column: Choice("a column's name", values.column),
+    Sequence[Column]: Choice("a list of columns' names", values.columns),
+    collections.abc.Callable: Choice("a function", values.function),
     None: NONE,
     NoneType: NONE,
-    bool: Choice("True or False", partial(of_type, bool)),
-    str: Choice("text", text),
-    pl.Expr: Choice("a Polars expression", partial(of_type, pl.Expr)),
+    bool: Choice("True or False", partial(values.of_type, bool)),
+    str: Choice("text", values.text),
+    pl.Expr: Choice("a Polars expression", partial(values.of_type, pl.Expr)),
     object: Choice("anything", lambda given: given, of_metrics=False),
 }
 """The types that are one choice."""
@@ -232,9 +220,9 @@ SIMPLE: Mapping[object, Choice] = {
 
 ANY_OPTION = Kind(
     (
-        Choice("a number", real),
+        Choice("a number", values.real),
         *map(SIMPLE.__getitem__, (str, bool, None, pl.Expr, collections.abc.Callable)),
-        Choice("a mapping of numbers", partial(of_type, Mapping)),
+        Choice("a mapping of numbers", partial(values.of_type, Mapping)),
     )
 )
 """The values of a metric's option whose annotation says nothing."""
@@ -254,26 +242,30 @@ def _choices(annotation: object, within: Range) -> tuple[Choice, ...] | None:
             return own.choices
         return _choices(args[0], next((x for x in args[1:] if isinstance(x, Range)), within))
     if origin is Literal:
-        return tuple(Choice(repr(arg), partial(word, arg), arg) for arg in args)
+        return tuple(Choice(repr(arg), partial(values.word, arg), arg) for arg in args)
     if annotation is int:
-        return (Choice(f"a whole number {within}".strip(), partial(whole, within)),)
+        return (Choice(f"a whole number {within}".strip(), partial(values.whole, within)),)
     if annotation is float:
-        return (Choice(f"a {'' if within.is_bounded else 'finite '}number {within}".strip(), partial(number, within)),)
+        return (
+            Choice(
+                f"a {'' if within.is_bounded else 'finite '}number {within}".strip(), partial(values.number, within)
+            ),
+        )
     if origin in (dict, collections.abc.Mapping, collections.abc.Sequence) and args:
         sides = [kind_of(arg, within) for arg in args]
         if any(side is None for side in sides):
             return None
         reads = [side.read for side in sides if side is not None]
         if len(sides) == 1:
-            return (Choice(f"a list (each {sides[0]})", partial(several, *reads), of_metrics=args == (float,)),)
-        numeric = all(isinstance(read := x.choices[0].read, partial) and read.func is number for x in sides if x)
+            return (Choice(f"a list (each {sides[0]})", partial(values.several, *reads), of_metrics=args == (float,)),)
+        numeric = all(isinstance(read := x.choices[0].read, partial) and read.func is values.number for x in sides if x)
         said = f"a mapping (each key {sides[0]}, each value {sides[1]})"
-        return (Choice(said, partial(mapping, *reads), of_metrics=numeric),)
+        return (Choice(said, partial(values.mapping, *reads), of_metrics=numeric),)
     kind = origin or annotation
     if (
         isinstance(kind, type)
         and kind.__module__ not in ("builtins", "typing")
         and not getattr(kind, "_is_protocol", 0)
     ):
-        return (Choice(f"a {kind.__name__}", partial(of_type, kind), of_metrics=False),)
+        return (Choice(f"a {kind.__name__}", partial(values.of_type, kind), of_metrics=False),)
     return None

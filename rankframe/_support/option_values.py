@@ -27,12 +27,13 @@ class Range:
     below: float | None = None
 
     def __contains__(self, x: float) -> bool:
-        return (
-            (self.least is None or x >= self.least)
-            and (self.most is None or x <= self.most)
-            and (self.above is None or x > self.above)
-            and (self.below is None or x < self.below)
+        ends = (
+            (self.least, operator.ge),
+            (self.most, operator.le),
+            (self.above, operator.gt),
+            (self.below, operator.lt),
         )
+        return all(end is None or holds(x, end) for end, holds in ends)
 
     def __str__(self) -> str:
         if self.above is not None and self.below is not None:
