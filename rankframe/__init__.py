@@ -241,7 +241,7 @@ def __getattr__(name: str) -> Any:
         from ._rankers.polars import PolarsRanker
 
         own = {method: f"'df.rank.{method}'" for method in dir(PolarsRanker(pl.DataFrame()))}
-        advice = f".{near_names(name, METRICS, own | {function: repr(function) for function in __dir__()})}"
+        advice = near_names(name, METRICS, own | {function: repr(function) for function in __dir__()})
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
 
 

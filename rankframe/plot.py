@@ -364,8 +364,8 @@ class Plots(ItemPlots):
             raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
 
         def __getattr__(self, name: str) -> NoReturn:
-            near = near_names(name, METRICS, {plot: repr(plot) for plot in PLOTS}) or f" It has {', '.join(PLOTS)}"
-            message = f".rank.plot has no plot {name!r}.{near}"
+            near = near_names(name, METRICS, {plot: repr(plot) for plot in PLOTS}) or f". It has {', '.join(PLOTS)}"
+            message = f".rank.plot has no plot {name!r}{near}"
             raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
 
     def __repr__(self) -> str:

@@ -510,22 +510,22 @@ def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Map
 
 def unknown(name: str, among: Mapping[str, Any], text: str = "") -> str:
     """The message for a name that is not in a list: the nearest names of this list and of the others."""
-    base = ENDING.sub("", name) or name
-    if said := unclear(base):
-        return said
     kind = among.kind if isinstance(among, Registry) else "metric"
     where = "" if text in ("", name) else f" in {shown(text)}"
     some = ", ".join([*among][:MOST_LISTED]) + f" and {len(among) - MOST_LISTED} more" * (len(among) > MOST_LISTED)
-    return f"unknown {kind} {shown(name)}{where}.{near_names(base, among) or f' Known names: {some}'}"
+    return f"unknown {kind} {shown(name)}{where}{near_names(name, among) or f'. Known names: {some}'}"
 
 
 def near_names(name: str, among: Mapping[str, Any], others: Mapping[str, str] | None = None) -> str:
-    """`` Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of metrics and `others`; empty if none is near."""
+    """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of metrics and `others`; empty if none is near."""
+    base = ENDING.sub("", name) or name
+    if said := unclear(base):
+        return f"; {said}"
     known: dict[str, str] = {}
-    alike = [x for x in Registry.every if x.kind != FUSED or getattr(among, "kind", "") == FUSED]
+    alike = [x for x in Registry.every if x.verb and (x.kind != FUSED or getattr(among, "kind", "") == FUSED)]
     for each in (*reversed(alike), among):
         verb = f" (of {each.verb})" if each is not among and isinstance(each, Registry) else ""
         for key, entry in each.items():
             known |= {other: f"{main!r}{verb}" for other, main in getattr(entry, "names", {key: key}).items()}
-    near = near_words(name, known | dict(others or {}), 3)
-    return f" Did you mean {' or '.join(near)}?" if near else ""
+    near = near_words(base, known | dict(others or {}), 3)
+    return f". Did you mean {' or '.join(near)}?" if near else ""

@@ -225,7 +225,7 @@ class Ranker(ABC, Generic[R]):
             verbs = {own: repr(own) for own in dir(self)} | {
                 plot: f"'plot.{plot}'" for plot in PLOTS if plot not in dir(self)
             }
-            message += f".{near_names(name, METRICS, verbs)}"
+            message += near_names(name, METRICS, verbs)
         raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
     def __dir__(self) -> list[str]:

@@ -66,7 +66,7 @@ def test_the_gain_of_a_session_is_not_taken_for_that_of_one_ranking() -> None:
 )
 def test_a_name_whose_number_is_another_one_is_refused_and_the_nearest_metric_is_named(name: str, near: str) -> None:
     for text in (name, f"{name}@3"):
-        with pytest.raises(rf.UnknownMetric, match=f"^'{name}' is {near} in "):
+        with pytest.raises(rf.UnknownMetric, match=f"; '{name}' is {near} in "):
             rf.parse(text)
 
 
