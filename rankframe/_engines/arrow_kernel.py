@@ -22,7 +22,7 @@ from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._support.option_kinds import bind
 from .._support.option_values import Range
-from .._table.setup import Setup
+from .._table.setup import OPTIONS, Setup
 from .._verbs import verbs
 from .._verbs.declaration import verb_of
 from ..errors import InvalidData, InvalidOption, option
@@ -116,7 +116,8 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
 def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup:
     """The setup of a caller's options, as `on` sets it."""
     own = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
-    bind(caller.__name__, Signature([*own, *[*signature(on).parameters.values()][1:]]), (), options)
+    unknown = {name: x for name, x in options.items() if name not in OPTIONS}
+    bind(caller.__name__, Signature([*own, *[*signature(on).parameters.values()][1:]]), (), unknown)
     return Setup().on(**options)
 
 

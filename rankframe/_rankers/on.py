@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar, cast
 
 from .._support.option_kinds import bind, kinds_of
 from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from .._table.setup import OPTIONS
 
 F = TypeVar("F", bound=Callable[..., object])
 S = TypeVar("S", bound="Bindable")
@@ -27,7 +28,8 @@ def _bound(on: F) -> F:
 
     @wraps(on)
     def call(ranker: Bindable, *unnamed: object, **options: object) -> Bindable:
-        bind("on", kinds_of(on)[0], (ranker, *unnamed), options, hidden=1)
+        unknown = {name: x for name, x in options.items() if name not in OPTIONS}
+        bind("on", kinds_of(on)[0], (ranker, *unnamed), unknown, hidden=1)
         return ranker._on(options)
 
     return cast(F, call)

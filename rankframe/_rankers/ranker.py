@@ -85,8 +85,6 @@ class Ranker(ABC, Generic[R]):
     insq = formula(metrics.insq)
     inst = formula(metrics.inst)
     rbp_residual = formula(metrics.rbp_residual)
-
-    # user models: variants of ERR in the C/W/L framework
     nerr8 = formula(metrics.nerr8)
     nerr9 = formula(metrics.nerr9)
     nerr10 = formula(metrics.nerr10)
@@ -117,8 +115,6 @@ class Ranker(ABC, Generic[R]):
     rnd = formula(metrics.rnd)
     rkl = formula(metrics.rkl)
     rrd = formula(metrics.rrd)
-
-    # fairness of exposure: ratios of two groups
     demographic_parity = formula(metrics.demographic_parity)
     exposed_utility_ratio = formula(metrics.exposed_utility_ratio)
     realized_utility_ratio = formula(metrics.realized_utility_ratio)
@@ -175,8 +171,6 @@ class Ranker(ABC, Generic[R]):
     gm_map = formula(metrics.gm_map)
     gm_bpref = formula(metrics.gm_bpref)
     relstring = formula(metrics.relstring)
-
-    # trec_eval's own, of gain
     bin_g = formula(metrics.bin_g)
     g = formula(metrics.g)
     ndcg_rel = formula(metrics.ndcg_rel)

@@ -80,7 +80,7 @@ class Kind:
         except TypeError:
             hint = did_you_mean(given, self.words) if isinstance(given, str) else ""
             where = option(**{name: given}) if of is None else f"{of}({name}={shown(given)})"
-            raise InvalidOption(where, f": write {self}{hint and f'.{hint}'}") from None
+            raise InvalidOption(where, f": write {self}.{hint}") from None
 
     def fits(self, given: object) -> bool:
         """Whether `given` is a value of this kind."""

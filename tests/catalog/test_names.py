@@ -261,5 +261,5 @@ def test_a_word_that_shares_three_of_five_letters_with_a_name_gets_no_proposal()
         rf.UnknownMetric, match=r"unknown metric 'nope'\. Known names: precision, "
     ):  # popreo has p, o and e
         rf.parse("nope")
-    with pytest.raises(rf.InvalidOption, match=r"'trec_eval'$"):  # worst has three letters of first
+    with pytest.raises(rf.InvalidOption, match=r"'trec_eval'\.$"):  # worst has three letters of first
         pl.DataFrame({"query_id": [1]}).rank.on(ties="first")

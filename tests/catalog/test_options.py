@@ -139,7 +139,7 @@ def roles(metric: Metric) -> dict[str, Any]:
     [("ndcg(gain=exp)", "exponential"), ("dcg(discount=lg2)", "log2"), ("map(divisor=hit)", "hits")],
 )
 def test_a_misspelt_word_is_answered_by_the_nearest_one(text: str, advised: str) -> None:
-    with pytest.raises(rf.InvalidOption, match=rf". Did you mean '{advised}'\?$"):
+    with pytest.raises(rf.InvalidOption, match=rf"\. Did you mean '{advised}'\?$"):
         rf.parse(text)
 
 
@@ -302,7 +302,7 @@ class Mute:
 
 
 def test_what_has_no_text_is_refused_by_its_type() -> None:
-    with pytest.raises(rf.InvalidOption, match=r"^rbp\(p=<Mute>\): write a number between 0 and 1$"):
+    with pytest.raises(rf.InvalidOption, match=r"^rbp\(p=<Mute>\): write a number between 0 and 1\.$"):
         TABLE.rank.rbp(p=Mute())  # type: ignore[arg-type]
 
 
@@ -442,7 +442,7 @@ def test_a_metric_of_ones_own_has_the_checks_of_its_annotations(declared: Metric
 
 
 def test_words_in_text_are_never_columns(declared: Metric) -> None:
-    with pytest.raises(rf.InvalidOption, match=r"declared\(by='score'\): write a Polars expression or None$"):
+    with pytest.raises(rf.InvalidOption, match=r"declared\(by='score'\): write a Polars expression or None\.$"):
         TABLE.rank.evaluate("declared(by=score)")
     with pytest.raises(rf.InvalidOption, match=r"ndcg\(gain='label'\): write"):
         TABLE.rank.evaluate("ndcg(gain=label)")

@@ -492,7 +492,7 @@ WRONG = [
     ("power t.csv --runs score,label -m rr --difference 0", "--difference 0.0: write a finite number above 0"),
     (
         "power t.csv --runs score,label -m rr --difference 0.1 --alpha 2",
-        "--alpha 2.0: write a number above 0 and below 1",
+        "--alpha 2.0: write a number between 0 and 1",
     ),
     ("power t.csv --runs score,label -m gm_map --difference 0.1", "gm_map is summed up by its geometric mean; ask for"),
     (

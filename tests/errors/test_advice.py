@@ -295,7 +295,7 @@ CASES = {
     "a word near to one": Case(
         "OK", "df.rank.on(ties='doc_dsc').rr()", "df.rank.on(ties=ADVICE).rr()", r"Did you mean (.*)\?"
     ),
-    'a word of the list': Case('OK', 'df.rank.on(no_relevant=0).rr()', 'df.rank.on(no_relevant=ADVICE).rr()', r"write one of (.*)$"),
+    'a word of the list': Case('OK', 'df.rank.on(no_relevant=0).rr()', 'df.rank.on(no_relevant=ADVICE).rr()', r"write one of (.*)\.$"),
     "a depth of 0": Case("OK", "df.rank.on(depth=0).rr()", "df.rank.on(depth=ADVICE).rr()", r"from (\d+) on"),
     "labels of the unjudged": Case(
         "OK", "df.rank.on(unjudged='bounds', unjudged_labels=3).rr()",
