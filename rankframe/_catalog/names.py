@@ -8,7 +8,7 @@ from collections.abc import Mapping
 UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "accuracy": {"sentence-transformers": "hit_rate", "ir_measures": "pairwise_accuracy"},
     "arp": {"TF-Ranking": "average_relevance_position", "RecTools and RecBole": "mean_popularity"},
-    "context_recall": {"Ragas, by the claims of an answer in place of documents,": "recall"},
+    "context_recall": {"Ragas, which counts claims of a reference in place of documents": "recall"},
     "diversity": {"Evidently": "ild", "RePlay": "category_diversity", "TREC's diversity tasks": "alpha_ndcg"},
     "gauc": {"RecBole, whose mean weighs a user by the number of relevant items": "auc"},
     "label_ranking_average_precision_score": {"scikit-learn, which gives a query without relevant documents 1": "map"},
