@@ -154,18 +154,18 @@ class RankframeError(ValueError):
 
     Attributes
     ----------
-    said
+    parts
         The message in parts: words, and between them code to write. ``str(error)`` spells the code in Python.
     kind
         The fault of a table, named as in the column ``problem`` of a check; ``None`` for any other error.
     """
 
-    said: tuple[Text, ...] = ()
+    parts: tuple[Text, ...] = ()
     kind: str | None = None
 
-    def __init__(self, *said: Text, kind: str | None = None) -> None:
-        super().__init__(worded(said))
-        self.said, self.kind = said, kind
+    def __init__(self, *parts: Text, kind: str | None = None) -> None:
+        super().__init__(worded(parts))
+        self.parts, self.kind = parts, kind
 
 
 class MissingColumn(RankframeError):
@@ -189,17 +189,17 @@ class InvalidOption(RankframeError):
 class MissingExtra(ImportError, RankframeError):
     """An optional library that the call needs is not installed."""
 
-    def __init__(self, *said: Text) -> None:
-        ImportError.__init__(self, worded(said))
-        self.said = said
+    def __init__(self, *parts: Text) -> None:
+        ImportError.__init__(self, worded(parts))
+        self.parts = parts
 
 
 class OutOfSpace(OSError, RankframeError):
     """The temporary folder cannot hold the rows that exceed the memory limit: the disk is full, or the folder is not there."""
 
-    def __init__(self, *said: Text) -> None:
-        OSError.__init__(self, worded(said))
-        self.said = said
+    def __init__(self, *parts: Text) -> None:
+        OSError.__init__(self, worded(parts))
+        self.parts = parts
 
 
 class UnknownMetric(RankframeError):
@@ -212,9 +212,9 @@ class RankframeWarning(UserWarning):
     Silence the warnings by a filter: ``warnings.simplefilter("ignore", rf.RankframeWarning)``.
     """
 
-    def __init__(self, *said: Text) -> None:
-        super().__init__(worded(said))
-        self.said = said
+    def __init__(self, *parts: Text) -> None:
+        super().__init__(worded(parts))
+        self.parts = parts
 
 
 class Place(NamedTuple):
@@ -249,7 +249,7 @@ def once_each() -> Iterator[None]:
         _issued.reset(token)
 
 
-def warn(*said: Text, kind: str | None = None, at: Place | None = None) -> None:
+def warn(*parts: Text, kind: str | None = None, at: Place | None = None) -> None:
     """Issue a `RankframeWarning` for the line that called this package, or for the line `at`."""
     issued = _issued.get()
     if issued is not None and kind is not None:
@@ -257,7 +257,7 @@ def warn(*said: Text, kind: str | None = None, at: Place | None = None) -> None:
             return
         issued.add(kind)
     filename, lineno, module, registry = at or calling_line()
-    warnings.warn_explicit(RankframeWarning(*said), RankframeWarning, filename, lineno, module, registry)
+    warnings.warn_explicit(RankframeWarning(*parts), RankframeWarning, filename, lineno, module, registry)
 
 
 LIBRARIES = frozenset([__package__, "polars", "pandas", "numpy", "pyarrow", *sys.stdlib_module_names])

@@ -66,14 +66,14 @@ class Call:
         The options that differ from their defaults, in the formula's order.
     relevant
         A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
-    said
+    given
         The options that were given, also those equal to their defaults; a convention does not change them.
     """
 
     metric: Metric
     options: tuple[tuple[str, object], ...] = ()
     relevant: float | None = None
-    said: frozenset[str] = field(default=frozenset(), compare=False)
+    given: frozenset[str] = field(default=frozenset(), compare=False)
 
     @cached_property
     def text(self) -> str:
@@ -116,7 +116,7 @@ class Call:
             if ranking.expected is not None and used.total and not self.metric.adds_up:
                 raise NoExpectation  # the expectation of a sum is known, but not that of a formula's value
         except (NoExpectation, Lacking) as error:
-            raise InvalidOption(f"{self.text}: ", error.said) from None
+            raise InvalidOption(f"{self.text}: ", error.parts) from None
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
             what = "curve" if ranking.answer == "rank" else "contributions"
             raise InvalidOption(
@@ -139,7 +139,7 @@ class Call:
     def with_defaults(self, options: Mapping[str, object]) -> Call:
         """The same call with other values of options that it leaves at their defaults."""
         call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
-        return replace(call, said=self.said | call.said)
+        return replace(call, given=self.given | call.given)
 
     @property
     def judging(self) -> Judging:

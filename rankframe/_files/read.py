@@ -319,7 +319,7 @@ def of_lists(table: pl.LazyFrame, name: str, layout: Layout) -> pl.LazyFrame | N
     try:
         long = from_lists(table, relevant=relevant, scores=scores, labels=labels, carry=carry)
     except RankframeError as error:
-        raise type(error)(f"{name}: ", *error.said) from error
+        raise type(error)(f"{name}: ", *error.parts) from error
     return long if is_run else long.drop("score")
 
 

@@ -209,7 +209,7 @@ def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
 
 def _choices(call: Call, tuning: Tuning) -> dict[str, Sequence[object]]:
     """The values of each option that the text leaves open."""
-    fixed = {name for name, _ in call.options} | call.said
+    fixed = {name for name, _ in call.options} | call.given
     found: dict[str, Sequence[object]] = {}
     for name in call.metric.parameters:
         if name in tuning.options and name in fixed and len(tuning.methods) == 1:

@@ -162,7 +162,7 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
         error = error._among(_with_order(Source(frame, (), others=True)))
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
-        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else (), *_of_index(frame))
+        error = MissingColumn(*error.parts, *of_lists(str(lists[0]), "lists") if lists else (), *_of_index(frame))
     return in_words_of_pandas(error)
 
 

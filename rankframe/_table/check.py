@@ -73,7 +73,7 @@ def findings(
         table = Table.of(setup, schema, label=has_label)
     except RankframeError as error:
         there = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None and name in schema]
-        return finding(frame, "error", "table", error.said, there, one=True)
+        return finding(frame, "error", "table", error.parts, there, one=True)
     setup = table.setup
     query = list(setup.roles.query)
     where = query if setup.roles.doc_name is None else [*query, setup.roles.doc_name]
@@ -223,7 +223,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         tables = tables.labelled()
     except RankframeError as error:
         there = [name for name in query if name in frame.collect_schema()]
-        yield finding(frame, "error", "no labels", error.said, there, one=True)
+        yield finding(frame, "error", "no labels", error.parts, there, one=True)
     if not tables.query:
         require(schema, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in schema and name in frame.collect_schema()]
@@ -344,5 +344,5 @@ def _message(schema: pl.Schema, setup: Setup) -> Text:
     try:
         require(schema, setup.roles.label, "label")
     except RankframeError as error:
-        return error.said
+        return error.parts
     return ""

@@ -120,7 +120,7 @@ class MetricCall(Protocol):
     def metric(self) -> Any: ...
 
     @property
-    def said(self) -> frozenset[str]: ...
+    def given(self) -> frozenset[str]: ...
 
     def with_defaults(self, options: Mapping[str, object]) -> Self: ...
 
@@ -244,7 +244,7 @@ class Setup:
                 f"{str(call)!r} apart, without the convention"
             )
         settings = metrics[call.metric.name]
-        options = {name: x for name, x in settings.items() if name in call.metric.parameters and name not in call.said}
+        options = {name: x for name, x in settings.items() if name in call.metric.parameters and name not in call.given}
         policies = {
             name: x for name, x in settings.items() if name not in call.metric.parameters and name not in self.given
         }

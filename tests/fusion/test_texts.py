@@ -80,7 +80,7 @@ def test_a_text_that_names_no_method_is_refused_with_advice(text: str, message: 
 @pytest.mark.parametrize("name", rf.FUSIONS)
 def test_a_method_that_takes_no_normalised_scores_says_so(name: str) -> None:
     if rf.FUSIONS[name].of != "scores":
-        with pytest.raises(rf.errors.InvalidOption, match="has no effect$"):
+        with pytest.raises(rf.errors.InvalidOption, match=r"has no effect$"):
             fusion_of(name, normalize="min_max")
 
 
