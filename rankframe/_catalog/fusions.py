@@ -175,7 +175,7 @@ def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
         if entry.name in among:
             return entry
         if isinstance(entry, Trained):
-            raise InvalidOption(f"{entry.name} is trained on judged rankings, by rf.fit_fusion or df.rank.fit_fusion")
+            raise InvalidOption(f"{entry.name} is trained on judged rankings, by fit_fusion")
         raise InvalidOption(f"{entry.name} needs no training; trained methods are {', '.join(among)}")
     raise InvalidOption(unknown(name, among, text))
 

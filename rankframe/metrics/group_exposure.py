@@ -132,7 +132,9 @@ def kinds(r: Ranking, group: GroupName | None, target: str | float, metric: str)
     """The groups that are compared, as text: each by itself, or whether a document is in the one named; and the target."""
     if group is None:
         if not isinstance(target, str):
-            raise InvalidOption(f"{metric}(target={target}): write the group whose share this is, as group=M, too")
+            raise InvalidOption(
+                f"{metric}(target={target}): write the group whose share this is, as {metric}(group=M,target={target})"
+            )
         return r.group, target
     return in_group(r, group).cast(pl.Boolean).cast(pl.String), 0.5 if target == "equal" else target
 

@@ -284,7 +284,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: JUDGED.rank.fit_fusion("posfuse"), rf.InvalidOption, "runs="),
     (lambda: JUDGED.rank.on(relevant=3).fit_fusion("posfuse", run="run"), rf.InvalidData, "nothing to learn"),
     (lambda: JUDGED.rank.on(unjudged="bounds").fit_fusion("posfuse", run="run"), rf.InvalidOption, "bounds"),
-    (lambda: LONG.rank.fuse("posfuse", run="run"), rf.InvalidOption, "trained on judged rankings, by rf.fit_fusion"),
+    (lambda: LONG.rank.fuse("posfuse", run="run"), rf.InvalidOption, "trained on judged rankings, by fit_fusion"),
     (lambda: LONG.rank.fuse(fitted(), run="run", depth=3), rf.InvalidOption, "belongs to the training"),
     (lambda: WIDE.rank.fuse(fitted(), runs=["A", "B"]), rf.InvalidOption, r"lacks 'C'.*runs=\['A', 'B', 'C'\]"),
     (lambda: WIDE.rename({"A": "AA"}).rank.fuse(fitted(), runs=["AA", "B", "C"]), rf.InvalidOption, "did you mean 'A'"),
