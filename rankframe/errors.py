@@ -149,7 +149,18 @@ def _written(value: object) -> str:
     return "..." if value is ... else shown(value)
 
 
-class RankframeError(ValueError):
+class _InParts(Exception):
+    """An error or a warning whose message is parts, which each front spells."""
+
+    parts: tuple[Text, ...] = ()
+    kind: str | None = None
+
+    def __init__(self, *parts: Text, kind: str | None = None) -> None:
+        super().__init__(worded(parts))
+        self.parts, self.kind = parts, kind
+
+
+class RankframeError(_InParts, ValueError):
     """The base of all errors of rankframe; a ``ValueError``.
 
     Attributes
@@ -159,13 +170,6 @@ class RankframeError(ValueError):
     kind
         The fault of a table, named as in the column ``problem`` of a check; ``None`` for any other error.
     """
-
-    parts: tuple[Text, ...] = ()
-    kind: str | None = None
-
-    def __init__(self, *parts: Text, kind: str | None = None) -> None:
-        super().__init__(worded(parts))
-        self.parts, self.kind = parts, kind
 
 
 class MissingColumn(RankframeError):
@@ -186,35 +190,23 @@ class InvalidOption(RankframeError):
     """An argument is out of its range, or two arguments do not go together."""
 
 
-class MissingExtra(ImportError, RankframeError):
+class MissingExtra(RankframeError, ImportError):
     """An optional library that the call needs is not installed."""
 
-    def __init__(self, *parts: Text) -> None:
-        ImportError.__init__(self, worded(parts))
-        self.parts = parts
 
-
-class OutOfSpace(OSError, RankframeError):
+class OutOfSpace(RankframeError, OSError):
     """The temporary folder cannot hold the rows that exceed the memory limit: the disk is full, or the folder is not there."""
-
-    def __init__(self, *parts: Text) -> None:
-        OSError.__init__(self, worded(parts))
-        self.parts = parts
 
 
 class UnknownMetric(RankframeError):
     """A text that names no metric, or one that names different metrics in different tools."""
 
 
-class RankframeWarning(UserWarning):
+class RankframeWarning(_InParts, UserWarning):
     """The result of the call is valid, but may be surprising.
 
     Silence the warnings by a filter: ``warnings.simplefilter("ignore", rf.RankframeWarning)``.
     """
-
-    def __init__(self, *parts: Text) -> None:
-        super().__init__(worded(parts))
-        self.parts = parts
 
 
 class Place(NamedTuple):

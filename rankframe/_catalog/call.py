@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -17,36 +17,10 @@ from .._table.policies import NoRelevant, check_threshold
 from .._table.setup import OPTIONS, Setup
 from .._words.beside import Lacking
 from .._words.expected_ties import NoExpectation
-from .._words.ranking import Used
-from .._words.rows import Answer
+from .._words.ranking import Ranking, Used
+from .._words.subtopics import Topics
 from ..errors import Code, InvalidOption, shown
 from .registry import Bounds, Judging, Metric
-
-if TYPE_CHECKING:
-    from typing import Self
-
-
-class Formulated(Protocol):
-    """The attributes that the rankings of all formulas share."""
-
-    used: Used
-
-    @property
-    def expected(self) -> object | None:
-        """The closed forms over all orders of tied documents; None if a tie rule orders them."""
-
-    @property
-    def weight(self) -> object | None:
-        """The weight of each document; None without a column of weights."""
-
-    @property
-    def answer(self) -> Answer: ...
-
-    @property
-    def n_relevant(self) -> pl.Expr: ...
-
-    def with_threshold(self, relevant: float) -> Self: ...
-
 
 D = TypeVar("D")
 WEIGHT = Code("weight=...", command="--weight")
@@ -105,7 +79,7 @@ class Call:
         given = {text for name, value in self.options for text in (name, f"{name}={value}")}
         return self.metric.bounds if given.isdisjoint(self.metric.beyond) else (None, None)
 
-    def value(self, ranking: Formulated, no_relevant: NoRelevant) -> pl.Expr:
+    def value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
         """Run the formula over the kind of ranking that it takes, and apply the policy for queries without relevant documents."""
         ranking = copy(ranking)
         ranking.used = used = Used()
