@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .._support.option_kinds import Choice, Kind
+from .._support.option_kinds import Alternative, Kind
 from .._support.option_values import Range
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
@@ -64,7 +64,7 @@ class Fusion(Metric):
         depth, most = self.depth
         shared: dict[str, tuple[Any, object]] = {depth: (Annotated[int, Range(least=1)] | None, most)}
         if self.of == "scores":
-            words = Kind(tuple(Choice(repr(name), normalization_of, name) for name in NORMALIZATIONS))
+            words = Kind(tuple(Alternative(repr(name), normalization_of, name) for name in NORMALIZATIONS))
             shared = {"normalize": (Annotated[str, words] | None, None), "missing": (Missing, "skip"), **shared}
         by_name = Parameter.KEYWORD_ONLY
         own = {name: Parameter(name, by_name, default=x, annotation=kind) for name, (kind, x) in shared.items()}

@@ -115,7 +115,8 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
 
 def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup:
     """The setup of a caller's options, as `on` sets it."""
-    own = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
+    named = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
+    own = [x.replace(default=...) if x.default is x.empty else x for x in named]  # which the caller has
     unknown = {name: x for name, x in options.items() if name not in OPTIONS}
     bind(caller.__name__, Signature([*own, *[*signature(on).parameters.values()][1:]]), (), unknown)
     return Setup().on(**options)

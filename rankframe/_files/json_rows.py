@@ -31,7 +31,7 @@ LEVELS = ("subset", "split")
 """The levels of objects around mteb's queries, outermost first."""
 
 
-class Columns:
+class GrowingColumns:
     """Columns that grow query by query."""
 
     def __init__(self, schema: Mapping[str, DType]) -> None:
@@ -195,7 +195,7 @@ def rank_eval(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame 
 
 def requests(text: JsonText, numbers: Numbers) -> pl.DataFrame:
     """The rated documents of each request."""
-    found = Columns({"query_id": pl.String, "doc_id": pl.String, "label": numbers.label, "index": pl.String})
+    found = GrowingColumns({"query_id": pl.String, "doc_id": pl.String, "label": numbers.label, "index": pl.String})
     known: set[str] = set()
     for _ in text.items():
         start = text.at
@@ -215,7 +215,7 @@ def requests(text: JsonText, numbers: Numbers) -> pl.DataFrame:
 
 def details(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame | None:
     """The hits of each query with their ratings, then the unrated documents that are not hits."""
-    found = Columns(
+    found = GrowingColumns(
         {
             "query_id": pl.String,
             "doc_id": pl.String,
@@ -298,7 +298,7 @@ def dictionary(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame
         else ("label", numbers.label, numbers.labels)
     )
     meta: dict[str, Json] = {}
-    found: Columns | None = None
+    found: GrowingColumns | None = None
     levels: tuple[str, ...] = ()
     for around, query, of_query in queries(text, meta):
         outer = LEVELS[len(LEVELS) - len(around) :]
@@ -309,7 +309,7 @@ def dictionary(text: JsonText, layout: Layout, numbers: Numbers) -> pl.DataFrame
                 column: dtype,
                 **dict.fromkeys(outer, pl.String()),
             }
-            found, levels = Columns(schema), outer
+            found, levels = GrowingColumns(schema), outer
         elif outer != levels:
             raise text.fault(
                 f"{query!r} holds no objects, or one more deeply, where those before it do; take its file apart"

@@ -47,11 +47,11 @@ Columns: TypeAlias = Sequence[Column] | Column
 
 
 @dataclass(frozen=True)
-class Choice:
+class Alternative:
     """One alternative of a kind: its name in errors, the function that reads a value, and the word if it is one.
 
     `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of another kind.
-    Only options of verbs and functions take a choice that is not `of_metrics`.
+    Only options of verbs and functions take one that is not `of_metrics`.
     """
 
     text: str
@@ -64,13 +64,13 @@ class Choice:
 class Kind:
     """The values that an option takes."""
 
-    choices: tuple[Choice, ...]
+    alternatives: tuple[Alternative, ...]
 
     def read(self, given: object) -> Any:
         """The value as formulas take it; TypeError if no alternative accepts it."""
-        for choice in self.choices:
+        for one in self.alternatives:
             with suppress(TypeError, ValueError):
-                return choice.read(given)
+                return one.read(given)
         raise TypeError
 
     def check(self, name: str, given: object, of: str | None = None) -> Any:
@@ -93,15 +93,15 @@ class Kind:
     @property
     def of_metrics(self) -> bool:
         """Whether options of metrics take all of it."""
-        return all(choice.of_metrics for choice in self.choices)
+        return all(one.of_metrics for one in self.alternatives)
 
     @property
     def words(self) -> list[str]:
         """The values that are words."""
-        return [choice.word for choice in self.choices if isinstance(choice.word, str)]
+        return [one.word for one in self.alternatives if isinstance(one.word, str)]
 
     def __str__(self) -> str:
-        texts = [choice.text for choice in self.choices]
+        texts = [one.text for one in self.alternatives]
         if len(self.words) == len(texts) > 1:
             return f"one of {', '.join(texts)}"
         return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
@@ -199,55 +199,55 @@ def kind_of(annotation: object, within: Range = ANY_NUMBER) -> Kind | None:
 
     `within` is the range of numbers if the annotation has none.
     """
-    choices = _choices(annotation, within)
-    return None if choices is None else Kind(choices)
+    alternatives = _alternatives(annotation, within)
+    return None if alternatives is None else Kind(alternatives)
 
 
-NONE = Choice("None", partial(values.word, None))
-SIMPLE: Mapping[object, Choice] = {
-    Column: Choice("a column's name", values.column),
-    Sequence[Column]: Choice("a list of columns' names", values.columns),
-    collections.abc.Callable: Choice("a function", values.function),
+NONE = Alternative("None", partial(values.word, None))
+SIMPLE: Mapping[object, Alternative] = {
+    Column: Alternative("a column's name", values.column),
+    Sequence[Column]: Alternative("a list of columns' names", values.columns),
+    collections.abc.Callable: Alternative("a function", values.function),
     None: NONE,
     NoneType: NONE,
-    bool: Choice("True or False", partial(values.of_type, bool)),
-    str: Choice("text", values.text),
-    pl.Expr: Choice("a Polars expression", partial(values.of_type, pl.Expr)),
-    object: Choice("anything", lambda given: given, of_metrics=False),
+    bool: Alternative("True or False", partial(values.of_type, bool)),
+    str: Alternative("text", values.text),
+    pl.Expr: Alternative("a Polars expression", partial(values.of_type, pl.Expr)),
+    object: Alternative("anything", lambda given: given, of_metrics=False),
 }
-"""The types that are one choice."""
+"""The types that are one alternative."""
 
 
 ANY_OPTION = Kind(
     (
-        Choice("a number", values.real),
+        Alternative("a number", values.real),
         *map(SIMPLE.__getitem__, (str, bool, None, pl.Expr, collections.abc.Callable)),
-        Choice("a mapping of numbers", partial(values.of_type, Mapping)),
+        Alternative("a mapping of numbers", partial(values.of_type, Mapping)),
     )
 )
 """The values of a metric's option whose annotation says nothing."""
 
 
-def _choices(annotation: object, within: Range) -> tuple[Choice, ...] | None:
+def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] | None:
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        each = [_choices(arg, within) for arg in args]
-        return None if None in each else tuple(choice for some in each for choice in some or ())
+        each = [_alternatives(arg, within) for arg in args]
+        return None if None in each else tuple(one for some in each for one in some or ())
     if annotation in (Any, inspect.Parameter.empty) or (origin is Annotated and ReadInside in args):
         return None
     if simple := SIMPLE.get(annotation, SIMPLE.get(origin) if origin else None):
         return (simple,)
     if origin is Annotated:
         if own := next((x for x in args[1:] if isinstance(x, Kind)), None):
-            return own.choices
-        return _choices(args[0], next((x for x in args[1:] if isinstance(x, Range)), within))
+            return own.alternatives
+        return _alternatives(args[0], next((x for x in args[1:] if isinstance(x, Range)), within))
     if origin is Literal:
-        return tuple(Choice(repr(arg), partial(values.word, arg), arg) for arg in args)
+        return tuple(Alternative(repr(arg), partial(values.word, arg), arg) for arg in args)
     if annotation is int:
-        return (Choice(f"a whole number {within}".strip(), partial(values.whole, within)),)
+        return (Alternative(f"a whole number {within}".strip(), partial(values.whole, within)),)
     if annotation is float:
         return (
-            Choice(
+            Alternative(
                 f"a {'' if within.is_bounded else 'finite '}number {within}".strip(), partial(values.number, within)
             ),
         )
@@ -257,15 +257,15 @@ def _choices(annotation: object, within: Range) -> tuple[Choice, ...] | None:
             return None
         reads = [side.read for side in sides if side is not None]
         if len(sides) == 1:
-            return (Choice(f"a list (each {sides[0]})", partial(values.several, *reads), of_metrics=args == (float,)),)
-        numeric = all(isinstance(read := x.choices[0].read, partial) and read.func is values.number for x in sides if x)
+            return (Alternative(f"a list (each {sides[0]})", partial(values.several, *reads), of_metrics=args == (float,)),)
+        numeric = all(isinstance(read := x.alternatives[0].read, partial) and read.func is values.number for x in sides if x)
         said = f"a mapping (each key {sides[0]}, each value {sides[1]})"
-        return (Choice(said, partial(values.mapping, *reads), of_metrics=numeric),)
+        return (Alternative(said, partial(values.mapping, *reads), of_metrics=numeric),)
     kind = origin or annotation
     if (
         isinstance(kind, type)
         and kind.__module__ not in ("builtins", "typing")
         and not getattr(kind, "_is_protocol", 0)
     ):
-        return (Choice(f"a {kind.__name__}", partial(values.of_type, kind), of_metrics=False),)
+        return (Alternative(f"a {kind.__name__}", partial(values.of_type, kind), of_metrics=False),)
     return None
