@@ -24,9 +24,7 @@ def flat_names(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name = flat_name(text)
         if name in found:
-            raise InvalidOption(
-                option(names="flat"),
-                f" would name two columns {name!r}, those of {found[name]!r} and {text!r}; ask for each by itself",
-            )
+            both = f" would name two columns {name!r}, those of {found[name]!r} and {text!r}; ask for each by itself"
+            raise InvalidOption(option(names="flat"), both)
         found[name] = text
     return {text: name for name, text in found.items()}

@@ -187,16 +187,18 @@ def by_metric(
 
 def scaled(values: Floats, calls: Sequence[Call]) -> Floats:
     """The values of an array, a column per metric, on the scales of their means."""
-    import numpy as np
-
-    geometric = [Mean.of(call).is_geometric for call in calls]
-    with np.errstate(divide="ignore"):
-        return np.where(geometric, np.log(np.where(geometric, values, 1.0)), values)
+    return _of_geometric("log", values, 1.0, calls)
 
 
 def unscaled(means: Floats, calls: Sequence[Call]) -> Floats:
     """Means on the scales of an array's columns, turned back into values."""
+    return _of_geometric("exp", means, 0.0, calls)
+
+
+def _of_geometric(change: Literal["log", "exp"], x: Floats, neutral: float, calls: Sequence[Call]) -> Floats:
+    """`x` with the columns of geometric means changed."""
     import numpy as np
 
     geometric = [Mean.of(call).is_geometric for call in calls]
-    return np.where(geometric, np.exp(np.where(geometric, means, 0.0)), means)
+    with np.errstate(divide="ignore"):
+        return np.where(geometric, getattr(np, change)(np.where(geometric, x, neutral)), x)

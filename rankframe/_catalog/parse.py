@@ -71,9 +71,7 @@ def parse(text: Annotated[str, ReadInside], among: Mapping[str, Metric] = METRIC
 def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     """The calls that a text names; see :func:`parse`."""
     if not isinstance(text, str):
-        raise InvalidOption(
-            f"{shown(text)} is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10)"
-        )
+        raise InvalidOption(f"{shown(text)} is no metric; write text, as 'ndcg@10', or a function")
     if len(text) > MOST:
         raise InvalidOption(f"{shown(text)} is too long: the text of a metric has at most {MOST:,} letters")
     match = _TEXT.fullmatch(text)
@@ -126,12 +124,7 @@ def texts_of(text: str) -> list[str]:
 
 
 def _call(
-    entry: Metric,
-    given: list[tuple[str, object]],
-    at: str | None,
-    level: str | None,
-    inside: str | None,
-    text: str,
+    entry: Metric, given: list[tuple[str, object]], at: str | None, level: str | None, inside: str | None, text: str
 ) -> Call:
     given += _inside(inside or "", text)
     if level is not None:
@@ -205,9 +198,7 @@ def _dotted(name: str, entry: Metric, dotted: str, text: str) -> list[dict[str, 
     if "," in entry.dot:  # several options, in this order
         names = entry.dot.split(",")
         if len(parts) != len(names):
-            raise InvalidOption(
-                f"{shown(text)} gives {len(parts)} numbers; {entry.name} takes {len(names)}: {', '.join(names)}"
-            )
+            raise InvalidOption(f"{shown(text)} gives {len(parts)} numbers; {entry.name} takes {', '.join(names)}")
         return [{name: _number(part, text) for name, part in zip(names, parts, strict=True)}]
     digits = [part.removeprefix(f"{entry.dot}=") for part in parts]
     return [{entry.dot: _number(f".{d}" if d.isdigit() else d, text)} for d in digits]

@@ -415,9 +415,7 @@ def _declare(
     others = () if alone is not None else aliases
     for other in (*others, options["display"] or ""):
         if not isinstance(other, str):
-            raise InvalidOption(
-                f"{shown(other)} is no name of a metric; write names as texts, as @rf.{decorator}('top')"
-            )
+            raise InvalidOption(f"{shown(other)} is no name of a metric; write text, as @rf.{decorator}('top')")
 
     @called_by_users
     def register(formula: F) -> F:
@@ -435,9 +433,7 @@ def _declare(
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
     """Refuse a name that cannot be used in text, or that another metric has, or this one with other options."""
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
-        raise InvalidOption(
-            f"{entry.name!r} is no name of a metric; write one of letters, digits and _, as 'top_heavy'"
-        )
+        raise InvalidOption(f"{entry.name!r} is no name of a metric; write letters, digits and _, as 'top_heavy'")
     for name in (entry.name, *entry.aliases, *entry.spellings):
         if said := unclear(name):
             raise InvalidOption(f"{said}; choose an unambiguous name")
@@ -447,9 +443,7 @@ def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
         for other in among.values():
             again = other.name == entry.name and _place(other) == _place(entry)
             if other.meanings(name) and not again:
-                raise InvalidOption(
-                    f"{name!r} is a name of the metric {other.name!r}, in upper or lower case; choose another one"
-                )
+                raise InvalidOption(f"{name!r} is a name of the metric {other.name!r}, in any case; choose another one")
 
 
 def _place(entry: Metric) -> tuple[str, str]:

@@ -28,11 +28,7 @@ def calls_of(
     calls: list[Call] = []
     for request in requests:
         if isinstance(request, pl.Expr):
-            raise InvalidOption(
-                "an expression has no name among the metrics; write text, as in ",
-                asked_as(example),
-                ", or evaluate it and go on from its column",
-            )
+            raise InvalidOption("an expression has no name among the metrics; write text, as in ", asked_as(example))
         if isinstance(request, Call):
             calls.append(request)
         elif callable(request):

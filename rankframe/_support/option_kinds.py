@@ -246,19 +246,20 @@ def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] 
     if annotation is int:
         return (Alternative(f"a whole number {within}".strip(), partial(values.whole, within)),)
     if annotation is float:
-        return (
-            Alternative(
-                f"a {'' if within.is_bounded else 'finite '}number {within}".strip(), partial(values.number, within)
-            ),
-        )
+        said = f"a {'' if within.is_bounded else 'finite '}number {within}".strip()
+        return (Alternative(said, partial(values.number, within)),)
     if origin in (dict, collections.abc.Mapping, collections.abc.Sequence) and args:
         sides = [kind_of(arg, within) for arg in args]
         if any(side is None for side in sides):
             return None
         reads = [side.read for side in sides if side is not None]
         if len(sides) == 1:
-            return (Alternative(f"a list (each {sides[0]})", partial(values.several, *reads), of_metrics=args == (float,)),)
-        numeric = all(isinstance(read := x.alternatives[0].read, partial) and read.func is values.number for x in sides if x)
+            return (
+                Alternative(f"a list (each {sides[0]})", partial(values.several, *reads), of_metrics=args == (float,)),
+            )
+        numeric = all(
+            isinstance(read := x.alternatives[0].read, partial) and read.func is values.number for x in sides if x
+        )
         said = f"a mapping (each key {sides[0]}, each value {sides[1]})"
         return (Alternative(said, partial(values.mapping, *reads), of_metrics=numeric),)
     kind = origin or annotation
