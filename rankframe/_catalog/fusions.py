@@ -111,8 +111,7 @@ def trained(learn: Callable[..., Learned], *, of: Of, absent: bool = False) -> C
 
     def register(formula: F) -> F:
         name = formula.__name__
-        entry = Trained(name, formula, bounds=(None, None), of=of, absent=absent, learn=learn)
-        TRAINED_FUSIONS.put(name, entry)
+        TRAINED_FUSIONS.put(name, Trained(name, formula, bounds=(None, None), of=of, absent=absent, learn=learn))
         return formula
 
     return register
@@ -154,11 +153,8 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: ob
     for name in given.keys() & OPTIONS.keys():
         if OPTIONS[name] in entry.parameters.keys() - given.keys():
             given[OPTIONS[name]] = given.pop(name)
-    for name, value in options.items():
-        if value is None:
-            continue
-        if name == "depth":
-            name = entry.depth[0]
+    for option, value in ((option, x) for option, x in options.items() if x is not None):
+        name = entry.depth[0] if option == "depth" else option
         if name in given:
             raise InvalidOption(f"{name}={shown(value)} and {shown(text)} both give {name}; give it once")
         if name not in entry.parameters and name in ("normalize", "missing"):

@@ -29,7 +29,8 @@ def _bound(on: F) -> F:
     @wraps(on)
     def call(ranker: Bindable, *unnamed: object, **options: object) -> Bindable:
         unknown = {name: x for name, x in options.items() if name not in OPTIONS}
-        bind("on", kinds_of(on)[0], (ranker, *unnamed), unknown, hidden=1)
+        if unnamed or unknown:
+            bind("on", kinds_of(on)[0], (ranker, *unnamed), unknown, hidden=1)
         return ranker._on(options)
 
     return cast(F, call)

@@ -74,7 +74,7 @@ UNREACHED = (
         "tune('wsum'",
     ),  # which `asked_as` takes
     *("write title=", "as in label='tab:runs'"),  # options of pages and tables, which commands fill in
-    *("write an expression for each", "is no metric; write text"),  # expressions
+    *("write an expression for each"),  # expressions
     "judge joins by document",  # which every run has
     "is no name of a metric",
     "which its declaration does not tell",  # metrics of one's own

@@ -363,7 +363,7 @@ CASES = {
         "(lambda names: df.rank.evaluate(ADVICE))(['score', 'new'])", r"as (\*\(.*\))$", polars_only=True,
     ),
     "no metric": Case("OK", "df.rank.evaluate()", "ADVICE"),
-    "an expression as shape": Case("OK", "df.rank.explain(rf.expr.rr())", "ADVICE", r"as in (.*\)), or"),
+    "an expression as shape": Case("OK", "df.rank.explain(rf.expr.rr())", "ADVICE", r"as in (.*\))$"),
     "ranks in all orders": Case(
         "OK", "df.rank.on(ties='expected').with_ranks()", "df.rank.on(ADVICE).with_ranks()", r"as with (\S+)$"
     ),
@@ -372,7 +372,7 @@ CASES = {
     "a mean of texts": Case("OK", "df.rank.summarize('relstring')", "df.rank.evaluate('relstring')"),
     "a curve of what is no sum": Case("OK", "df.rank.curve('gm_map')", "df.rank.evaluate('gm_map')"),
     "contributions of what is no sum": Case("OK", "df.rank.explain('auc')", "df.rank.evaluate('auc')"),
-    "an expression where a kernel reads metrics": Case("OK", "requests.calls_of(rf.expr.rr())", "ADVICE", r"as in (.*\)), or"),
+    "an expression where a kernel reads metrics": Case("OK", "requests.calls_of(rf.expr.rr())", "ADVICE", r"as in (.*\))$"),
     "a mean of bounds": Case("OK", "df.rank.on(unjudged='bounds').conventions('rr')", "ADVICE.conventions('rr')"),
     "contributions of bounds": Case("OK", "df.rank.on(unjudged='bounds').explain('rr')", "ADVICE.explain('rr')"),
     "two policies in one plot of ranks": Case(

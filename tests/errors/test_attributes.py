@@ -52,7 +52,7 @@ def test_a_verdict_is_written_as_json() -> None:
 
 def test_a_text_of_a_table_has_no_place_for_a_path() -> None:
     with pytest.raises(
-        rf.InvalidOption, match=r"to_latex: too many positional arguments; its signature is to_latex\(\*, digits=4"
+        rf.InvalidOption, match=r"to_latex: too many positional arguments; its signature is to_latex\(\*, digits=3"
     ):
         compared(EAGER).to_latex("table.tex")
     with pytest.raises(rf.InvalidOption, match=r"unexpected keyword argument 'names'; its signature is to_latex\("):

@@ -201,7 +201,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a list of metrics": (
         lambda: OK.rank.evaluate(["map"]),
         rf.InvalidOption,
-        "['map'] is no metric; write text, as 'ndcg@10', or an expression, as rf.expr.ndcg(k=10)",
+        "['map'] is no metric; write text, as 'ndcg@10', or a function",
     ),
     "no metric": (lambda: OK.rank.evaluate(), rf.InvalidOption, "df.rank.evaluate('ndcg@10', 'map')"),
     "cutoff 0": (
@@ -490,7 +490,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a number as name of a metric": (
         lambda: rf.metric(3),
         rf.InvalidOption,
-        "3 is no name of a metric; write names as texts, as @rf.metric('top')",
+        "3 is no name of a metric; write text, as @rf.metric('top')",
     ),
     "no query column": (lambda: OK.rank.on(query=[]), rf.InvalidOption, "names no column"),
     "a column of two roles": (lambda: OK.rank.on(query="doc_id"), rf.InvalidOption, "named for two roles"),
