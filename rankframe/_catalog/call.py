@@ -132,7 +132,7 @@ class Call:
 
     def _declared(self, value: D | Callable[..., D]) -> D:
         """A declaration of the metric, which may be a function of the options."""
-        return value(**self.arguments) if callable(value) else value
+        return value(**self.arguments) if callable(value) else value  # pyright: ignore[reportReturnType]
 
     @property
     def is_constant(self) -> bool:

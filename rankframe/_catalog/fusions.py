@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .._support.option_kinds import Alternative, Kind
+from .._support.option_kinds import NONE, Alternative, Kind
 from .._support.option_values import Range
 from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.rankings import Missing, Normalization
@@ -23,6 +23,7 @@ from .registry import FUSED, Metric, Registry, unknown
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 N = TypeVar("N", bound=Normalization)
 Of: TypeAlias = Literal["scores", "ranks", "engine"]
+DepthOfRuns: TypeAlias = Annotated[int, Range(least=1)] | None
 
 FUSIONS: Registry[Fusion] = Registry("FUSIONS", FUSED, "fuse")
 """Every method of fusion by its canonical name, in the order of the documentation."""
@@ -62,10 +63,10 @@ class Fusion(Metric):
     def parameters(self) -> dict[str, Parameter]:
         """The formula's options, then the options that all methods of its kind share."""
         depth, most = self.depth
-        shared: dict[str, tuple[Any, object]] = {depth: (Annotated[int, Range(least=1)] | None, most)}
+        shared: dict[str, tuple[Any, object]] = {depth: (DepthOfRuns, most)}
         if self.of == "scores":
-            words = Kind(tuple(Alternative(repr(name), normalization_of, name) for name in NORMALIZATIONS))
-            shared = {"normalize": (Annotated[str, words] | None, None), "missing": (Missing, "skip"), **shared}
+            words = (Alternative(repr(name), normalization_of, name) for name in NORMALIZATIONS)
+            shared = {"normalize": (Annotated[str, Kind((*words, NONE))], None), "missing": (Missing, "skip"), **shared}
         by_name = Parameter.KEYWORD_ONLY
         own = {name: Parameter(name, by_name, default=x, annotation=kind) for name, (kind, x) in shared.items()}
         return {**super().parameters, **own}

@@ -418,7 +418,7 @@ def _declare(
             raise InvalidOption(f"{shown(other)} is no name of a metric; write text, as @rf.{decorator}('top')")
 
     @called_by_users
-    def register(formula: F) -> F:
+    def register(formula: Any) -> Any:
         if not inspect.isfunction(formula):
             raise InvalidOption(f"{shown(formula)} is no function; write @rf.{decorator} above one")
         name, *own = dict.fromkeys([text or formula.__name__, formula.__name__, *others])
