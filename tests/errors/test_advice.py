@@ -30,6 +30,7 @@ from rankframe._items.recount import resamples_of
 from rankframe._support import option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
 from rankframe._table import columns as columns_module
+from rankframe._table.table import Table, Whole
 from rankframe._verbs import running, verbs
 from rankframe._words import exposure as exposure_words
 from rankframe._words import rankings
@@ -45,6 +46,7 @@ LISTED = pl.DataFrame({"query_id": [1, 2], "retrieved": [["a", "b"], ["c"]], "re
 TUNED = "tuned := df.rank.tune('wsum', metric='rr', runs=['score', 'new'], folds=2, resamples=99)"
 TWO = OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))
 STACK = pl.concat([OK.with_columns(run=pl.lit("a")), OK.with_columns(run=pl.lit("b"))])
+PART_OF_RUNS = Table[pl.DataFrame](STACK, setup.Setup(), Whole(runs=frozenset("ab")))
 NAN, INF = float("nan"), float("inf")
 
 CODE = r"\b(?:df|qrels|pl|pd)\."
@@ -577,7 +579,7 @@ CASES = {
         "df.rank.fuse('rrf(depth=1)', runs=['score', 'new'])"),
     'fusion by ranks, normalised': Case('TWO', "df.rank.fuse('rrf', runs=['score', 'new'], normalize='max')", "df.rank.fuse('sum', runs=['score', 'new'], normalize='max')"),
     "fusion, weights of runs without an order": Case(
-        "STACK", "fuse.fuse(rows.Table(STACK, setup.Setup(), rows.Whole(runs=frozenset('ab'))), 'rrf', run='run', weights=[1, 2])",
+        "STACK", "fuse.fuse(PART_OF_RUNS, 'rrf', run='run', weights=[1, 2])",
         "df.rank.fuse('rrf', run='run', weights={'a': 1, 'b': 2})",
     ),
     "fusion of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))", "df.rank.fuse('rrf')",
