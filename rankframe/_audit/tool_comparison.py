@@ -205,7 +205,7 @@ class _Numbers:
             try:
                 value = other.value(_Values(self, replace(theirs, convention=None)))
             except RankframeError as error:
-                note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
+                note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
         return Row(tool, None if value is None or math.isnan(value) else value, None, (), note, other.says)
 
     def row(self, tool: str, setup: Setup, call: Call, note: str = "") -> Row:
@@ -215,7 +215,7 @@ class _Numbers:
         except RankframeError as error:  # such as tied scores under a rule of the tool that we lack
             if isinstance(error, InvalidData) and error.kind in NO_TOOL_COUNTS:
                 raise
-            note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
+            note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
             return Row(tool, None, call.text, (), note)
         choices = list(_choices(setup, call, self.setup, self.call))
         matter = [choice for choice, ours in choices if not _same(here, self._without(setup, call, choice, ours))]

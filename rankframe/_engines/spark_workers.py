@@ -64,7 +64,7 @@ class Guarded:
         try:
             found = self.function(*parts)
         except RankframeError as error:
-            message = worded(error.said, _spelled)
+            message = worded(error.parts, _spelled)
             found = self.function(*(part.schema.empty_table() for part in parts))
             found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
         found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))

@@ -76,7 +76,7 @@ def _refuse_ties(setup: Setup, call: Call) -> None:
             on(ties="doc_desc"),
         )
     if setup.policies.tie_rule.averages:
-        raise InvalidOption(f"{call.text}: ", NoExpectation().said)
+        raise InvalidOption(f"{call.text}: ", NoExpectation().parts)
 
 
 def refuse_without_subtopics(calls: Sequence[Call]) -> None:

@@ -131,7 +131,7 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
         error = MissingColumn(
-            *error.said, *(". ", *of_lists(str(lists[0]), "lists")) if lists else (), *_of_index(frame)
+            *error.parts, *(". ", *of_lists(str(lists[0]), "lists")) if lists else (), *_of_index(frame)
         )
     return in_words_of_pandas(error)
 

@@ -135,7 +135,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         table = Columns.of(setup, schema, label=has_label)
     except RankframeError as error:
         there = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None and name in schema]
-        yield Finding("error", "table", _nowhere(schema, there), error.said)
+        yield Finding("error", "table", _nowhere(schema, there), error.parts)
         return
     setup, query, where = table.setup, [*table.setup.roles.query], table.key_of_documents
     if setup.roles.subtopic is not None:
@@ -167,7 +167,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         try:
             require(schema, setup.roles.label, "label")
         except RankframeError as error:
-            yield Finding("error", "no labels", _nowhere(schema, where), error.said)
+            yield Finding("error", "no labels", _nowhere(schema, where), error.parts)
     for note in NOTES:
         if note.reads != "label" or has_label:
             by_row = note.reads == "id"
@@ -239,7 +239,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
     try:
         tables = tables.labelled()
     except RankframeError as error:
-        yield Finding("error", "no labels", _nowhere(schema, [name for name in query if name in schema]), error.said)
+        yield Finding("error", "no labels", _nowhere(schema, [name for name in query if name in schema]), error.parts)
     if not tables.query:
         require(others, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in others and name in schema]

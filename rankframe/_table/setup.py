@@ -111,7 +111,7 @@ class MetricCall(Protocol):
     def metric(self) -> Any: ...
 
     @property
-    def said(self) -> frozenset[str]: ...
+    def given(self) -> frozenset[str]: ...
 
     def with_defaults(self, options: Mapping[str, object]) -> Self: ...
 
@@ -221,7 +221,7 @@ class Setup:
                 f"{self.convention} has no {name}; it has {known}; evaluate {text} without the convention"
             )
         settings, parameters = convention.metrics[name], call.metric.parameters
-        options = {x: value for x, value in settings.items() if x in parameters and x not in call.said}
+        options = {x: value for x, value in settings.items() if x in parameters and x not in call.given}
         policies = {x: value for x, value in settings.items() if x not in parameters and x not in self.given}
         return self.changed(**policies, convention=None), call.with_defaults(options)
 

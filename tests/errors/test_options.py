@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import io
+import math
 import random
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from operator import attrgetter
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,8 +19,9 @@ import pytest
 
 import rankframe as rf
 from rankframe._rankers.ranker import FrameRanker
-from rankframe._support.methods import Lifted
+from rankframe._support.methods import Lifted, called_by_users
 from rankframe._support.option_kinds import kinds_of
+from rankframe._support.option_values import Range
 from rankframe.plot import PLOTS, Plots
 
 HOSTILE: list[Any] = [
@@ -44,18 +47,17 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "compare": (("map",), TWO | QUICK),
     "power": (("map",), {**TWO, "difference": 0.1}),
     "gate": (({"map": 0.1},), TWO | QUICK),
-    "noninferior": (("map",), TWO | QUICK | {"margin": 0.1}),
     "fuse": (("wsum",), TWO),
-    "explain_fusion": (("rrf",), TWO),
-    "overlap": ((), TWO),
-    "oracle": (("map",), TWO | QUICK),
+    "fusion.explain": (("rrf",), TWO),
+    "fusion.overlap": ((), TWO),
+    "fusion.oracle": (("map",), TWO | QUICK),
     "expected_exposure": ((), TWO),
-    "fit_fusion": (("posfuse",), TWO),
+    "fusion.fit": (("posfuse",), TWO),
     "tune": (("wsum",), TWO | QUICK | {"step": 0.5, "folds": 2}),
-    "exposure": ((), {}),
-    "catalog": (("coverage@2",), {"items": 9, **QUICK}),
-    "compare_catalog": (("coverage@2",), TWO | QUICK | {"items": 9}),
-    "item_counts": (("coverage@2",), {"items": 9}),
+    "items.exposure": ((), {}),
+    "items.catalog": (("coverage@2",), {"items": 9, **QUICK}),
+    "items.compare": (("coverage@2",), TWO | QUICK | {"items": 9}),
+    "items.counts": (("coverage@2",), {"items": 9}),
     "gaps": (("map",), {"by": "side", **QUICK}),
     "on": ((), {}),
 }
@@ -102,7 +104,7 @@ def test_every_option_is_read_by_its_annotation() -> None:
     assert len(functions) > 55
     for name, function in functions.items():
         kinds = kinds_of(function)[1]
-        unread = {*options_of(inspect.unwrap(function))} - {"ranker", "self"} - kinds.keys()
+        unread = {*options_of(inspect.unwrap(function))} - {"table", "self"} - kinds.keys()
         assert unread <= READ_INSIDE | TYPES_OF_OTHERS, name
 
 
@@ -139,7 +141,7 @@ def refused(name: str, option: str, value: Any, call: Callable[[], object]) -> b
 def test_no_value_of_an_option_gives_an_error_of_another_library(front: Callable[[pl.DataFrame], Any]) -> None:
     def method(name: str) -> Any:
         table = TABLE.drop("label") if name == "judge" else TABLE
-        return getattr(rf.rank(front(table)), name)
+        return attrgetter(name)(rf.rank(front(table)))
 
     verbs = {
         name: (tuple(front(x) if isinstance(x, pl.DataFrame) else x for x in args), options)
@@ -159,7 +161,9 @@ def test_no_value_of_an_option_of_a_function_gives_an_error_of_another_library()
 
 
 def test_resamples_have_an_upper_bound() -> None:
-    with pytest.raises(rf.InvalidOption, match="resamples=18446744073709551616: write at most 10,000,000"):
+    with pytest.raises(
+        rf.InvalidOption, match="resamples=18446744073709551616: write a whole number from 1 to 10,000,000"
+    ):
         TABLE.rank.summarize("map", resamples=2**64)
 
 
@@ -194,3 +198,45 @@ def test_values_that_passed_or_broke_are_refused(call: Callable[[Any], object], 
 def test_deep_json_of_a_trained_method_is_refused() -> None:
     with pytest.raises(rf.InvalidData, match="is no JSON"):
         rf.FittedFusion.from_json("[" * 100_000)
+
+
+Confidence: TypeAlias = Annotated[float, Range(above=0, below=1)]
+
+
+@called_by_users
+def interval(
+    *metrics: str,
+    ci: Confidence | None = 0.95,
+    method: Literal["bca", "percentile", "t"] = "bca",
+    resamples: Annotated[int, Range(least=1, most=10_000_000)] = 1000,
+    seed: Annotated[int, Range(least=0)] = 0,
+) -> tuple[object, ...]:
+    """A function with the options of statistics."""
+    return metrics, ci, method, resamples, seed
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"ci": ci}, "ci=.*: write a number between 0 and 1 or None") for ci in (95, 0, 1, "0.95", True, math.nan)),
+        *(
+            ({"resamples": n}, "resamples=.*: write a whole number from 1 to 10,000,000")
+            for n in (0, 1.5, True, None, 2**64, 10**400)
+        ),
+        *(({"seed": seed}, "seed=.*: write a whole number from 0 on") for seed in (-1, 0.5, False, None)),
+        ({"method": "percentil"}, r"method='percentil': .* 'bca', 'percentile', 't'\. Did you mean 'percentile'\?"),
+        (
+            {"ties": "order"},
+            r"interval: got an unexpected keyword argument 'ties'; its signature is interval\(\*metrics",
+        ),
+    ],
+)
+def test_an_option_of_statistics_is_read_by_its_annotation(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rf.InvalidOption, match=f"^{message}"):
+        interval("map", **options)
+
+
+def test_numbers_of_other_libraries_are_pythons_own_once_read() -> None:
+    found = interval("map", ci=np.float32(0.5), resamples=np.int64(7), seed=np.uint8(3))
+    assert found == (("map",), 0.5, "bca", 7, 3)
+    assert [type(x) for x in found[1:]] == [float, str, int, int]

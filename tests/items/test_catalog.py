@@ -353,7 +353,7 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
         (lambda r: r.catalog("coverage", items=pl.DataFrame({"item_id": ["a"]})), r"items\.rename\(\{'item_id': 'doc_id'\}\)"),
         (lambda r: r.catalog("popularity_lift", interactions=3), "is no frame"),
         (lambda r: r.catalog("popularity_lift", interactions=pl.DataFrame({"x": [1]})), "interactions has x"),
-        (lambda r: r.catalog("ndcg@10"), "ndcg is a metric of one ranking; write df.rank.evaluate"),
+        (lambda r: r.catalog("ndcg@10"), r"Did you mean 'ndcg' \(of evaluate\)"),
         (lambda r: r.catalog("coverage(relevant=2)", items=9), "takes no threshold of relevance"),
         (lambda r: r.catalog("coverage@0", items=9), "a whole number from 1 on"),
         (lambda r: r.catalog("exposure_gini(weight=lg)", items=9), "one of 'count', 'log2', 'rbp'"),

@@ -569,16 +569,20 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "no document": (lambda: ranker(ROWS.drop("doc_id")).nrbp(), rf.InvalidOption, "needs a name"),
     "no label": (lambda: ranker(ROWS.drop("label")).nrbp(), rf.MissingColumn, "no column 'label'"),
     "two roles": (lambda: ROWS.rank.on(subtopic="doc_id"), rf.InvalidOption, "named for two roles"),
-    "no cutoff": (lambda: ranker(ROWS).evaluate("alpha_dcg"), rf.InvalidOption, "'k'; its options are: k, alpha"),
+    "no cutoff": (
+        lambda: ranker(ROWS).evaluate("alpha_dcg"),
+        rf.InvalidOption,
+        r"'k'; its signature is alpha_dcg\(k, \*, alpha",
+    ),
     "alpha": (
         lambda: ranker(ROWS).alpha_ndcg(alpha=1.5),
         rf.InvalidOption,
-        r"alpha_ndcg\(alpha=1.5\): alpha is a number from 0 to 1; write alpha_ndcg\(alpha=0.5\)",
+        r"alpha_ndcg\(alpha=1.5\): write a number from 0 to 1",
     ),
     "beta": (
         lambda: ranker(ROWS).nrbp(beta=1),
         rf.InvalidOption,
-        r"nrbp\(beta=1\): beta is a number above 0 and below 1; write nrbp\(beta=0.5\)",
+        r"nrbp\(beta=1\): write a number between 0 and 1",
     ),
     "threshold of lists": (
         lambda: ranker(LISTS).evaluate("strec(rel=2)"),

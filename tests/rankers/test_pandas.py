@@ -636,8 +636,8 @@ def test_an_error_has_its_parts_and_its_kind_in_pandas_too() -> None:
         found.append(pickle.loads(pickle.dumps(caught.value)))
     in_pandas, in_polars = found
     assert in_pandas.kind == in_polars.kind == "weight"
-    assert in_options(in_pandas.said) == in_options(in_polars.said)
-    assert worded(in_polars.said, spelled) == str(in_pandas) != str(in_polars)
+    assert in_options(in_pandas.parts) == in_options(in_polars.parts)
+    assert worded(in_polars.parts, spelled) == str(in_pandas) != str(in_polars)
 
 
 def test_results_hold_texts_as_pandas_does_by_default() -> None:

@@ -200,7 +200,7 @@ def test_a_policy_is_one_field_and_the_place_where_it_acts(with_new_policy: Path
     assert found["values"] == [1.0, 0.5, 0.5]
     assert (found["expression"], found["kernel"]) == (0.5, 0.5)
     assert found["refused"] == "at_threshold='no': write one of 'in', 'out'."
-    assert "Did you mean at_threshold='in'?" in found["near"]
+    assert "unexpected keyword argument 'at_treshold'" in found["near"]
     assert found["advice"].endswith("df.rank.on(at_threshold=...)")
     assert found["in options"] == "say --at-threshold out"
     assert found["differs by"] == "at_threshold=in"
