@@ -395,7 +395,7 @@ class Ranker(Metrics[R]):
     def __dir__(self) -> list[str]:
         own = [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
         metrics = {entry.formula.__name__: entry for entry in METRICS.values()}
-        listed = [name for name, entry in metrics.items() if name in own or not entry.own]
+        listed = (name for name, entry in metrics.items() if name in own or not entry.own)
         return [*dict.fromkeys(name for name in own if name not in metrics), *listed]
 
     @abstractmethod
@@ -473,21 +473,17 @@ class FrameRanker(Ranker[R], Verbs[R]):
     check = lift(verbs.check)
     agreement = lift(verbs.agreement)
     conventions = lift(conventions)
-
-    # decisions
     mean = lift(mean)
     summarize = lift(summarize)
     compare = lift(compare)
     power = lift(power)
     gate = lift(gate)
 
-    # fusion and users; `fusion` and `items` have the rest of their topics
+    # `fusion` and `items` have the rest of these
     fuse = lift(fuse)
     tune = lift(tune)
     expected_exposure = lift(expected_exposure)
     gaps = lift(gaps)
-
-    # pictures
     report = lift(pictures.report)
 
     @property

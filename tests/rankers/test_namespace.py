@@ -46,9 +46,10 @@ def test_a_frame_is_freed_at_once_after_its_namespace_was_used() -> None:
 def test_registering_again_and_reloading_neither_warn_nor_wrap() -> None:
     code = """if True:  # in a process of its own: others hold the classes that are made anew
         import importlib, polars as pl, rankframe as rf
-        from rankframe._rankers import namespace, polars
+        from rankframe import hook
+        from rankframe._rankers import polars
         frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-        namespace.register()
+        hook.register()
         importlib.reload(polars)
         importlib.reload(rf)
         print(frame.rank.reciprocal_rank().rows())
