@@ -226,7 +226,7 @@ def test_standard_input_may_be_of_any_format(out: Run, monkeypatch: pytest.Monke
         ("nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
         ("a.run --qrels none.txt", "none.txt"),
         ("t.csv --qrels a.run", "a.run, line 1: 6 fields instead of 4"),
-        ("a.qrels --qrels a.qrels", "a line of judgments. Name the file of a run, with lines 'query_id Q0"),
+        ("a.qrels --qrels a.qrels", "a line of judgments. Write 'query_id Q0"),
         ("- --qrels -", "RUN and --qrels cannot both be standard input"),
     ],
 )
@@ -240,7 +240,7 @@ def test_a_missing_column_is_answered_with_the_option_that_names_it(error: Run) 
     Path("o.csv").write_text("qid,doc no,sim\n1,a,1\n")
     assert error("evaluate", "o.csv", "--qrels", "a.qrels").endswith(
         "no column 'query_id', 'doc_id', 'score' in o.csv; it has qid, doc no, sim. "
-        "Say --query qid --doc 'its doc column' --score sim, or --input trec if it is TREC text\n"
+        "Say --query qid --doc 'its doc column' --score sim\n"
     )
     assert error("evaluate", "o.csv", "--query", "qid").endswith(
         "no column 'score' in o.csv; it has qid, doc no, sim. Say --score sim\n"

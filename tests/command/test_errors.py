@@ -500,7 +500,7 @@ WRONG = [
     ("power t.csv --runs score,label -m gm_map --difference 0.1", "gm_map is summed up by its geometric mean; ask for"),
     (
         "compare t.csv --runs score,label --ci 95",
-        "--ci 95.0: write a number above 0 and below 1",
+        "--ci 95.0: write a number between 0 and 1",
     ),
     ("compare t.csv --runs score,label --weights w", "no column 'w'"),
     ("compare t.csv --runs score,label --weights lang", "'lang'"),

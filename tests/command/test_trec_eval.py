@@ -118,7 +118,7 @@ def test_gains_of_levels_and_a_run_from_standard_input(
         (["qrels", "nix"], "nix: No such file or directory"),
         (
             ["qrels", "qrels"],
-            "a line of judgments. Name the file of a run, with lines 'query_id Q0 doc_id rank score tag'",
+            "a line of judgments. Write 'query_id Q0 doc_id rank score tag'",
         ),
         (["qrels", "t.csv"], "Say query_id instead of qid in the file"),
         (["-", "-"], "QRELS and RUN cannot both be standard input"),
