@@ -18,8 +18,8 @@ import polars as pl
 
 from . import hook
 from ._support.arrow_stream import ArrowStream, from_stream
-from ._support.forks import watch_forks
 from ._support.methods import called_by_users
+from ._support.threads import watch_forks
 from .errors import (
     InvalidData,
     InvalidOption,

@@ -13,8 +13,8 @@ from ._files.read import QRELS, RUN, DType, Layout
 from ._files.sources import FileSource, several
 from ._files.together import read_together, scan_together
 from ._files.write import write_qrels, write_run
-from ._support.forks import use_polars
 from ._support.methods import called_by_users
+from ._support.threads import use_polars
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run", "write_qrels", "write_run"]
 

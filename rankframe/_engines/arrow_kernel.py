@@ -15,10 +15,10 @@ from .._catalog.requests import Request
 from .._fusion.fitted import FittedFusion
 from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import needs_largest_label
-from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._support.option_kinds import bind
 from .._support.option_values import Range
+from .._support.threads import use_polars
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
 from .._table.table import Whole, in_memory

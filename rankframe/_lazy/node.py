@@ -19,8 +19,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from .._support.byte_sizes import bytes_of
-from .._support.forks import use_polars
-from .._support.threads import at_once, threads
+from .._support.threads import at_once, threads, use_polars
 from .._table.setup import Setup
 from ..errors import InvalidData, RankframeError, without_own_frames
 from .rows_on_disk import Batch, Room, buckets_of, temporary_folder

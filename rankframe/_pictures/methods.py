@@ -11,11 +11,11 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 from .._catalog.registry import METRICS
 from .._decisions.gate import Verdict
 from .._fusion.fitted import FusionMethod
-from .._support.forks import use_polars
 from .._support.methods import Lifted, Owner
 from .._support.option_kinds import Column, Columns, ReadInside, read_arguments
 from .._support.option_values import Range
 from .._support.statistical_options import Resamples, Seed
+from .._support.threads import use_polars
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import OPTIONS
 from .._table.table import Table

@@ -11,7 +11,7 @@ from .._catalog.call import Call
 from .._table.figures import Figures, numbered, together
 from .._table.setup import Setup
 from .._table.suspicions import Suspicion, suspicions_of
-from ..errors import Place, RankframeError, once_each, warn
+from ..errors import Place, RankframeError, warn
 from .per_query import measure
 
 ROWS_OF_SAMPLE = 2**12
@@ -83,7 +83,7 @@ class Watch:
     def _held(self, values: Mapping[str, Any]) -> list[Suspicion]:
         """The suspicions that these figures raise, of those with which a number warns."""
         setup = self.resolved
-        return [x for x in suspicions_of(setup) if x.warns(setup, values) and x.holds(setup, values)]
+        return [x for x in suspicions_of(setup) if x.holds(setup, values) and x.warns(setup, values)]
 
     def _changes(self, suspicion: Suspicion, call: Call, rows: pl.DataFrame, found: Mapping[str, Any]) -> bool:
         """Whether a suspicion that holds changes the value of a metric."""
@@ -107,15 +107,14 @@ class Watch:
 
 
 def watch_slices(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str]) -> None:
-    """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs; once for all."""
+    """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs."""
     if by:
         read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
         frame = frame[[name for name in frame.columns if name in read]]
-    with once_each():
-        for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
-            watching = Watch(setup, calls)
-            watching.see(part)
-            watching.warn()
+    for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
+        watching = Watch(setup, calls)
+        watching.see(part)
+        watching.warn()
 
 
 def _values(rows: pl.DataFrame, setup: Setup, call: Call) -> pl.Series:

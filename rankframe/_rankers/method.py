@@ -13,9 +13,9 @@ import polars as pl
 
 from .._catalog.call import Call, calls_for
 from .._catalog.registry import of
-from .._support.forks import use_polars
 from .._support.methods import Lifted, Owner, function_as_method
 from .._support.option_kinds import annotation_of
+from .._support.threads import use_polars
 from .._table.table import Table
 from .._verbs.declaration import Verb, verb_of
 from ..errors import Advice, Code, InvalidOption, with_code

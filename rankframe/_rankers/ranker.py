@@ -33,9 +33,9 @@ from .._items.gaps import gaps
 from .._items.lists import without
 from .._pictures import methods as pictures
 from .._plan.plan import aggregation
-from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
 from .._support.option_kinds import bind, kinds_of
+from .._support.threads import use_polars
 from .._table.policies import NoRelevant, Scores, Unjudged, Unretrieved
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup

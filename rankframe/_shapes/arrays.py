@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._support.option_kinds import check
+from .._support.threads import use_polars
 from .._table.policies import Cutoff
 from ..errors import InvalidData, InvalidOption, option, shown
 

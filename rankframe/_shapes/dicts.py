@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from .._support.forks import use_polars
 from .._support.methods import called_by_users
+from .._support.threads import use_polars
 from .._table.setup import Setup
 from .._table.table import in_memory
 from .._verbs.verbs import judge

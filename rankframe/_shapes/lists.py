@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .._support.forks import use_polars
 from .._support.methods import called_by_users
+from .._support.threads import use_polars
 from .._table.columns import failing
 from .._table.roles import USUAL_NAMES
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, did_you_mean

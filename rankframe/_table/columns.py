@@ -143,8 +143,11 @@ class Columns:
         doc = setup.roles.doc_in(schema)
         setup = setup.of_table(schema)
         rule, labelled = setup.policies.tie_rule, label or setup.policies.orders_by_label
-        named = [(name, role) for role in ROLES for name in setup.roles.of(role) if role != "label" or labelled]
-        named = [(name, role) for name, role in named if not (ROLES[role].of_items and setup.background.has(name))]
+        named = [
+            (name, role)
+            for name, role in setup.roles.named
+            if (role != "label" or labelled) and not (ROLES[role].of_items and setup.background.has(name))
+        ]
         require_all(schema, named)
         if doc is None and rule.needs_document:
             raise InvalidOption(*TEXTS["no document"](setup), kind="no document")

@@ -52,7 +52,7 @@ class Figures(dict[str, Any]):
         import numpy as np  # imported late, to keep other calls fast
 
         with np.errstate(all="ignore"):  # a check reads infinite labels, too
-            self.update(next(compute for names, compute in TOGETHER.items() if name in names)(self))
+            self.update(COMPUTED_BY[name](self))
         return self[name]
 
     @cached_property
@@ -139,7 +139,7 @@ class Figures(dict[str, Any]):
         best = gain > np.repeat(np.add.reduceat(gain, first) / n * ABOVE, n)
         above, n_best = np.add.reduceat(best * place, first), np.add.reduceat(best, first, dtype=float)
         pairs = n_best * (n - n_best)
-        above, n_best, pairs, before, length = (x[pairs > 0] for x in (above, n_best, pairs, first, n))
+        above, n_best, pairs, before, length = [x[pairs > 0] for x in (above, n_best, pairs, first, n)]
         auc = (above - n_best * (before + (n_best + 1) / 2)) / pairs
         auc = 1 - auc if self.setup.policies.ascending else auc
         return {
@@ -203,6 +203,8 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     ("mean", "mean auc", "standard error"): means,
 }  # fmt: skip
 """The figures that are computed together."""
+
+COMPUTED_BY = {name: compute for names, compute in TOGETHER.items() for name in names}
 
 
 def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, get_type_hints
 
@@ -96,22 +96,22 @@ class Policies:
     collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
     scores: Annotated[Scores, "the precision in which scores are compared"] = "as_given"
 
-    @property
+    @cached_property
     def tie_rule(self) -> TieRule:
         """The row of the tie rule."""
         return TIE_RULES[self.ties]
 
-    @property
+    @cached_property
     def drops_first(self) -> bool:
         """Whether unjudged documents are dropped before ranking."""
         return self.unjudged == "drop" and self.depth is None
 
-    @property
+    @cached_property
     def drops_after_cut(self) -> bool:
         """Whether unjudged documents are dropped after the cut at `depth`, as in trec_eval."""
         return self.unjudged == "drop" and self.depth is not None
 
-    @property
+    @cached_property
     def orders_by_label(self) -> bool:
         """Whether ranks depend on labels."""
         return self.tie_rule.by_label or self.unjudged == "drop"

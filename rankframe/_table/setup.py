@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import EllipsisType, NoneType
@@ -57,10 +57,15 @@ class Roles:
         named = self.doc_name if role == "doc" else getattr(self, role)
         return named if isinstance(named, tuple) else () if named is None else (named,)
 
+    @cached_property
+    def named(self) -> Sequence[tuple[str, str]]:
+        """The columns that have a role, each with its role."""
+        return [(name, role) for role in ROLES for name in self.of(role)]
+
     @property
     def names(self) -> set[str]:
         """All columns that have a role."""
-        return {name for role in ROLES for name in self.of(role)}
+        return {name for name, _ in self.named}
 
     @property
     def properties(self) -> dict[str, str]:

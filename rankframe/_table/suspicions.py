@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
@@ -71,9 +71,9 @@ class Suspicion:
     zero: bool = False
 
 
-def suspicions_of(setup: Setup) -> Iterator[Suspicion]:
+def suspicions_of(setup: Setup) -> Sequence[Suspicion]:
     """The suspicions about tables with the setup's columns."""
-    return (each for each in SUSPICIONS if each.role is None or getattr(setup.roles, each.role) is not None)
+    return [each for each in SUSPICIONS if each.role is None or getattr(setup.roles, each.role) is not None]
 
 
 # ------------------------------------------------------------------------------------------------------- the suspicions

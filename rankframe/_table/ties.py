@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
@@ -56,12 +57,12 @@ class TieRule:
     averages: bool = False
     refuses: bool = False
 
-    @property
+    @cached_property
     def by_label(self) -> bool:
         """Whether labels order documents."""
         return any(key.of == "label" for key in self.keys)
 
-    @property
+    @cached_property
     def by_document(self) -> bool:
         """Whether ids order documents, if the table has them."""
         return any(key.of == "document" for key in self.keys)

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
-from .._support.forks import use_polars
 from .._support.methods import called_by_users
+from .._support.threads import use_polars
 from ..errors import InvalidData, InvalidOption, shown
 from .means import Array, MetricMeans, values
 

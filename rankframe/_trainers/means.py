@@ -18,7 +18,7 @@ from .._catalog.requests import Request, averaged
 from .._engines.arrow_kernel import bound
 from .._plan.per_query import measure
 from .._support.arrow_stream import from_stream
-from .._support.forks import use_polars
+from .._support.threads import use_polars
 from .._table.roles import ROLES
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import call_of_verb

@@ -145,6 +145,9 @@ class Verb:
         return next(several, next(one, ""))
 
 
+ONE_RUN = Runs()
+
+
 @lru_cache(maxsize=512)
 def _signature(function: Callable[..., object]) -> inspect.Signature:
     return inspect.signature(function)
@@ -209,7 +212,7 @@ class VerbCall:
     @property
     def runs(self) -> Runs:
         """The runs that the call names."""
-        found: Runs = self.arguments.get("runs", Runs())
+        found: Runs = self.arguments.get("runs", ONE_RUN)
         return found
 
     @property

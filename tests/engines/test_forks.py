@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._support import forks
+from rankframe._support import threads as forks
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 
