@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import polars as pl
 
@@ -139,6 +139,8 @@ class Summary:
     resampling: Resampling
     whole: Mapping[str, float] | None = None
 
+    verb: ClassVar = "summarize"
+
     @classmethod
     def of(
         cls,
@@ -156,7 +158,7 @@ class Summary:
         progress: bool = False,
     ) -> Self:
         """The summary that a call of a verb asks for."""
-        calls, chosen = averaged(metrics, "summarize('ndcg@10', 'map')"), Runs.of(runs, run)
+        calls, chosen = averaged(metrics, f"{cls.verb}('ndcg@10', 'map')"), Runs.of(runs, run)
         refuse_bounds(setup)
         slices = chosen.apart(setup, names_of(by))[1]
         refuse_names(list(FIGURES), slices, "by")
@@ -243,8 +245,10 @@ class Summary:
             slices,
         )
         draws = self._draws(per_query)
-        found = draws.lazy().join(sums, on=self.key, nulls_equal=True, maintain_order="left")
-        return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect()
+        found = draws.lazy().join(sums, on=[*slices, "metric"], nulls_equal=True, maintain_order="left")
+        return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect(
+            engine="in-memory"
+        )
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """A row per slice and metric: for each resample, the weight and the sum of its drawn queries; its different values."""
@@ -340,6 +344,8 @@ class Summary:
 
 class Means(Summary):
     """The means of a summary, in a column per metric."""
+
+    verb = "mean"
 
     @property
     def key(self) -> list[str]:

@@ -15,7 +15,7 @@ from .._catalog.requests import Request
 from .._decisions.resampling import Resampling
 from .._decisions.summary import Summary
 from .._support.methods import called_by_users
-from .._support.statistical_options import SummaryInterval
+from .._support.statistical_options import Confidence, Resamples, Seed, SummaryInterval
 from .._table.policies import Cutoff
 from .._table.runs import Runs
 from .._table.table import Whole, in_memory
@@ -32,10 +32,10 @@ def sentence_transformers_evaluator(
     corpus: Mapping[Any, Any],
     qrels: object,
     top_k: Cutoff = 100,
-    ci: float | None = 0.95,
+    ci: Confidence | None = 0.95,
     interval: SummaryInterval = "auto",
-    resamples: int = 10_000,
-    seed: int = 0,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
     batch_size: Cutoff = 32,
     chunk_size: Cutoff = 10_000,
     name: str = "",

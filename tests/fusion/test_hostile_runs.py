@@ -66,7 +66,7 @@ def test_scores_whose_differences_are_lost_in_squares_are_refused(method: str) -
 @pytest.mark.parametrize(("method", "weights"), [("wsum", [1e200, 1]), ("comb_gmnz(gamma=2000)", None)])
 def test_a_fused_score_that_is_no_number_is_refused(method: str, weights: Any) -> None:
     table = TWO.with_columns(pl.col("x") * 1e149)
-    for verb in (table.rank.fuse, table.rank.explain_fusion):
+    for verb in (table.rank.fuse, table.rank.fusion.explain):
         with pytest.raises(rf.InvalidData, match="gives a document a score that is NaN or infinite; give smaller"):
             verb(method, runs=["x", "y"], weights=weights)
 

@@ -369,7 +369,7 @@ def test_the_progress_of_tuning_is_told_by_the_settings(monkeypatch: pytest.Monk
 
 
 def test_a_tuned_fusion_is_no_method_but_fuses_by_itself(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
-    fuses: list[Any] = [TABLE.rank.fuse, TABLE.rank.explain_fusion, TABLE.rank.plot.contributions]
+    fuses: list[Any] = [TABLE.rank.fuse, TABLE.rank.fusion.explain, TABLE.rank.plot.contributions]
     for fuse in fuses:
         with pytest.raises(rf.InvalidOption, match=r"fuses tables by itself: write tuned\.fuse\(df\)"):
             fuse(tuned)

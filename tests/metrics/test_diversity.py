@@ -116,7 +116,7 @@ def test_values_are_the_oracles(policies: Options, which: str) -> None:
 def test_the_method_returns_one_column_of_the_oracles_values(name: str) -> None:
     table = diverse_table(31)
     for options in CALLS[name]:
-        found = getattr(ranker(rows_of(table)), name)(**options)
+        found = getattr(ranker(rows_of(table)).metrics, name)(**options)
         assert found.columns == ["query_id", spell(name, options)]
         assert_equal(values(found, spell(name, options)), expected(table, name, options, {}), spell(name, options))
 

@@ -73,9 +73,9 @@ LAZY: dict[str, Any] = {
     "evaluate": lambda x: x.evaluate("rr"),
     "curve": lambda x: x.curve("precision"),
     "summarize": lambda x: x.summarize("rr", ci=None),
-    "exposure": lambda x: x.exposure(),
+    "exposure": lambda x: x.items.exposure(),
     "with_ranks": lambda x: x.with_ranks(),
-    "catalog": lambda x: x.on(items=9).catalog("coverage", ci=None),
+    "catalog": lambda x: x.on(items=9).items.catalog("coverage", ci=None),
 }
 
 
