@@ -90,7 +90,8 @@ def run(
         empties[1] = empties[1].select(x for x in empties[1].columns if x in sides[1].names or x not in empties[0])
         joined_by = call_of_verb(judge, None, judged_only=judged_only, run_only=run_only)
         judging, key = _joining(engine, sides, setups[0], empties, joined_by)
-    shape = _work(call, setup, judging, Whole({}, frozenset()))(*empties)  # refuses wrong columns before anything runs
+    nothing = Whole({}, frozenset() if call.runs.key else None)
+    shape = _work(call, setup, judging, nothing)(*empties)  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     calls, setups = call.calls if call.reads_labels else [], [*call.runs.apart(setup, ())[0].values()]
     if verb.labels is not True:

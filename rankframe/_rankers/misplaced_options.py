@@ -218,7 +218,8 @@ def advice_for_name(name: str, methods: Sequence[str]) -> str:
     method = metric.formula.__name__
     if cutoff is not None and metric.first is not None:
         text = f"{metric.name}@{cutoff}"
-        return f"; write df.rank.{method}({metric.first}={cutoff}), or df.rank.evaluate({text!r})"
+        place = "" if method in methods else "metrics."
+        return f"; write df.rank.{place}{method}({metric.first}={cutoff}), or df.rank.evaluate({text!r})"
     return f"; the method is {method}, and {name!r} is a text: evaluate({name!r})"
 
 

@@ -38,7 +38,7 @@ from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import verbs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.running import worked
-from ..errors import InvalidOption
+from ..errors import InvalidOption, did_you_mean
 from ..plot import PLOTS, Plots
 from .display import Shown, shown_of, spelled
 from .help import Help
@@ -336,6 +336,14 @@ class FrameRanker(Ranker[R], Verbs[R]):
     # pictures
     report = lift(pictures.report)
 
+    def _later(self, name: str) -> Any:
+        """The method of a metric, unless a topic has a verb with this name."""
+        for topic in (FusionVerbs, ItemVerbs):
+            if name in vars(topic) and not name.startswith("_"):
+                place = f"{self._spelled}.{topic._name}.{name}"
+                raise AttributeError(f"{name!r} is a verb of {topic._name}: {place}", name=name)
+        return super()._later(name)
+
     @property
     def fusion(self) -> FusionVerbs[R]:
         """The verbs of fusion, as ``df.rank.fusion.overlap(runs=["bm25", "dense"])``."""
@@ -436,6 +444,12 @@ class Topic(Verbs[R]):
 
     def __dir__(self) -> list[str]:
         return [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            near = did_you_mean(name, dir(self)) or f" It has {', '.join(dir(self))}"
+            raise AttributeError(f".rank.{self._name} has no verb {name!r}.{near}", name=name)
 
     def __repr__(self) -> str:
         return f".rank.{self._name}: {', '.join(self.__dir__())}"

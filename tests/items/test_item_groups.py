@@ -191,7 +191,7 @@ def test_slices_rows_in_any_order_and_kinds_of_frames_change_nothing() -> None:
     found = table.ranker().items.catalog(*ONE_EACH, resamples=39)
     shuffled = table.frame.sample(fraction=1, shuffle=True, seed=1)
     assert_frame_equal(table.ranker(shuffled).items.catalog(*ONE_EACH, resamples=39), found, check_exact=True)
-    sliced = table.ranker(table.frame.with_columns(day=pl.lit("mo"))).catalog(*ONE_EACH, by="day", resamples=39)
+    sliced = table.ranker(table.frame.with_columns(day=pl.lit("mo"))).items.catalog(*ONE_EACH, by="day", resamples=39)
     assert_frame_equal(sliced.drop("day"), found, check_exact=True)
     assert_frame_equal(
         table.ranker(table.frame.lazy()).catalog(*ONE_EACH, resamples=39).collect(), found, check_exact=True
@@ -234,7 +234,7 @@ def test_runs_are_compared_by_these_metrics_and_a_run_does_not_differ_from_itsel
     frame = table.frame.with_columns(other=-pl.col("score") + 9, same=pl.col("score"))
     ranker = table.ranker(frame)
     found = ranker.items.compare(*ONE_EACH, runs=["score", "other", "same"], baseline="score", resamples=39)
-    expected = table.ranker(frame.drop("score").rename({"other": "score"})).catalog(*ONE_EACH, ci=None)
+    expected = table.ranker(frame.drop("score").rename({"other": "score"})).items.catalog(*ONE_EACH, ci=None)
     assert found.filter(run="other")["value"].to_list() == expected["value"].to_list()
     assert found.filter(run="same").drop_nulls("value").select("difference", "p_value").unique().rows() == [(0.0, 1.0)]
 
@@ -332,7 +332,7 @@ def test_ids_of_other_widths_are_the_same_items() -> None:
     assert (
         one.items.catalog(*texts, ci=None)["value"].to_list() == other.items.catalog(*texts, ci=None)["value"].to_list()
     )
-    assert_frame_equal(other.items.counts(*texts).catalog(), other.catalog(*texts, ci=None))
+    assert_frame_equal(other.items.counts(*texts).catalog(), other.items.catalog(*texts, ci=None))
 
 
 def test_a_small_number_of_items_is_no_less_than_those_that_are_shown() -> None:

@@ -566,8 +566,8 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         rf.MissingColumn,
         r"df.rank.on\(subtopic='intent'\)",
     ),
-    "no document": (lambda: ranker(ROWS.drop("doc_id")).nrbp(), rf.InvalidOption, "needs a name"),
-    "no label": (lambda: ranker(ROWS.drop("label")).nrbp(), rf.MissingColumn, "no column 'label'"),
+    "no document": (lambda: ranker(ROWS.drop("doc_id")).metrics.nrbp(), rf.InvalidOption, "needs a name"),
+    "no label": (lambda: ranker(ROWS.drop("label")).metrics.nrbp(), rf.MissingColumn, "no column 'label'"),
     "two roles": (lambda: ROWS.rank.on(subtopic="doc_id"), rf.InvalidOption, "named for two roles"),
     "no cutoff": (lambda: ranker(ROWS).evaluate("alpha_dcg"), rf.InvalidOption, "'k'; its options are: k, alpha"),
     "alpha": (
@@ -576,7 +576,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         r"alpha_ndcg\(alpha=1.5\): alpha is a number from 0 to 1; write alpha_ndcg\(alpha=0.5\)",
     ),
     "beta": (
-        lambda: ranker(ROWS).nrbp(beta=1),
+        lambda: ranker(ROWS).metrics.nrbp(beta=1),
         rf.InvalidOption,
         r"nrbp\(beta=1\): beta is a number above 0 and below 1; write nrbp\(beta=0.5\)",
     ),
@@ -600,12 +600,12 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "agreement": (lambda: ranker(ROWS).agreement("label", "kendall_tau"), rf.InvalidOption, "keep one of each"),
     "objects": (
-        lambda: ranker(ROWS.with_columns(pl.Series("subtopic", [{1}, {2}, {3}], dtype=pl.Object))).nrbp(),
+        lambda: ranker(ROWS.with_columns(pl.Series("subtopic", [{1}, {2}, {3}], dtype=pl.Object))).metrics.nrbp(),
         rf.InvalidData,
         "Python objects",
     ),
     "lists of many types": (
-        lambda: ranker(LISTS.to_pandas().assign(subtopic=[["x", 1], ["y"]])).nrbp(),
+        lambda: ranker(LISTS.to_pandas().assign(subtopic=[["x", 1], ["y"]])).metrics.nrbp(),
         rf.InvalidData,
         "several types",
     ),

@@ -412,7 +412,7 @@ def test_a_ranker_with_other_tables_is_pickled_with_them() -> None:
     assert setup.background.interactions.frame.equals(TRAIN)
     assert (
         RECS.rank.on(interactions=setup.background.interactions)
-        .novelty()
+        .metrics.novelty()
         .equals(RECS.rank.on(interactions=TRAIN).metrics.novelty())
     )
 

@@ -181,7 +181,7 @@ def test_judgments_of_their_own_join_before_a_verb_runs(on: Any, metrics: list[s
     run = DF.filter(pl.col("score").is_not_null(), pl.col("query_id") != "q1").drop("label")
     qrels = DF.filter(pl.col("label").is_not_null(), pl.col("query_id") != "q2").drop("score")
     found = in_parts(
-        DaskEngine(()), to_dask(run, 3), bound(on, arrow_kernel), verbs.evaluate, *metrics,
+        DaskEngine(()), to_dask(run, 3), bound(on, arrow_kernel), call_of_verb(verbs.evaluate, *metrics),
         qrels=to_dask(qrels, 2), judged_only=judged_only,
     )  # fmt: skip
     judged = run.rank.judge(qrels, judged_only=judged_only, run_only="drop")
