@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, overload
 import polars as pl
 
 from . import hook
-from ._rankers.namespace import register
 from ._support.arrow_stream import ArrowStream, from_stream
 from ._support.forks import watch_forks
 from ._support.methods import called_by_users
@@ -31,6 +30,7 @@ from .errors import (
     RankframeWarning,
     UnknownMetric,
 )
+from .hook import register
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,10 +55,8 @@ if TYPE_CHECKING:
     from ._shapes.dicts import from_dicts
     from ._shapes.lists import from_lists
     from ._trainers.accumulator import Accumulator
-    from ._trainers.catboost import catboost_callback
-    from ._trainers.lightgbm import lightgbm_metric
+    from ._trainers.boosters import catboost_callback, lightgbm_metric, xgboost_metric
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
-    from ._trainers.xgboost import xgboost_metric
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
     from .fusion import fit_fusion, fuse
@@ -136,14 +134,14 @@ LATER = {
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
     "catalog_metric": "_catalog.catalog_metrics",
-    "catboost_callback": "_trainers.catboost",
+    "catboost_callback": "_trainers.boosters",
     "expr": "_rankers.ranker",
     "fit_fusion": "fusion",
     "from_arrays": "_shapes.arrays",
     "fuse": "fusion",
     "from_dicts": "_shapes.dicts",
     "from_lists": "_shapes.lists",
-    "lightgbm_metric": "_trainers.lightgbm",
+    "lightgbm_metric": "_trainers.boosters",
     "load_example": "io",
     "metric": "_catalog.registry",
     "parse": "_catalog.parse",
@@ -155,7 +153,7 @@ LATER = {
     "unregister": "_catalog.find_by_name",
     "write_qrels": "io",
     "write_run": "io",
-    "xgboost_metric": "_trainers.xgboost",
+    "xgboost_metric": "_trainers.boosters",
 }
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 

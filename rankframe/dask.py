@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from ._engines.engine import Side, looks_at_whole, run
-from ._engines.tasks import Merged, OnQueries, Work
+from ._engines.engine import Merged, OnQueries, Side, Work, looks_at_whole, run
 from ._rankers.pandas import PandasRanker, of_pandas
 from ._rankers.pandas_columns import text_of
 from ._rankers.pandas_tables import Source, as_pandas

@@ -1,4 +1,4 @@
-"""`.rank` on pandas frames: installed as soon as any module imports pandas, and removed by `uninstall`.
+"""`.rank` on frames: on Polars' at import; on pandas' as soon as any module imports pandas, until `uninstall`.
 
 pandas has a method `DataFrame.rank` already. On the class it stays pandas' method; on a frame it is a ranker that can
 be called, and looks, like the method. Nothing here imports pandas.
@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
+
+import polars as pl
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,3 +140,36 @@ def uninstall() -> None:
         del frame.rank
         if frame.rank is not hook.method:  # it was not inherited
             frame.rank = hook.method
+
+
+class Namespace:
+    """The descriptor `.rank` of a class: a new ranker at every access.
+
+    Polars' own descriptor keeps the ranker on the frame, a cycle that holds big frames in memory until the
+    garbage collector runs.
+    """
+
+    rankframe = True
+
+    def __get__(self, frame: object, owner: type) -> object:
+        from ._rankers.polars import PolarsRanker
+
+        return PolarsRanker if frame is None else PolarsRanker(frame)
+
+
+def register() -> None:
+    """Put `.rank` on Polars' frames; a second call changes nothing."""
+    for kind, announce in (
+        (pl.DataFrame, pl.api.register_dataframe_namespace),
+        (pl.LazyFrame, pl.api.register_lazyframe_namespace),
+    ):
+        if not getattr(vars(kind).get("rank"), "rankframe", False):
+            try:
+                announce("rank")(Namespace)
+            except AttributeError:
+                warnings.warn(
+                    f"Polars has a {kind.__name__}.rank of its own; use rankframe.rank(df) instead of df.rank",
+                    stacklevel=3,
+                )
+                continue
+        setattr(kind, "rank", Namespace())  # noqa: B010 - type checkers know no such attribute

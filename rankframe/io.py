@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from importlib.resources import files
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
-from ._files.formats import QRELS, RUN, DType, Format, Source
-from ._files.read import rows
-from ._files.sources import several
+from ._files.formats import Format, rows
+from ._files.read import QRELS, RUN, DType, Layout
+from ._files.sources import FileSource, several
 from ._files.together import read_together, scan_together
 from ._files.write import write_qrels, write_run
 from ._support.forks import use_polars
@@ -19,7 +18,7 @@ from ._support.methods import called_by_users
 
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run", "write_qrels", "write_run"]
 
-Sources: TypeAlias = Source | Iterable[Source]
+Sources: TypeAlias = FileSource | Iterable[FileSource]
 
 
 @called_by_users
@@ -92,10 +91,7 @@ def read_run(
     >>> rf.read_run(io.StringIO("q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 2 mine")).rows()
     [('q1', 'd1', 2.5, 'mine'), ('q1', 'd2', 2.0, 'mine')]
     """
-    use_polars()
-    if (sources := several(source)) is not None:
-        return read_together([rows(each, RUN, format=format, columns=columns) for each in sources], of_runs=True)
-    return rows(source, RUN, format=format, columns=columns).read()  # type: ignore[arg-type]
+    return _read(source, RUN, format=format, columns=columns)
 
 
 @called_by_users
@@ -155,11 +151,7 @@ def read_qrels(
     >>> rf.read_qrels(io.StringIO("q1 0 d1 2\nq1 0 d3 0")).rows()
     [('q1', '0', 'd1', 2), ('q1', '0', 'd3', 0)]
     """
-    use_polars()
-    read = partial(rows, layout=QRELS, format=format, columns=columns, label_dtype=label_dtype)
-    if (sources := several(source)) is not None:
-        return read_together([read(each) for each in sources], of_runs=False)
-    return read(source).read()  # type: ignore[arg-type]
+    return _read(source, QRELS, format=format, columns=columns, label_dtype=label_dtype)
 
 
 @called_by_users
@@ -179,9 +171,7 @@ def scan_run(
     >>> rf.scan_run(io.StringIO("q1 Q0 d1 1 2.5 mine")).select("doc_id", "score").collect().rows()
     [('d1', 2.5)]
     """
-    if (sources := several(source)) is not None:
-        return scan_together([rows(each, RUN, format=format, columns=columns) for each in sources], of_runs=True)
-    return rows(source, RUN, format=format, columns=columns).scan()  # type: ignore[arg-type]
+    return _scan(source, RUN, format=format, columns=columns)
 
 
 @called_by_users
@@ -200,10 +190,22 @@ def scan_qrels(
     >>> rf.scan_qrels(io.StringIO("q1 0 d1 2")).select("doc_id", "label").collect().rows()
     [('d1', 2)]
     """
-    read = partial(rows, layout=QRELS, format=format, columns=columns, label_dtype=label_dtype)
+    return _scan(source, QRELS, format=format, columns=columns, label_dtype=label_dtype)
+
+
+def _read(source: Any, layout: Layout, **options: Any) -> pl.DataFrame:
+    """The rows of a file, or of several together."""
+    use_polars()
     if (sources := several(source)) is not None:
-        return scan_together([read(each) for each in sources], of_runs=False)
-    return read(source).scan()  # type: ignore[arg-type]
+        return read_together([rows(each, layout, **options) for each in sources], of_runs=layout.of_run)
+    return rows(source, layout, **options).read()
+
+
+def _scan(source: Any, layout: Layout, **options: Any) -> pl.LazyFrame:
+    """As `_read`, read when the plan runs."""
+    if (sources := several(source)) is not None:
+        return scan_together([rows(each, layout, **options) for each in sources], of_runs=layout.of_run)
+    return rows(source, layout, **options).scan()
 
 
 def load_example() -> pl.DataFrame:

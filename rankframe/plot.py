@@ -12,7 +12,7 @@ from ._pictures.colours import background_of
 from ._pictures.draw import altair, matplotlib
 from ._pictures.figure import ROWS, Figure
 from ._pictures.item_plots import ItemPlots
-from ._pictures.methods import Worker, drawing
+from ._pictures.methods import drawing
 from ._support.methods import called_by_users
 from ._support.option_kinds import Column
 from ._support.option_values import Range
@@ -32,7 +32,7 @@ class Plots(ItemPlots):
     A picture has at most a few thousand marks, for tables of any size. A LazyFrame is collected first.
     """
 
-    def __init__(self, ranker: Worker, library: str) -> None:
+    def __init__(self, ranker: Any, library: str) -> None:
         self._ranker = ranker
         self._library = library
 

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
@@ -20,17 +19,18 @@ from ._catalog.requests import Request
 from ._decisions.summary import mean as mean_verb
 from ._decisions.summary import summarize as summarize_verb
 from ._engines.arrow_kernel import bound, seen
-from ._engines.engine import Side
+from ._engines.engine import Side, Work
 from ._engines.engine import run as run_on
 from ._engines.spark_tables import arrow_schema as _arrow_schema
 from ._engines.spark_tables import on_buckets as _on_buckets
 from ._engines.spark_tables import only as _only
 from ._engines.spark_tables import quoted as _quoted
-from ._engines.tasks import Work
 from ._fusion.explain import explain as explain_fusion_verb
 from ._fusion.fitted import FittedFusion
 from ._fusion.fuse import fuse as fuse_verb
 from ._items.catalog import catalog as catalog_verb
+from ._support.option_kinds import check
+from ._support.option_values import Range
 from ._table.columns import fresh
 from ._table.run_and_judgments import Missing as Unmatched
 from ._table.setup import TABLES
@@ -304,9 +304,7 @@ class SparkEngine:
     advice = "collect a part of the table, as with pl.DataFrame(df.toArrow())"
 
     def __init__(self, buckets: int | None) -> None:
-        if buckets is not None and (isinstance(buckets, bool) or not isinstance(buckets, Integral) or buckets < 1):
-            raise InvalidOption(f"buckets={buckets!r}: write a whole number from 1 on, or leave it out")
-        self._buckets = None if buckets is None else int(buckets)
+        self._buckets: int | None = check("buckets", buckets, Annotated[int, Range(least=1)] | None)
 
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns, in the types that workers receive."""

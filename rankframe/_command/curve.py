@@ -12,7 +12,7 @@ from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
-from .._decisions.runs import values
+from .._decisions.paired_values import values
 from .._pictures.colours import background_of
 from .._pictures.plots import deepest
 from .._support.extras import load

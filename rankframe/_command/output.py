@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import polars as pl
 
-from .._files.unreadable import delimiter
 from .._text.markup import html, latex, markdown, markdown_text, text
 from .._text.result_table import Cell, Grid
 from .._text.user_text import CONTROL, rewritten, visible
@@ -147,7 +146,7 @@ def _cell(value: object) -> str:
 
 def _for_programs(frame: pl.DataFrame, format: str) -> str:
     if format in ("csv", "tsv"):
-        return _all_written(frame, visible).write_csv(separator=delimiter(format)).removesuffix("\n")
+        return _all_written(frame, visible).write_csv(separator="," if format == "csv" else "\t").removesuffix("\n")
     if format == "safe-csv":
         return (
             _all_written(frame, lambda text: visible(_no_formula(text)))

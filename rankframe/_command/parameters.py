@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from .._files.formats import spelled
+from .._files.sources import spelled
 from .._rankers.polars import PolarsRanker
 from .._support.docstrings import entries, sections
 from .command import Parser

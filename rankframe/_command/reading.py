@@ -14,8 +14,9 @@ import polars as pl
 
 import rankframe as rf
 
-from .._files.formats import QRELS, RUN, Layout, beir_folder
-from .._files.read import rows
+from .._files.formats import rows
+from .._files.read import QRELS, RUN, Layout
+from .._files.sources import beir_folder
 from .._support.progress import Busy
 from .._table.roles import USUAL_NAMES
 from .._table.run_and_judgments import Missing
@@ -173,7 +174,7 @@ def table_of(
 ) -> pl.DataFrame:
     """Read a table with or without labels, and with one column of scores or the named ones; for `told` see `Layout`."""
     needed = ("query_id",) if arguments.runs else ("query_id", "score")
-    file = _read(arguments, path, RUN._replace(needed=needed, told=("doc_id", *told)), COLUMNS, reads=reads)
+    file = _read(arguments, path, RUN._replace(needed=needed, optional=("doc_id", *told)), COLUMNS, reads=reads)
     _refuse_misspelt(arguments, [file])
     table = file.table
     require_rows(table, path)

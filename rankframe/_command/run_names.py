@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._files.formats import COMPRESSED, spelled
+from .._files.sources import COMPRESSED, spelled
 from .._files.together import run_names
 
 

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
-from .._files.formats import BINARY, SUFFIXES, suffix_of
-from .._files.replaced import as_path, replaced
+from .._files.formats import BINARY, SUFFIXES
+from .._files.sources import suffix_of
+from .._files.write import as_path, replaced
 from ..errors import InvalidOption
 from .output import Table, formatted
 

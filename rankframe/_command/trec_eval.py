@@ -15,7 +15,7 @@ import rankframe as rf
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.registry import Summary
-from .._files.formats import QRELS, RUN
+from .._files.read import QRELS, RUN
 from .._table.columns import TEXTS
 from .._table.run_and_judgments import Missing
 from .._table.setup import Setup

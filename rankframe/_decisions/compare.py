@@ -20,7 +20,6 @@ from .._support.option_kinds import Column, Columns
 from .._support.progress import Progress
 from .._support.results import Result
 from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
-from .._table.policies import check_word
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
@@ -125,12 +124,6 @@ class Significance:
     test: Test
     correction: Correction | None
     family: Family = "all"
-
-    def __post_init__(self) -> None:
-        check_word("test", self.test, Test)
-        if self.correction is not None:
-            check_word("correction", self.correction, Correction | None)
-        check_word("family", self.family, Family)
 
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""

@@ -29,9 +29,8 @@ from .._text.user_text import visible
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, option, warn
 from .compare import compared, differences, settings_of
-from .paired_values import Design, Lacking, PairedValues
+from .paired_values import Design, Lacking, PairedValues, explained
 from .resampling import Resampling, limits
-from .runs import explained
 
 R = TypeVar("R")
 

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import collect
-from .._table.policies import check_word
+from .._plan.per_query import collect, measure
 from .._table.runs import RUN, WHICH_RUNS, Runs
-from .._table.setup import Setup
-from .._table.table import refuse_names
+from .._table.setup import Setup, refuse_bounds
+from .._table.table import Table, refuse_names
 from .._text.user_text import visible
+from .._verbs.verbs import explain
 from ..errors import InvalidData, InvalidOption, Text, option
-from .runs import values
 from .summary import by_query, keys
 
 if TYPE_CHECKING:
@@ -54,7 +53,6 @@ class Design:
     def __post_init__(self) -> None:
         if not self.runs.columns:
             raise InvalidOption(*WHICH_RUNS)
-        check_word("missing", self.missing, Lacking)
 
     @property
     def names(self) -> set[str]:
@@ -194,3 +192,28 @@ def _refuse_zero(calls: Sequence[Call]) -> None:
                 option(missing="drop"),
                 ", or compare it apart",
             )
+
+
+def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
+    """A row per run and query: the run, the query columns, and a column per metric."""
+    refuse_bounds(setup)
+    return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls))
+
+
+def explained(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The contribution of each document in a run; see `explain`."""
+    carried, setup = [name for name in carry if name not in runs.key], setup.changed(flat=False)
+    rows = runs.each(
+        frame,
+        setup,
+        lambda of_run: explain(Table[pl.DataFrame](frame, of_run, carry=carried), call.text),
+        only=run,
+    )
+    return with_own_rank(rows.drop(RUN), rows.columns[-2])
+
+
+def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
+    """Rename the column `rank` to ``rank``, in place of the table's column of that name."""
+    return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})

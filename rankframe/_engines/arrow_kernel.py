@@ -24,7 +24,7 @@ from .._table.table import Whole, in_memory
 from .._verbs.declaration import VerbCall, call_of_verb, verb_of
 from .._verbs.verbs import evaluate
 from ..errors import InvalidData, InvalidOption, option
-from .tasks import OnQueries
+from .engine import OnQueries
 
 if TYPE_CHECKING:
     import pyarrow as pa

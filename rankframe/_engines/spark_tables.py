@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._table.columns import fresh
+from .engine import Work
 from .spark_workers import Guarded, OnArrow
-from .tasks import Work
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,7 +10,7 @@ import polars as pl
 
 from ..errors import Advice, Code, RankframeError, worded
 from .arrow_kernel import as_arrow
-from .tasks import Work
+from .engine import Work
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,39 +1,98 @@
-"""The formats of files with runs and judgments: the names, headers and first characters that identify them."""
+"""The formats of files, one row each, and how the format of a file is found."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-from .._table.roles import USUAL_NAMES
-from ..errors import InvalidOption
+from ..errors import InvalidData, InvalidOption
+from . import json_rows, read, writable
+from .read import DType, FileFormat, FileRows, Layout, SourceFile, Start
+from .sources import (
+    FileSource,
+    beir_folder,
+    can_be_read_again,
+    named_content,
+    refuse_endless_line,
+    spelled,
+    start_of,
+    suffix_of,
+)
 
-Source: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
-Content: TypeAlias = str | Path | bytes
-DType: TypeAlias = pl.DataType | type[pl.DataType]
-Say: TypeAlias = Callable[[str, object], str]
 Format: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb"]
-Table: TypeAlias = Literal["csv", "tsv", "ndjson", "parquet", "ipc"]
+"""The formats that a user names, each of which has a row in `FORMATS`."""
 
-SUFFIXES: dict[str, Table] = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-}
-BINARY: Collection[Table] = ("parquet", "ipc")
-"""The binary formats."""
+
+def from_tool(file: SourceFile, *, tool: str, usual: str) -> FileRows:
+    """A table with the header of a tool, stored as the file's ending says, or as the `usual` format."""
+    stored = FORMATS[SUFFIXES.get(suffix_of(file.name), usual)]
+    return stored.read(replace(file, format=stored), tool)
+
+
+def has_header(start: Start, tool: str, separator: str) -> bool:
+    """Whether a file starts with the header of a tool."""
+    header = read.header_of(start.lines[0].split(separator), start.layout)
+    return header is not None and header.tool == tool
+
+
+def is_json(start: Start) -> bool:
+    """Whether a file starts as an object of JSON, or is named so."""
+    begins = re.match(r'\{\s*("(?:[^"\\]|\\.)*"\s*(:|$)|\}|$)', start.lines[0]) is not None
+    return start.suffix == ".json" or begins
+
+
+def is_json_lines(start: Start) -> bool:
+    """Whether a file starts with two objects; one object never has } at the end of a line and { at the start of the next."""
+    return is_json(start) and start.lines[0].endswith("}") and "".join(start.lines[1:]).startswith("{")
+
+
+def of_table(name: str, scan: read.Scan, *suffixes: str, **options: Any) -> FileFormat:
+    """The row of a table with named columns, which `scan` reads."""
+    return FileFormat(name, partial(read.from_table, scan=scan), suffixes, **options)
+
+
+def separated(name: str, separator: str, suffix: str) -> FileFormat:
+    """The row of text with a header, whose fields a character separates."""
+    return of_table(name, partial(read.scan_csv, separator=separator), suffix, separator=separator)
+
+
+def of_tool(tool: str, usual: str, separator: str, writer: writable.Writer) -> FileFormat:
+    """The row of a tool's tables, which are usually of the format `usual`."""
+    known = partial(has_header, tool=tool, separator=separator)
+    return FileFormat(tool, partial(from_tool, tool=tool, usual=usual), known=known, write=writer)
+
+
+def of_json(name: str, kind: Callable[[json_rows.JsonText], pl.DataFrame | None], **options: Any) -> FileFormat:
+    """The row of a JSON object of one kind."""
+    return FileFormat(name, partial(json_rows.from_object, read=kind), content="text", **options)
+
+
+NDJSON = of_table("ndjson", read.scan_ndjson, ".ndjson", ".jsonl", known=is_json_lines, objects=True)
+ROWS = (
+    FileFormat("trec", read.from_lines, write=writable.TREC),
+    separated("csv", ",", ".csv"),
+    separated("tsv", "\t", ".tsv"),
+    NDJSON,
+    of_table("parquet", read.scan_parquet, ".parquet", ".pq", content="binary"),
+    of_table("ipc", read.scan_ipc, ".arrow", ".feather", ".ipc", content="binary"),
+    FileFormat("json", partial(json_rows.from_json, lines=NDJSON), known=is_json, content="text"),
+    of_json("rank_eval", json_rows.rank_eval, write=writable.RANK_EVAL),
+    of_json("mteb", json_rows.dictionary),
+    of_tool("beir", "tsv", "\t", writable.BEIR),
+    of_tool("quepid", "csv", ",", writable.QUEPID),
+)
+FORMATS = {row.name: row for row in ROWS}
+"""All formats; of those that are known by their start, the first one that fits counts."""
+
+SUFFIXES = {suffix: row.name for row in FORMATS.values() for suffix in row.suffixes}
+BINARY = [row.name for row in FORMATS.values() if row.content == "binary"]
 
 CONVERTED = {
     **dict.fromkeys((".pkl", ".pickle"), "pd.read_pickle({}).to_parquet({})"),
@@ -42,126 +101,83 @@ CONVERTED = {
     ".orc": "pd.read_orc({}).to_parquet({})",
 }
 """The endings of unsupported formats, each with the code that converts such a file."""
-COMPRESSED = (".gz", ".zst", ".zlib")
-
-OTHER_NAMES = {
-    "query_id": USUAL_NAMES["query"],
-    "doc_id": USUAL_NAMES["doc"],
-    "score": USUAL_NAMES["score"],
-    "label": (*USUAL_NAMES["label"], "score"),
-}
 
 
-class Layout(NamedTuple):
-    """The fields of a line of TREC text (None: skipped), the columns that other files need, and the kind of file.
+def rows(
+    source: FileSource,
+    layout: Layout,
+    *,
+    format: Format | None = None,
+    columns: Mapping[str, str] | None = None,
+    must: Container[str] = (),
+    label_dtype: DType = pl.Int64,
+    comments: bool = True,
+    say: read.Say = "{}={!r}".format,
+) -> FileRows:
+    """The rows of a file of any format; for the options see `SourceFile`.
 
-    Advice for a missing column also names the columns `told`, if the file seems to have them.
+    A column that `columns` renames to one of `must` has to exist, even if a column has the default name.
     """
-
-    fields: tuple[str | None, ...]
-    line: str
-    needed: tuple[str, ...]
-    reader: str
-    holds: str
-    told: tuple[str, ...] = ()
-
-
-RUN = Layout(
-    ("query_id", None, "doc_id", None, "score", "run"),
-    "query_id Q0 doc_id rank score tag",
-    ("query_id", "doc_id", "score"),
-    "read_run",
-    "a run",
-)
-QRELS = Layout(
-    ("query_id", "iteration", "doc_id", "label"),
-    "query_id iteration doc_id label",
-    ("query_id", "doc_id", "label"),
-    "read_qrels",
-    "judgments",
-)
-
-
-class Header(NamedTuple):
-    """The columns that identify a tool's table, with our names for them; its content, and the advice if columns are missing."""
-
-    tool: Literal["beir", "quepid"]
-    columns: Mapping[str, str]
-    holds: str
-    instead: str
-
-
-JUDGMENTS = "give it as the judgments, as to read_qrels"
-
-HEADERS = (
-    Header("beir", {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}, "BEIR's judgments", JUDGMENTS),
-    Header(
-        "quepid", {"query": "query_id", "docid": "doc_id", "rating": "label"}, "Quepid's ratings (Basic)", JUDGMENTS
-    ),
-    Header(
-        "quepid", {"query": "query_id", "doc_id": "doc_id", "rating": "label"}, "Quepid's ratings (Basic)", JUDGMENTS
-    ),
-    Header(
-        "quepid",
-        {"Query Text": "query_id", "Doc ID": "doc_id", "Doc Position": "rank", "Rating": "label"},
-        "Quepid's rated results (Detailed)",
-        JUDGMENTS,
-    ),
-    Header(
-        "quepid",
-        {"Query Text": "query_id", "Doc ID": "doc_id", "Doc Position": "rank", "Snapshot Name": "run"},
-        "a snapshot of Quepid",
-        "give it as the run, as to read_run",
-    ),
-    Header(
-        "quepid",
-        {"Query Text": "query_id", "Score": "score", "Date Last Scored": "Date Last Scored"},
-        "Quepid's scores of queries (General)",
-        "export the case as Basic, Detailed or Snapshot",
-    ),
-)
+    names = [*(columns or {}).values()]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InvalidOption(f"columns={columns!r}: two columns would be named {twice[0]!r}; rename one of them")
+    kind = label_dtype if isinstance(label_dtype, type) else type(label_dtype)
+    if not issubclass(kind, pl.DataType) or not (
+        label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String
+    ):
+        raise InvalidOption(
+            f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, as pl.Int64 or pl.Float64, or pl.String to "
+            "keep labels as they are written"
+        )
+    if format in (None, "beir") and beir_folder(source):
+        path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]
+        found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype, say=say)
+        return replace(found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left"))
+    name, content = named_content(source, layout.reader)
+    suffix = suffix_of(name)
+    if format is None and suffix in CONVERTED:
+        code = CONVERTED[suffix].format(repr(name), repr(f"{Path(name).stem}.parquet"))
+        raise InvalidOption(f"{name} is in a format that is not read; convert it, as with {code}")
+    row = FORMATS[format or SUFFIXES.get(suffix, "trec")]
+    if row.content != "binary" and not isinstance(content, bytes) and Path(content).is_dir():
+        no_beir = ", and no folder of BEIR, since it has no folder 'qrels'" if format == "beir" else ""
+        raise InvalidOption(f"{name!r} is a folder{no_beir}; name a file in it")
+    numeric: dict[str, DType] = {"score": pl.Float64(), "label": label_dtype, "rank": pl.Int64()}
+    file = SourceFile(name, content, row, layout, numeric, columns or {}, must, comments, say)
+    with file.as_invalid_data():
+        if format is None and suffix not in SUFFIXES and can_be_read_again(content):
+            file = replace(file, format=recognised(start_of(content), suffix, layout))
+    with file.as_invalid_data():
+        if file.format.content == "lines":
+            refuse_endless_line(name, content)
+        return file.format.read(file)
 
 
-def header_of(columns: Collection[str], layout: Layout, tool: str | None = None) -> Header | None:
-    """The tool's table that has these columns; BEIR's for a run only if `tool` names it, since BEIR's files are judgments."""
-    return next(
-        (
-            header
-            for header in HEADERS
-            if header.columns.keys() <= {*columns}
-            and (tool == header.tool or (tool is None and not (layout.reader == "read_run" and header.tool == "beir")))
-        ),
-        None,
-    )
-
-
-def suffix_of(name: str) -> str:
-    """The last ending of a file's name in lower case, ignoring that of a compression."""
-    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in COMPRESSED]
-    return suffixes[-1] if suffixes else ""
-
-
-def beir_folder(path: object) -> bool:
-    """Whether the path is a folder of BEIR, with judgments in its folder ``qrels``."""
-    return isinstance(path, (str, os.PathLike)) and os.path.isdir(os.path.join(os.fsdecode(path), "qrels"))
-
-
-def look(start: str, name: str, layout: Layout) -> Format | Literal["json"]:
-    """The format of a file without a known ending, by its first lines: JSON, a tool's table, or else TREC text."""
+def recognised(start: str, suffix: str, layout: Layout) -> FileFormat:
+    """The format of a file without a known ending, by its first lines: TREC text if it is no other."""
     lines = list(islice(filter(None, (line.strip(" \t\r") for line in start.split("\n"))), 2))
-    if not lines:
-        return "trec"
-    if suffix_of(name) == ".json" or re.match(r'\{\s*("(?:[^"\\]|\\.)*"\s*(:|$)|\}|$)', lines[0]):
-        # One JSON object never has } at the end of a line and { at the start of the next.
-        rows = len(lines) == 2 and lines[0].endswith("}") and lines[1].startswith("{")
-        return "ndjson" if rows else "json"
-    header = header_of(lines[0].split("\t" if "\t" in lines[0] else ","), layout)
-    return "trec" if header is None or (header.tool == "beir") != ("\t" in lines[0]) else header.tool
+    of_file = Start(suffix, lines, layout)
+    fits = (row for row in FORMATS.values() if lines and row.known is not None and row.known(of_file))
+    return next(fits, FORMATS["trec"])
 
 
-def spelled(name: str) -> str:
-    """The name of a file as printable text; bytes that are not UTF-8 become a replacement mark."""
-    try:
-        return os.fsencode(name).decode(errors="replace")
-    except UnicodeEncodeError:
-        raise InvalidOption(f"{name!r} names no file: it holds half of a character (a lone surrogate)") from None
+def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
+    """The path of the judgments in a folder of BEIR (of several splits, ``test``), and the texts of the queries."""
+    if layout.of_run:
+        raise InvalidOption(f"{spelled(str(folder))!r} is a folder of BEIR, which holds no run; {read.JUDGMENTS}")
+    splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
+    split = "test" if len(splits) > 1 else next(iter(splits), "test")
+    if split not in splits:
+        known = ", ".join(splits) or "no split"
+        raise InvalidOption(f"{spelled(str(folder / 'qrels'))} has {known}, and no test.tsv; name one of its files")
+    texts = folder / "queries.jsonl"
+    schema = {"_id": pl.String(), "text": pl.String()}
+    table = pl.DataFrame(schema=schema)
+    if texts.is_file():
+        file = SourceFile(spelled(str(texts)), texts, NDJSON, layout)
+        with file.as_invalid_data():
+            table = pl.read_ndjson(texts.read_bytes(), schema=schema)
+        again = table.filter(pl.col("_id").is_duplicated())
+        if not again.is_empty():
+            raise InvalidData(f"{file.name}: several queries have the _id {again[0, 0]!r}; keep one of them")
+    return splits[split], table.lazy().rename({"_id": "query_id", "text": "query_text"})

@@ -1,76 +1,223 @@
-"""The rows of a file of any format, checked while they are read."""
+"""What a file holds, and the readers of TREC text and of tables with named columns; rows are checked while they are read."""
 
 from __future__ import annotations
 
 import glob
-import shlex
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Literal
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
 from .._shapes.lists import from_lists
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, RankframeError, Text
-from .formats import (
-    BINARY,
-    CONVERTED,
-    HEADERS,
-    JUDGMENTS,
-    OTHER_NAMES,
-    QRELS,
-    RUN,
-    SUFFIXES,
-    Content,
-    DType,
-    Format,
-    Layout,
-    Say,
-    Source,
-    Table,
-    beir_folder,
-    header_of,
-    look,
-    spelled,
-    suffix_of,
-)
-from .json_rows import json_rows, listed_rows
-from .numbers_in_text import numbers
-from .sources import named_content
-from .unreadable import as_invalid_data, can_be_read_again, delimiter, refuse_endless_line, refuse_unreadable, start_of
+from .._table.columns import failed
+from .._table.roles import USUAL_NAMES
+from ..errors import InvalidData, MissingColumn, RankframeError
+from .sources import BROKEN, Content, can_be_read_again, damaged, first_fault, is_empty
+from .writable import Writer
+
+DType: TypeAlias = pl.DataType | type[pl.DataType]
+Say: TypeAlias = Callable[[str, object], str]
+Scan: TypeAlias = Callable[[Content, list[str]], pl.LazyFrame]
+"""Makes the table of a content; columns of the given names are not parsed."""
 
 PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
 
+OTHER_NAMES = {
+    "query_id": USUAL_NAMES["query"],
+    "doc_id": USUAL_NAMES["doc"],
+    "score": USUAL_NAMES["score"],
+    "label": (*USUAL_NAMES["label"], "score"),
+}
+
+
+class Layout(NamedTuple):
+    """The fields of a line of TREC text (None: skipped), the columns that other files need, and the kind of file.
+
+    Advice for a missing column also names the `optional` columns, if the file seems to have them.
+    """
+
+    fields: tuple[str | None, ...]
+    line: str
+    needed: tuple[str, ...]
+    reader: str
+    holds: str
+    optional: tuple[str, ...] = ()
+
+    @property
+    def of_run(self) -> bool:
+        """Whether the file is to hold a run."""
+        return self.reader == "read_run"
+
+
+RUN = Layout(
+    ("query_id", None, "doc_id", None, "score", "run"),
+    "query_id Q0 doc_id rank score tag",
+    ("query_id", "doc_id", "score"),
+    "read_run",
+    "a run",
+)
+QRELS = Layout(
+    ("query_id", "iteration", "doc_id", "label"),
+    "query_id iteration doc_id label",
+    ("query_id", "doc_id", "label"),
+    "read_qrels",
+    "judgments",
+)
+
+
+JUDGMENTS = "give it as the judgments, as to read_qrels"
+
+
+class Header(NamedTuple):
+    """The columns that identify a tool's table, with our names for them; its content, and the advice if columns are missing."""
+
+    tool: Literal["beir", "quepid"]
+    columns: Mapping[str, str]
+    holds: str
+    instead: str = JUDGMENTS
+
+
+BASIC, OF_QUEPID = "Quepid's ratings (Basic)", {"Query Text": "query_id", "Doc ID": "doc_id", "Doc Position": "rank"}
+OF_QUERIES = {"Query Text": "query_id", "Score": "score", "Date Last Scored": "Date Last Scored"}
+SNAPSHOT = Header(
+    "quepid", {**OF_QUEPID, "Snapshot Name": "run"}, "a snapshot of Quepid", "give it as the run, as to read_run"
+)
+HEADERS = (
+    Header("beir", {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}, "BEIR's judgments"),
+    Header("quepid", {"query": "query_id", "docid": "doc_id", "rating": "label"}, BASIC),
+    Header("quepid", {"query": "query_id", "doc_id": "doc_id", "rating": "label"}, BASIC),
+    Header("quepid", {**OF_QUEPID, "Rating": "label"}, "Quepid's rated results (Detailed)"),
+    SNAPSHOT,
+    Header(
+        "quepid", OF_QUERIES, "Quepid's scores of queries (General)", "export the case as Basic, Detailed or Snapshot"
+    ),
+)
+
+
+def header_of(columns: Collection[str], layout: Layout, tool: str | None = None) -> Header | None:
+    """The tool's table that has these columns; BEIR's for a run only if `tool` names it, since BEIR's files are judgments."""
+    tools = (tool,) if tool else ("quepid",) if layout.of_run else ("beir", "quepid")
+    return next((x for x in HEADERS if x.columns.keys() <= {*columns} and x.tool in tools), None)
+
+
+class FileFormat(NamedTuple):
+    """A format: its name, its reader and writer, and how files are known to have it.
+
+    Attributes
+    ----------
+    read
+        The rows of a `SourceFile`; a reader of tables also takes the name of the tool that wrote the table.
+    suffixes
+        The endings of files.
+    known
+        Whether a file without a known ending has the format, by its start; None if only the name tells.
+    write
+        The writer of judgments, with its checks.
+    content
+        What files are: text made of lines, other text, or binary.
+    separator, objects
+        Of text: what separates the fields of a line; whether each line is an object of JSON.
+    """
+
+    name: str
+    read: Callable[..., FileRows]
+    suffixes: tuple[str, ...] = ()
+    known: Callable[[Start], bool] | None = None
+    write: Writer | None = None
+    content: Literal["lines", "text", "binary"] = "lines"
+    separator: str = ""
+    objects: bool = False
+
+
+class Start(NamedTuple):
+    """The start of a file: its name, its first lines that are not blank, and what it is to hold."""
+
+    suffix: str
+    lines: Sequence[str]
+    layout: Layout
+
 
 @dataclass(frozen=True)
-class Rows:
-    """The rows of a file. Rows read from text also have NUMBER and PROBLEM, the fault of the row or null."""
+class SourceFile:
+    """A file to read.
+
+    Attributes
+    ----------
+    name, content
+        The name of the source, and its path or bytes.
+    layout
+        What the file is to hold.
+    numeric
+        The types of the columns with numbers.
+    columns
+        New names of columns; a column that gets one of the names `must` has to exist.
+    comments
+        Whether lines of TREC text that start with # are skipped.
+    say
+        Spells an option in the advice of errors.
+    """
 
     name: str
     content: Content
-    kind: Format | Literal["json"]
+    format: FileFormat
+    layout: Layout
+    numeric: Mapping[str, DType] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    must: Container[str] = ()
+    comments: bool = True
+    say: Say = "{}={!r}".format
+
+    @contextmanager
+    def as_invalid_data(self) -> Iterator[None]:
+        """Turn errors of reading into InvalidData that names the file and, where it can be found, the line."""
+        try:
+            yield
+        except OSError as error:
+            if type(error) is not OSError or error.errno or not can_be_read_again(self.content):
+                raise  # the file is missing, or cannot be opened
+            raise InvalidData(f"{self.name}: {damaged(str(error).splitlines()[0])}") from error
+        except pl.exceptions.PolarsError as error:
+            fault = failed(error) if isinstance(error, pl.exceptions.InvalidOperationError) else None
+            found = None if fault is None else f": {fault[1]}"  # a row of lists that is refused when the plan runs
+            if found is None and self.format.content != "binary" and can_be_read_again(self.content):
+                try:
+                    found = first_fault(self.content, self.format.separator, objects=self.format.objects)
+                except BROKEN as broken:
+                    found = f": {damaged(broken)}"
+            raise InvalidData(f"{self.name}{found or ': ' + str(error).splitlines()[0]}") from error
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """The rows of a file. Those read from text also have NUMBER and PROBLEM, the fault of the row or null."""
+
+    file: SourceFile
     table: pl.LazyFrame
-    text: Mapping[str, DType]  # the columns read from text, and their dtypes
     stored: Collection[str]  # the columns' names in the file
+    text: Mapping[str, DType] = field(default_factory=dict)  # the columns read from text, and their dtypes
+    unit: str = "row"
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.file.name
 
     def read(self, *, once: Sequence[str] = (), only: Container[str] | None = None) -> pl.DataFrame:
         """Read the rows, or raise InvalidData; `once` lists columns (if present) whose values together must be unique.
 
         With `only`, the other columns are not read, and are null.
         """
-        with as_invalid_data(self.name, self.content, self.kind):
+        with self.file.as_invalid_data():
             table = self.table
             if only is not None:
                 own = (*self.text, *once, PROBLEM, NUMBER)
                 unread = [name for name in table.collect_schema() if name not in only and name not in own]
                 table = table.with_columns(pl.lit(None).alias(name) for name in unread)
             frame = table.collect()
-        if self.text:
-            problems = frame.get_column(PROBLEM).drop_nulls()
-            if not problems.is_empty():
-                others = f" (the first of {len(problems):,} malformed lines)" if len(problems) > 1 else ""
-                raise InvalidData(problems[0] + others)
+        if self.text and len(problems := frame.get_column(PROBLEM).drop_nulls()):
+            raise InvalidData(problems[0] + first_of(len(problems), "malformed line"))
         plain = [name for name in once if name in frame.columns and not frame.schema[name].is_nested()]
         if plain and frame.select(plain).hash_rows().n_unique() < frame.height:
             self.refuse_repeated(frame, plain)
@@ -82,20 +229,21 @@ class Rows:
         again = numbered.filter(~pl.struct(once).is_first_distinct())
         if again.is_empty():
             return
-        values = again.row(0, named=True)
+        values, unit = again.row(0, named=True), self.unit
         first = numbered.filter(pl.col(name).eq_missing(pl.lit(values[name])) for name in once)[NUMBER][0]
-        unit = "line" if self.kind == "trec" else "row"
         same = " and ".join(f"{name} {values[name]!r}" for name in once)
-        others = f" (the first of {again.height:,} such {unit}s)" if again.height > 1 else ""
         raise InvalidData(
-            f"{self.name}, {unit} {values[NUMBER]}: {same} stand on {unit} {first} too; keep one of them{others}"
+            f"{self.name}, {unit} {values[NUMBER]}: {same} also appear on {unit} {first}; keep one of them"
+            + first_of(again.height, f"such {unit}")
         )
 
     def scan(self) -> pl.LazyFrame:
         """The rows as a plan. Each column read from text carries the check, so that no projection can drop it."""
         if not self.text:
             return self.table
-        refuse_unreadable(self.name, self.content, self.kind)
+        if can_be_read_again(self.file.content):  # a plan's error for bytes that are no text would not name the file
+            with self.file.as_invalid_data():
+                pl.scan_lines(self.file.content, glob=False).select(pl.col("line").null_count()).collect()
         failure = pl.col(PROBLEM).cast(pl.Int8)  # this cast always fails, and its error shows the message
         checked = (
             pl.when(pl.col(PROBLEM).is_null()).then(column).otherwise(failure.cast(dtype)).alias(column)
@@ -104,214 +252,98 @@ class Rows:
         return self.table.with_columns(checked).drop(PROBLEM, NUMBER)
 
 
-def rows(
-    source: Source,
-    layout: Layout,
-    *,
-    format: Format | None = None,
-    columns: Mapping[str, str] | None = None,
-    must: Container[str] = (),
-    label_dtype: DType = pl.Int64,
-    comments: bool = True,
-    say: Say = "{}={!r}".format,
-) -> Rows:
-    """The rows of a file of any format; `say` spells an option in the advice of errors.
-
-    A column that `columns` renames to one of `must` has to exist, even if a column has the default name. With `comments`, lines of
-    TREC text that start with # are skipped.
-    """
-    columns = renaming(columns)
-    numeric: dict[str, DType] = {"score": pl.Float64(), "label": of_labels(label_dtype), "rank": pl.Int64()}
-    if format in (None, "beir") and beir_folder(source):
-        path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]
-        found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype, say=say)
-        return replace(found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left"))
-    name, content = named_content(source, layout)
-    if format is None and (convert := CONVERTED.get(suffix_of(name))) is not None:
-        code = convert.format(repr(name), repr(f"{Path(name).stem}.parquet"))
-        raise InvalidOption(
-            f"{name} is in a format that is not read; convert it, as with {code}, or {say('format', 'trec')} if it is text"
-        )
-    kind: Format | Literal["json"] = format if format is not None else SUFFIXES.get(suffix_of(name), "trec")
-    if kind not in BINARY and not isinstance(content, bytes) and Path(content).is_dir():
-        if format == "beir":
-            raise InvalidOption(
-                f"{name!r} is no folder of BEIR, since it has no folder 'qrels'; name the file of judgments"
-            )
-        raise InvalidOption(
-            f"{name!r} is a folder; name a file in it, or read all of them: "
-            f"pl.concat([rf.{layout.reader}(path) for path in pathlib.Path({name!r}).iterdir()])"
-        )
-    with as_invalid_data(name, content, kind):
-        if format is None and kind == "trec" and can_be_read_again(content):
-            kind = look(start_of(content), name, layout)
-        if kind not in ("json", "rank_eval", "mteb", *BINARY):
-            refuse_endless_line(name, content)
-        if kind == "trec":
-            return from_lines(content, name, layout, numeric, say, comments=comments)
-        if kind == "json" and (as_lines := listed_rows(content, name)) is not None:
-            content, kind = as_lines, "ndjson"
-        elif kind == "json" or kind == "rank_eval" or kind == "mteb":
-            table = json_rows(content, name, layout, kind, numeric["label"])
-            if table is not None:
-                stored = table.columns
-                taken = {old: new for old, new in columns.items() if old in stored}
-                table = table.drop({*taken.values()} & {*stored} - {*taken}).rename(taken)
-                return Rows(name, content, "json", table.lazy(), {}, stored)
-            kind = "ndjson"
-        tool: str | None = None
-        if kind == "beir" or kind == "quepid":
-            tool, kind = kind, SUFFIXES.get(suffix_of(name), "tsv" if kind == "beir" else "csv")
-        return from_table(content, name, layout, numeric, kind, tool, columns, must, say)
+def first_of(n: int, unit: str) -> str:
+    """The end of a message on the first of several faults."""
+    return f" (the first of {n:,} {unit}s)" if n > 1 else ""
 
 
-def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
-    """The path of the judgments in a folder of BEIR (of several splits, ``test``), and the texts of the queries."""
-    if layout.reader == "read_run":
-        raise InvalidOption(f"{spelled(str(folder))!r} is a folder of BEIR, which holds no run; {JUDGMENTS}")
-    splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
-    split = "test" if len(splits) > 1 else next(iter(splits), "test")
-    if split not in splits:
-        known = ", ".join(splits) or "no split"
-        raise InvalidOption(f"{spelled(str(folder / 'qrels'))} has {known}, and no test.tsv; name one of its files")
-    texts = folder / "queries.jsonl"
-    if not texts.is_file():
-        return splits[split], pl.LazyFrame(schema={"query_id": pl.String, "query_text": pl.String})
-    with as_invalid_data(spelled(str(texts)), texts, "ndjson"):
-        table = pl.read_ndjson(texts.read_bytes(), schema={"_id": pl.String, "text": pl.String})
-    again = table.filter(pl.col("_id").is_duplicated())
-    if not again.is_empty():
-        raise InvalidData(f"{spelled(str(texts))}: several queries have the _id {again[0, 0]!r}; keep one of them")
-    return splits[split], table.lazy().rename({"_id": "query_id", "text": "query_text"})
-
-
-def renaming(columns: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Check the new names of columns: each is used once."""
-    if columns is None:
-        return {}
-    names = list(columns.values())
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InvalidOption(f"columns={columns!r}: two columns would be named {twice[0]!r}; rename one of them")
-    return columns
-
-
-def of_labels(dtype: DType) -> DType:
-    """Check that labels can be read as the type."""
-    is_type = isinstance(dtype, pl.DataType) or (isinstance(dtype, type) and issubclass(dtype, pl.DataType))
-    if not is_type or not (dtype.is_integer() or dtype.is_float() or dtype == pl.String):
-        raise InvalidOption(
-            f"label_dtype={dtype!r}: write a type of whole numbers or floats, as pl.Int64 or pl.Float64, or pl.String to keep "
-            "labels as they are written"
-        )
-    return dtype
-
-
-def from_lines(
-    content: Content, name: str, layout: Layout, numeric: Mapping[str, DType], say: Say, *, comments: bool
-) -> Rows:
+def from_lines(file: SourceFile) -> FileRows:
     """TREC text: fields separated by C's white space, as in trec_eval; an id may hold a no-break space."""
-    fields = pl.col("fields")
-    n_fields, n = fields.list.len(), len(layout.fields)
+    layout, other = file.layout, QRELS if file.layout.of_run else RUN
+    fields, n = pl.col("fields"), len(layout.fields)
+    n_fields = fields.list.len()
     lines = (
-        pl.scan_lines(content, name="line", row_index_name=NUMBER, row_index_offset=1, glob=False)
+        pl.scan_lines(file.content, name="line", row_index_name=NUMBER, row_index_offset=1, glob=False)
         .with_columns(fields=pl.col("line").str.strip_prefix("\ufeff").str.extract_all(r"[^ \t\r\x0b\x0c]+"))
         .filter(n_fields > 0)
     )
-    if comments:
+    if file.comments:
         lines = lines.filter(fields.list.first().str.starts_with("#").not_())
-    text = {field: fields.list.get(i, null_on_oob=True) for i, field in enumerate(layout.fields) if field}
-    values, misread = numbers(text, numeric)
+    text = {name: fields.list.get(i, null_on_oob=True) for i, name in enumerate(layout.fields) if name}
+    values, misread = numbers(text, file.numeric)
     unit = pl.when(n_fields == 1).then(pl.lit("field")).otherwise(pl.lit("fields"))
     miscounted = pl.format("{} {} instead of {}", pl.when(n_fields != n).then(n_fields), unit, pl.lit(n))
-    other = QRELS if layout.reader == RUN.reader else RUN
-    mistaken = pl.lit(f", a line of {other.holds}. Name the file of {layout.holds}, with lines '{layout.line}'")
-    advice = pl.lit(f". Write '{layout.line}', or say {say('format', 'csv')} if it is a table")
+    mistaken = pl.when(n_fields == len(other.fields)).then(pl.lit(f", a line of {other.holds}")).otherwise(pl.lit(""))
     problem = pl.format(
-        "{}, line {}: {} in '{}'{}",
-        pl.lit(name),
+        "{}, line {}: {} in '{}'{}. {}",
+        pl.lit(file.name),
         NUMBER,
         pl.coalesce(miscounted, *misread),
         pl.col("line").str.head(200),
-        pl.when(n_fields == len(other.fields)).then(mistaken).otherwise(advice),
+        mistaken,
+        pl.lit(f"Write '{layout.line}', or say {file.say('format', 'csv')} if it is a table"),
     )
-    dtypes = {field: numeric.get(field, pl.String()) for field in text}
-    return Rows(name, content, "trec", lines.select(NUMBER, **values, **{PROBLEM: problem}), dtypes, tuple(text))
+    dtypes = {name: file.numeric.get(name, pl.String()) for name in text}
+    return FileRows(file, lines.select(NUMBER, **values, **{PROBLEM: problem}), tuple(text), dtypes, "line")
 
 
-def from_table(
-    content: Content,
-    name: str,
-    layout: Layout,
-    numeric: Mapping[str, DType],
-    kind: Table,
-    tool: str | None,
-    columns: Mapping[str, str],
-    must: Container[str],
-    say: Say,
-) -> Rows:
+def from_table(file: SourceFile, tool: str | None = None, *, scan: Scan) -> FileRows:
     """A file with named columns. CSV has no types: ids stay text, scores and labels must be numbers."""
-    if kind not in BINARY and is_empty(content):
-        schema = {column: numeric.get(column, pl.String()) for column in layout.needed}
-        return Rows(name, content, kind, pl.LazyFrame(schema=schema), {}, tuple(columns))
-    ids = [*OTHER_NAMES, *(old for old, new in columns.items() if new in OTHER_NAMES)]
-    stored = [column for column in scan_table(content, kind, ids).collect_schema().names() if column != NUMBER]
+    name, content, layout, columns, row = file.name, file.content, file.layout, file.columns, file.format
+    if row.content != "binary" and is_empty(content):
+        schema = {column: file.numeric.get(column, pl.String()) for column in layout.needed}
+        return FileRows(file, pl.LazyFrame(schema=schema), tuple(columns))
+    stored = [column for column in scan(content, [*OTHER_NAMES, *columns]).collect_schema().names() if column != NUMBER]
     for old, new in columns.items():
-        if new in must and old not in stored:
+        if new in file.must and old not in stored:
             raise MissingColumn(f"no column {old!r} for {new} in {name}; it has {', '.join(stored)}")
     renames = {old: new for old, new in columns.items() if old in stored}
-    found = [renames.get(column, column) for column in stored]
-    lacking = [column for column in layout.needed if column not in found]
+    lacking = [column for column in layout.needed if column not in {renames.get(x, x) for x in stored}]
     header = header_of(stored, layout, tool) if lacking or tool else None
-    if tool and header is None:
+    if header is not None:
+        renames = {old: new for old, new in header.columns.items() if new not in renames.values()} | renames
+    elif tool:
         known = " or ".join(",".join(x.columns) for x in HEADERS if x.tool == tool)
         raise MissingColumn(
-            f"{name} has {', '.join(stored)}, and no header of {tool}, as {known}; {say('format', kind)}"
+            f"{name} has {', '.join(stored)}, and no header of {tool}, as {known}; {file.say('format', row.name)}"
         )
+    found = [renames.get(column, column) for column in stored]
     if header is not None:
-        taken = {*renames.values()}
-        renames = {**{old: new for old, new in header.columns.items() if new not in taken}, **renames}
-        found = [renames.get(column, column) for column in stored]
-        lacking = [column for column in layout.needed if column not in (*found, "score" if "rank" in found else "")]
+        lacking = [x for x in layout.needed if x not in (*found, "score" if "rank" in found else "")]
         if lacking:
             raise MissingColumn(f"{name} holds {header.holds}, without {' and '.join(lacking)}; {header.instead}")
-    if kind in ("csv", "tsv"):
-        refuse_twice(name, content, kind, stored, [*OTHER_NAMES, *renames])
     text = dict.fromkeys([*OTHER_NAMES, *(header.columns.values() if header else ())])
-    table = scan_table(content, kind, [*text, *(old for old, new in renames.items() if new in text)])
+    table = scan(content, [*text, *(old for old, new in renames.items() if new in text)])
+    if row.separator:
+        refuse_twice(file, stored, [*OTHER_NAMES, *renames])
     table = table.drop({*renames.values()} & {*stored} - {*renames}).rename(renames)
-    if lacking and "doc_id" not in found and (lists := of_lists(table, name, layout)) is not None:
-        return Rows(name, content, kind, lists, {}, stored)
     if lacking:
-        told = [column for column in layout.told if column not in found]
-        raise MissingColumn(*missing(name, lacking, told, stored, say))
+        lists = of_lists(table, file) if "doc_id" not in found else None
+        if lists is None:
+            raise MissingColumn(missing(file, lacking, stored, found))
+        return FileRows(file, lists, stored)
     dtypes: dict[str, DType] = {}
-    if kind in ("csv", "tsv"):
+    if row.separator:
         raw = {column: pl.col(column) for column in text if column in found}
         if header is not None and header.tool == "quepid":  # Quepid puts a space before formulas
-            unescaped = {x: pl.col(x).str.replace("^ ([-=+@])", "${1}") for x in ("query_id", "doc_id")}
-            table = table.with_columns(**unescaped)
-        values, misread = numbers(raw, numeric)
-        empty = "; leave the field empty for a document that was not retrieved"
-        nan = raw["score"].cast(pl.Float64, strict=False).is_nan() if "score" in raw else pl.lit(False)
-        advice = pl.when(nan).then(pl.lit(empty)).otherwise(pl.lit(""))
-        problem = pl.format(
-            "{}, row {}: {}{}", pl.lit(name), NUMBER, pl.coalesce(pl.lit(None, pl.String), *misread), advice
-        )
-        dtypes = {column: numeric.get(column, pl.String()) for column in raw}
-        table = table.with_columns(**values, **{PROBLEM: problem})
+            ids = pl.col("query_id", "doc_id")
+            table = table.with_columns(ids.str.replace("^ ([-=+@])", "${1}"))
+        values, misread = numbers(raw, file.numeric)
+        faults = pl.coalesce(pl.lit(None, pl.String), *misread)
+        table = table.with_columns(**values, **{PROBLEM: pl.format("{}, row {}: {}", pl.lit(name), NUMBER, faults)})
+        dtypes = {column: file.numeric.get(column, pl.String()) for column in raw}
     if header is not None and "rank" in found and "score" not in found:
         table = table.with_columns(score=1 / pl.col("rank"))
         dtypes |= {"score": pl.Float64()} if dtypes else {}
-    return Rows(name, content, kind, table, dtypes, stored)
+    return FileRows(file, table, stored, dtypes)
 
 
-def of_lists(table: pl.LazyFrame, name: str, layout: Layout) -> pl.LazyFrame | None:
+def of_lists(table: pl.LazyFrame, file: SourceFile) -> pl.LazyFrame | None:
     """The long table of rows with lists of documents; None if there are none."""
-    columns = table.collect_schema().names()
-    is_run = layout.reader == "read_run"
-    if ("retrieved" if is_run else "relevant") not in columns or "query_id" not in columns:
+    columns, of_run = table.collect_schema().names(), file.layout.of_run
+    if ("retrieved" if of_run else "relevant") not in columns or "query_id" not in columns:
         return None
-    if not is_run:
+    if not of_run:
         table = table.drop("retrieved", "scores", strict=False).with_columns(retrieved=pl.lit([], pl.List(pl.Null)))
     schema = table.collect_schema()
     relevant, scores, labels = (role if role in schema else None for role in ("relevant", "scores", "labels"))
@@ -319,23 +351,31 @@ def of_lists(table: pl.LazyFrame, name: str, layout: Layout) -> pl.LazyFrame | N
     try:
         long = from_lists(table, relevant=relevant, scores=scores, labels=labels, carry=carry)
     except RankframeError as error:
-        raise type(error)(f"{name}: ", *error.said) from error
-    return long if is_run else long.drop("score")
+        raise type(error)(f"{file.name}: ", *error.said) from error
+    return long if of_run else long.drop("score")
 
 
-def scan_table(content: Content, kind: Table, text: list[str]) -> pl.LazyFrame:
-    """The table as stored; of CSV, the columns `text` unparsed, and NUMBER, the number of the row."""
-    if kind == "parquet":
-        return pl.scan_parquet(content, glob=False)
-    if kind == "ipc":
-        return pl.scan_ipc(content, glob=False)
-    if kind == "ndjson":
-        # All rows decide the schema: the first ones may suggest a wrong type, or lack a column.
-        plain = isinstance(content, bytes) or not can_be_read_again(content)
-        return pl.scan_ndjson(content if plain else glob.escape(str(content)), infer_schema_length=None)
+def scan_parquet(content: Content, text: list[str]) -> pl.LazyFrame:
+    """A Parquet file."""
+    return pl.scan_parquet(content, glob=False)
+
+
+def scan_ipc(content: Content, text: list[str]) -> pl.LazyFrame:
+    """An Arrow file."""
+    return pl.scan_ipc(content, glob=False)
+
+
+def scan_ndjson(content: Content, text: list[str]) -> pl.LazyFrame:
+    """JSON lines. All rows decide the schema: the first ones may suggest a wrong type, or lack a column."""
+    plain = isinstance(content, bytes) or not can_be_read_again(content)
+    return pl.scan_ndjson(content if plain else glob.escape(str(content)), infer_schema_length=None)
+
+
+def scan_csv(content: Content, text: list[str], *, separator: str = ",") -> pl.LazyFrame:
+    """CSV or TSV, with NUMBER, the number of the row."""
     return pl.scan_csv(
         content,
-        separator=delimiter(kind),
+        separator=separator,
         schema_overrides=dict.fromkeys(text, pl.String),
         infer_schema_length=10_000,
         row_index_name=NUMBER,
@@ -344,45 +384,71 @@ def scan_table(content: Content, kind: Table, text: list[str]) -> pl.LazyFrame:
     )
 
 
-def refuse_twice(name: str, content: Content, kind: Table, stored: Sequence[str], roles: Iterable[str]) -> None:
+def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) -> None:
     """Refuse a header that names a needed column twice."""
     renamed = [column for column in roles if f"{column}_duplicated_0" in stored]  # Polars renames the second one so
     if renamed:
-        header = pl.scan_csv(content, separator=delimiter(kind), has_header=False, infer_schema=False, glob=False)
-        names = header.head(1).collect().row(0)
+        options: dict[str, Any] = {"has_header": False, "infer_schema": False, "glob": False}
+        header = pl.scan_csv(file.content, separator=file.format.separator, **options).head(1).collect().row(0)
         for column in renamed:
-            if names.count(column) > 1:
-                raise InvalidData(
-                    f"{name}: {names.count(column)} columns are named {column!r}; give each a name of its own"
-                )
+            if (n := header.count(column)) > 1:
+                raise InvalidData(f"{file.name}: {n} columns are named {column!r}; give each a name of its own")
 
 
-def is_empty(content: Content) -> bool:
-    """Whether a source has no bytes at all."""
-    if isinstance(content, bytes):
-        return not content
-    return Path(content).is_file() and not Path(content).stat().st_size
-
-
-def missing(name: str, lacking: list[str], told: list[str], found: list[str], say: Say) -> tuple[Text, ...]:
-    """The advice for missing columns: another separator, new names for the likely ones, else how to name columns."""
-    mark = next((mark for mark in "\t;|," if len(found) == 1 and mark in found[0]), None)
-    if mark in ("\t", ","):
-        return (f"{name} separates its columns by {mark!r}; say {say('format', 'tsv' if mark != ',' else 'csv')}",)
+def missing(file: SourceFile, lacking: list[str], stored: list[str], found: list[str]) -> str:
+    """The message on missing columns: another separator, or the names of the likely ones."""
+    mark = next((mark for mark in "\t;|," if len(stored) == 1 and mark in stored[0]), None)
     if mark is not None:
-        convert = f"{shlex.join(['tr', mark, ','])} < {shlex.quote(name)} > commas.csv"
-        read = Code(f"read it with pl.read_csv({name!r}, separator={mark!r})", command=f"convert it, as with {convert}")
-        return f"{name} separates its columns by {mark!r}, not by commas; ", read
-    plain = {column.lower().replace("-", "_"): column for column in reversed(found)}
+        of_mark = {"\t": "tsv", ",": "csv"}.get(mark)
+        instead = f"say {file.say('format', of_mark)}" if of_mark else f"write {file.format.separator!r} between them"
+        return f"{file.name} separates its columns by {mark!r}; {instead}"
+    plain = {column.lower().replace("-", "_"): column for column in reversed(stored)}
     meant: dict[str, str] = {}
-    for new in (*lacking, *told):
+    for new in (*lacking, *(column for column in file.layout.optional if column not in found)):
         usual = (plain[other] for other in (new, *OTHER_NAMES[new]) if other in plain)
-        if (old := next((name for name in usual if name not in meant), None)) is not None:
-            meant[old] = new
-    lacking = [*lacking, *(new for new in told if new in meant.values())]
-    problem = f"no column {', '.join(map(repr, lacking))} in {name}; it has {', '.join(found)}"
-    if len(meant) == len(lacking):
-        return (f"{problem}. Say {say('columns', meant)}",)
-    known = {new: old for old, new in meant.items()}
-    named = say("columns", {known.get(new, f"its {new.removesuffix('_id')} column"): new for new in lacking})
-    return (f"{problem}. Say {named}, or {say('format', 'trec')} if it is TREC text",)
+        old = next((name for name in usual if name not in meant), None)
+        if old is not None or new in lacking:
+            meant[old or f"its {new.removesuffix('_id')} column"] = new
+    names = ", ".join(map(repr, meant.values()))
+    return f"no column {names} in {file.name}; it has {', '.join(stored)}. Say {file.say('columns', meant)}"
+
+
+# numbers in text
+
+
+def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[dict[str, pl.Expr], list[pl.Expr]]:
+    """The columns with numbers parsed from text, and for each numeric column the fault of its text, or null."""
+    values = {column: number(raw, numeric[column]) if column in numeric else raw for column, raw in text.items()}
+    if "label" in values and numeric["label"].is_float():
+        values["label"] = pl.when(values["label"].is_finite()).then(values["label"])
+    faults = []
+    for column in filter(numeric.__contains__, text):
+        given = pl.when(values[column].is_null()).then(text[column])
+        faults.append(
+            pl.format(f"{column} '{{}}' is not a {{}}", given, kind_of(text[column], numeric[column], column))
+        )
+    return values, faults
+
+
+def kind_of(text: pl.Expr, dtype: DType, column: str) -> pl.Expr:
+    """The expected form of a text that is not a number of the type."""
+    value, number = text.cast(pl.Float64, strict=False), pl.lit("number")
+    if not dtype.is_integer():
+        return pl.when(value.is_infinite()).then(pl.lit("finite number")).otherwise(number)
+    if column != "label":
+        return pl.lit("whole number")
+    exact = pl.lit(f"number that {dtype} holds exactly (label_dtype=pl.Float64 rounds it)")
+    whole = pl.lit("whole number (label_dtype=pl.Float64 keeps fractions)")
+    return pl.when(value.is_finite() & (value == value.floor())).then(exact).otherwise(whole)
+
+
+def number(text: pl.Expr, dtype: DType) -> pl.Expr:
+    """The number that a text represents; null if it is not a number, NaN, or beyond the type's range."""
+    if dtype == pl.String:
+        return text
+    value = text.cast(pl.Float64, strict=False).fill_nan(None)
+    if dtype.is_float():
+        return value.cast(dtype)
+    exact = value.abs() < 2**53  # larger floats stand for several whole numbers
+    whole = pl.when(exact & (value == value.floor())).then(value).cast(dtype, strict=False)  # such as 2.0 or 2e3
+    return pl.coalesce(text.cast(dtype, strict=False), whole)

@@ -1,90 +1,207 @@
-"""The sources of content: a path, an open file, or several of them."""
+"""Sources of rows: paths, open files, patterns; their names, their text, and the line at which a file cannot be read."""
 
 from __future__ import annotations
 
+import codecs
+import csv
 import glob
+import gzip
+import io
+import json
 import os
-import re
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, Any, TypeAlias, cast
 
-from .._shapes.answers import of_queries
+import polars as pl
+
 from ..errors import InvalidData, InvalidOption
-from .formats import Content, Layout, Source, spelled
-from .unreadable import BROKEN
+
+FileSource: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
+Content: TypeAlias = str | Path | bytes
+
+COMPRESSED = (".gz", ".zst", ".zlib")
+BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
+"""Python's errors for compressed data that are truncated or damaged."""
+
+BLOCK = 1 << 20
+LONGEST_LINE = 8 << 20
 
 
-def several(given: object) -> list[Source] | None:
+# names
+
+
+def spelled(name: str) -> str:
+    """The name of a file as printable text; bytes that are not UTF-8 become a replacement mark."""
+    try:
+        return os.fsencode(name).decode(errors="replace")
+    except UnicodeEncodeError:
+        raise InvalidOption(f"{name!r} names no file: it holds half of a character (a lone surrogate)") from None
+
+
+def suffix_of(name: str) -> str:
+    """The last ending of a file's name in lower case, ignoring that of a compression."""
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() not in COMPRESSED]
+    return suffixes[-1] if suffixes else ""
+
+
+def beir_folder(path: object) -> bool:
+    """Whether the path is a folder of BEIR, with judgments in its folder ``qrels``."""
+    return isinstance(path, (str, os.PathLike)) and os.path.isdir(os.path.join(os.fsdecode(path), "qrels"))
+
+
+def several(given: object) -> list[FileSource] | None:
     """The files of a list or of a pattern such as ``runs/*.run``; None for a single source."""
     if isinstance(given, (str, os.PathLike)):
         path = os.fsdecode(given)
         if os.path.exists(path) or "\n" in path or "://" in path or not glob.has_magic(path):
             return None
-        found: list[Source] = [*sorted(glob.glob(path, recursive=True))]
+        found: list[FileSource] = [*sorted(glob.glob(path, recursive=True))]
         if not found:
             raise InvalidOption(f"no file matches the pattern {path!r}; name files that exist")
         return found
-    single = (Mapping, bytes, bytearray, memoryview)
-    if (
-        not isinstance(given, Iterable)
-        or isinstance(given, single)
-        or hasattr(given, "read")
-        or hasattr(given, "columns")
-    ):
+    single = isinstance(given, (Mapping, bytes, bytearray, memoryview)) or hasattr(given, "read")
+    if single or not isinstance(given, Iterable) or hasattr(given, "columns"):
         return None
-    listed = list(given)
+    listed: list[Any] = list(given)
     if not listed:
         raise InvalidOption("the list of files is empty; name at least one")
     return listed
 
 
-def named_content(source: Source, layout: Layout) -> tuple[str, Content]:
-    """The name of a source, and its path or bytes."""
+def named_content(source: FileSource, reader: str) -> tuple[str, Content]:
+    """The name of a source, and its path or bytes; `reader` is the function that the user called."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
-        if not os.path.exists(path):
-            refuse_path(path, layout)
+        if "\n" in path and not os.path.exists(path):
+            raise InvalidOption(f"{path[:40]!r}... is text, not a path; write rf.{reader}(io.StringIO(text))")
+        if glob.has_magic(path) and "://" not in path and not os.path.exists(path):
+            raise InvalidOption(f"there is no file {path!r}; a pattern stands alone, as rf.{reader}({path!r})")
         name = spelled(path)
         return name, path if name == path else Path(path).read_bytes()  # Polars opens only names in UTF-8
-    name = spelled(str(getattr(source, "name", "the input")))
     if not hasattr(source, "read"):
-        raise InvalidOption(f"{no_source(source, layout)}. {layout.reader} reads a path, or an open file")
+        raise InvalidOption(f"{no_source(source, reader)}. {reader} reads a path, or an open file")
+    name = spelled(str(getattr(source, "name", "the input")))
     try:
         data = source.read()
     except UnicodeDecodeError as error:
-        raise InvalidData(
-            f"{name}: {error.object[error.start : error.end]!r} is no {error.encoding}; open it in its encoding"
-        ) from error
+        fault = f"{error.object[error.start : error.end]!r} is no {error.encoding}; open it in its encoding"
+        raise InvalidData(f"{name}: {fault}") from error
     except BROKEN as error:
-        raise InvalidData(
-            f"{name}: the compressed data are damaged or end early ({error}); fetch or write it anew"
-        ) from error
+        raise InvalidData(f"{name}: {damaged(error)}") from error
     return name, data.encode() if isinstance(data, str) else bytes(data)
 
 
-def refuse_path(path: str, layout: Layout) -> None:
-    """Refuse a pattern, or a text in place of a path; other missing files raise Polars' error."""
-    if "\n" in path:
-        raise InvalidOption(f"{path[:40]!r}... is text, not a path; write rf.{layout.reader}(io.StringIO(text))")
-    if "://" not in path and re.search(r"[*?\[]", path):
-        raise InvalidOption(f"there is no file {path!r}; a pattern stands alone, as rf.{layout.reader}({path!r})")
-
-
-def no_source(given: object, layout: Layout) -> str:
-    """Why an object cannot be a source, and what to write instead."""
+def no_source(given: object, reader: str) -> str:
+    """Why an object cannot be a source."""
     kind = type(given).__name__
     if isinstance(given, (bytes, bytearray, memoryview)):
-        return f"{kind} is the content of a file; write rf.{layout.reader}(io.BytesIO(content))"
+        return f"{kind} is the content of a file; write rf.{reader}(io.BytesIO(content))"
     if isinstance(given, Mapping):
-        if (answer := of_queries(given)) is not None:
-            return f"a {kind} is no file, but {answer}"
-        value = layout.needed[-1]
-        return (
-            f"a {kind} is no file; write pl.DataFrame([(query, doc, {value}) for query, docs in given.items() for doc, "
-            f"{value} in docs.items()], schema={list(layout.needed)}, orient='row')"
-        )
+        argument = "run" if reader == "read_run" else "qrels"
+        return f"a {kind} is no file; write rf.from_dicts({argument}=given)"
     if hasattr(given, "columns"):
         return f"a {kind} is a table already; rank it as it is: rf.rank(table)"
     if isinstance(given, Iterable):
-        return f"a {kind} in a list is no file; name each file in one list, as rf.{layout.reader}([path, other])"
+        return f"a {kind} in a list is no file; name each file in one list, as rf.{reader}([path, other])"
     return f"{given!r} is no file"
+
+
+# text
+
+
+def can_be_read_again(content: Content) -> bool:
+    """Whether the content can be read again: it is not a pipe or an address."""
+    return isinstance(content, bytes) or Path(content).is_file()
+
+
+def is_empty(content: Content) -> bool:
+    """Whether a source has no bytes at all."""
+    return not content if isinstance(content, bytes) else Path(content).is_file() and not Path(content).stat().st_size
+
+
+@contextmanager
+def opened(content: Content) -> Iterator[IO[bytes]]:
+    """Open a file and decompress it; empty if Python does not support the compression."""
+    with io.BytesIO(content) if isinstance(content, bytes) else Path(content).open("rb") as file:
+        start = file.read(2)
+        file.seek(0)
+        if start == b"\x1f\x8b":
+            with gzip.open(file) as unpacked:
+                yield cast("IO[bytes]", unpacked)
+        elif start in (b"x\x01", b"x^", b"x\x9c", b"x\xda"):
+            yield io.BytesIO(zlib.decompress(file.read()))
+        else:
+            yield io.BytesIO() if start == b"(\xb5" else file  # zstandard
+
+
+def start_of(content: Content) -> str:
+    """The first 64 KiB of a file that can be read again, decompressed."""
+    with suppress(*BROKEN), opened(content) as file:
+        if data := file.read(1 << 16):
+            return data.decode("utf-8-sig", errors="replace")
+    return "\n".join(pl.scan_lines(content, glob=False).head(20).collect().to_series())
+
+
+def text_of(content: Content) -> str:
+    """The text of a file, decompressed; Polars' error if it is not text, as other readers raise."""
+    if can_be_read_again(content):
+        try:
+            with opened(content) as file:
+                if data := file.read():  # empty if Python does not support the compression
+                    return data.decode("utf-8-sig")
+        except (*BROKEN, UnicodeDecodeError) as error:
+            raise pl.exceptions.ComputeError(str(error)) from error
+    return "\n".join(pl.scan_lines(content, glob=False).collect().to_series())
+
+
+def refuse_endless_line(name: str, content: Content) -> None:
+    """Refuse gzip data that unpack to no lines, before they fill the memory."""
+    if not can_be_read_again(content):
+        return
+    with suppress(*BROKEN), opened(content) as file:
+        length = 0
+        while isinstance(file, gzip.GzipFile) and (block := file.read(BLOCK)):
+            length = 0 if b"\n" in block else length + len(block)
+            if length > LONGEST_LINE:
+                raise InvalidData(f"{name}: a line has over {LONGEST_LINE >> 20} MiB, so this is no text of lines")
+
+
+# faults
+
+
+def damaged(error: object) -> str:
+    """The sentence on compressed data that end early."""
+    return f"the compressed file is damaged or ends early ({error})"
+
+
+def first_fault(content: Content, separator: str, *, objects: bool) -> str | None:
+    """The first line that Polars cannot read and does not name: the text to put after the file's name."""
+    with opened(content) as file:
+        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return ": this is UTF-16; write the file in UTF-8"
+        file.seek(0)
+        for number, line in enumerate(file, 1):
+            try:
+                text = line.decode()
+                if objects and text.strip() and not isinstance(json.loads(text), dict):
+                    raise ValueError
+            except UnicodeDecodeError:
+                fault = "is no UTF-8; write the file in UTF-8"
+            except ValueError:
+                fault = "is no JSON object; write one object a line, none of them cut short"
+            else:
+                continue
+            return f", line {number}: {line.decode(errors='replace').strip()[:200]!r} {fault}"
+    if not separator:
+        return None
+    with opened(content) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
+        rows = csv.reader(lines, delimiter=separator)
+        n = len(next(rows, []))
+        row = next((row for row in rows if len(row) > n), None)
+    if row is None:
+        return None
+    quote = f"put quotes around a field that holds the delimiter {separator!r}"
+    return f", line {rows.line_num}: {len(row)} fields instead of {n}; {quote}"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
 
 from ..errors import InvalidData, InvalidOption
-from .formats import COMPRESSED
-from .read import Rows
+from .read import FileRows
+from .sources import COMPRESSED
 
 F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
 FILE = "#file"
@@ -32,7 +33,7 @@ def run_names(paths: Sequence[str]) -> list[str]:
     raise InvalidOption(f"{twice} is given twice; give each run once")
 
 
-def read_together(found: Sequence[Rows], *, of_runs: bool) -> pl.DataFrame:
+def read_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
     """The rows of all files; a query of a run, or a judgment of a document, may occur in one file only."""
     table = _concat(found, [rows.read() for rows in found], of_runs=of_runs)
     key = KEY_OF_RUNS if of_runs else KEY_OF_JUDGMENTS
@@ -56,12 +57,12 @@ def read_together(found: Sequence[Rows], *, of_runs: bool) -> pl.DataFrame:
     return table.drop(FILE)
 
 
-def scan_together(found: Sequence[Rows], *, of_runs: bool) -> pl.LazyFrame:
+def scan_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.LazyFrame:
     """The rows of all files, read when the plan runs."""
     return _concat(found, [rows.scan() for rows in found], of_runs=of_runs).drop(FILE)
 
 
-def _concat(found: Sequence[Rows], tables: Sequence[F], *, of_runs: bool) -> F:
+def _concat(found: Sequence[FileRows], tables: Sequence[F], *, of_runs: bool) -> F:
     """Concatenate the tables, with the number of each row's file, and for runs its name."""
     names = run_names([rows.name for rows in found]) if of_runs else [None] * len(found)
     schemas = [table.lazy().collect_schema() for table in tables]
@@ -75,21 +76,18 @@ def _concat(found: Sequence[Rows], tables: Sequence[F], *, of_runs: bool) -> F:
     columns = dict.fromkeys(name for schema in schemas for name in schema if name not in (*ids, "run"))
     for column in columns:
         having = [(rows.name, schema[column]) for rows, schema in zip(found, schemas, strict=True) if column in schema]
-        kinds = [dtype for _, dtype in having if dtype != pl.Null]
-        if not _fit(kinds):
-            one, other = having[0], next(x for x in having if x[1] != having[0][1])
+        if not _fit({dtype for _, dtype in having}):
+            (one, dtype), (other, unlike) = having[0], next(x for x in having if x[1] != having[0][1])
             raise InvalidData(
-                f"column {column!r} is {one[1]} in {one[0]} and {other[1]} in {other[0]}; write values of one type"
+                f"column {column!r} is {dtype} in {one} and {unlike} in {other}; write values of one type"
             )
     return pl.concat(parts, how="diagonal_relaxed")
 
 
-def _fit(dtypes: Sequence[pl.DataType]) -> bool:
+def _fit(dtypes: set[pl.DataType]) -> bool:
     """Whether columns of these types can be concatenated."""
-    if any(dtype.is_nested() for dtype in dtypes):
-        return len({*dtypes}) == 1
-    try:
-        pl.concat([pl.DataFrame(schema={"": dtype}) for dtype in dtypes or [pl.Null()]], how="vertical_relaxed")
-    except pl.exceptions.PolarsError:
-        return False
-    return True
+    dtypes = dtypes - {pl.Null()} or {pl.Null()}
+    with suppress(pl.exceptions.PolarsError):
+        pl.concat([pl.DataFrame(schema={"": dtype}) for dtype in dtypes], how="vertical_relaxed")
+        return len(dtypes) == 1 or not any(dtype.is_nested() for dtype in dtypes)
+    return False

@@ -1,9 +1,10 @@
-"""Turn a frame into a table that a file of a run or of judgments can hold: checked ids as text, and numbers."""
+"""Turn a frame into a table that a file can hold, with checked ids and numbers, and write judgments in each format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from ..errors import InvalidData, MissingColumn, did_you_mean, warn
 if TYPE_CHECKING:
     import pandas as pd
 
-Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
+WritableFrame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
 """A LazyFrame, or a table with the Arrow PyCapsule interface, as DataFrames of Polars and pandas have it."""
 
 ROW = "#row"
@@ -39,61 +40,99 @@ PADDED = Unfit(
 )
 
 
-def as_polars(frame: Frame, roles: Mapping[str, str], further: tuple[str, ...]) -> pl.DataFrame:
-    """The columns of the roles and those of `further` that exist, ids as text; ROW is the number of the row."""
-    if isinstance(frame, pl.LazyFrame):
-        there = frame.collect_schema().names()
-    elif isinstance(frame, pl.DataFrame):
-        there = frame.columns
-    elif type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
-        there = [str(name) for name in cast("pd.DataFrame", frame).columns]
-    elif (streamed := from_stream(frame)) is not None:
-        frame, there = streamed, streamed.columns
+class Writer(NamedTuple):
+    """A format: the checks of its ids and numbers, and the function that writes a table."""
+
+    query: tuple[Unfit, ...]
+    doc: tuple[Unfit, ...]
+    write: Callable[[pl.DataFrame, IO[bytes]], object]
+    further: tuple[str, ...] = ()  # columns of the frame that the format can hold, too
+    whole: bool = True  # whether labels must be whole numbers
+    keeps_empty: bool = False  # whether the format can hold a query without documents
+
+
+def writable(
+    frame: WritableFrame,
+    names: Mapping[str, str],
+    writer: Writer,
+    fixed: Mapping[str, str],
+    *,
+    usual: Mapping[str, str],
+) -> pl.DataFrame:
+    """The rows that a file holds, after all checks.
+
+    `names` are the frame's names of the roles, `fixed` constant columns, and `usual` the values of columns that are null or missing.
+    """
+    number = "score" if "score" in names else "label"
+    name, further = names[number], [x for x in writer.further if x not in fixed]
+    table = as_polars(frame, names, further)
+    table = table.with_columns(
+        **{x: pl.lit(value) for x, value in {**usual, **fixed}.items() if x not in table.columns}
+    )
+    table = table.with_columns(pl.col(x).fill_null(value) for x, value in usual.items() if x != "run")
+    dtype, values = table.schema[number], pl.col(number)
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise InvalidData(f"column {name!r} holds {dtype}, and a {number} is a number; make numbers of it")
+    if not dtype.is_integer():
+        table = table.with_columns(values.cast(pl.Float64 if dtype.is_float() else pl.Int64))
+    kept = table.filter(values.is_not_null() & pl.col("doc_id").is_not_null())
+    if number == "score":
+        refuse(table, values.is_nan(), "score", name, "is no number; write null for a document that was not retrieved")
     else:
-        raise InvalidData(f"{type(frame).__name__} is no frame; give a DataFrame of Polars or pandas, or a LazyFrame")
-    for name in roles.values():
+        finite = "is no finite number; write one, or null for a document that nobody judged"
+        refuse(kept, ~values.cast(pl.Float64).is_finite(), "label", name, finite)
+        if writer.whole:
+            cut = "is no whole number, and readers of this format would cut it off; scale the labels, as by 10, and round them"
+            refuse(kept, values.cast(pl.Int64, strict=False).ne_missing(values), "label", name, cut)
+            kept = kept.with_columns(values.cast(pl.Int64))
+    own = [x for x in writer.further if x in table.columns]
+    for column in (*own, "query_id", "doc_id"):
+        refuse_ids(kept, column, names.get(column, column), writer.query if column == "query_id" else writer.doc)
+    key = ["query_id", "doc_id", *own]
+    again = kept.filter(pl.struct(key).is_duplicated())
+    for first in again.head(1).iter_rows(named=True):
+        rows = again.filter(pl.col(x) == first[x] for x in key)[ROW]
+        of = f"document {first['doc_id']!r} of query {first['query_id']!r}"
+        raise InvalidData(f"rows {rows[0]} and {rows[1]} both have {of}; keep one of them")
+    rest = table.join(kept, on="query_id", how="anti", maintain_order="left").drop_nulls("query_id")
+    rest = rest.unique("query_id", keep="first", maintain_order=True)
+    if writer.keeps_empty:
+        refuse_ids(rest, "query_id", names["query_id"], writer.query)
+        empty = rest.with_columns(doc_id=pl.lit(None, pl.String), label=pl.lit(None, kept.schema["label"]))
+        return pl.concat([kept, empty.select(kept.columns)]).sort(ROW)
+    if len(rest):
+        done, queries = "retrieved" if number == "score" else "judged", ", ".join(map(repr, rest["query_id"].head(3)))
+        warn(f"nothing was {done} for {len(rest):,} queries, which the file cannot hold: {queries}")
+    return kept
+
+
+def as_polars(frame: WritableFrame, names: Mapping[str, str], further: Sequence[str]) -> pl.DataFrame:
+    """The columns of the roles and those of `further` that exist, ids as text; ROW is the number of the row."""
+    is_pandas = type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns")
+    if not is_pandas and not isinstance(frame, (pl.LazyFrame, pl.DataFrame)):
+        streamed = from_stream(frame)
+        if streamed is None:
+            raise InvalidData(
+                f"{type(frame).__name__} is no frame; give a DataFrame of Polars or pandas, or a LazyFrame"
+            )
+        frame = streamed
+    there = [*map(str, frame.collect_schema() if isinstance(frame, pl.LazyFrame) else cast("Any", frame).columns)]
+    for name in names.values():
         if name not in there:
             known = ", ".join(there) or "no columns"
             raise MissingColumn(f"no column {name!r}; the frame has {known}.{did_you_mean(name, there)}")
-    roles = {**roles, **{name: name for name in further if name in there and name not in roles.values()}}
-    if isinstance(frame, (pl.LazyFrame, pl.DataFrame)):
-        table = frame.lazy().select(**{role: pl.col(name) for role, name in roles.items()}).collect()
-    else:
+    roles = {**names, **{name: name for name in further if name in there and name not in names.values()}}
+    if is_pandas:
         from .._shapes.pandas_lists import crossed
 
-        table = crossed(cast("pd.DataFrame", frame), [*roles.values()], {}).select(
-            **{role: pl.col(name) for role, name in roles.items()}
-        )
+        frame = crossed(cast("pd.DataFrame", frame), [*roles.values()], {})
+    table = cast("pl.DataFrame", frame).lazy().select(**{role: pl.col(name) for role, name in roles.items()}).collect()
     ids = [role for role in roles if role not in ("score", "label")]
     for role in ids:
         dtype = table.schema[role]
         if not (dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
             raise InvalidData(f"column {roles[role]!r} holds {dtype}; write ids as text or whole numbers")
     return table.with_columns(pl.col(ids).cast(pl.String)).with_row_index(ROW)
-
-
-def numbered(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
-    """Cast a column of numbers to Float64 or whole numbers; refuse other types."""
-    dtype = table.schema[column]
-    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        raise InvalidData(f"column {name!r} holds {dtype}, and a {column} is a number; make numbers of it")
-    if dtype.is_float():
-        table = table.with_columns(pl.col(column).cast(pl.Float64))
-    elif dtype in (pl.Boolean, pl.Null):
-        table = table.with_columns(pl.col(column).cast(pl.Int64))
-    if column == "score" and dtype.is_float():
-        nan = "is no number; write null for a document that was not retrieved"
-        refuse(table, pl.col("score").is_nan(), "score", name, nan)
-    return table
-
-
-def whole_labels(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The table with labels as whole numbers."""
-    if table.schema["label"].is_integer():
-        return table
-    part = "is no whole number, and readers of this format would cut it off; scale the labels, as by 10, and round them"
-    refuse(table, pl.col("label").cast(pl.Int64, strict=False).ne_missing(pl.col("label")), "label", name, part)
-    return table.with_columns(pl.col("label").cast(pl.Int64))
 
 
 def refuse_ids(table: pl.DataFrame, column: str, name: str, unfit: tuple[Unfit, ...]) -> None:
@@ -112,24 +151,49 @@ def refuse(table: pl.DataFrame, wrong: pl.Expr, column: str, name: str, problem:
         raise InvalidData(f"column {name!r}, row {row}: {value!r} {problem}{others}")
 
 
-def refuse_repeated(table: pl.DataFrame, key: list[str]) -> None:
-    """Refuse a document that occurs twice in a query."""
-    again = table.filter(pl.struct(key).is_duplicated())
-    if not again.is_empty():
-        first = again.row(0, named=True)
-        same = again.filter(pl.col(name) == first[name] for name in key)[ROW]
-        raise InvalidData(
-            f"rows {same[0]} and {same[1]} both have document {first['doc_id']!r} of query {first['query_id']!r}; keep one of them"
-        )
+# texts
 
 
-def tell_lost(table: pl.DataFrame, kept: pl.DataFrame, done: str) -> None:
-    """Warn of queries that the file leaves out."""
-    lost = (
-        table.join(kept, on="query_id", how="anti", maintain_order="left")["query_id"]
-        .drop_nulls()
-        .unique(maintain_order=True)
-    )
-    if len(lost):
-        names = ", ".join(map(repr, lost.head(3)))
-        warn(f"nothing was {done} for {len(lost):,} queries, which the file cannot hold: {names}")
+def _lines(table: pl.DataFrame, file: IO[bytes]) -> None:
+    """Lines of TREC text."""
+    table.write_csv(file, include_header=False, separator=" ", quote_style="never")
+
+
+def _run(table: pl.DataFrame, file: IO[bytes]) -> None:
+    first, rank = pl.col(ROW).min().over("query_id"), pl.int_range(1, pl.len() + 1).over("query_id").alias("rank")
+    table = table.sort(first, "score", "doc_id", descending=[False, True, True])
+    score = pl.col("score").cast(pl.String)
+    _lines(table.select("query_id", pl.lit("Q0").alias("q0"), "doc_id", rank, score, "run"), file)
+
+
+def _qrels(table: pl.DataFrame, file: IO[bytes]) -> None:
+    _lines(table.select("query_id", "iteration", "doc_id", "label"), file)
+
+
+def _beir(table: pl.DataFrame, file: IO[bytes]) -> None:
+    names = {"query_id": "query-id", "doc_id": "corpus-id", "label": "score"}
+    table.select(*names).rename(names).write_csv(file, separator="\t")
+
+
+def _quepid(table: pl.DataFrame, file: IO[bytes]) -> None:
+    names = {"query_id": "query", "doc_id": "docid", "label": "rating"}
+    # Quepid's exports put a space before a spreadsheet's formula, and its import removes it.
+    safe = pl.col("query_id", "doc_id").str.replace("^([-=+@])", " ${1}")
+    table.with_columns(safe).select(*names).rename(names).write_csv(file)
+
+
+def _rank_eval(table: pl.DataFrame, file: IO[bytes]) -> None:
+    mark = '{"requests": ['
+    for (query,), part in table.partition_by("query_id", maintain_order=True, as_dict=True).items():
+        rows = part.drop_nulls("doc_id").select("index", "doc_id", "label").iter_rows()
+        ratings = [{"_index": index, "_id": doc, "rating": label} for index, doc, label in rows]
+        file.write(f"{mark}\n{json.dumps({'id': query, 'ratings': ratings}, ensure_ascii=False)}".encode())
+        mark = ","
+    file.write(b"\n]}\n" if mark == "," else b'{"requests": []}\n')
+
+
+RUN = Writer((BLANK, COMMENT), (BLANK,), _run, ("run",))
+TREC = Writer((BLANK, COMMENT), (BLANK,), _qrels, ("iteration",))
+BEIR = Writer((BREAK,), (BREAK,), _beir)
+QUEPID = Writer((PADDED,), (PADDED,), _quepid, whole=False, keeps_empty=True)
+RANK_EVAL = Writer((), (), _rank_eval, ("index",), keeps_empty=True)

@@ -2,50 +2,27 @@
 
 from __future__ import annotations
 
-import json
+import gzip
 import os
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import IO, Literal, NamedTuple, TypeAlias, cast, get_args
-
-import polars as pl
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, Literal, TypeAlias, cast, get_args
 
 from .._support.methods import called_by_users
 from ..errors import Code, InvalidOption, option
-from .replaced import as_path, replaced
-from .writable import (
-    BLANK,
-    BREAK,
-    COMMENT,
-    PADDED,
-    ROW,
-    Frame,
-    Unfit,
-    as_polars,
-    numbered,
-    refuse,
-    refuse_ids,
-    refuse_repeated,
-    tell_lost,
-    whole_labels,
-)
+from .formats import FORMATS
+from .sources import COMPRESSED, spelled
+from .writable import RUN, WritableFrame, writable
 
 QrelsFormat: TypeAlias = Literal["trec", "beir", "quepid", "rank_eval"]
 
 
-class Shape(NamedTuple):
-    """A format of judgments: the checks of its ids and labels, and the function that writes a table."""
-
-    query: tuple[Unfit, ...]
-    doc: tuple[Unfit, ...]
-    whole: bool  # whether labels must be whole numbers
-    keeps_empty: bool  # whether the format can hold a query without documents
-    write: Callable[[pl.DataFrame, IO[bytes]], object]
-
-
 @called_by_users
 def write_run(
-    frame: Frame,
+    frame: WritableFrame,
     path: str | os.PathLike[str] | IO[bytes],
     *,
     query: str = "query_id",
@@ -96,13 +73,10 @@ def write_run(
     >>> path.read_text().splitlines()
     ['1 Q0 c 1 0.5 mine', '1 Q0 b 2 0.5 mine', '1 Q0 a 3 0.1 mine']
     """
-    tagged, file = run is None, _opened(path)
-    table = as_polars(frame, {"query_id": query, "doc_id": doc, "score": score}, ("run",) if tagged else ())
-    if not tagged or "run" not in table.columns:
-        table = table.with_columns(run=pl.lit("rankframe" if run is None else run))
-    table = numbered(table, "score", score)
-    lines = table.filter(pl.col("score").is_not_null() & pl.col("doc_id").is_not_null())
-    if tagged and (tags := lines["run"].unique(maintain_order=True)).len() > 1:
+    file, fixed = opened(path), {} if run is None else {"run": run}
+    names = {"query_id": query, "doc_id": doc, "score": score}
+    lines = writable(frame, names, RUN, fixed, usual={"run": "rankframe"})
+    if (tags := lines["run"].unique(maintain_order=True)).len() > 1:
         raise InvalidOption(
             f"the column 'run' has {len(tags):,} runs, {', '.join(map(repr, tags.head(3)))}, and a file holds one; write ",
             Code(
@@ -110,31 +84,13 @@ def write_run(
                 command="a table instead, as --format csv",
             ),
         )
-    for column, of_frame, unfit in (
-        ("query_id", query, (BLANK, COMMENT)),
-        ("doc_id", doc, (BLANK,)),
-        ("run", "run", (BLANK,)),
-    ):
-        refuse_ids(lines, column, of_frame, unfit)
-    refuse_repeated(lines, ["query_id", "doc_id"])
-    tell_lost(table, lines, "retrieved")
-    first = pl.col(ROW).min().over("query_id")
-    lines = lines.sort(first, "score", "doc_id", descending=[False, True, True])
-    text = lines.select(
-        "query_id",
-        pl.lit("Q0").alias("q0"),
-        "doc_id",
-        pl.int_range(1, pl.len() + 1).over("query_id").alias("rank"),
-        pl.col("score").cast(pl.String),
-        "run",
-    )
-    with file as opened:
-        text.write_csv(opened, include_header=False, separator=" ", quote_style="never")
+    with file as target:
+        RUN.write(lines, target)
 
 
 @called_by_users
 def write_qrels(
-    frame: Frame,
+    frame: WritableFrame,
     path: str | os.PathLike[str] | IO[bytes],
     *,
     format: QrelsFormat = "trec",
@@ -189,93 +145,59 @@ def write_qrels(
     >>> path.read_text().splitlines()
     ['query,docid,rating', 'star wars,11,3', 'star wars,1895,0']
     """
-    if format not in SHAPES:
+    writer = None if format not in FORMATS else FORMATS[format].write
+    if writer is None:
         raise InvalidOption(option(format=format), f": write one of {', '.join(map(repr, get_args(QrelsFormat)))}")
-    shape, opened = SHAPES[format], _opened(path)
-    further = {"trec": "iteration", "rank_eval": "index"}.get(format)
-    table = as_polars(
-        frame, {"query_id": query, "doc_id": doc, "label": label}, () if further is None or index else (further,)
-    )
-    if format == "rank_eval":
-        if index is None and "index" not in table.columns:
-            raise InvalidOption("ratings of _rank_eval name the index of each document; say ", option(index="products"))
-        table = table if index is None else table.with_columns(index=pl.lit(index))
-    elif index is not None:
+    if index is not None and "index" not in writer.further:
         raise InvalidOption(
             option(index=index),
             " goes into ratings of _rank_eval alone; leave it out, or say ",
             option(format="rank_eval"),
         )
-    table = numbered(table, "label", label)
-    judged = table.filter(pl.col("label").is_not_null() & pl.col("doc_id").is_not_null())
-    label_is = pl.col("label").cast(pl.Float64).is_finite()
-    refuse(
-        judged, ~label_is, "label", label, "is no finite number; write one, or null for a document that nobody judged"
-    )
-    if shape.whole:
-        judged = whole_labels(judged, label)
-    key = ["query_id", "doc_id"]
-    if "iteration" in table.columns:
-        judged = judged.with_columns(pl.col("iteration").fill_null("0"))
-        refuse_ids(judged, "iteration", "iteration", shape.doc)
-        key.append("iteration")
-    if "index" in table.columns:
-        refuse_ids(judged, "index", "index", ())
-        key.append("index")
-    refuse_ids(judged, "query_id", query, shape.query)
-    refuse_ids(judged, "doc_id", doc, shape.doc)
-    refuse_repeated(judged, key)
-    if shape.keeps_empty:
-        rest = table.join(judged, on="query_id", how="anti", maintain_order="left")
-        rest = rest.unique("query_id", keep="first", maintain_order=True).filter(pl.col("query_id").is_not_null())
-        refuse_ids(rest, "query_id", query, shape.query)
-        empty = rest.with_columns(doc_id=pl.lit(None, pl.String), label=pl.lit(None, judged.schema["label"]))
-        judged = pl.concat([judged, empty.select(judged.columns)]).sort(ROW)
-    else:
-        tell_lost(table, judged, "judged")
-    with opened as file:
-        shape.write(judged, file)
+    file, fixed = opened(path), {} if index is None else {"index": index}
+    usual = {"iteration": "0"} if "iteration" in writer.further else {}
+    names = {"query_id": query, "doc_id": doc, "label": label}
+    judged = writable(frame, names, writer, fixed, usual=usual)
+    if "index" in writer.further and "index" not in judged.columns:
+        raise InvalidOption("ratings of _rank_eval name the index of each document; say ", option(index="products"))
+    with file as target:
+        writer.write(judged, target)
 
 
-def _opened(path: str | os.PathLike[str] | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
+def opened(path: str | os.PathLike[str] | IO[bytes]) -> AbstractContextManager[IO[bytes]]:
     """The file to write, an open one as it is."""
     return nullcontext(cast("IO[bytes]", path)) if hasattr(path, "write") else replaced(as_path(path))
 
 
-# texts
+def as_path(path: object) -> Path:
+    """The path, after a check that its compression can be written."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InvalidOption(f"{path!r} is no path; write one, as 'mine.run'")
+    found, name = Path(os.fsdecode(path)), spelled(os.fsdecode(path))
+    if (suffix := found.suffix.lower()) in COMPRESSED and suffix != ".gz":
+        raise InvalidOption(f"{name!r}: {suffix} is not written; write .gz, or compress the file afterwards")
+    return found
 
 
-def _trec(table: pl.DataFrame, file: IO[bytes]) -> None:
-    iteration = pl.col("iteration") if "iteration" in table.columns else pl.lit("0").alias("iteration")
-    lines = table.select("query_id", iteration, "doc_id", "label")
-    lines.write_csv(file, include_header=False, separator=" ", quote_style="never")
-
-
-def _beir(table: pl.DataFrame, file: IO[bytes]) -> None:
-    names = {"query_id": "query-id", "doc_id": "corpus-id", "label": "score"}
-    table.select(*names).rename(names).write_csv(file, separator="\t")
-
-
-def _quepid(table: pl.DataFrame, file: IO[bytes]) -> None:
-    names = {"query_id": "query", "doc_id": "docid", "label": "rating"}
-    # Quepid's exports put a space before a spreadsheet's formula, and its import removes it.
-    safe = pl.col("query_id", "doc_id").str.replace("^([-=+@])", " ${1}")
-    table.with_columns(safe).select(*names).rename(names).write_csv(file)
-
-
-def _rank_eval(table: pl.DataFrame, file: IO[bytes]) -> None:
-    mark = '{"requests": ['
-    for (query,), part in table.partition_by("query_id", maintain_order=True, as_dict=True).items():
-        rows = part.drop_nulls("doc_id").select("index", "doc_id", "label").iter_rows()
-        ratings = [{"_index": index, "_id": doc, "rating": label} for index, doc, label in rows]
-        file.write(f"{mark}\n{json.dumps({'id': query, 'ratings': ratings}, ensure_ascii=False)}".encode())
-        mark = ","
-    file.write(b"\n]}\n" if mark == "," else b'{"requests": []}\n')
-
-
-SHAPES: Mapping[str, Shape] = {
-    "trec": Shape((BLANK, COMMENT), (BLANK,), True, False, _trec),
-    "beir": Shape((BREAK,), (BREAK,), True, False, _beir),
-    "quepid": Shape((PADDED,), (PADDED,), False, True, _quepid),
-    "rank_eval": Shape((), (), True, True, _rank_eval),
-}
+@contextmanager
+def replaced(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file that replaces `path` when it is complete; a pipe or a device is written to directly."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            yield file
+        return
+    path = path.resolve()
+    part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
+    try:
+        with part.open("xb") as file:
+            if path.suffix.lower() == ".gz":
+                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                    yield cast("IO[bytes]", packed)
+            else:
+                yield file
+        if path.exists():
+            shutil.copymode(path, part)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise

@@ -20,10 +20,9 @@ from .._table.table import Table, refuse_names
 from .._verbs.declaration import verb
 from ..errors import RankframeError
 from .catalog_and_past import Unknown, catalog_and_past
-from .intervals import about, resamples_of
 from .lists import lists_of
 from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts, catalog_calls
-from .recount import ItemMetrics, Recount, users_of
+from .recount import ItemMetrics, Recount, about, resamples_of, users_of
 
 R = TypeVar("R")
 

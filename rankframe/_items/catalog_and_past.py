@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from .._table.background import SIZE, History, common_type, looked_up, of_common_types
-from .._table.policies import check_word
 from .._table.profiles import seen, user_of
 from .._table.run_and_judgments import SHOWN
 from .._table.setup import Setup
@@ -173,7 +172,6 @@ class CatalogAndPast:
 
 def catalog_and_past(setup: Setup, schema: pl.Schema, unknown_items: Unknown) -> CatalogAndPast:
     """The catalog and the past; mere counts of items are no past, since they do not distinguish users."""
-    check_word("unknown_items", unknown_items, Unknown)
     doc = item_column(setup, schema)
     background = setup.background
     history = None if background.interactions is None else background.interactions.named(setup.roles.query, doc)

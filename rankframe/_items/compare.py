@@ -25,10 +25,9 @@ from .._verbs.declaration import verb
 from ..errors import InvalidOption
 from .catalog import reads_labels
 from .catalog_and_past import Unknown, catalog_and_past
-from .intervals import about, resamples_of
 from .lists import lists_of
 from .parts import catalog_calls
-from .recount import ItemMetrics, Recount, users_of
+from .recount import ItemMetrics, Recount, about, resamples_of, users_of
 
 if TYPE_CHECKING:
     from .._support.floats import Floats

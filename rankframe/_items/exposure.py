@@ -19,7 +19,7 @@ from .._verbs.declaration import verb
 from .._words.exposure import LABEL, Persistence, Weight, weight_of
 from ..errors import InvalidOption, did_you_mean, option
 from .lists import ITEM, RANK, item_column, lists_of
-from .sliced import Sliced
+from .parts import Sliced
 
 R = TypeVar("R")
 

@@ -6,7 +6,7 @@ parts, as a resample of users needs the lists of all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +24,34 @@ from ..errors import InvalidOption, option, shown
 from .catalog_and_past import Catalog, Unknown, catalog_and_past
 from .lists import ITEM, lists_of
 from .recount import ItemMetrics, Recount, evaluated, users_of
-from .sliced import Sliced
+
+
+class Sliced:
+    """Figures by slices of the users, without metrics of single queries."""
+
+    by: tuple[str, ...]
+    """The columns whose values slice the users."""
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """No metric of a query's ranking."""
+        return ()
+
+    @property
+    def names(self) -> set[str]:
+        """The columns to read besides columns with a role."""
+        return {*self.by}
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the slices, by their names in the figures of parts."""
+        return dict(zip(keys(self.by), self.by, strict=True))
+
+    @property
+    def key(self) -> list[str]:
+        """The columns by which parts merge: shares and counts of all items are per slice."""
+        return [*self.slices]
+
 
 SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
 """The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""

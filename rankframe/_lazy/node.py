@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import chain, islice
+from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import Any, Protocol, TypeAlias
 from weakref import WeakSet
@@ -16,12 +18,50 @@ from weakref import WeakSet
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from .._support.byte_sizes import bytes_of
 from .._support.forks import use_polars
 from .._support.threads import at_once, threads
 from .._table.setup import Setup
 from ..errors import InvalidData, RankframeError, without_own_frames
-from .memory_limit import memory_limit, size_of
 from .rows_on_disk import Batch, Room, buckets_of, temporary_folder
+
+VARIABLE = "RANKFRAME_MEMORY_LIMIT"
+
+SHARE_OF_MEMORY = 1 / 6
+"""The share of the machine's memory that a call may take by default."""
+
+BYTES_IF_UNKNOWN = 24 * 10**9
+"""The bytes of memory assumed for a machine that does not report them."""
+
+OF_CONTAINERS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Files with a container's memory limit, for cgroups of version 2 and 1."""
+
+
+def memory_limit(limit: int | None) -> int:
+    """The bytes that a call may take: the option, else the environment variable, else a share of the machine's memory."""
+    if limit is not None:
+        return limit
+    if given := os.environ.get(VARIABLE):
+        return bytes_of(given, VARIABLE)
+    return int(SHARE_OF_MEMORY * _memory())
+
+
+def size_of(frame: pl.DataFrame) -> int:
+    """The bytes of a frame, plus the 16 bytes of each text's view, which Polars' estimate leaves out."""
+    texts = sum(dtype == pl.String for dtype in frame.dtypes)
+    return int(frame.estimated_size()) + 16 * texts * frame.height
+
+
+def _memory() -> float:
+    """The memory of the machine, or of the container if that may take less."""
+    found = [float(BYTES_IF_UNKNOWN)]
+    with suppress(AttributeError, ValueError, OSError):  # Windows has no sysconf
+        found = [float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))]
+    for path in OF_CONTAINERS:
+        with suppress(OSError, ValueError):  # "max" is no limit
+            found.append(float(Path(path).read_text()))
+    return min(found)
+
 
 Run: TypeAlias = Callable[[pl.DataFrame, Any, Sequence[str] | None], pl.DataFrame]
 """A verb over rows of whole queries; its last argument lists the columns to return, None for all.

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.runs import values
+from .._decisions.paired_values import values
 from .._items.catalog import catalog as catalog_table
 from .._items.catalog_and_past import Unknown, catalog_and_past
 from .._items.exposure import Exposures, Weighing

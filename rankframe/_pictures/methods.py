@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 from .._catalog.registry import METRICS
 from .._decisions.gate import Verdict
 from .._fusion.fitted import FusionMethod
 from .._support.arguments import refuse_unfit
 from .._support.forks import use_polars
-from .._support.methods import Lifted
+from .._support.methods import Lifted, Owner
 from .._support.option_kinds import Column, Columns, ReadInside, read_arguments
 from .._support.option_values import Range
 from .._support.statistical_options import Resamples, Seed
@@ -28,32 +28,6 @@ F = TypeVar("F", bound=Callable[..., object])
 
 ENDINGS = (".html", ".htm")
 """The endings of report files."""
-
-
-class Worker(Protocol):
-    """A ranker as pictures see it: it passes its table to a function."""
-
-    @property
-    def _examples(self) -> Sequence[tuple[str, str]]:
-        """Texts of examples written for Polars, each with its replacement for this ranker."""
-        ...
-
-    @property
-    def _spelled(self) -> str:
-        """The ranker as Python spells it."""
-        ...
-
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
-        ...
-
-    def _of(self, runs: Runs) -> Worker:
-        """The ranker whose table has the runs: itself, or one over the runs' tables."""
-        ...
-
-    def _on(self, options: Mapping[str, object]) -> Worker:
-        """The ranker with other roles, policies and tables."""
-        ...
 
 
 class Drawn(NamedTuple):
@@ -76,19 +50,18 @@ DRAWN = {
 """The drawing libraries by name."""
 
 
-class Drawing:
+class Drawing(Owner):
     """Base of objects with plots; their docstrings name the type that the library draws."""
 
-    _ranker: Worker
+    _ranker: Any
     _library: str
-    _gives = ""
 
     @property
     def _kind(self) -> object:
         return Verbatim(DRAWN[self._library].kind)
 
     @property
-    def _examples(self) -> Sequence[tuple[str, str]]:
+    def _examples(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
         return [*self._ranker._examples, *DRAWN[self._library].examples]
 
     @property

@@ -10,8 +10,8 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.parse import parse
 from .._catalog.requests import averaged
+from .._decisions.paired_values import values
 from .._decisions.resampling import Resampling
-from .._decisions.runs import values
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import by_document, collect
 from .._table.roles import require

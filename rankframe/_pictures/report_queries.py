@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.runs import explained, values, with_own_rank
+from .._decisions.paired_values import explained, values, with_own_rank
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import in_memory

@@ -25,6 +25,7 @@ from .._words.columns_needed import (
     at_last_tied,
 )
 from .._words.expected_ties import Expectation
+from .._words.group_rows import GroupRows
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
@@ -223,3 +224,16 @@ def guarded(needed: Needed) -> list[pl.Expr]:
     found = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in needed.refused.values()]
     guard = failing([(bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in found])
     return [pl.coalesce(guard, value).alias(text) for text, value in needed.values.items()]
+
+
+def aggregation(call: Call, setup: Setup) -> pl.Expr:
+    """The metric as one aggregation, named by its canonical text."""
+    if call.metric.over == "subtopics":
+        raise InvalidOption(
+            f"{call.text} ranks documents first and then looks at the subtopics of each, which takes more than one step; "
+            f"write df.rank.on(subtopic='subtopic').evaluate({call.text!r})"
+        )
+    setup, meant = setup.resolve(call)
+    rows = GroupRows(setup, labels=meant.labels)
+    value = meant.value(Ranking(rows, setup), setup.policies.no_relevant)
+    return pl.coalesce(failing(rows.faults).cast(call.metric.dtype), value).alias(call.text)

@@ -7,41 +7,35 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import polars as pl
 
 from .._catalog.call import Call, calls_for
 from .._catalog.registry import of
 from .._support.forks import use_polars
-from .._support.methods import Documented, Lifted, function_as_method
+from .._support.methods import Lifted, Owner, function_as_method
 from .._support.option_kinds import annotation_of
-from .._table.setup import Setup
 from .._table.table import Table
 from .._verbs.declaration import Verb, verb_of
 from ..errors import Advice, Code, InvalidOption, with_code
 
 P = ParamSpec("P")
 R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 X = TypeVar("X")
 
 
-class Ranks(Documented, Protocol[R_co]):
-    """A ranker as its methods see it."""
+class Metrics(Owner, ABC, Generic[R]):
+    """An object whose methods are metrics of a ranker."""
 
-    _setup: Setup
     _root: str
 
-    @property
-    def _kind(self) -> type[R_co]: ...
-
-    def _measure(self, *calls: Call) -> R_co:
+    @abstractmethod
+    def _measure(self, *calls: Call) -> R:
         """The values of a metric, at one cutoff or several."""
-        ...
 
 
-class Verbs(ABC, Generic[R]):
+class Verbs(Owner, ABC, Generic[R]):
     """An object whose methods are verbs over the table of a ranker."""
 
     @abstractmethod
@@ -61,11 +55,11 @@ def lift(verb: Callable[Concatenate[Table[R], P], X]) -> Callable[Concatenate[Ve
     return function_as_method(cast("Callable[Concatenate[Verbs[R], P], X]", call))
 
 
-def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable[Concatenate[Ranks[R], P], R]:
+def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable[Concatenate[Metrics[R], P], R]:
     """A formula as a method: the same options, and a result of the ranker's kind."""
 
     @wraps(formula)
-    def call(ranker: Ranks[R], /, *args: P.args, **options: P.kwargs) -> R:
+    def call(ranker: Metrics[R], /, *args: P.args, **options: P.kwargs) -> R:
         try:
             calls = calls_for(of(formula), args, options)
         except InvalidOption as error:
@@ -75,7 +69,7 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable
     returns = annotation_of("return", "R", call)
     call.__annotations__ = {**formula.__annotations__, "return": returns}
     vars(call).update(formula=formula, __signature__=inspect.signature(formula).replace(return_annotation=returns))
-    return cast("Callable[Concatenate[Ranks[R], P], R]", Lifted(call, returns))
+    return cast("Callable[Concatenate[Metrics[R], P], R]", Lifted(call, returns))
 
 
 def _called_on(ranker: str, code: Advice | Code) -> Advice | Code:

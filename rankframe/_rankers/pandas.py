@@ -16,11 +16,10 @@ from .._table.setup import ROLES, Setup
 from .._table.table import Whole
 from .._verbs.declaration import VerbCall
 from ..errors import InvalidData, MissingColumn, RankframeError
+from .callers_frames import keep, kept
 from .display import Shown
-from .kept_options import keep, kept
 from .pandas_columns import text_of
-from .pandas_messages import in_words_of_pandas
-from .pandas_tables import LISTS, SHAPES, Source, levels_of
+from .pandas_tables import LISTS, SHAPES, Source, in_words_of_pandas, levels_of
 from .ranker import FrameRanker
 
 

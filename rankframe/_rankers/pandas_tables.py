@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,31 @@ from .._table.setup import Setup
 from .._table.table import Table, Whole
 from .._verbs.declaration import Gives, VerbCall
 from .._verbs.running import on_rows
-from ..errors import InvalidData, shown
+from ..errors import Advice, Code, InvalidData, RankframeError, shown, with_code
 from .pandas_columns import cross, cross_lists, text_of
-from .pandas_messages import spelled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+E = TypeVar("E", bound=RankframeError)
+
+
+def spelled(advice: Advice | Code) -> str:
+    """The spelling of advice for a pandas frame."""
+    return advice.spelled(advice.pandas) if isinstance(advice, Code) and advice.pandas is not None else str(advice)
+
+
+def in_words_of_pandas(error: E) -> E:
+    """The error, with its advice in pandas' spelling."""
+    found = type(error)(*(with_code(part, _in_pandas) for part in error.said))
+    found.kind = error.kind
+    return found
+
+
+def _in_pandas(code: Advice | Code) -> Advice | Code:
+    return replace(code, polars=code.pandas) if isinstance(code, Code) and code.pandas is not None else code
+
 
 Shape: TypeAlias = Callable[..., Any]
 

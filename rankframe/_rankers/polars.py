@@ -12,7 +12,7 @@ from .._table.table import Table
 from .._verbs.declaration import VerbCall
 from .._verbs.running import on_rows, plan_of
 from ..errors import InvalidData
-from .kept_options import keep, kept
+from .callers_frames import keep, kept
 from .ranker import FrameRanker
 
 R = TypeVar("R")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -28,11 +29,12 @@ from .._items.catalog import catalog, counts
 from .._items.compare import compare as compare_catalogs
 from .._items.exposure import exposure
 from .._items.gaps import gaps
-from .._items.without import without
+from .._items.lists import without
 from .._pictures import methods as pictures
-from .._plan.aggregation import aggregation
+from .._plan.plan import aggregation
 from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
+from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import verbs
@@ -40,21 +42,18 @@ from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.running import worked
 from ..errors import InvalidOption, did_you_mean
 from ..plot import PLOTS, Plots
-from .display import Shown, shown_of, spelled
-from .help import Help
-from .method import Verbs, lift
+from .callers_frames import in_polars, stacked
+from .display import Help, Shown, shown_of, spelled
+from .method import Metrics, Verbs, lift
 from .method import formula_as_method as formula
 from .misplaced_options import advice_for_name, refuse_unknown
-from .on import on as bind
-from .tables_beside import in_polars
-from .tables_of_runs import stacked
 
 R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
 T = TypeVar("T")
 
 
-class AllMetrics(Generic[R]):
+class AllMetrics(Metrics[R]):
     """All metrics as methods, by family."""
 
     # counts of relevant documents
@@ -179,7 +178,7 @@ class AllMetrics(Generic[R]):
     ideal_dcg = formula(metrics.ideal_dcg)
 
 
-class Ranker(ABC, Generic[R]):
+class Ranker(Metrics[R]):
     """The metrics as methods, over the columns and policies that `on` has bound."""
 
     _examples: Sequence[tuple[str, str]] = ()
@@ -198,7 +197,157 @@ class Ranker(ABC, Generic[R]):
     def __init_subclass__(cls) -> None:
         cls.__doc__ = Help(vars(cls).get("__doc__"))  # type: ignore[assignment] # gives a text
 
-    on = function(bind)
+    @function
+    def on(
+        self: S,
+        *,
+        query: str | Sequence[str] | None = None,
+        doc: str | EllipsisType | None = ...,
+        score: str | None = None,
+        label: str | None = None,
+        subtopic: str | None = None,
+        weight: str | None = None,
+        category: str | None = None,
+        group: str | None = None,
+        features: str | Sequence[str] | None = None,
+        base: str | None = None,
+        interactions: object = None,
+        items: object = None,
+        rank: str | None = None,
+        names: str | Sequence[str] | None = None,
+        relevant: float | None = None,
+        ascending: bool | None = None,
+        ties: Ties | None = None,
+        unjudged: Unjudged | None = None,
+        unjudged_labels: tuple[int, int] | None = None,
+        unretrieved: Unretrieved | None = None,
+        no_relevant: NoRelevant | None = None,
+        depth: int | None = None,
+        collection_size: int | None = None,
+        scores: Scores | None = None,
+        convention: str | None = None,
+        memory_limit: int | str | None = None,
+        grouped: bool | None = None,
+    ) -> S:
+        """The same ranker with other column names or policies; those not given stay unchanged.
+
+        Parameters
+        ----------
+        query
+            The column, or columns, that identify a query; default: ``"query_id"``.
+        doc
+            The column that identifies a document, which must exist; default: ``"doc_id"`` if the table has it.
+            ``None`` for no document column, so that ties keep the order of the rows.
+        score
+            The column to rank by, the highest value first; default: ``"score"``. Null means judged, but not retrieved.
+        label
+            The column of relevance labels; default: ``"label"``. Null means not judged; a negative label means in the
+            pool but not judged.
+        subtopic
+            The column of subtopics, for metrics of diversity; default: none. It holds either lists of the subtopics that
+            the row's document is relevant to, whatever its label; or single subtopics, with one row for each subtopic that
+            the document was judged for (null if for none), whose label says whether the document is relevant to it.
+            Metrics of documents use the largest label of a document's rows.
+        weight
+            The column of the documents' weights, 0 or more, such as inverse propensities for clicks; default: every
+            document counts once. Metrics that add up gains or hits (cg, dcg, ndcg, precision, recall, hits) multiply
+            them by the weight; other metrics raise an error.
+        category
+            The column of the documents' categories, one for each document or a list of them.
+        group
+            The column of the documents' groups, such as their providers, for metrics of fairness of exposure.
+        features
+            The columns of numbers that describe a document, or one column of lists or arrays of such numbers.
+        base
+            The column of the scores of another ranking, for the metrics unexpectedness and least item promoted.
+        interactions
+            The past interactions of users, for metrics of popularity and novelty: a frame with a row for each query (a user)
+            and document (an item), under the table's names of these columns; rows that repeat a pair count once. Or a frame
+            with a row for each document and the number of its users as the column ``n``.
+        items
+            The catalog: a frame with a row for each document, a list or Series of the documents' ids, or their number. The
+            columns of `category`, `group`, `features` and `base` are taken from this frame if it has them.
+        rank
+            The column of ranks, 1 being the best, instead of `score`: short for ``score="rank", ascending=True``, until
+            `score` names another column. Ranks need not be contiguous; equal ones are ties.
+        names
+            The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
+            ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
+            ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
+            precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. ``"flat"``
+            names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for ``ndcg@10``,
+            ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
+        relevant
+            The least label that counts as relevant; default: 1.
+        ascending
+            True if the lowest score is the best, as of distances; default: False.
+        ties
+            The order of documents with equal scores: ``"doc_desc"`` (default; trec_eval's rule) or ``"doc_asc"`` by
+            document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's id as
+            text, whatever its type, descending. ``"expected"`` gives the mean of the metric over all orders, in closed
+            form (a metric without a closed form raises an error); ``"error"`` forbids ties.
+        unjudged
+            How retrieved documents that nobody judged count: ``"nonrelevant"`` (default), or ``"drop"`` to remove
+            them before documents are ranked, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,
+            such as ``"ndcg@10 least"`` and ``"ndcg@10 greatest"``: the least and the greatest value that judging all
+            unjudged documents of the table, retrieved or not, could give.
+        unjudged_labels
+            The least and the greatest label that judging may give an unjudged document, as ``(0, 3)``, for
+            ``unjudged="bounds"``: any whole number from one to the other. Default: from 0 to the largest label of
+            the table, at least ``relevant``.
+        unretrieved
+            How judged documents that were not retrieved count: ``"missed"`` (default; they count in recall, in the
+            divisor of average precision, in the ideal of nDCG), or ``"drop"`` to leave them out entirely, like tools
+            that see only the retrieved list, and no collection behind it.
+        no_relevant
+            The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide by 0;
+            ``"null"`` is null in every metric that reads labels, so that means leave the query out; ``"one"`` is 1 in every
+            metric whose range is 0 to 1 and whose best value is 1.
+        depth
+            How many documents of each ranking count as retrieved, trec_eval's ``-M``; default: all. The tie rule
+            decides which tied documents are cut off; ``unjudged="drop"`` is applied after the cut.
+        collection_size
+            The number of documents in the collection, trec_eval's ``-N``; only utility and fall-out use it.
+        scores
+            ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so that more of them
+            tie, as in trec_eval 9 and the boosters.
+        convention
+            The tool whose results to reproduce: the policies become the tool's, and so do the defaults of the metrics'
+            options. What describes the data stays: columns, tables, `ascending`, `unjudged_labels` and `collection_size`.
+            Any other policy that is set beside the convention, or later, takes precedence. One that was set before, and
+            that the tool sets to another value, raises an error. One of ``"trec_eval"``, ``"trec_eval9"`` (pytrec_eval),
+            ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
+            ``"tf_ranking"``, ``"ptranking"``, ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``,
+            ``"quepid"``, ``"mlflow"``, ``"llamaindex"``, ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``,
+            ``"recbole"``, ``"microsoft_recommenders"``, ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``.
+        memory_limit
+            The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
+            variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed a
+            third of it are spilled to the temporary folder (``TMPDIR``) and read back in buckets, with all rows of a
+            query in one bucket.
+        grouped
+            True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of queries are then
+            evaluated in the order of the rows, in constant memory and without temporary files. A query in two places is an
+            error.
+
+        Returns
+        -------
+        A new ranker; this one is unchanged.
+
+        Raises
+        ------
+        InvalidOption
+            If a value is not one of those listed, or a convention counts otherwise than a policy that was set before.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"qid": [7, 7], "score": [0.2, 0.1], "rel": [1, 2]})
+        >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank()["rr"].item()
+        0.5
+        """
+        options = {**locals()}
+        return self._on({name: x for name, x in options.items() if name != "self"})
 
     def _on(self: S, options: Mapping[str, object]) -> S:
         refuse_unknown("on", options, OPTIONS)
@@ -209,10 +358,6 @@ class Ranker(ABC, Generic[R]):
     @abstractmethod
     def _with(self: S, setup: Setup) -> S:
         """The ranker with another setup."""
-
-    @abstractmethod
-    def _measure(self, *calls: Call) -> R:
-        """The values of a metric, at one cutoff or several."""
 
     @property
     @abstractmethod
@@ -383,13 +528,15 @@ class FrameRanker(Ranker[R], Verbs[R]):
 
     def _of(self, runs: Runs, qrels: object = None) -> FrameRanker[R]:
         """The ranker whose table has the runs, joined with `qrels` if any: itself, or one over another table."""
+        if not runs.tables and qrels is None:
+            return self
         ranker = self._with(self._setup)
         if runs.tables:
             ranker._frame = stacked(self._frame, self._setup, runs)
         if qrels is not None:
             scores = self._setup.changed(score=[*runs.scores, self._setup.roles.score][0])
             ranker._frame = ranker._with(scores).judge(qrels, run=runs.column)
-        return self if ranker._frame is self._frame else ranker
+        return ranker
 
     def _measure(self, *calls: Call) -> R:
         use_polars()
@@ -422,15 +569,19 @@ class FrameRanker(Ranker[R], Verbs[R]):
         return shown_of(self._setup, title, columns, methods, self._levels())
 
 
-class Topic(Verbs[R]):
+class Topic(Verbs[R], Metrics[R]):
     """Methods of a ranker under a name of their own."""
 
     _name = ""
 
     def __init__(self, ranker: FrameRanker[R]) -> None:
         self._ranker = ranker
-        self._gives, self._examples, self._kind = ranker._gives, ranker._examples, ranker._kind
-        self._setup, self._root = ranker._setup, f"{ranker._root}.{self._name}"
+        self._gives, self._examples = ranker._gives, ranker._examples
+        self._root = f"{ranker._root}.{self._name}"
+
+    @property
+    def _kind(self) -> type[R]:
+        return self._ranker._kind
 
     @property
     def _spelled(self) -> str:

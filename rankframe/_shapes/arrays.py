@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,22 +71,22 @@ def from_arrays(
     """
     use_polars()
     cut = None if k is None else check("k", k, Cutoff)
-    found = Elements.of(scores, "scores")
-    judged = None if labels is None else Elements.of(labels, "labels")
-    if judged is not None and found.shape != judged.shape:
-        raise InvalidData(
-            f"scores have shape {found.shape} and labels {judged.shape}; give each document a score and a label"
-        )
-    names, of_element = _queries(found.shape, group, query)
-    table = found.best(cut).table("score", of_element)
-    if judged is not None and found.dense and judged.dense:
-        table = table.with_columns(judged.table("label", of_element)["label"])
-    elif judged is not None:
-        of_labels = judged.table("label", of_element)
-        table = table.join(of_labels, on=[ROW, "doc_id"], how="full", coalesce=True, maintain_order="left_right")
-    values = table.columns[2:]
-    table = table.filter(pl.any_horizontal(pl.col(values).is_not_null()))
-    if cut is not None and judged is not None:
+    table, shape, dense = _elements(scores, "scores", cut)
+    names, of_element = _queries(shape, group, query)
+    if labels is not None:
+        judged, of_labels, full = _elements(labels, "labels")
+        if shape != of_labels:
+            raise InvalidData(
+                f"scores have shape {shape} and labels {of_labels}; give each document a score and a label"
+            )
+        if dense and full:
+            table = table.with_columns(judged["label"])
+        else:
+            table = table.join(judged, on=[ROW, "doc_id"], how="full", coalesce=True, maintain_order="left_right")
+    if of_element is not None:
+        table = table.with_columns(pl.Series(ROW, of_element))
+    table = table.filter(pl.any_horizontal(pl.exclude(ROW, "doc_id").is_not_null()))
+    if cut is not None and labels is not None:
         table = table.filter(pl.col("score").is_not_null() | (pl.col("label") > 0))
     queries = pl.DataFrame({ROW: np.arange(len(names)), "query_id": names})
     return queries.join(table, on=ROW, how="left", maintain_order="left_right").drop(ROW)
@@ -96,60 +95,30 @@ def from_arrays(
 ROW = "#row"
 
 
-@dataclass(frozen=True)
-class Elements:
-    """The elements of an array: row, column and value of each; `missing` ones have no value.
+def _elements(given: Any, what: str, k: int | None = None) -> tuple[pl.DataFrame, tuple[int, ...], bool]:
+    """The elements of an array as rows, its shape, and whether it is dense.
 
-    A flat array has a single row. A dense array lists all elements, in their order; a sparse one the stored ones.
+    A row has the number of the array's row (0 in a flat array) and of its column, and the value, null if masked or NaN, or not
+    among the `k` best of the row or tied with the last of them.
     """
-
-    row: npt.NDArray[Any]
-    column: npt.NDArray[Any]
-    value: npt.NDArray[Any]
-    missing: npt.NDArray[Any]
-    shape: tuple[int, ...]
-    dense: bool
-
-    @classmethod
-    def of(cls, given: Any, what: str) -> Elements:
-        """Read an array; refuse one that does not hold numbers, or has neither one nor two dimensions."""
-        if hasattr(given, "tocoo"):
-            stored = given.tocoo()
-            if len(stored.shape) != 2:
-                raise InvalidData(f"{what} have shape {stored.shape}; a sparse array is a matrix with a row per query")
-            order = np.lexsort((stored.coords[1], stored.coords[0]))
-            row, column, value = (np.asarray(x)[order] for x in (*stored.coords, stored.data))
-            value, missing = _numbers(value, what)
-            return cls(row.astype(np.int64), column.astype(np.int64), value, missing, tuple(stored.shape), dense=False)
-        value, missing = _numbers(_array(given, what), what)
-        if value.ndim not in (1, 2):
-            raise InvalidData(
-                f"{what} have {value.ndim} dimensions; give a matrix with a row per query, or a flat array"
-            )
-        row, column = np.divmod(np.arange(value.size), value.shape[-1] or 1)
-        return cls(row, column, value.reshape(-1), missing.reshape(-1), value.shape, dense=True)
-
-    def best(self, k: int | None) -> Elements:
-        """Keep the k best elements of each row, and any tied with the last of them; mark the others as missing."""
-        if k is None:
-            return self
-        if self.dense and len(self.shape) == 2:
-            if k >= self.shape[1]:
-                return self
-            value = np.where(self.missing, -np.inf, self.value).reshape(self.shape)
-            least = np.partition(value, self.shape[1] - k, axis=1)[:, self.shape[1] - k]
-            below = value < least[:, None]
-            return replace(self, missing=self.missing | below.reshape(-1))
+    dense = not hasattr(given, "tocoo")
+    stored: Any = _array(given, what) if dense else given.tocoo()
+    shape, name = tuple(stored.shape), what.removesuffix("s")
+    value, missing = _numbers(stored if dense else np.asarray(stored.data), what)
+    if len(shape) not in ((1, 2) if dense else (2,)):
+        raise InvalidData(f"{what} have {len(shape)} dimensions; give a matrix with a row per query, or a flat array")
+    if k is not None and not (dense and len(shape) == 2):
         raise InvalidOption(
             option(k=k), " keeps the best of each row of a dense matrix; write a cutoff of the metrics, as 'ndcg@10'"
         )
-
-    def table(self, name: str, of_element: npt.NDArray[Any] | None) -> pl.DataFrame:
-        """The elements as rows, with values in the column `name`; `of_element` is the query of each in a flat array."""
-        row = self.row if of_element is None else of_element
-        missing = pl.Series(self.missing)
-        table = pl.DataFrame({ROW: row, "doc_id": self.column, name: self.value})
-        return table.with_columns(pl.when(~missing).then(name).alias(name)) if missing.any() else table
+    if k is not None and k < shape[1]:
+        ranked = np.where(missing, -np.inf, value)
+        missing = missing | (ranked < np.partition(ranked, -k, axis=1)[:, -k, None])
+    rows = np.divmod(np.arange(value.size), shape[-1] or 1) if dense else stored.coords
+    table = pl.DataFrame({ROW: rows[0].astype(np.int64), "doc_id": rows[1].astype(np.int64), name: value.reshape(-1)})
+    if missing.any():
+        table = table.with_columns(pl.when(pl.Series(~missing.reshape(-1))).then(name).alias(name))
+    return table if dense else table.sort(ROW, "doc_id", maintain_order=True), shape, dense
 
 
 def _array(given: object, what: str) -> npt.NDArray[Any]:
@@ -194,22 +163,10 @@ def _ids(query: object) -> pl.Series:
 
 def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.Series, npt.NDArray[Any] | None]:
     """The names of the queries, and the number of the query of each element of a flat array."""
-    if len(shape) == 2:
-        if group is not None:
-            raise InvalidOption(
-                f"a matrix of shape {shape} has a query in each row; leave out group, or give a flat array"
-            )
-        if query is None:
-            return pl.Series(np.arange(shape[0])), None
-        names = _ids(query)
-        if len(names) != shape[0]:
-            raise InvalidData(f"there are {len(names)} queries for {shape[0]} rows; name each row")
-        if names.is_duplicated().any():
-            raise InvalidData(
-                f"query {shown(names.filter(names.is_duplicated())[0])} has several rows; name each row otherwise"
-            )
-        return names, None
-    if (group is None) == (query is None):
+    flat = len(shape) == 1
+    if not flat and group is not None:
+        raise InvalidOption(f"a matrix of shape {shape} has a query in each row; leave out group, or give a flat array")
+    if flat and (group is None) == (query is None):
         both = "not both" if group is not None else "; a single query is a matrix of one row, as scores[None]"
         raise InvalidOption(
             f"a flat array takes group=, the sizes of the groups, or query=, the query of each element, {both}"
@@ -220,16 +177,22 @@ def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.S
             instead = ", or say query=, if it names the query of each element" if sizes.shape == shape else ""
             raise InvalidData(f"group is {shown(group)}; give the size of each group, whole numbers from 0 on{instead}")
         if sizes.sum() != shape[0]:
-            raise InvalidData(
-                f"the groups add up to {sizes.sum():,} elements of {shape[0]:,}; give the size of every group"
-            )
+            raise InvalidData(f"the groups add up to {sizes.sum():,} elements of {shape[0]:,}; give all sizes")
         return pl.Series(np.arange(len(sizes))), np.repeat(np.arange(len(sizes)), sizes)
-    of_element = _ids(query)
-    if len(of_element) != shape[0]:
+    if query is None:
+        return pl.Series(np.arange(shape[0])), None
+    given = _ids(query)
+    if len(given) != shape[0]:
+        unit = "elements" if flat else "rows"
+        raise InvalidData(f"there are {len(given):,} queries for {shape[0]:,} {unit}; name the query of each")
+    if not flat and given.is_duplicated().any():
         raise InvalidData(
-            f"there are {len(of_element):,} queries for {shape[0]:,} elements; give the query of each element"
+            f"query {shown(given.filter(given.is_duplicated())[0])} has several rows; name each otherwise"
         )
-    names = of_element.unique(maintain_order=True)
-    numbers = names.to_frame().with_row_index(ROW)
-    found = of_element.to_frame().join(numbers, on="query", how="left", nulls_equal=True, maintain_order="left")
+    names = given.unique(maintain_order=True)
+    if not flat:
+        return names, None
+    found = given.to_frame().join(
+        names.to_frame().with_row_index(ROW), on="query", how="left", nulls_equal=True, maintain_order="left"
+    )
     return names, found[ROW].cast(pl.Int64).to_numpy()

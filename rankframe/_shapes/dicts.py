@@ -16,19 +16,16 @@ from .._table.setup import Setup
 from .._table.table import in_memory
 from .._verbs.verbs import judge
 from ..errors import InvalidData, InvalidOption, shown
-from .answers import of_one_query, of_queries
 
-Run: TypeAlias = Mapping[Any, "Mapping[Any, float] | Sequence[Any]"]
+RunDict: TypeAlias = Mapping[Any, "Mapping[Any, float] | Sequence[Any]"]
 """The documents of each query with their scores; or the documents alone, best first."""
 
-Qrels: TypeAlias = Mapping[Any, "Mapping[Any, float] | Collection[Any]"]
+QrelsDict: TypeAlias = Mapping[Any, "Mapping[Any, float] | Collection[Any]"]
 """The documents of each query with their labels; or the relevant documents alone."""
-
-TEXT = (str, bytes)
 
 
 @called_by_users
-def from_dicts(*, run: Run | None = None, qrels: Qrels | None = None) -> pl.DataFrame:
+def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) -> pl.DataFrame:
     """The long table of dictionaries, as pytrec_eval, ranx, BEIR, mteb and sentence-transformers hold them.
 
     Both are keywords: other tools differ in the order of runs and judgments, and swapped ones give values that look right.
@@ -73,9 +70,7 @@ def from_dicts(*, run: Run | None = None, qrels: Qrels | None = None) -> pl.Data
         return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
     found = of_run if of_qrels is None else of_qrels
     if found is None:
-        raise InvalidOption(
-            "there is neither a run nor qrels; give one of them, as rf.from_dicts(run={'q1': {'d1': 0.5}})"
-        )
+        raise InvalidOption("there is neither a run nor qrels; give one of them")
     return found
 
 
@@ -85,70 +80,43 @@ def _table(given: object, name: str, number: str) -> pl.DataFrame:
         raise InvalidData(
             f"{name} is a {type(given).__name__}, not a dictionary; write {{query: {{document: {number}}}}}"
         )
-    if (answer := of_queries(given)) is not None:
-        raise InvalidData(f"{name} is {answer}")
+    docs: list[list[Any]] = []
+    numbers: list[list[Any]] = []
     for query, documents in given.items():
-        if (scores := of_one_query(documents, "found")) is not None:
-            each = f"{{query: {scores} for query, found in {name}.items()}}"
-            raise InvalidData(f"{name} has no {{document: {number}}} for query {shown(query)}; write {each}")
-    docs: list[Sequence[object]] = []
-    numbers: list[Sequence[object]] = []
-    for query, documents in given.items():
+        if isinstance(documents, (str, bytes)) or not isinstance(documents, Collection):
+            raise InvalidData(
+                f"{name} has {shown(documents)} for query {shown(query)}; write {{document: {number}}}, or a list of documents"
+            )
+        if isinstance(documents, (set, frozenset)):
+            if number == "score":
+                raise InvalidData(f"{name} has a set for query {shown(query)}, which has no order; write a list")
+            documents = sorted(documents, key=lambda doc: (str(type(doc)), doc))
+        docs.append([*documents])
         if isinstance(documents, Mapping):
-            docs.append(list(documents.keys()))
-            numbers.append(list(documents.values()))
+            numbers.append([*documents.values()])
         else:
-            listed = _listed(query, documents, name, number)
-            docs.append(listed)
-            numbers.append([1] * len(listed) if number == "label" else [1 / (i + 1) for i in range(len(listed))])
+            numbers.append([1 if number == "label" else 1 / place for place in range(1, len(documents) + 1)])
     lengths = np.array([len(each) for each in docs], dtype=np.int64)
-    queries = _ids(list(given), f"the queries of {name}", lambda i: "")
+    queries = _ids([*given], f"the queries of {name}")
     of_row = np.repeat(np.arange(len(docs)), lengths)
+    flat = [*chain.from_iterable(docs)]
+    at = [*given]
 
-    def query_of(i: int) -> str:
-        return f" of query {shown(list(given)[of_row[i]])}"
+    def place(i: int) -> str:
+        return f"document {shown(flat[i])} of query {shown(at[of_row[i]])}"
 
-    flat = list(chain.from_iterable(docs))
-    values = _numbers(list(chain.from_iterable(numbers)), number, lambda i: f"document {shown(flat[i])}{query_of(i)}")
-    table = pl.DataFrame(
-        [
-            queries.gather(of_row).alias("query_id"),
-            _ids(flat, f"the documents of {name}", query_of).alias("doc_id"),
-            values.alias(number),
-        ]
-    )
+    values = _numbers([*chain.from_iterable(numbers)], number, place)
+    ids = _ids(flat, f"the documents of {name}", lambda i: f" of query {shown(at[of_row[i]])}")
+    table = pl.DataFrame({"query_id": queries.gather(of_row), "doc_id": ids, number: values})
+    if not all(isinstance(documents, Mapping) for documents in given.values()):
+        again = table.select(~pl.struct("query_id", "doc_id").is_first_distinct()).to_series().arg_true()
+        if len(again):
+            raise InvalidData(f"{name} lists {place(again[0])} twice; list each once")
     empty = pl.DataFrame({"query_id": queries.gather(np.flatnonzero(lengths == 0))})
     return table if empty.is_empty() else pl.concat([table, empty], how="diagonal")
 
 
-def _listed(query: object, documents: object, name: str, number: str) -> list[Any]:
-    """The documents of a query whose documents have no numbers."""
-    if isinstance(documents, TEXT) or not isinstance(documents, Collection):
-        raise InvalidData(
-            f"{name} has {shown(documents)} for query {shown(query)}; write a dictionary {{document: {number}}}, or a list of "
-            "documents"
-        )
-    if isinstance(documents, (set, frozenset)):
-        if number == "score":
-            raise InvalidData(
-                f"{name} has a set for query {shown(query)}, which has no order; write a list, best first"
-            )
-        return sorted(documents, key=lambda doc: (str(type(doc)), doc))
-    listed = list(documents)
-    try:
-        repeated = len(set(listed)) < len(listed)
-    except TypeError:
-        raise InvalidData(
-            f"{name} lists {shown(listed)} for query {shown(query)}; a document is a text or a whole number; with a {number} "
-            f"write {{document: {number}}}"
-        ) from None
-    if repeated:
-        twice = next(doc for i, doc in enumerate(listed) if doc in listed[:i])
-        raise InvalidData(f"{name} lists document {shown(twice)} of query {shown(query)} twice; list each once")
-    return listed
-
-
-def _ids(values: Sequence[Any], of: str, at: Callable[[int], str]) -> pl.Series:
+def _ids(values: Sequence[Any], of: str, at: Callable[[int], str] = lambda i: "") -> pl.Series:
     """Ids of one type: texts, or whole numbers."""
     kinds = {*map(type, values)}
     whole = {kind for kind in kinds if issubclass(kind, Integral) and not issubclass(kind, (bool, np.bool_))}
@@ -163,8 +131,8 @@ def _ids(values: Sequence[Any], of: str, at: Callable[[int], str]) -> pl.Series:
         raise InvalidData(
             f"{of} hold {shown(max(values, key=abs))}, which has over 64 bits; write all as text"
         ) from None
-    unlike = whole if any(issubclass(kind, str) for kind in kinds) else kinds - whole
-    odd = next(i for i, x in enumerate(values) if type(x) in (unlike or kinds))
+    fits = {kind for kind in kinds if issubclass(kind, str)} or whole
+    odd = next(i for i, x in enumerate(values) if type(x) not in fits)
     raise InvalidData(
         f"{of} are not all texts or all whole numbers: found {shown(values[odd])}{at(odd)}; write all as text"
     )
@@ -173,15 +141,10 @@ def _ids(values: Sequence[Any], of: str, at: Callable[[int], str]) -> pl.Series:
 def _numbers(values: Sequence[object], number: str, at: Callable[[int], str]) -> pl.Series:
     """Scores as floats; labels as whole numbers if all are."""
     kinds = {*map(type, values)}
-    if not all(issubclass(kind, (Real, np.bool_)) for kind in kinds):
-        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)))
-        raise InvalidData(
-            f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the document out, or give it one"
-        )
     whole = number == "label" and all(issubclass(kind, (Integral, np.bool_)) for kind in kinds)
-    found = np.array(values, dtype=np.int64 if whole else np.float64)
-    if not whole and np.isnan(found).any():
-        raise InvalidData(
-            f"the {number} of {at(int(np.isnan(found).argmax()))} is NaN; leave the document out, or give it a number"
-        )
+    real = all(issubclass(kind, (Real, np.bool_)) for kind in kinds)
+    found = np.array(values, dtype=np.int64 if whole else np.float64) if real else np.empty(0)
+    if not real or (not whole and np.isnan(found).any()):
+        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)) or x != x)
+        raise InvalidData(f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the document out")
     return pl.Series(found)

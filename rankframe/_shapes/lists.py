@@ -1,24 +1,36 @@
-"""Convert tables with one row per query and lists of documents into the long table."""
+"""Tables with one row per query and lists of documents: their checks, and the long table of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from .._table.columns import failing
-from .._table.telling_apart import usual_runs
-from ..errors import Code, InvalidData, InvalidOption
-from .list_columns import DOC, PLACE, ROW, Documents, ListColumn, Repeated, missing
+from .._table.roles import USUAL_NAMES
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
 
 F = TypeVar("F", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame")
+Repeated: TypeAlias = Literal["error", "first"]
+
+DOC_FIELDS = (*USUAL_NAMES["doc"], "id", "_id")
+NUMBER_FIELDS = {"scores": (*USUAL_NAMES["score"], "_score"), "labels": USUAL_NAMES["label"]}
+"""The usual names of the fields of structs."""
+
+PARTS = {"retrieved": ("scores",), "relevant": ("labels",)}
+ONE_PART = {"retrieved": ("scores", "labels")}
+"""The roles of documents, each with that of their numbers; without relevant documents, labels are of the retrieved ones."""
+
+ROW, PLACE = "#row", "#place"
+"""The plan's columns for the number of a query's row, and the place of a document in its list."""
 
 
 @called_by_users
@@ -90,45 +102,28 @@ def from_lists(
     [('a', 0.5, 0.5), ('b', 1.0, 1.0)]
     """
     use_polars()
-    keys = (query,) if isinstance(query, str) else tuple(query or ())
-    names: Names = Names(
-        keys, (carry,) if isinstance(carry, str) else tuple(carry), retrieved, relevant, scores, labels
-    )
+    queries: tuple[str, ...] = (query,) if isinstance(query, str) else tuple(query or ())
+    carried: tuple[str, ...] = (carry,) if isinstance(carry, str) else tuple(carry)
+    roles = {"retrieved": retrieved, "relevant": relevant, "scores": scores, "labels": labels}
+    of = partial(QueryLists.of, query=queries, carry=carried, roles=roles)
     if isinstance(frame, pl.LazyFrame):
-        lists = Lists.of(frame.collect_schema(), names)
+        lists = of(frame.collect_schema())
         rows = lists.rows(frame)
         return lists.long(rows.filter(failing(list(lists.faults(repeated))).is_null()), repeated)
     if isinstance(frame, pl.DataFrame):
-        return _eager(frame, Lists.of(frame.schema, names), repeated)
+        return _eager(frame, of(frame.schema), repeated)
     if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
         from .._rankers.pandas_tables import as_pandas
         from .pandas_lists import crossed
 
-        crossing = crossed(frame, (*names.query, *names.carry), names.lists)
-        return as_pandas(_eager(crossing, Lists.of(crossing.schema, names), repeated))
+        crossing = crossed(frame, (*queries, *carried), roles)
+        return as_pandas(_eager(crossing, of(crossing.schema), repeated))
     raise InvalidData(
-        f"{type(frame).__name__} is no frame of lists; give a DataFrame of Polars or pandas, as pl.DataFrame(rows) of rows "
-        "that are dictionaries, or a LazyFrame"
+        f"{type(frame).__name__} is no frame of lists; give a DataFrame of Polars or pandas, or a LazyFrame"
     )
 
 
-class Names(NamedTuple):
-    """The columns that a call names."""
-
-    query: tuple[str, ...]
-    carry: tuple[str, ...]
-    retrieved: str
-    relevant: str | None
-    scores: str | None
-    labels: str | None
-
-    @property
-    def lists(self) -> dict[str, str | None]:
-        """The columns of lists, by their role."""
-        return {"retrieved": self.retrieved, "relevant": self.relevant, "scores": self.scores, "labels": self.labels}
-
-
-def _eager(frame: pl.DataFrame, lists: Lists, repeated: Repeated) -> pl.DataFrame:
+def _eager(frame: pl.DataFrame, lists: QueryLists, repeated: Repeated) -> pl.DataFrame:
     rows = lists.rows(frame.lazy()).collect()
     faults = [pl.when(holds).then(message) for holds, message in lists.faults(repeated)]
     found = rows.select(pl.coalesce(*faults, pl.lit(None, pl.String))).to_series().drop_nulls()
@@ -139,7 +134,91 @@ def _eager(frame: pl.DataFrame, lists: Lists, repeated: Repeated) -> pl.DataFram
 
 
 @dataclass(frozen=True)
-class Lists:
+class ListColumn:
+    """A column of lists, or of `single` values.
+
+    Attributes
+    ----------
+    name
+        The column of the frame.
+    role
+        The name of its lists as a column of the plan, with a ``#`` before it.
+    given
+        The lists as an expression over the frame.
+    inner
+        The type of their elements.
+    """
+
+    name: str
+    role: str
+    given: pl.Expr
+    inner: pl.DataType
+    single: bool = False
+
+    @classmethod
+    def of(cls, schema: pl.Schema, name: str, role: str, *, single: bool = False) -> ListColumn:
+        """Check that a column holds lists, or, if allowed, `single` values."""
+        if name not in schema:
+            more = "; say relevant=None if the judgments are in another table" if role == "relevant" else ""
+            raise missing(schema, name, more)
+        dtype, column = schema[name], pl.col(name)
+        if isinstance(dtype, (pl.List, pl.Array)):
+            return cls(name, role, column.arr.to_list() if isinstance(dtype, pl.Array) else column, dtype.inner)  # type: ignore[arg-type]
+        if not (single or dtype == pl.Null):
+            raise InvalidData(f"column {name!r} for {role} holds {dtype}, not lists")
+        return cls(name, role, pl.when(column.is_not_null()).then(pl.concat_list(column)), dtype, dtype != pl.Null)
+
+    def field(self, name: str, role: str) -> ListColumn:
+        """A column with the lists of one field of the structs."""
+        (inner,) = (x.dtype for x in self.inner.fields if x.name == name)  # type: ignore[attr-defined]
+        return ListColumn(self.name, role, self.given.list.eval(pl.element().struct.field(name)), inner)
+
+    def cast(self, inner: pl.DataType) -> ListColumn:
+        """The lists with elements of another type."""
+        return self if inner == self.inner else replace(self, given=self.given.cast(pl.List(inner)), inner=inner)
+
+    @property
+    def lists(self) -> Any:
+        """The lists in the plan."""
+        return pl.col(f"#{self.role}").list
+
+    @property
+    def has_gaps(self) -> pl.Expr:
+        """Whether a list holds null or NaN."""
+        has_null: pl.Expr = self.lists.len() != self.lists.drop_nulls().list.len()
+        return has_null | self.lists.eval(pl.element().is_nan()).list.any() if self.inner.is_float() else has_null
+
+
+def documents(
+    schema: pl.Schema, role: str, numbers: Sequence[str], roles: Mapping[str, str | None]
+) -> Iterator[ListColumn]:
+    """The lists of documents of a role, and those of their `numbers` that a column or a field has; refuse other types."""
+    name = str(roles[role])
+    ids = structs = ListColumn.of(schema, name, role, single=role == "relevant")
+    fields = [x.name for x in structs.inner.fields] if isinstance(structs.inner, pl.Struct) else []
+    if fields:
+        field = _field(fields, DOC_FIELDS)
+        if field is None:
+            there = f"the structs in column {name!r} for {role} have the fields {', '.join(fields)}"
+            raise InvalidData(f"{there}; call the field of the document id")
+        ids = structs.field(field, role)
+    if ids.inner.is_nested() or ids.inner == pl.Object:
+        raise InvalidData(f"column {name!r} for {role} holds lists of {ids.inner}; a document is a text or a number")
+    yield ids
+    for number in numbers:
+        column = _field(fields, NUMBER_FIELDS[number]) if roles[number] is None else roles[number]
+        if column is None:
+            continue
+        single = not isinstance(schema[name], (pl.List, pl.Array))
+        is_field = column in fields
+        found = structs.field(column, number) if is_field else ListColumn.of(schema, column, number, single=single)
+        if not (found.inner.is_numeric() or found.inner in (pl.Boolean, pl.Null)):
+            raise InvalidData(f"column {found.name!r} for {number} holds lists of {found.inner}, not of numbers")
+        yield found
+
+
+@dataclass(frozen=True)
+class QueryLists:
     """The columns of a frame with one row per query.
 
     Attributes
@@ -148,95 +227,100 @@ class Lists:
         The columns that identify a query, and their names in the result; none if rows are numbered.
     carry
         Columns to repeat on each row of a query.
-    retrieved, relevant
-        The documents; ``relevant`` is None if labels belong to the retrieved documents, or are missing.
+    lists
+        The columns of lists by their roles; without ``relevant``, labels belong to the retrieved documents.
     """
 
     query: Mapping[str, str]
     carry: tuple[str, ...]
-    retrieved: Documents
-    relevant: Documents | None
+    lists: Mapping[str, ListColumn]
     schema: pl.Schema
 
     @classmethod
-    def of(cls, schema: pl.Schema, names: Names) -> Lists:
+    def of(
+        cls, schema: pl.Schema, query: tuple[str, ...], carry: tuple[str, ...], roles: Mapping[str, str | None]
+    ) -> QueryLists:
         """Check the names and types of the columns."""
-        for role, given in (("query", names.query), ("carry", names.carry)):
-            for name in given:
-                if name not in schema:
-                    raise missing(schema, name, role)
-        scores, labels = {"scores": names.scores}, {"labels": names.labels}
-        own = scores if names.relevant is not None else scores | labels
-        of_run = Documents.of(schema, "retrieved", names.retrieved, own)
-        truth = None if names.relevant is None else Documents.of(schema, "relevant", names.relevant, labels)
-        if truth is not None:
-            dtype = _one_type(of_run.ids, truth.ids)
-            of_run, truth = of_run.cast(dtype), truth.cast(dtype)
-        queries = dict(zip(names.query, ["query_id"] if len(names.query) == 1 else names.query, strict=True))
-        lists = cls(queries, names.carry, of_run, truth, schema)
-        columns = lists.columns
-        if twice := [name for name in columns if columns.count(name) > 1]:
+        for name in (*query, *carry):
+            if name not in schema:
+                raise missing(schema, name)
+        parts = ONE_PART if roles["relevant"] is None else PARTS
+        lists = {x.role: x for role, numbers in parts.items() for x in documents(schema, role, numbers, roles)}
+        if "relevant" in lists:
+            dtype = _one_type(lists["retrieved"], lists["relevant"])
+            lists |= {role: lists[role].cast(dtype) for role in parts}
+        queries = dict(zip(query, ["query_id"] if len(query) == 1 else query, strict=True))
+        found = cls(queries, carry, lists, schema)
+        if twice := [name for name in found.columns if found.columns.count(name) > 1]:
             raise InvalidOption(f"two columns of the result are named {twice[0]!r}; rename one of the frame")
-        return lists
+        return found
 
     @property
     def columns(self) -> list[str]:
         """The columns of the result."""
-        labelled = self.relevant is not None or "labels" in self.retrieved.numbers
-        return [
-            *(self.query.values() or ["query_id"]),
-            *self.carry,
-            "doc_id",
-            "score",
-            *(["label"] if labelled else []),
-        ]
+        label = ["label"] if {"relevant", "labels"} & self.lists.keys() else []
+        return [*(self.query.values() or ["query_id"]), *self.carry, "doc_id", "score", *label]
 
     @property
-    def parts(self) -> list[Documents]:
-        """The columns of documents."""
-        return [self.retrieved, *([] if self.relevant is None else [self.relevant])]
+    def parts(self) -> Iterator[tuple[ListColumn, list[ListColumn]]]:
+        """The columns of documents, each with those of its numbers."""
+        for role, numbers in (PARTS if "relevant" in self.lists else ONE_PART).items():
+            yield self.lists[role], [self.lists[number] for number in numbers if number in self.lists]
 
     def rows(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with their number, and the lists under the plan's names."""
         query = [pl.col(name).alias(new) for name, new in self.query.items()]
-        lists = [column for part in self.parts for column in part.columns]
+        lists = [x.given.alias(f"#{role}") for role, x in self.lists.items()]
         rows = frame.select(*query, *self.carry, *lists).with_row_index(ROW)
         return rows if query else rows.with_columns(pl.col(ROW).cast(pl.Int64).alias("query_id"))
 
     def faults(self, repeated: Repeated) -> Iterator[tuple[pl.Expr, pl.Expr]]:
         """The faults that a row may have, each with its message."""
-        query = pl.lit("")
+        named = [_text(pl.col(new), self.schema[name]) for name, new in self.query.items()]
+        query = pl.concat_str(named or _text(pl.col("query_id"), pl.Int64()), separator=", ")
         if self.query:
-            of_text = [
-                x for name, new in self.query.items() for x in (pl.lit(", "), _text(pl.col(new), self.schema[name]))
-            ]
-            query = pl.concat_str(*of_text[1:])
-            names = pl.struct(*self.query.values())
-            usual = usual_runs(self.schema.names(), [*self.query])
-            query_of_run = ", ".join([repr(*usual[0]) if usual else "...", *map(repr, self.query)])
-            advice = f" has several rows; name the column that tells them apart, as query=[{query_of_run}]"
-            yield names.is_duplicated(), pl.concat_str(pl.lit("query "), query, pl.lit(advice))
-        else:
-            query = _text(pl.col("query_id"), pl.Int64())
-        for part in self.parts:
-            yield from part.normalized.faults(query, repeated)
+            advice = f" has several rows; name all columns that identify it, as query=[..., {[*self.query][-1]!r}]"
+            yield pl.struct(*self.query.values()).is_duplicated(), pl.lit("query ") + query + pl.lit(advice)
+        for ids, numbers in self.parts:
+            at = pl.lit(f"the list in column {ids.name!r} of query ") + query
+            if ids.single and ids.inner == pl.String:
+                text = ids.lists.first().str.contains(r"^\s*\[")
+                yield text, at + pl.lit(" is text that looks like JSON; make a list of it")
+            yield ids.has_gaps, at + pl.lit(" holds null or NaN, which is no document; leave it out")
+            if repeated == "error":
+                twice = ids.lists.eval(pl.element().filter(pl.element().is_duplicated())).list.first().cast(pl.String)
+                advice = " twice; repeated='first' keeps its first place"
+                yield ids.lists.n_unique() != ids.lists.len(), at + pl.lit(" holds ") + twice + pl.lit(advice)
+            for number in numbers:
+                lengths = [x.lists.len().fill_null(0) for x in (ids, number)]
+                ours = pl.format("query {} has {} documents in column {}", query, lengths[0], pl.lit(repr(ids.name)))
+                theirs = f"{number.role} in column {number.name!r}; give one for each document"
+                yield lengths[0] != lengths[1], pl.format("{} and {} {}", ours, lengths[1], pl.lit(theirs))
+                if number.role == "scores":
+                    gaps = " hold null or NaN; give each document a score"
+                    yield (
+                        number.has_gaps,
+                        pl.lit(f"the scores in column {number.name!r} of query ") + query + pl.lit(gaps),
+                    )
 
     def long(self, rows: pl.LazyFrame, repeated: Repeated) -> pl.LazyFrame:
-        """The long table of normalized rows."""
-        retrieved = self.retrieved.normalized.long(rows, repeated)
-        score = pl.col("#scores") if "scores" in self.retrieved.numbers else 1 / pl.col(PLACE)
-        label = [pl.col("#labels").alias("label")] * ("labels" in self.retrieved.numbers)
-        table = retrieved.select(ROW, PLACE, pl.col(DOC).alias("doc_id"), score.alias("score"), *label)
-        if self.relevant is not None:
-            relevant = self.relevant.normalized.long(rows, repeated)
-            label = [pl.col("#labels") if "labels" in self.relevant.numbers else pl.lit(1, pl.Int64)]
-            judged = relevant.select(ROW, pl.col(DOC).alias("doc_id"), label[0].alias("label"))
+        """The long table of the rows."""
+        tables = []
+        for ids, numbers in self.parts:  # one row per document, with its place in the list and its numbers
+            places = pl.int_ranges(1, ids.lists.len().cast(pl.Int64) + 1)
+            lists = {"doc_id": pl.col(f"#{ids.role}"), PLACE: places}
+            lists |= {x.role.removesuffix("s"): pl.col(f"#{x.role}") for x in numbers}
+            table = rows.filter(ids.lists.len() > 0).select(ROW, **lists).explode(*lists)
+            unique = table.unique([ROW, "doc_id"], keep="first", maintain_order=True)
+            tables.append(table if repeated == "error" else unique)
+        table = tables[0] if "scores" in self.lists else tables[0].with_columns(score=1 / pl.col(PLACE))
+        if "relevant" in self.lists:
+            label = pl.col("label") if "labels" in self.lists else pl.lit(1, pl.Int64)
+            judged = tables[1].select(ROW, "doc_id", label=label)
             table = table.join(judged, on=[ROW, "doc_id"], how="full", coalesce=True, maintain_order="left_right")
         # a query whose lists are empty keeps a row
-        own = [name for name in self.columns if name not in ("doc_id", "score", "label")]
-        of_query = rows.select(ROW, *own)
-        table = of_query.join(table, on=ROW, how="left", maintain_order="left_right")
-        return table.select(self.columns)
+        own = rows.select(ROW, *(name for name in self.columns if name not in ("doc_id", "score", "label")))
+        return own.join(table, on=ROW, how="left", maintain_order="left_right").select(self.columns)
 
 
 def _text(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -250,10 +334,8 @@ def _text(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 def _one_type(run: ListColumn, truth: ListColumn) -> pl.DataType:
     """The common type of the ids of both columns."""
     one, other = (pl.String() if x.inner in (pl.Categorical, pl.Enum) else x.inner for x in (run, truth))
-    if one == other or other == pl.Null:
-        return one
-    if one == pl.Null:
-        return other
+    if pl.Null in (one, other) or one == other:
+        return other if one == pl.Null else one
     if one.is_integer() and other.is_integer():
         return pl.Int64()
     text = f"df.with_columns(pl.col({run.name!r}, {truth.name!r}).cast(pl.List(pl.String)))"
@@ -261,3 +343,13 @@ def _one_type(run: ListColumn, truth: ListColumn) -> pl.DataType:
         f"column {run.name!r} holds lists of {run.inner} and column {truth.name!r} of {truth.inner}; write ids of one type",
         Code(text, "", phrase=", as in {}"),
     )
+
+
+def _field(fields: Sequence[str], usual: Sequence[str]) -> str | None:
+    return next((name for name in fields if name.lower() in usual), None)
+
+
+def missing(schema: pl.Schema, name: str, more: str = "") -> MissingColumn:
+    """The error for a missing column."""
+    there = ", ".join(schema) or "no columns"
+    return MissingColumn(f"no column {name!r}; the table has {there}{more}.{did_you_mean(name, schema)}")

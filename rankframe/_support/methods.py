@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import wraps
 from textwrap import indent
-from typing import Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from ..errors import InvalidOption, RankframeError, Verbatim, did_you_mean, shown, without_own_frames
 from .arguments import own_parameters
@@ -18,28 +18,22 @@ F = TypeVar("F", bound=Callable[..., object])
 RETURNS = re.compile(r"(?ms)^Returns\n-+\n(.*?)(?=\n\n|\Z)")
 
 
-class Documented(Protocol):
-    """An object whose methods name its result type in their help."""
+class Owner:
+    """An object whose methods are lifted functions."""
+
+    _gives = ""
+    """The sentence on the result of a metric, for the help of its method."""
+    _examples: Sequence[tuple[str, str]] = ()
+    """Texts of help written for Polars, each with its replacement for this object."""
 
     @property
-    def _gives(self) -> str:
-        """The sentence on the result of a metric, for the help of its method."""
-        ...
-
-    @property
-    def _examples(self) -> Sequence[tuple[str, str]]:
-        """Texts of help written for Polars, each with its replacement for this object."""
-        ...
-
-    @property
-    def _kind(self) -> object:
+    def _kind(self) -> Any:
         """The type of the results."""
-        ...
 
     @property
     def _spelled(self) -> str:
         """The object as Python spells it."""
-        ...
+        raise NotImplementedError
 
 
 class Lifted:
@@ -50,14 +44,14 @@ class Lifted:
         self.__wrapped__, self.__doc__ = function, function.__doc__  # doctest finds the examples
         self.__module__ = function.__module__
 
-    def __get__(self, ranker: Documented | None, owner: type | None = None) -> object:
+    def __get__(self, ranker: Owner | None, owner: type | None = None) -> object:
         return self.function if ranker is None else Method(self.function, self.returns, ranker)
 
 
 class Method:
     """A method of one object: like Python's own, with the object's result type in its signature and help."""
 
-    def __init__(self, function: Callable[..., object], returns: object, ranker: Documented) -> None:
+    def __init__(self, function: Callable[..., object], returns: object, ranker: Owner) -> None:
         self.__func__, self.__self__ = function, ranker
         self.__name__, self.__qualname__ = function.__name__, function.__qualname__
         self.__module__ = function.__module__

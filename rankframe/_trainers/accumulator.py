@@ -9,8 +9,7 @@ from .._catalog.requests import Request
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
 from ..errors import InvalidData, InvalidOption, shown
-from .arrays import Array, values
-from .means import Means
+from .means import Array, MetricMeans, values
 
 
 class Accumulator:
@@ -49,7 +48,7 @@ class Accumulator:
 
     @called_by_users
     def __init__(self, *metrics: Request, **options: object) -> None:
-        self._means = Means.of(Accumulator, metrics, options, table=False)
+        self._means = MetricMeans.of(Accumulator, metrics, options, table=False)
         self._means.check(pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.Int64, "label": pl.Float64}))
         self._batches: list[pl.DataFrame] = []
         self._numbered = 0  # the number of unnamed queries so far
@@ -85,14 +84,10 @@ class Accumulator:
         columns |= {name: values(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
         shape = columns["score"].shape
         if len(shape) not in (1, 2):
-            raise InvalidData(
-                f"scores have {len(shape)} dimensions; give one (a number per document) or two (a row per query)"
-            )
+            raise InvalidData(f"scores have {len(shape)} dimensions; give one, or two with a row per query")
         for name, x in columns.items():
             if x.shape != shape:
-                raise InvalidData(
-                    f"{name} has the shape {x.shape}, and the scores have {shape}; give one for each document"
-                )
+                raise InvalidData(f"{name} has the shape {x.shape}, and the scores have {shape}")
         rows = pl.DataFrame(
             [column_of("query_id", self._queries(query, shape)), *map(column_of, columns, columns.values())]
         )
@@ -105,12 +100,8 @@ class Accumulator:
         if rows.is_empty():
             return
         if self._batches and rows.schema != self._batches[0].schema:
-            now, before = (
-                ", ".join(f"{name} ({dtype})" for name, dtype in x.schema.items()) for x in (rows, self._batches[0])
-            )
-            raise InvalidData(
-                f"this batch has {now}; those before have {before}. Give ids of one kind, or call reset()"
-            )
+            now, before = (", ".join(f"{x} ({y})" for x, y in z.schema.items()) for z in (rows, self._batches[0]))
+            raise InvalidData(f"this batch has {now}; those before have {before}. Give ids of one kind")
         self._batches.append(rows)
         if query is None:
             self._numbered += shape[0]

@@ -1,4 +1,4 @@
-"""Metrics under policies, as means over the queries of a table, for all hooks."""
+"""Metrics under policies, as means over the queries of a table, and what users and trainers give, for all hooks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from .._catalog.call import Call
@@ -22,9 +24,11 @@ from .._verbs.declaration import call_of_verb
 from .._verbs.verbs import evaluate
 from ..errors import InvalidData, InvalidOption, shown
 
+Array: TypeAlias = npt.NDArray[Any]
+
 
 @dataclass(frozen=True)
-class Means:
+class MetricMeans:
     """Metrics, and their columns and policies.
 
     Attributes
@@ -41,13 +45,12 @@ class Means:
     @classmethod
     def of(
         cls, caller: Callable[..., object], metrics: Sequence[Request], options: dict[str, object], *, table: bool
-    ) -> Means:
+    ) -> MetricMeans:
         """Check the metrics and options given to a hook; without a `table`, refuse names of columns."""
         setup = bound(options, caller)
         if options.get("rank") is not None:
-            raise InvalidOption(
-                f"rank={shown(options['rank'])}: {caller.__name__} ranks by the scores of the trainer; leave it out"
-            )
+            given = shown(options["rank"])
+            raise InvalidOption(f"rank={given}: {caller.__name__} ranks by the scores of the trainer; leave it out")
         named = [name for name in (*ROLES, "names") if options.get(name) not in (None, ...)]
         if named and not table:
             raise InvalidOption(
@@ -85,10 +88,7 @@ class Means:
         found: dict[str, float | None] = means.collect(engine="in-memory").row(0, named=True)
         for name, value in found.items():
             if value is None or math.isnan(value):
-                raise InvalidData(
-                    f"no query has a value of {name}, so there is no mean: of {per_query.height} queries, none has a "
-                    "relevant document and a weight above 0"
-                )
+                raise InvalidData(f"no query has a value of {name}, so there is no mean of the {per_query.height}")
         return {name: value for name, value in found.items() if value is not None}
 
 
@@ -109,3 +109,15 @@ def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
         f"{what}={shown(table)} is no table; give a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule "
         "interface"
     )
+
+
+def values(given: Any, what: str) -> Array:
+    """Convert a tensor, an array, a Series or a list to an array in main memory."""
+    if hasattr(given, "detach"):  # a tensor of PyTorch; NumPy lacks some of its floats
+        given = given.detach().cpu()
+        given = given.double() if given.is_floating_point() else given
+    given = given.to_list() if isinstance(given, pl.Series) else given  # an array has no nulls
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError):
+        raise InvalidData(f"{what}={shown(given)} has not one shape; give a tensor, an array or a list") from None

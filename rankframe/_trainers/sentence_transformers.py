@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ import polars as pl
 from .._catalog.requests import Request
 from .._decisions.resampling import Resampling
 from .._decisions.summary import Summary
+from .._shapes.dicts import from_dicts
 from .._support.methods import called_by_users
 from .._support.statistical_options import Confidence, Resamples, Seed, SummaryInterval
 from .._table.policies import Cutoff
@@ -21,8 +22,7 @@ from .._table.runs import Runs
 from .._table.table import Whole, in_memory
 from .._verbs.verbs import judge
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
-from .arrays import Array, values
-from .means import Means, read
+from .means import Array, MetricMeans, read, values
 
 
 @called_by_users
@@ -96,12 +96,19 @@ def sentence_transformers_evaluator(
     for option, texts in (("queries", queries), ("corpus", corpus)):
         if not isinstance(texts, Mapping) or not texts:
             raise InvalidOption(f"{option}={shown(texts)}: write a dictionary of texts by their ids")
-    means = Means.of(sentence_transformers_evaluator, metrics, options, table=True)
+    means = MetricMeans.of(sentence_transformers_evaluator, metrics, options, table=True)
     resampling = Resampling(ci, interval, resamples, seed, progress=False)
     evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
-    return evaluator(  # type: ignore[no-any-return]
-        means, resampling, queries, corpus, qrels, top_k, batch_size, chunk_size, name, write_csv
-    )
+    search = SearchSizes(top_k, batch_size, chunk_size)
+    return evaluator(means, resampling, queries, corpus, qrels, search, name, write_csv)  # type: ignore[no-any-return]
+
+
+class SearchSizes(NamedTuple):
+    """How many documents are retrieved for each query, and how many are embedded and compared at once."""
+
+    top_k: int
+    batch_size: int
+    chunk_size: int
 
 
 class Model(Protocol):
@@ -125,14 +132,12 @@ class SearchEvaluator:
 
     def __init__(
         self,
-        means: Means,
+        means: MetricMeans,
         resampling: Resampling,
         queries: Mapping[Any, Any],
         corpus: Mapping[Any, Any],
         qrels: object,
-        top_k: int,
-        batch_size: int,
-        chunk_size: int,
+        search: SearchSizes,
         name: str,
         write_csv: bool,
     ) -> None:
@@ -142,24 +147,22 @@ class SearchEvaluator:
             raise InvalidOption("ascending=True: a search takes the most similar documents; leave it out")
         query, doc = setup.roles.query, setup.roles.doc_name
         if len(query) != 1 or doc is None:
-            raise InvalidOption(
-                "name one column of queries and one of documents, by which the search joins with `qrels`"
-            )
+            raise InvalidOption("name one column of queries and one of documents, which the search joins with `qrels`")
         self._means, self._resampling = means, resampling
         self._query, self._doc = query[0], doc
         if isinstance(qrels, Mapping):
-            self._qrels = judgments(qrels, self._query, self._doc, setup.roles.label)
-        else:
-            self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
-        self._top_k, self._batch_size, self._chunk_size = top_k, batch_size, chunk_size
+            names = {"query_id": self._query, "doc_id": doc, "label": setup.roles.label}
+            qrels = from_dicts(qrels=qrels).drop_nulls().rename(names)
+        self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
+        self._search = search
         ids = list(corpus)
         if setup.policies.ties != "order":  # the search keeps the first of equal similarities
             ids.sort(reverse=setup.policies.ties != "doc_asc")
         self._docs = pl.Series(self._doc, ids)
         self._corpus = [corpus[x] for x in ids]
         judged = self._judged(pl.Series(self._query, list(queries)))
-        self._queries = pl.Series(self._query, [x for x in queries if x in judged])
-        self._texts = [queries[x] for x in self._queries]
+        asked = [x for x in queries if x in judged]
+        self._queries, self._texts = pl.Series(self._query, asked), [queries[x] for x in asked]
         self.name, self.write_csv = name, write_csv
         self._prefix = f"{name}_" if name else ""
         self.primary_metric = self._prefix + means.names[0]
@@ -177,8 +180,8 @@ class SearchEvaluator:
                     pl.col(self._query).is_in(queries.implode()), pl.col(self._doc).is_in(self._docs.implode())
                 )
                 run = pl.concat([run, found]).unique(maintain_order=True)
-        score = pl.lit(0.0).alias(self._means.setup.roles.score)
-        judged = judge(in_memory(run.with_columns(score), self._means.setup), self._qrels, judged_only="drop")
+        run = run.with_columns(pl.lit(0.0).alias(self._means.setup.roles.score))
+        judged = judge(in_memory(run, self._means.setup), self._qrels, judged_only="drop")
         self._means.per_query(judged)
         return set(judged[self._query])
 
@@ -213,45 +216,36 @@ class SearchEvaluator:
     def _write(self, folder: Path, row: Mapping[str, float]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"rankframe_evaluation_{self._prefix}results.csv"
-        begins = not path.exists()
         with path.open("a", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(row))
-            if begins:
-                writer.writeheader()
-            writer.writerow(row)
+            csv.writer(file).writerows([row.values()] if file.tell() else [row.keys(), row.values()])
 
     def search(self, model: Model) -> pl.DataFrame:
         """The documents that are most similar to each query, with their similarity: a row per query and document."""
         of_queries = self._embedded(model, "query", self._texts)
         scores, docs = np.empty((len(self._texts), 0)), np.empty((len(self._texts), 0), np.int64)
-        for start in range(0, len(self._corpus), self._chunk_size):
-            of_docs = self._embedded(model, "document", self._corpus[start : start + self._chunk_size])
+        for start in range(0, len(self._corpus), self._search.chunk_size):
+            of_docs = self._embedded(model, "document", self._corpus[start : start + self._search.chunk_size])
             more = values(model.similarity(of_queries, of_docs), "similarity").astype(np.float64)
             if np.isnan(more).any():
-                raise InvalidData(
-                    "the model's similarities are NaN; its embeddings hold NaN, as after a step that diverged"
-                )
+                raise InvalidData("the model's similarities are NaN, as after a step of the training that diverged")
             scores = np.hstack([scores, more])
             docs = np.hstack([docs, np.broadcast_to(np.arange(start, start + more.shape[1]), more.shape)])
-            best = np.array([first(row, self._top_k) for row in scores])
+            best = np.array([first(row, self._search.top_k) for row in scores])
             scores, docs = np.take_along_axis(scores, best, 1), np.take_along_axis(docs, best, 1)
-        return pl.DataFrame(
-            [
-                self._queries.gather(np.repeat(np.arange(len(docs)), docs.shape[1])),
-                self._docs.gather(docs.ravel()),
-                pl.Series(self._means.setup.roles.score, scores.ravel()),
-            ]
-        )
+        queries = self._queries.gather(np.repeat(np.arange(len(docs)), docs.shape[1]))
+        score = pl.Series(self._means.setup.roles.score, scores.ravel())
+        return pl.DataFrame([queries, self._docs.gather(docs.ravel()), score])
 
     def _embedded(self, model: Model, kind: str, texts: Sequence[object]) -> object:
         """The embeddings of texts; models before version 5 embed queries and documents alike."""
         encode = getattr(model, f"encode_{kind}", None) or model.encode
-        return encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_tensor=True)
+        return encode(list(texts), batch_size=self._search.batch_size, show_progress_bar=False, convert_to_tensor=True)
 
     def get_config_dict(self) -> dict[str, object]:
         """The settings of the evaluator for a model card."""
         policies = self._means.setup.followed(())
-        return {"metrics": self._means.names, "top_k": self._top_k, **{x: policies[x] for x in ("relevant", "ties")}}
+        own = {"relevant": policies["relevant"], "ties": policies["ties"]}
+        return {"metrics": self._means.names, "top_k": self._search.top_k, **own}
 
 
 def first(scores: Array, k: int) -> Array:
@@ -272,18 +266,3 @@ def evaluator_class() -> Any:
         return import_module("sentence_transformers.base.evaluation").BaseEvaluator
     except ImportError:
         return import_module("sentence_transformers.evaluation").SentenceEvaluator
-
-
-def judgments(qrels: Mapping[Any, Any], query: str, doc: str, label: str) -> pl.DataFrame:
-    """The judgments of a dictionary, a row per query and document."""
-
-    def rows() -> Iterator[tuple[object, object, float]]:
-        for one, docs in qrels.items():
-            if isinstance(docs, str) or not hasattr(docs, "__iter__"):
-                raise InvalidData(
-                    f"qrels[{one!r}]={shown(docs)}: write the set of its relevant ids, or a dictionary of labels by ids"
-                )
-            labels = docs.items() if isinstance(docs, Mapping) else ((x, 1) for x in docs)
-            yield from ((one, x, float(y)) for x, y in labels)
-
-    return pl.DataFrame(list(rows()), [query, doc, label], orient="row", infer_schema_length=None)

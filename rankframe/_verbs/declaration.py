@@ -12,7 +12,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
-from .._catalog.registry import METRICS, Metric
+from .._catalog.registry import Metric
 from .._catalog.requests import Request, calls_of
 from .._plan.per_query import names_of
 from .._support.arguments import refuse_unfit
@@ -203,10 +203,12 @@ class VerbCall:
     @property
     def calls(self) -> list[Call]:
         """The metrics, where they are metrics of queries or of the verb's own kind."""
-        if self.verb.among is None and self.verb.labels is not True:
+        if self.verb.among is not None:
+            return [request for request in self.requests if isinstance(request, Call)]
+        if self.verb.labels is not True:
             return []
         others = [request for request in self.requests if not isinstance(request, pl.Expr)]
-        return calls_of(*others, among=self.verb.among or METRICS) if others else []
+        return calls_of(*others) if others else []
 
     @property
     def runs(self) -> Runs:

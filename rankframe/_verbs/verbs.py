@@ -96,7 +96,8 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
             expressions[name] = request
             names.append(name)
         else:
-            read = [call for call in calls_of(request) if call not in calls]
+            asked = [request] if isinstance(request, Call) else calls_of(request)
+            read = [call for call in asked if call not in calls]
             calls.update(dict.fromkeys(read))
             names += [name for call in read for name in names_of(setup, call)]
     require_metrics(names, "evaluate('ndcg@10', 'map')")

@@ -79,14 +79,13 @@ UNREACHED = (
     "judge joins by document",  # which every run has
     "is no name of a metric",
     "which its declaration does not tell",  # metrics of one's own
-    "pl.concat([rf.",  # the command line names one file at a time
     "io.BytesIO(content)",
     "io.StringIO(text)",
     "rf.rank(table)",
     "there is no method to tune",  # the command line requires --method
     "name each file in one list",
     "a pattern stands alone",
-    "pl.DataFrame([(query, doc",
+    "rf.from_dicts(",
 )
 
 
@@ -232,7 +231,7 @@ WRONG = [
     ("check other.run --qrels qrels.txt", "no query of other.run is judged in qrels.txt"),
     (
         "evaluate latin.run --qrels qrels.txt",
-        "latin.run, line 1: 'q1 Q0 d\ufffd 1 3 t' is no UTF-8; convert the file, as with iconv",
+        "latin.run, line 1: 'q1 Q0 d\ufffd 1 3 t' is no UTF-8; write the file in UTF-8",
     ),
     ("evaluate broken.ndjson", "broken.ndjson, line 1: '{\"query_id\": 1' is no JSON object; write one object a line"),
     ("evaluate broken.parquet", "broken.parquet: "),
@@ -240,11 +239,11 @@ WRONG = [
     ("evaluate a.run --qrels b.run", "b.run, line 1: 6 fields instead of 4"),
     (
         "evaluate qrels.txt --qrels a.run",
-        "a line of a run. Name the file of judgments, with lines 'query_id iteration doc_id label'",
+        "a line of a run. Write 'query_id iteration doc_id label', or say --qrels-input csv if it is a table",
     ),
     (
         "evaluate semicolons.csv --qrels qrels.txt",
-        "separates its columns by ';', not by commas; convert it, as with tr ",
+        "semicolons.csv separates its columns by ';'; write ',' between them",
     ),
     ("evaluate tabs.csv", "tabs.csv separates its columns by '\\t'; say --input tsv"),
     ("evaluate commas.tsv --qrels qrels.txt", "commas.tsv separates its columns by ','; say --input csv"),
@@ -255,7 +254,7 @@ WRONG = [
     ("evaluate a.run --qrels t.csv --qrels-input trec", "or say --qrels-input csv if it is a table"),
     (
         "evaluate a.run --input csv --qrels qrels.txt",
-        "Say --query 'its query column' --doc 'its doc column' --score 'its score column', or --input trec if",
+        "Say --query 'its query column' --doc 'its doc column' --score 'its score column'",
     ),
     # columns
     (
@@ -304,7 +303,7 @@ WRONG = [
     # what the table holds
     (
         "evaluate nan.csv",
-        "nan.csv, row 1: score 'nan' is not a number; leave the field empty for a document that was not retrieved",
+        "nan.csv, row 1: score 'nan' is not a number",
     ),
     (
         "evaluate nan.parquet",
@@ -323,12 +322,15 @@ WRONG = [
     ),
     (
         "evaluate a.run --qrels twice.txt",
-        "twice.txt, line 5: query_id 'q1' and doc_id 'd2' stand on line 2 too; keep one of them (the first of 2 such lines)",
+        "twice.txt, line 5: query_id 'q1' and doc_id 'd2' also appear on line 2; keep one of them (the first of 2 such lines)",
     ),
-    ("evaluate a.run --qrels twice.parquet", "twice.parquet, row 2: query_id 'q1' and doc_id 'd2' stand on row 1 too"),
+    (
+        "evaluate a.run --qrels twice.parquet",
+        "twice.parquet, row 2: query_id 'q1' and doc_id 'd2' also appear on row 1",
+    ),
     ("trec_eval twice.txt a.run", "twice.txt, line 1: 2 fields instead of 4 in '# comment'"),
-    ("trec_eval double.txt a.run", "double.txt, line 2: query_id 'q1' and doc_id 'd2' stand on line 1 too"),
-    ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' stand on line 1 too"),
+    ("trec_eval double.txt a.run", "double.txt, line 2: query_id 'q1' and doc_id 'd2' also appear on line 1"),
+    ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' also appear on line 1"),
     (
         "evaluate long.csv --qrels qrels.txt",
         "If these are several runs, give each a file of its own. If it is one run, keep one row of each, such as the best (found "

@@ -83,7 +83,7 @@ def test_the_path_of_a_call_is_told_as_it_is(call: Callable[[], Any], start: str
 def test_the_path_ends_in_the_formula_and_no_step_is_another_frames() -> None:
     assert ("metrics.gain", "ndcg") in called(EAGER)
     assert ("_lazy.node", "source") not in called(EAGER)
-    assert ("_plan.aggregation", "aggregation") not in called(LAZY)
+    assert ("_plan.plan", "aggregation") not in called(LAZY)
 
 
 def links(page: Path) -> Iterator[tuple[str, str]]:

@@ -15,8 +15,7 @@ import rankframe as rf
 from rankframe._audit import tool_comparison
 from rankframe._decisions.summary import summarize
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.engine import Side, run
-from rankframe._engines.tasks import Work
+from rankframe._engines.engine import Side, Work, run
 from rankframe._fusion.expected_exposure import expected_exposure
 from rankframe._rankers.polars import PolarsRanker
 from rankframe._support.option_kinds import Column

@@ -13,9 +13,8 @@ import pytest
 import rankframe as rf
 from rankframe._decisions.summary import Summary
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.engine import refuse_row_order
+from rankframe._engines.engine import Distinct, LargestLabel, Merged, OnQueries, Partial, refuse_row_order
 from rankframe._engines.spark_workers import Guarded, OnArrow
-from rankframe._engines.tasks import Distinct, LargestLabel, Merged, OnQueries, Partial
 from rankframe._table.run_and_judgments import Missing
 from rankframe._table.table import Whole
 from rankframe._verbs import verbs

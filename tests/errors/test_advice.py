@@ -18,7 +18,6 @@ import pytest
 import rankframe as rf
 from rankframe._catalog import call, catalog_metrics, find_by_name, fusions, parse, registry, requests
 from rankframe._decisions.resampling import Resampling
-from rankframe._table.runs import Runs
 from rankframe._fusion import entries, fuse
 from rankframe._items import catalog as items_catalog
 from rankframe._items import catalog_and_past, recount
@@ -27,12 +26,13 @@ from rankframe._items import exposure as items_exposure
 from rankframe._items import gaps as items_gaps
 from rankframe._items import lists as items_lists
 from rankframe._items import parts as items_parts
-from rankframe._items.intervals import resamples_of
+from rankframe._items.recount import resamples_of
 from rankframe._plan import absent_values
 from rankframe._rankers import misplaced_options
 from rankframe._support import arguments, option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
 from rankframe._table import columns as columns_module
+from rankframe._table.runs import Runs
 from rankframe._verbs import verbs
 from rankframe._words import exposure as exposure_words
 from rankframe._words import rankings

@@ -135,12 +135,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "lists without relevant ones": (
         lambda: rf.from_lists(pl.DataFrame({"query_id": ["q"], "retrieved": [["a"]]})),
         rf.MissingColumn,
-        "or relevant=None if the judgments are in another table",
+        "say relevant=None if the judgments are in another table",
     ),
     "rows of lists as dictionaries": (
         lambda: rf.from_lists([{"query_id": "q", "retrieved": ["a"], "relevant": ["a"]}]),  # type: ignore[arg-type]
         rf.InvalidData,
-        "as pl.DataFrame(rows) of rows that are dictionaries",
+        "list is no frame of lists; give a DataFrame of Polars or pandas, or a LazyFrame",
     ),
     "slices by a Series": (
         lambda: OK.to_pandas().rank.mean("rr", by=OK.to_pandas()["label"]),  # type: ignore[arg-type]

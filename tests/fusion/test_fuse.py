@@ -15,7 +15,7 @@ import rankframe as rf
 from rankframe._catalog.call import call_of
 from rankframe._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
 from rankframe._engines.arrow_kernel import kernel_of
-from rankframe._engines.tasks import OnQueries
+from rankframe._engines.engine import OnQueries
 from rankframe._fusion.fuse import fuse
 from rankframe._table.setup import Setup
 from rankframe._table.table import Whole

@@ -20,7 +20,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._lazy import memory_limit, node, rows_on_disk
+from rankframe._lazy import node, rows_on_disk
 from rankframe._verbs import verbs
 from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
 from tests.support.tables import DOCS, frame, random_pairs, random_table
@@ -538,8 +538,8 @@ def test_rows_and_results_of_batches_have_room_in_the_limit_however_short_querie
 def test_a_memory_limit_is_bytes_or_text(given: Any, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert DF.rank.on(memory_limit=given)._setup.running.memory_limit == size
     monkeypatch.setenv("RANKFRAME_MEMORY_LIMIT", str(given))
-    assert memory_limit.memory_limit(None) == size
-    assert memory_limit.memory_limit(3) == 3
+    assert rows_on_disk.memory_limit(None) == size
+    assert rows_on_disk.memory_limit(3) == 3
 
 
 @pytest.mark.parametrize("given", [0, -1, True, 1.5, "", "much", "2 XB", "-1GB", "0.1", float("nan"), [1]])
@@ -565,16 +565,16 @@ def test_the_limit_is_a_share_of_the_machines_memory_or_the_containers(
     monkeypatch.delenv("RANKFRAME_MEMORY_LIMIT", raising=False)
     container = tmp_path / "memory.max"
     monkeypatch.setattr(memory_limit, "OF_CONTAINERS", [str(container)])
-    of_machine = memory_limit.memory_limit(None)
+    of_machine = rows_on_disk.memory_limit(None)
     assert of_machine > 10**8
     container.write_text("max\n")
-    assert memory_limit.memory_limit(None) == of_machine
+    assert rows_on_disk.memory_limit(None) == of_machine
     container.write_text("600000000\n")
-    assert memory_limit.memory_limit(None) == 10**8
+    assert rows_on_disk.memory_limit(None) == 10**8
     container.unlink()
     monkeypatch.delattr(os, "sysconf")
-    assert memory_limit.memory_limit(None) == memory_limit.BYTES_IF_UNKNOWN // 6
+    assert rows_on_disk.memory_limit(None) == rows_on_disk.BYTES_IF_UNKNOWN // 6
 
 
 def test_texts_count_with_what_they_take() -> None:
-    assert memory_limit.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)
+    assert rows_on_disk.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)

@@ -18,9 +18,9 @@ import vl_convert
 
 import rankframe as rf
 from rankframe._command import main
-from rankframe._table.runs import Runs
 from rankframe._pictures import plots
 from rankframe._pictures.colours import PALETTE, contrast, ink_on
+from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 from tests.support.calls import thinned
 

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._table.runs import Runs
 from rankframe._pictures import fusion_figures
+from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 
 mpl.use("Agg")

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._table.runs import Runs
 from rankframe._pictures import item_figures
+from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 from tests.pictures.test_plots import BOTH, COLUMNS, DF, OLD, PAST, about, approx, interval, long, marks
 

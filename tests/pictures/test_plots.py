@@ -20,12 +20,12 @@ from scipy import stats
 
 import rankframe as rf
 from rankframe._decisions.resampling import Resampling
-from rankframe._table.runs import Runs
 from rankframe._pictures import figure, item_figures, plots
 from rankframe._pictures.colours import PALETTE
 from rankframe._pictures.draw import _fit
 from rankframe._pictures.figure import Figure
 from rankframe._pictures.plots import BARS, CELLS
+from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 from tests.support.calls import thinned
 

@@ -229,7 +229,7 @@ def test_bounds_are_the_same_in_small_parts(monkeypatch: pytest.MonkeyPatch) -> 
     ranker, texts = df.rank.on(unjudged="bounds"), ["map", "auc", "ndcg@3", "ndcg(gain=exponential)"]
     whole = ranker.evaluate(*texts)
     monkeypatch.setattr("rankframe._plan.bounds.ROWS_AT_ONCE", 50)
-    monkeypatch.setattr("rankframe._plan.bounds_of_ndcg.CELLS_OF_ARRAY", 50)
+    monkeypatch.setattr("rankframe._plan.bounds.CELLS_OF_ARRAY", 50)
     assert_frame_equal(ranker.evaluate(*texts), whole)
 
 

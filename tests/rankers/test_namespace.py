@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._rankers.namespace import Namespace
 from rankframe._rankers.polars import PolarsRanker
+from rankframe.hook import Namespace
 
 FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
 

@@ -69,7 +69,12 @@ def test_empty_dictionaries_give_empty_tables() -> None:
 
 HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "no score": ({"a": {"x": None}}, None, rf.InvalidData, "the score of document 'x' of query 'a' is None"),
-    "a score that is NaN": ({"a": {"x": float("nan")}}, None, rf.InvalidData, "document 'x' of query 'a' is NaN"),
+    "a score that is NaN": (
+        {"a": {"x": float("nan")}},
+        None,
+        rf.InvalidData,
+        "document 'x' of query 'a' is nan, not a number",
+    ),
     "a text as label": (
         {"a": {"x": 1}},
         {"a": {"x": "1"}},
@@ -84,7 +89,7 @@ HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
         {"a": [["x", 1]]},
         None,
         rf.InvalidData,
-        r"write \{query: dict\(found\) for query, found in run.items\(\)\}",
+        r"not all texts or all whole numbers: found \['x', 1\] of query 'a'",
     ),
     "ids of two types": ({"a": {1: 1, "b": 2}}, None, rf.InvalidData, "found 1 of query 'a'"),
     "queries of two types": ({1: {}, "a": {}}, None, rf.InvalidData, "the queries of run are not all texts"),

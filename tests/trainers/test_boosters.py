@@ -202,26 +202,6 @@ def test_sizes_that_do_not_add_up_are_refused() -> None:
         rf.lightgbm_metric("rr")(np.zeros((4, 2)), Dataset(LABELS, GROUP))
 
 
-@pytest.mark.parametrize(("hook", "kind"), [(rf.lightgbm_metric, Dataset), (rf.xgboost_metric, DMatrix)])
-def test_a_set_becomes_a_table_once_and_anew_where_it_changes(
-    hook: Any, kind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from rankframe._trainers.evaluation_set import Lists
-
-    made: list[Any] = []
-    make = Lists.set_of
-    monkeypatch.setattr(Lists, "set_of", lambda *args: made.append(args) or make(*args))
-    metric, one, other = hook("rr"), kind(LABELS, GROUP), kind([1, 0, 0, 1], GROUP)
-    for _ in range(3):
-        assert metric(SCORES, one)[1] == 0.25
-        assert metric(SCORES, other)[1] == 0.75
-    assert len(made) == 2
-    for name in ("label", "labels"):
-        setattr(one, name, np.array([1, 0, 0, 0]))
-    assert metric(SCORES, one)[1] == 0.5
-    assert len(made) == 3
-
-
 def test_a_set_that_changes_in_place_is_seen() -> None:
     metric, data = rf.lightgbm_metric("rr"), Dataset(LABELS, GROUP)
     assert metric(SCORES, data)[1] == 0.25
@@ -236,7 +216,6 @@ def test_nothing_is_kept_of_a_set_that_is_gone() -> None:
     del data
     gc.collect()
     assert gone() is None
-    assert metric._cache._sets == {}
 
 
 @pytest.mark.parametrize("hook", [rf.lightgbm_metric("rr"), rf.xgboost_metric("rr")], ids=repr)

@@ -121,7 +121,7 @@ ROWS: dict[Gives, str] = {
     "document": "one per document, in rank order",
     "join": "one per pair of query and document in either table",
     "table": "one per finding|one per metric and slice",
-    "whole": "an object with several frames",
+    "whole": "an object with several frames|one per metric and slice",
 }
 
 

@@ -1,17 +1,18 @@
-"""Concatenate the tables of runs, with a column that names the run of each row."""
+"""Frames that callers give: the options they keep from `on`, side tables of pandas or Polars, and tables of several runs."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import polars as pl
 
 from .._table.roles import is_text
 from .._table.runs import RUN_OF_TABLE, Runs
-from .._table.setup import Setup
-from ..errors import Code, InvalidData, InvalidOption, Text, option
+from .._table.setup import OPTIONS, Setup
+from ..errors import Code, InvalidData, InvalidOption, RankframeError, Text, option
 
 
 def _kinds() -> dict[type, str]:
@@ -78,3 +79,56 @@ def _sort_of(dtype: pl.DataType) -> object:
     if dtype.is_numeric() or dtype == pl.Boolean:
         return "numbers"
     return "text" if is_text(dtype) else dtype.base_type()
+
+
+def in_polars(given: object) -> object:
+    """Convert a pandas frame or Series to Polars, without columns that cannot be; return anything else unchanged."""
+    if type(given).__module__.partition(".")[0] != "pandas":
+        return given
+    import pandas as pd  # imported late, to keep other calls fast
+
+    from .pandas_columns import cross, cross_lists, text_of
+
+    if isinstance(given, pd.Series):
+        return cross(given, "items")
+    if not isinstance(given, pd.DataFrame):
+        return given
+    named = [name for name in given.index.names if name is not None and name not in given.columns]
+    frame = given.reset_index(named) if named else given
+    columns = []
+    for place, label in enumerate(frame.columns):
+        name, column = text_of(label), frame.iloc[:, place]
+        with suppress(InvalidData):
+            lists = cross_lists(column, name)
+            columns.append((cross(column, name) if lists is None else lists).alias(name))
+    return pl.DataFrame(columns)
+
+
+KEY = "rankframe"
+"""The name of the options in ``attrs`` of pandas."""
+
+ATTRIBUTE = "_rankframe_setup"
+"""The name of the setup on a Polars frame."""
+
+DEFAULT = Setup()
+
+
+def keep(frame: Any, setup: Setup) -> None:
+    """Keep the options with a frame of the library's own making."""
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        setattr(frame, ATTRIBUTE, setup)
+        return
+    others = {name: value for name, value in frame.attrs.items() if name != KEY}
+    frame.attrs = others | ({KEY: dict(setup.options)} if setup.options else {})
+
+
+def kept(frame: object) -> Setup:
+    """The setup that a frame starts with."""
+    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
+        setup: Setup = getattr(frame, ATTRIBUTE, DEFAULT)
+        return setup
+    options = getattr(frame, "attrs", {}).get(KEY)
+    if isinstance(options, Mapping) and {*options} <= {*OPTIONS}:
+        with suppress(RankframeError):  # values that another version wrote; pandas' own `rank` is reached here, too
+            return DEFAULT.on(**options)
+    return DEFAULT

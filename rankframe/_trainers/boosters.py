@@ -1,0 +1,382 @@
+"""The metrics in LightGBM, XGBoost and CatBoost: one object that evaluates predictions, and what each booster passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+import numpy as np
+import polars as pl
+
+from .._catalog.requests import Request
+from .._support.forks import use_polars
+from .._support.methods import called_by_users
+from .._table.policies import Cutoff
+from ..errors import InvalidData, InvalidOption, shown
+from .means import Array, MetricMeans, read
+
+V = TypeVar("V")
+OneOrAll: TypeAlias = V | list[V]
+
+OTHER_ROWS = -1.0
+"""The value passed to CatBoost for rows outside the pool, since it takes no NaN."""
+
+
+@called_by_users
+def lightgbm_metric(*metrics: Request, table: object = None, **options: object) -> LightGBMMetric:
+    """The metrics for LightGBM: ``feval`` of ``lightgbm.train``, ``eval_metric`` of ``LGBMRanker.fit``.
+
+    Set ``metric="None"`` among LightGBM's parameters, so that only these metrics stop the training.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for ``df.rank.evaluate``.
+    table
+        The evaluation set as a Polars or pandas frame: first the rows of the Dataset, in its order, and below them the
+        rows without a prediction, such as relevant documents that the first stage missed. It has the ids of documents,
+        which order ties. ``None`` for the Dataset's own labels and groups; ties then keep the order of the rows.
+    **options
+        Policies, as for ``df.rank.on``: ``convention``, ``ties``, ``relevant``, ``no_relevant`` ...; and, with `table`,
+        names of its columns.
+
+    Returns
+    -------
+    A function. LightGBM calls it with the predictions and the Dataset, or with labels, predictions, weights and group
+    sizes. It returns a name, the metric's mean over the queries and whether higher is better; a list of these for
+    several metrics. The name is the metric's text with ``_rankframe`` behind it, since LightGBM's own ``ndcg@10`` is
+    another number, and with ``=`` in place of ``:``. Weights of rows weigh the mean: a query weighs as much as its rows do on average (in LightGBM's own
+    nDCG, queries without gain weigh 1).
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn
+        If a text names no metric, an option is out of its range, or `table` lacks a column: raised before the training.
+    InvalidData
+        During the training, if the Dataset has no groups, its rows are not those of `table`, or no query has a value.
+
+    Examples
+    --------
+    >>> import numpy as np, rankframe as rf
+    >>> metric = rf.lightgbm_metric("ndcg@10", "rr", no_relevant="null")
+    >>> labels, predictions, group = np.array([0, 1, 0, 0]), np.array([0.9, 0.1, 0.5, 0.4]), np.array([2, 2])
+    >>> metric(labels, predictions, None, group)
+    [('ndcg@10_rankframe', 0.6309297535714574, True), ('rr_rankframe', 0.5, True)]
+    """
+    return LightGBMMetric(MetricMeans.of(lightgbm_metric, metrics, options, table=table is not None), table)
+
+
+@called_by_users
+def xgboost_metric(*metrics: Request, table: object = None, **options: object) -> XGBoostMetric:
+    """The metrics for XGBoost: ``custom_metric`` of ``xgboost.train`` and ``xgboost.cv``.
+
+    Set ``disable_default_eval_metric`` to 1 among XGBoost's parameters, so that only these metrics are evaluated.
+    Say which way is better, ``xgboost.callback.EarlyStopping(rounds=30, maximize=True)``: XGBoost guesses from the name
+    otherwise, and takes ``rr`` and ``recall`` for losses.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for ``df.rank.evaluate``.
+    table
+        The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of the DMatrix, in its order.
+    **options
+        Policies, as for ``df.rank.on``; and, with `table`, names of its columns.
+
+    Returns
+    -------
+    A function. XGBoost calls it with the predictions and the DMatrix, whose groups it reads. It returns the metric's
+    name and its mean over the queries; a list of these for several metrics. The name is the text of the metric with
+    ``_rankframe`` behind it, since XGBoost's own ``ndcg@10`` is another number, and with ``=`` in place of ``:``, which
+    ends a name in XGBoost. Weights of the queries weigh the mean (in XGBoost's own nDCG, the weights of queries without
+    gain are 1). XGBoost rounds the returned values to six decimals.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn
+        If a text names no metric, an option is out of its range, or `table` lacks a column: raised before the training.
+    InvalidData
+        During the training, if the DMatrix has no groups, its rows are not those of `table`, or no query has a value;
+        or if an ``XGBRanker`` calls the function, which passes one query at a time, and no DMatrix.
+
+    Examples
+    --------
+    Any object with the methods of a DMatrix will do:
+
+    >>> import numpy as np, rankframe as rf
+    >>> class Matrix:
+    ...     def get_label(self):
+    ...         return np.array([0, 1, 0, 0], dtype=np.float32)
+    ...     def get_weight(self):
+    ...         return np.array([], dtype=np.float32)
+    ...     def get_uint_info(self, field):
+    ...         return {"group_ptr": np.array([0, 2, 4])}[field]
+    >>> rf.xgboost_metric("ndcg@10", no_relevant="null")(np.array([0.9, 0.1, 0.5, 0.4]), Matrix())
+    ('ndcg@10_rankframe', 0.6309297535714574)
+    """
+    return XGBoostMetric(MetricMeans.of(xgboost_metric, metrics, options, table=table is not None), table)
+
+
+@called_by_users
+def catboost_callback(
+    *metrics: Request, pool: Any, table: object = None, patience: Cutoff | None = None, **options: object
+) -> CatBoostCallback:
+    """The metrics of a Pool after each iteration of CatBoost, which can stop the training.
+
+    CatBoost passes predictions only to its ``eval_metric``, and without groups. So pass the callback twice:
+    ``CatBoostRanker(eval_metric=callback)``, and ``model.fit(train, eval_set=pool, callbacks=[callback])``. The groups
+    are those of `pool`. CatBoost's own ``early_stopping_rounds`` and ``use_best_model`` use the first metric.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for ``df.rank.evaluate``. CatBoost prints the first one and chooses the best model by
+        it.
+    pool
+        The ``catboost.Pool`` that is the ``eval_set`` of the training, with group ids.
+    table
+        The evaluation set as a table, as for :func:`lightgbm_metric`: first the rows of `pool`, in its order.
+    patience
+        Stop when the first metric has not improved for this number of iterations. ``None``: CatBoost's own options
+        decide.
+    **options
+        Policies, as for ``df.rank.on``; and, with `table`, names of its columns.
+
+    Returns
+    -------
+    An object with CatBoost's methods of a metric and of a callback. ``history`` has the mean of each metric after each
+    evaluation, by the metric's text; ``best_iteration`` is the number of the iteration, from 0 on, that is best by the
+    first metric. Queries weigh alike, since a Pool does not tell the weights of its groups. CatBoost also calls its
+    metric for the training rows, for which the callback returns -1.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        If a text names no metric, an option is out of its range, `pool` has no groups, or `table` lacks its rows:
+        raised before the training. During the training CatBoost raises its own ``CatBoostError`` with rankframe's
+        message if the callback is not its ``eval_metric``, or `pool` not its ``eval_set``.
+
+    Examples
+    --------
+    CatBoost's part is played by hand here:
+
+    >>> import numpy as np, rankframe as rf
+    >>> class Pool:
+    ...     def get_label(self):
+    ...         return [0, 1, 0, 0]
+    ...     def get_group_id_hash(self):
+    ...         return [7, 7, 9, 9]
+    >>> callback = rf.catboost_callback("ndcg@10", "rr", pool=Pool(), no_relevant="null")
+    >>> callback.evaluate([np.array([0.9, 0.1, 0.5, 0.4])], np.array([0, 1, 0, 0]), None)
+    (0.6309297535714574, 1.0)
+    >>> from types import SimpleNamespace
+    >>> callback.after_iteration(SimpleNamespace(iteration=1))
+    True
+    >>> callback.history
+    {'ndcg@10': [0.6309297535714574], 'rr': [0.5]}
+    """
+    means = MetricMeans.of(catboost_callback, metrics, options, table=table is not None)
+    return CatBoostCallback(means, table, pool, patience)
+
+
+class BoosterMetric:
+    """Metrics of the predictions of a booster; each subclass reads what one booster passes.
+
+    A table, if the user gives one, has the ids of the rows, and documents that the first stage missed.
+    """
+
+    call: ClassVar[str]
+    """The function that makes the object."""
+
+    def __init__(self, means: MetricMeans, table: object) -> None:
+        roles = means.setup.roles
+        self._means, self._first = means, means.calls[0]
+        self._table = None if table is None else read(table, means.columns - {roles.score}, "table")
+        own = pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64})
+        means.check(own if self._table is None else self._table)
+
+    def __repr__(self) -> str:
+        return f"{self.call}({', '.join(map(repr, self._means.names))})"
+
+    def _evaluate(self, predictions: object, labels: Array, sizes: Array, weights: object = None) -> dict[str, float]:
+        """The metrics' means by their texts, under the predictions; labels, sizes of groups and weights are of the rows."""
+        use_polars()
+        sizes = sizes[sizes > 0]
+        group, frame = np.repeat(np.arange(len(sizes)), sizes), self._rows(labels, sizes)
+        scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
+        if len(scores) != len(labels):
+            raise InvalidData(
+                f"{len(scores)} predictions for {len(labels)} rows; a ranker predicts one number for each row"
+            )
+        scores = scores.extend_constant(None, frame.height - len(labels)).alias(self._means.setup.roles.score)
+        of_queries = None
+        if weights is not None:
+            of_rows = np.asarray(weights, np.float64)
+            by_group = pl.Series("#weight", np.add.reduceat(of_rows, np.cumsum(sizes) - sizes) / sizes)
+            weight = by_group.gather(group).extend_constant(None, frame.height - len(group))
+            queries = frame.with_columns(weight).group_by(self._means.setup.roles.query, maintain_order=True)
+            found = queries.agg(pl.col("#weight").drop_nulls().first())["#weight"]
+            of_queries = found.fill_null(1.0)  # of a query without predicted rows
+        return self._means.over(self._means.per_query(frame.with_columns(scores)), of_queries)
+
+    def _rows(self, labels: Array, sizes: Array) -> pl.DataFrame:
+        """The table of the rows; refuse labels and groups that differ from the first rows of the user's table."""
+        if sizes.sum() != len(labels):
+            raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels")
+        group, table, roles = np.repeat(np.arange(len(sizes)), sizes), self._table, self._means.setup.roles
+        if table is None:
+            return pl.DataFrame({"query_id": group, "label": labels.astype(np.float64)})
+        order = "give the rows that are predicted for in the trainer's order, and below them those without a prediction"
+        if len(labels) > table.height:
+            raise InvalidData(f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}")
+        own = table.head(len(labels))
+        wrong = np.flatnonzero(own[roles.label].cast(pl.Float32).to_numpy() != labels.astype(np.float32))
+        for row in wrong[:1]:
+            given = f"has the label {own[roles.label][int(row)]!r}, and that of the trainer {labels[row]:g}"
+            raise InvalidData(f"row {row} of `table` {given}; {order}")
+        runs = own.select(pl.struct(roles.query).rle_id().cast(pl.Int64)).to_series().to_numpy()
+        for row in np.flatnonzero(runs != group)[:1]:
+            raise InvalidData(
+                f"row {row} of `table` begins or continues a query where the trainer's groups do not; {order}"
+            )
+        return table
+
+
+class LightGBMMetric(BoosterMetric):
+    """Metrics as a function of predictions and a Dataset; :func:`lightgbm_metric` makes it."""
+
+    call = "lightgbm_metric"
+
+    def __call__(
+        self, first: Any, second: Any, weight: object = None, group: object = None
+    ) -> OneOrAll[tuple[str, float, bool]]:
+        """The metrics; LightGBM passes weights and groups because it counts four parameters."""
+        labels, predictions = first, second
+        if hasattr(second, "get_group"):
+            predictions = first
+            labels, weight, group = second.get_label(), second.get_weight(), second.get_group()
+        if group is None:
+            raise InvalidData(
+                "the rows of the evaluation set have no groups; give LightGBM the number of rows of each query, as "
+                "Dataset(..., group=sizes) or fit(..., eval_group=[sizes])"
+            )
+        means = self._evaluate(predictions, np.asarray(labels), np.asarray(group), weight)
+        return one_or_all([(logged(x.text), means[x.text], x.higher_is_better) for x in self._means.calls])
+
+
+class XGBoostMetric(BoosterMetric):
+    """Metrics as a function of predictions and a DMatrix; :func:`xgboost_metric` makes it."""
+
+    call = "xgboost_metric"
+    __name__ = "rankframe"
+
+    def __call__(self, predictions: object, matrix: Any) -> OneOrAll[tuple[str, float]]:
+        """The metrics."""
+        if not hasattr(matrix, "get_uint_info"):
+            raise InvalidData(
+                f"{type(matrix).__name__} is no DMatrix; XGBRanker gives a function each query alone, counts a query of one "
+                "document 1 and weighs queries by their size: write xgboost.train(..., custom_metric=...) instead"
+            )
+        ends = np.asarray(matrix.get_uint_info("group_ptr")).astype(np.int64)
+        if len(ends) < 2:
+            raise InvalidData(
+                "the rows of the DMatrix have no groups; give XGBoost the query of each row, as in DMatrix(..., qid=queries)"
+            )
+        sizes, weights = np.diff(ends), np.asarray(matrix.get_weight())
+        of_rows = np.repeat(weights, sizes) if len(weights) == len(sizes) else weights
+        labels = np.asarray(matrix.get_label())
+        means = self._evaluate(predictions, labels, sizes, of_rows if len(weights) else None)
+        return one_or_all([(logged(text), value) for text, value in means.items()])
+
+
+class CatBoostCallback(BoosterMetric):
+    """Metrics of a Pool with CatBoost's methods of a metric and a callback; :func:`catboost_callback` makes it.
+
+    Attributes
+    ----------
+    history
+        The mean of each metric after each evaluation, by the metric's text.
+    best_iteration
+        The number of the iteration, from 0 on, with the best value of the first metric; ``None`` before the first.
+    """
+
+    call = "catboost_callback"
+    no_jit = True  # keeps CatBoost from compiling `evaluate` with Numba
+
+    def __init__(self, means: MetricMeans, table: object, pool: Any, patience: int | None) -> None:
+        super().__init__(means, table)
+        if not (hasattr(pool, "get_label") and hasattr(pool, "get_group_id_hash")):
+            raise InvalidData(
+                f"pool={shown(pool)} is no Pool; give the catboost.Pool that is the eval_set of the training"
+            )
+        if (groups := pool.get_group_id_hash()) is None:
+            raise InvalidData(
+                "the rows of `pool` have no groups; give the query of each row, as in Pool(..., group_id=queries)"
+            )
+        groups = np.asarray(groups)
+        starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
+        self._labels = np.asarray(pool.get_label(), dtype=np.float64)
+        self._sizes = np.diff(np.append(starts, len(groups)))
+        self._rows(self._labels, self._sizes)
+        self._patience = patience
+        self._latest: dict[str, float] | None = None
+        self._start()
+
+    def __deepcopy__(self, memo: object) -> CatBoostCallback:  # CatBoost copies its metric, which is this callback
+        return self
+
+    def _start(self) -> None:
+        self.history: dict[str, list[float]] = {name: [] for name in self._means.names}
+        self.best_iteration: int | None = None
+        self._best, self._last = 0.0, 0
+
+    def is_max_optimal(self) -> bool:
+        """Whether a higher value of the first metric is better."""
+        return self._first.higher_is_better
+
+    def is_additive(self) -> bool:
+        """False: CatBoost then passes all rows at once."""
+        return False
+
+    def evaluate(self, approxes: Sequence[object], target: object, weight: object) -> tuple[float, float]:
+        """The first metric under the predictions for the pool, and the weight 1."""
+        if not np.array_equal(np.asarray(target, np.float32), self._labels.astype(np.float32)):  # which CatBoost keeps
+            return OTHER_ROWS, 1.0
+        self._latest = self._evaluate(approxes[0], self._labels, self._sizes)
+        return self._latest[self._first.text], 1.0
+
+    def get_final_error(self, error: float, weight: float) -> float:
+        """The metric that `evaluate` returned."""
+        return error
+
+    def after_iteration(self, info: Any) -> bool:
+        """Record the metrics, and return whether to continue."""
+        if info.iteration <= self._last:  # another training
+            self._start()
+        self._last = info.iteration
+        found, self._latest = self._latest, None
+        for name, value in (found or {}).items():
+            self.history[name].append(value)
+        if found is not None:
+            value = found[self._first.text]
+            if self.best_iteration is None or (value > self._best if self.is_max_optimal() else value < self._best):
+                self.best_iteration, self._best = info.iteration - 1, value
+        if self.best_iteration is None:
+            raise InvalidOption(
+                "CatBoost showed no predictions for `pool`, as it shows them to its metric alone; write "
+                "CatBoostRanker(eval_metric=callback) with this callback, and fit(..., eval_set=pool) with its pool"
+            )
+        return self._patience is None or info.iteration - 1 - self.best_iteration < self._patience
+
+
+def logged(text: str) -> str:
+    """The name under which a booster logs a metric: none of its own ends so.
+
+    It starts with the metric's, since XGBoost maximizes what starts with ndcg, map, pre or auc; a colon ends a name there.
+    """
+    return f"{text.replace(':', '=')}_rankframe"
+
+
+def one_or_all(values: list[V]) -> OneOrAll[V]:
+    """A list of several metrics, a single one alone, as boosters take them."""
+    return values if len(values) > 1 else values[0]
