@@ -538,8 +538,8 @@ def test_rows_and_results_of_batches_have_room_in_the_limit_however_short_querie
 def test_a_memory_limit_is_bytes_or_text(given: Any, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert DF.rank.on(memory_limit=given)._setup.running.memory_limit == size
     monkeypatch.setenv("RANKFRAME_MEMORY_LIMIT", str(given))
-    assert rows_on_disk.memory_limit(None) == size
-    assert rows_on_disk.memory_limit(3) == 3
+    assert node.memory_limit(None) == size
+    assert node.memory_limit(3) == 3
 
 
 @pytest.mark.parametrize("given", [0, -1, True, 1.5, "", "much", "2 XB", "-1GB", "0.1", float("nan"), [1]])
@@ -564,17 +564,17 @@ def test_the_limit_is_a_share_of_the_machines_memory_or_the_containers(
 ) -> None:
     monkeypatch.delenv("RANKFRAME_MEMORY_LIMIT", raising=False)
     container = tmp_path / "memory.max"
-    monkeypatch.setattr(memory_limit, "OF_CONTAINERS", [str(container)])
-    of_machine = rows_on_disk.memory_limit(None)
+    monkeypatch.setattr(node, "OF_CONTAINERS", [str(container)])
+    of_machine = node.memory_limit(None)
     assert of_machine > 10**8
     container.write_text("max\n")
-    assert rows_on_disk.memory_limit(None) == of_machine
+    assert node.memory_limit(None) == of_machine
     container.write_text("600000000\n")
-    assert rows_on_disk.memory_limit(None) == 10**8
+    assert node.memory_limit(None) == 10**8
     container.unlink()
     monkeypatch.delattr(os, "sysconf")
-    assert rows_on_disk.memory_limit(None) == rows_on_disk.BYTES_IF_UNKNOWN // 6
+    assert node.memory_limit(None) == node.BYTES_IF_UNKNOWN // 6
 
 
 def test_texts_count_with_what_they_take() -> None:
-    assert rows_on_disk.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)
+    assert node.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)

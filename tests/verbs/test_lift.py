@@ -11,12 +11,11 @@ import polars as pl
 import pytest
 from polars import selectors as cs
 from polars.testing import assert_frame_equal
-from rankframe._engines.tasks import Work
 
 import rankframe as rf
 from rankframe._decisions import summary
 from rankframe._decisions.summary import mean, summarize
-from rankframe._engines.engine import Side, run
+from rankframe._engines.engine import Side, Work, run
 from rankframe._fusion.expected_exposure import expected_exposure
 from rankframe._table.setup import Setup
 from rankframe._verbs import verbs
