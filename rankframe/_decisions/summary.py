@@ -197,14 +197,13 @@ class Summary:
         return pl.concat(self._of_run(frame, *run) for run in self.runs.apart(self.setup, ())[0].items())
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
-        largest = None if self.whole is None else self.whole.get(setup.roles.score)
+        query, largest = setup.roles.query, None if self.whole is None else self.whole.get(setup.roles.score)
+        slices = by_query(frame, query, self.by, self.weights)  # first, as it names columns that are missing
         values = measure(frame, setup, *self.calls, largest_label=largest)
         if self.runs.scores:
             values = values.with_columns(pl.lit(run).alias(RUN))
         if not self.by and self.weights is None:
             return values.with_columns(pl.lit(1.0).alias("#weight"))
-        query = setup.roles.query
-        slices = by_query(frame, query, self.by, self.weights)
         return collect(values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left"), frame, setup)
 
     def summed(self, per_query: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_largest
 from .._table.run_and_judgments import Missing
-from .._table.runs import Runs
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Whole, in_memory
 from .._verbs.declaration import Mergeable, VerbCall, call_of_verb, verb_of
@@ -118,8 +118,8 @@ class Partial:
 
     @property
     def kept(self) -> Mapping[str, str]:
-        """The slices, under internal names."""
-        return self.figures.slices
+        """The slices that are columns of the table, under internal names."""
+        return {at: name for at, name in self.figures.slices.items() if at != RUN}
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,8 @@ class Engine(Protocol[T]):
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[T]) -> T:
         """Run the work on parts of one or two tables.
 
-        All rows with the same values of the key come to one part; without a key, rows are in any part. The result is a
+        All rows with the same values of the key come to one part, all rows if it has no columns; without a key, rows are in
+        any part. The result is a
         table that is computed when the caller asks for it.
         """
 

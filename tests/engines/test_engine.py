@@ -13,10 +13,11 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._audit import tool_comparison
-from rankframe._decisions.summary import summarize
+from rankframe._decisions.summary import mean, summarize
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Side, Work, run
 from rankframe._fusion.expected_exposure import expected_exposure
+from rankframe._fusion.fuse import fuse
 from rankframe._rankers.polars import PolarsRanker
 from rankframe._support.option_kinds import Column
 from rankframe._table.table import Table
@@ -53,6 +54,8 @@ class Lists:
         tables = [[part.select(side.names) for part in side.table] for side in sides]
         if key is not None:
             wholes = [pl.concat(parts) for parts in tables]
+            if not key:  # all rows have its values
+                return [work(*wholes)]
             tables = [[x.filter(x.select(key).hash_rows() % 5 == part) for part in range(5)] for x in wholes]
         return [work(*parts) for parts in zip(*tables, strict=True)]
 
@@ -266,3 +269,19 @@ def test_summarize_has_the_same_parameters_and_defaults_on_every_engine() -> Non
 def test_an_order_of_rows_is_refused() -> None:
     with pytest.raises(rf.InvalidOption, match="the rows of a list have no order"):
         asked(DF, verbs.evaluate, "map", on={"ties": "order"})
+
+
+def test_weights_of_score_columns_may_be_a_list() -> None:
+    df, options = DF.with_columns(other=-pl.col("score")), {"runs": ["score", "other"], "weights": [0.7, 0.3]}
+    assert_same(asked(df, fuse, "wsum(normalize=rank)", **options), df.rank.fuse("wsum(normalize=rank)", **options))
+
+
+@pytest.mark.parametrize("by", [None, "slice"])
+def test_means_of_parts_are_those_of_the_frame_in_one(by: str | None) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1))
+    assert_same(asked(df, mean, "ndcg@3", "num_ret", "err", by=by), df.rank.mean("ndcg@3", "num_ret", "err", by=by))
+
+
+def test_a_weight_that_is_misspelt_is_named_before_other_columns_are_missed() -> None:
+    with pytest.raises(rf.MissingColumn, match="no column 'wieght' for weights"):
+        asked(RUN, summarize, "map", weights="wieght")

@@ -135,3 +135,12 @@ def test_rows_without_an_order_do_not_break_ties() -> None:
     ):
         with pytest.raises(rf.InvalidOption, match=f"the rows of a heap have no order, which {why}"):
             refuse_row_order(bound(options, arrow_kernel), calls, names, "heap")
+
+
+def test_the_runs_of_score_columns_are_no_column_of_the_table() -> None:
+    summary = Summary.of(COLUMNS, None, "rr", runs=["score", "new"])
+    table = TABLE.append_column("new", pa.array([1.0, 2.0, 1.0])).append_column("run", pa.array([1, 2, 3]))
+    parts = [OnArrow(Partial(summary))(table.slice(0, 2)), OnArrow(Partial(summary))(table.slice(2))]
+    merged = OnArrow(Merged(summary))(pa.concat_tables(parts))
+    found = pl.DataFrame(merged.select(["run", "mean", "n_queries"])).sort("run")
+    assert found.rows() == [("new", 1.0, 2), ("score", 0.75, 2)]
