@@ -29,11 +29,12 @@ from ._fusion.explain import explain as explain_fusion_verb
 from ._fusion.fitted import FittedFusion
 from ._fusion.fuse import fuse as fuse_verb
 from ._items.catalog import catalog as catalog_verb
+from ._rankers.misplaced_options import options_of, refuse_unknown
 from ._support.option_kinds import check
 from ._support.option_values import Range
 from ._table.columns import fresh
 from ._table.run_and_judgments import Missing as Unmatched
-from ._table.setup import TABLES
+from ._table.setup import OPTIONS, TABLES, Setup
 from ._table.table import refuse_names
 from ._verbs.declaration import verb_of
 from ._verbs.verbs import evaluate as evaluate_verb
@@ -88,7 +89,7 @@ def evaluate(
         document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
     two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(evaluate_verb, df, metrics, options, buckets, **two)
+    return _lifted(evaluate, evaluate_verb, df, metrics, options, buckets, **two)
 
 
 def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -158,7 +159,7 @@ def summarize(
         a weight is not a number from 0 on.
     """
     two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(summarize_verb, df, metrics, options, buckets, **two)
+    return _lifted(summarize, summarize_verb, df, metrics, options, buckets, **two)
 
 
 def mean(
@@ -190,7 +191,7 @@ def mean(
         As for :func:`summarize`.
     """
     two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(mean_verb, df, metrics, options, buckets, **two)
+    return _lifted(mean, mean_verb, df, metrics, options, buckets, **two)
 
 
 def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -220,7 +221,7 @@ def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **opti
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate` and ``df.rank.items.catalog``.
     """
-    return _lifted(catalog_verb, df, metrics, {"ci": None, **options}, buckets)
+    return _lifted(catalog, catalog_verb, df, metrics, {"ci": None, **options}, buckets)
 
 
 def fuse(df: DataFrame, method: str | FittedFusion[object], *, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -249,7 +250,7 @@ def fuse(df: DataFrame, method: str | FittedFusion[object], *, buckets: int | No
     InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate`.
     """
-    return _lifted(fuse_verb, df, (method,), options, buckets)
+    return _lifted(fuse, fuse_verb, df, (method,), options, buckets)
 
 
 def explain_fusion(
@@ -273,10 +274,11 @@ def explain_fusion(
     InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate`.
     """
-    return _lifted(explain_fusion_verb, df, (method,), options, buckets)
+    return _lifted(explain_fusion, explain_fusion_verb, df, (method,), options, buckets)
 
 
 def _lifted(
+    caller: Callable[..., object],
     verb: Callable[..., object],
     df: DataFrame,
     args: Sequence[object],
@@ -284,10 +286,11 @@ def _lifted(
     buckets: int | None,
     **two: Any,
 ) -> DataFrame:
-    """The result of a verb; its options are told from those of `on` by its signature."""
+    """The result of a verb for its function of Spark tables; its options are told from those of `on` by its signature."""
     declared = verb_of(verb)
     own = {name: x for name, x in options.items() if name in declared.parameters and name not in TABLES}
-    setup = bound({name: x for name, x in options.items() if name not in own}, verb)
+    refuse_unknown(caller.__name__, options, [*options_of(caller), *options_of(verb), *OPTIONS])
+    setup = Setup().on(**{name: x for name, x in options.items() if name not in own})
     call = declared.bound(args, own)
     if call.runs.tables:
         raise InvalidOption(

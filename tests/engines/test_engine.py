@@ -253,17 +253,21 @@ def test_a_comparison_has_no_poisson_bootstrap() -> None:
         DF.rank.compare("rr", runs=["score", "label"], interval="poisson")
 
 
-def test_summarize_has_the_same_parameters_and_defaults_on_every_engine() -> None:
+def test_summarize_has_the_same_parameters_and_defaults_on_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     from rankframe import spark
 
-    ours = inspect.signature(PolarsRanker.summarize).parameters
-    theirs = inspect.signature(spark.summarize).parameters
-    own = {"table", "metrics"}
-    assert {name: theirs[name].default for name in ours if name not in own} == {
-        name: x.default for name, x in ours.items() if name not in own
-    }
-    source = inspect.getsource(spark).replace("def summarize", "", 1)
-    assert "def summarize" not in source
+    calls: list[Any] = []
+    monkeypatch.setattr(spark, "run_on", lambda engine, table, setup, call, **two: calls.append((setup, call)))
+    given: dict[str, Any] = {
+        "runs": ["score", "label"], "run": None, "by": "slice", "ci": 0.9, "interval": "poisson", "weights": "asked",
+        "resamples": 99, "seed": 3, "progress": False,
+    }  # fmt: skip
+    assert {*given} == {*inspect.signature(PolarsRanker.summarize).parameters} - {"table", "metrics"}
+    spark.summarize(None, "rr", **given, relevant=2)
+    spark.summarize(None, "rr")
+    wanted = [call_of_verb(summarize, "rr", **given), call_of_verb(summarize, "rr")]
+    assert [call.arguments for _, call in calls] == [call.arguments for call in wanted]
+    assert [setup.policies.relevant for setup, _ in calls] == [2, 1]
 
 
 def test_an_order_of_rows_is_refused() -> None:
