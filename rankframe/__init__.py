@@ -35,11 +35,9 @@ from .hook import register
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ._catalog.catalog_metrics import catalog_metric
-    from ._catalog.find_by_name import unregister
     from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
     from ._catalog.parse import parse
-    from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, metric
+    from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, catalog_metric, metric, unregister
     from ._decisions.compare import Comparison
     from ._decisions.gate import Verdict
     from ._engines.arrow_kernel import arrow_kernel
@@ -133,7 +131,7 @@ LATER = {
     "TunedFusion": "_fusion.tuning",
     "Verdict": "_decisions.gate",
     "arrow_kernel": "_engines.arrow_kernel",
-    "catalog_metric": "_catalog.catalog_metrics",
+    "catalog_metric": "_catalog.registry",
     "catboost_callback": "_trainers.boosters",
     "expr": "_rankers.ranker",
     "fit_fusion": "fusion",
@@ -150,7 +148,7 @@ LATER = {
     "scan_qrels": "io",
     "scan_run": "io",
     "sentence_transformers_evaluator": "_trainers.sentence_transformers",
-    "unregister": "_catalog.find_by_name",
+    "unregister": "_catalog.registry",
     "write_qrels": "io",
     "write_run": "io",
     "xgboost_metric": "_trainers.boosters",
@@ -237,10 +235,11 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     advice = ""
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # an import of a module asks for it first
-        from ._rankers.misplaced_options import advice_for_function
+        from ._catalog.registry import METRICS, near_names
         from ._rankers.polars import PolarsRanker
 
-        advice = advice_for_function(name, dir(PolarsRanker(pl.DataFrame())), __dir__())
+        own = {method: f"'df.rank.{method}'" for method in dir(PolarsRanker(pl.DataFrame()))}
+        advice = near_names(name, METRICS, own | {function: repr(function) for function in __dir__()})
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
 
 

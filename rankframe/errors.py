@@ -9,43 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from types import EllipsisType, NoneType, TracebackType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
 __all__ = [
-    "MOST_DIGITS",
-    "Advice",
-    "Code",
-    "InvalidData",
-    "InvalidOption",
-    "MissingColumn",
-    "MissingExtra",
-    "OutOfSpace",
-    "Place",
-    "RankframeError",
-    "RankframeWarning",
-    "Spelling",
-    "Text",
-    "UnknownMetric",
-    "Verbatim",
-    "asked_as",
-    "calling_line",
-    "did_you_mean",
-    "judge",
-    "nearest",
-    "on",
-    "once_each",
-    "option",
-    "shown",
-    "warn",
-    "with_code",
-    "without_own_frames",
-    "worded",
-]
+    "MOST_DIGITS", "Advice", "Code", "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace",
+    "Place", "RankframeError", "RankframeWarning", "Spelling", "Text", "UnknownMetric", "Verbatim", "asked_as",
+    "calling_line", "did_you_mean", "judge", "near_words", "nearest", "on", "once_each", "option", "shown", "warn",
+    "with_code", "without_own_frames", "worded",
+]  # fmt: skip
 
 E = TypeVar("E", bound=BaseException)
 
@@ -173,23 +149,27 @@ def _written(value: object) -> str:
     return "..." if value is ... else shown(value)
 
 
-class RankframeError(ValueError):
+class _InParts(Exception):
+    """An error or a warning whose message is parts, which each front spells."""
+
+    parts: tuple[Text, ...] = ()
+    kind: str | None = None
+
+    def __init__(self, *parts: Text, kind: str | None = None) -> None:
+        super().__init__(worded(parts))
+        self.parts, self.kind = parts, kind
+
+
+class RankframeError(_InParts, ValueError):
     """The base of all errors of rankframe; a ``ValueError``.
 
     Attributes
     ----------
-    said
+    parts
         The message in parts: words, and between them code to write. ``str(error)`` spells the code in Python.
     kind
         The fault of a table, named as in the column ``problem`` of a check; ``None`` for any other error.
     """
-
-    said: tuple[Text, ...] = ()
-    kind: str | None = None
-
-    def __init__(self, *said: Text, kind: str | None = None) -> None:
-        super().__init__(worded(said))
-        self.said, self.kind = said, kind
 
 
 class MissingColumn(RankframeError):
@@ -199,46 +179,28 @@ class MissingColumn(RankframeError):
 class InvalidData(RankframeError):
     """The table holds rows that no metric is defined for: a NaN score, a repeated document ..."""
 
-    _advise: Callable[[pl.DataFrame | pl.LazyFrame], InvalidData | None] | None = None
-
-    def _among(self, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData:
-        """The error with advice for the values of the caller's table, which a front has and a plan may lack."""
-        return self if self._advise is None else self._advise(frame) or self
-
 
 class InvalidOption(RankframeError):
     """An argument is out of its range, or two arguments do not go together."""
 
 
-class MissingExtra(ImportError, RankframeError):
+class MissingExtra(RankframeError, ImportError):
     """An optional library that the call needs is not installed."""
 
-    def __init__(self, *said: Text) -> None:
-        ImportError.__init__(self, worded(said))
-        self.said = said
 
-
-class OutOfSpace(OSError, RankframeError):
+class OutOfSpace(RankframeError, OSError):
     """The temporary folder cannot hold the rows that exceed the memory limit: the disk is full, or the folder is not there."""
-
-    def __init__(self, *said: Text) -> None:
-        OSError.__init__(self, worded(said))
-        self.said = said
 
 
 class UnknownMetric(RankframeError):
     """A text that names no metric, or one that names different metrics in different tools."""
 
 
-class RankframeWarning(UserWarning):
+class RankframeWarning(_InParts, UserWarning):
     """The result of the call is valid, but may be surprising.
 
     Silence the warnings by a filter: ``warnings.simplefilter("ignore", rf.RankframeWarning)``.
     """
-
-    def __init__(self, *said: Text) -> None:
-        super().__init__(worded(said))
-        self.said = said
 
 
 class Place(NamedTuple):
@@ -273,7 +235,7 @@ def once_each() -> Iterator[None]:
         _issued.reset(token)
 
 
-def warn(*said: Text, kind: str | None = None, at: Place | None = None) -> None:
+def warn(*parts: Text, kind: str | None = None, at: Place | None = None) -> None:
     """Issue a `RankframeWarning` for the line that called this package, or for the line `at`."""
     issued = _issued.get()
     if issued is not None and kind is not None:
@@ -281,7 +243,7 @@ def warn(*said: Text, kind: str | None = None, at: Place | None = None) -> None:
             return
         issued.add(kind)
     filename, lineno, module, registry = at or calling_line()
-    warnings.warn_explicit(RankframeWarning(*said), RankframeWarning, filename, lineno, module, registry)
+    warnings.warn_explicit(RankframeWarning(*parts), RankframeWarning, filename, lineno, module, registry)
 
 
 LIBRARIES = frozenset([__package__, "polars", "pandas", "numpy", "pyarrow", *sys.stdlib_module_names])
@@ -336,9 +298,18 @@ def shown(given: object) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most similar to `word`, if any is similar enough."""
-    by_lower = {name.lower(): name for name in known}
-    longer = sorted((name for name in by_lower if len(word) > 2 and name.startswith(word.lower())), key=len)
-    if longer and all(name.startswith(longer[0]) for name in longer):  # a word cut short, as prec for precision
-        return by_lower[longer[0]]
-    near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.61)  # three of five letters in common is chance
-    return by_lower[near[0]] if near else None
+    return next(iter(near_words(word, {name: name for name in known}, 1)), None)
+
+
+def near_words(word: str, known: Mapping[str, str], most: int) -> list[str]:
+    """What at most `most` of the known words mean: those most similar to `word`, in upper or lower case."""
+    given, by_lower = word.lower(), {name.lower(): meant for name, meant in known.items()}
+    if given in by_lower:
+        return [by_lower[given]]
+    longer = sorted((name for name in by_lower if len(given) > 2 and name.startswith(given)), key=len)
+    if most == 1 and not all(name.startswith(longer[0]) for name in longer):  # hit is short for hits and hit_rate
+        longer = []
+    near = get_close_matches(given, by_lower, n=1, cutoff=0.61)  # three of five letters in common is chance
+    if near and most > 1:  # the others are as similar, or nearly
+        near = get_close_matches(given, by_lower, n=most, cutoff=SequenceMatcher(None, near[0], given).ratio() - 0.05)
+    return [*dict.fromkeys(by_lower[name] for name in (*longer, *near))][:most]

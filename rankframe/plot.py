@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
+from ._catalog.registry import METRICS, near_names
 from ._fusion.fitted import FusionMethod, require_runs, runs_for
 from ._pictures import fusion_figures, plots
 from ._pictures.colours import background_of
@@ -17,7 +18,7 @@ from ._support.methods import called_by_users
 from ._support.option_kinds import Column
 from ._support.option_values import Range
 from ._table.runs import Runs, TheRuns
-from .errors import InvalidOption, did_you_mean
+from .errors import InvalidOption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -363,8 +364,8 @@ class Plots(ItemPlots):
             raise InvalidOption(f"say which plot: {names}, as in df.rank.plot.curve('ndcg')")
 
         def __getattr__(self, name: str) -> NoReturn:
-            near = did_you_mean(name, PLOTS) or f" It has {', '.join(PLOTS)}"
-            message = f".rank.plot has no plot {name!r}.{near}"
+            near = near_names(name, METRICS, {plot: repr(plot) for plot in PLOTS}) or f". It has {', '.join(PLOTS)}"
+            message = f".rank.plot has no plot {name!r}{near}"
             raise AttributeError(message, name=name)  # and no object, of which Python would offer names of its own
 
     def __repr__(self) -> str:

@@ -29,12 +29,11 @@ from ._fusion.explain import explain as explain_fusion_verb
 from ._fusion.fitted import FittedFusion
 from ._fusion.fuse import fuse as fuse_verb
 from ._items.catalog import catalog as catalog_verb
-from ._rankers.misplaced_options import options_of, refuse_unknown
 from ._support.option_kinds import check
 from ._support.option_values import Range
 from ._table.columns import fresh
 from ._table.run_and_judgments import Missing as Unmatched
-from ._table.setup import OPTIONS, TABLES, Setup
+from ._table.setup import TABLES
 from ._table.table import refuse_names
 from ._verbs.declaration import verb_of
 from ._verbs.verbs import evaluate as evaluate_verb
@@ -289,8 +288,7 @@ def _lifted(
     """The result of a verb for its function of Spark tables; its options are told from those of `on` by its signature."""
     declared = verb_of(verb)
     own = {name: x for name, x in options.items() if name in declared.parameters and name not in TABLES}
-    refuse_unknown(caller.__name__, options, [*options_of(caller), *options_of(verb), *OPTIONS])
-    setup = Setup().on(**{name: x for name, x in options.items() if name not in own})
+    setup = bound({name: x for name, x in options.items() if name not in own}, caller)
     call = declared.bound(args, own)
     if call.runs.tables:
         raise InvalidOption(

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import rankframe as rf
-from rankframe._catalog.ambiguous_names import UNCLEAR
 from rankframe._catalog.call import Call
+from rankframe._catalog.names import UNCLEAR
 from rankframe._catalog.registry import Metric
 from rankframe._rankers.display import families
 from rankframe._support.docstrings import entries, sections
@@ -58,8 +58,9 @@ NAMES_HEAD = """\
 <!-- Made by scripts/build_metrics_page.py. -->
 
 The names of each metric in other tools. `evaluate` and every other method accept these texts, in upper or lower case; result
-columns have the name on the right. A name that means different metrics in different tools is an error, and the error names them. It
-is an error in any case of letters, or, if it has capitals in this table, as it is written here:
+columns have the name on the right. A name that means different metrics in different tools, or whose number in a tool is another
+one than the metric's, is an error, and the error names the metrics. It is an error in any case of letters, or, if it has capitals
+in this table, as it is written here:
 
 UNCLEAR
 """
@@ -79,6 +80,12 @@ SPELLINGS = {
         "RBP(p=0.9) IPrec@0.3 SetP SetR SetAP SetRelP NumRet NumRel NumRet(rel=1) Compat(p=0.95) alpha_nDCG@20 ERR_IA@20 "
         "StRecall@10 P_IA@5"
     ),
+    "scikit-learn": "ndcg_score dcg_score average_precision_score roc_auc_score",
+    "torchmetrics": (
+        "retrieval_normalized_dcg retrieval_average_precision retrieval_reciprocal_rank retrieval_precision retrieval_recall "
+        "retrieval_hit_rate retrieval_r_precision retrieval_fall_out retrieval_auroc"
+    ),
+    "Ragas": "context_precision",
     "RecTools": "AvgRecPopularity@10 MeanInvUserFreq@10 Serendipity@10 IntraListDiversity@10 CoveredUsers@10",
     "RePlay": "Surprisal(divisor=k)@10 Unexpectedness(divisor=k)@10 CategoricalDiversity@10",
     "RecBole": "AveragePopularity@10 TailPercentage@10",

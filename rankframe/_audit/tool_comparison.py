@@ -19,14 +19,12 @@ from .._decisions.resampling import Resampling
 from .._items.catalog import catalog
 from .._items.catalog_and_past import Unknown
 from .._plan.per_query import measure
-from .._table.convention import Convention, Otherwise
-from .._table.conventions import CONVENTIONS
+from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, in_memory
 from .._text.displays import tools, with_display
 from .._verbs.declaration import call_of_verb, verb
-from .._words.in_words import in_words
 from ..errors import (
     Code,
     InvalidData,
@@ -40,6 +38,7 @@ from ..errors import (
     option,
     worded,
 )
+from .in_words import in_words
 
 R = TypeVar("R")
 
@@ -206,7 +205,7 @@ class _Numbers:
             try:
                 value = other.value(_Values(self, replace(theirs, convention=None)))
             except RankframeError as error:
-                note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
+                note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
         return Row(tool, None if value is None or math.isnan(value) else value, None, (), note, other.says)
 
     def row(self, tool: str, setup: Setup, call: Call, note: str = "") -> Row:
@@ -216,7 +215,7 @@ class _Numbers:
         except RankframeError as error:  # such as tied scores under a rule of the tool that we lack
             if isinstance(error, InvalidData) and error.kind in NO_TOOL_COUNTS:
                 raise
-            note = "; ".join(x for x in (worded(error.said, self.spelling), note) if x)
+            note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
             return Row(tool, None, call.text, (), note)
         choices = list(_choices(setup, call, self.setup, self.call))
         matter = [choice for choice, ours in choices if not _same(here, self._without(setup, call, choice, ours))]

@@ -3,50 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, TypeVar
 
 import polars as pl
 
+from .._support.option_kinds import bind
 from .._support.option_values import as_number, is_number
 from .._table.policies import NoRelevant, check_threshold
 from .._table.setup import OPTIONS, Setup
-from .._words.beside import Lacking
+from .._words.context import LackingRole
 from .._words.expected_ties import NoExpectation
-from .._words.ranking import Used
-from .._words.rows import Answer
-from ..errors import Code, InvalidOption, Text, on, shown
+from .._words.ranking import Ranking, Used
+from .._words.subtopics import Topics
+from ..errors import Code, InvalidOption, shown
 from .registry import Bounds, Judging, Metric
 
-if TYPE_CHECKING:
-    from typing import Self
-
-
-class Formulated(Protocol):
-    """The attributes that the rankings of all formulas share."""
-
-    used: Used
-
-    @property
-    def expected(self) -> object | None:
-        """The closed forms over all orders of tied documents; None if a tie rule orders them."""
-
-    @property
-    def weight(self) -> object | None:
-        """The weight of each document; None without a column of weights."""
-
-    @property
-    def answer(self) -> Answer: ...
-
-    @property
-    def n_relevant(self) -> pl.Expr: ...
-
-    def with_threshold(self, relevant: float) -> Self: ...
-
-
+D = TypeVar("D")
 WEIGHT = Code("weight=...", command="--weight")
 SEVERAL = (list, tuple, range)
 """The types of several cutoffs."""
@@ -64,14 +40,14 @@ class Call:
         The options that differ from their defaults, in the formula's order.
     relevant
         A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
-    said
+    given
         The options that were given, also those equal to their defaults; a convention does not change them.
     """
 
     metric: Metric
     options: tuple[tuple[str, object], ...] = ()
     relevant: float | None = None
-    said: frozenset[str] = field(default=frozenset(), compare=False)
+    given: frozenset[str] = field(default=frozenset(), compare=False)
 
     @cached_property
     def text(self) -> str:
@@ -103,7 +79,7 @@ class Call:
         given = {text for name, value in self.options for text in (name, f"{name}={value}")}
         return self.metric.bounds if given.isdisjoint(self.metric.beyond) else (None, None)
 
-    def value(self, ranking: Formulated, no_relevant: NoRelevant) -> pl.Expr:
+    def value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
         """Run the formula over the kind of ranking that it takes, and apply the policy for queries without relevant documents."""
         ranking = copy(ranking)
         ranking.used = used = Used()
@@ -113,8 +89,8 @@ class Call:
             value = self.metric.formula(ranking, **self.arguments).cast(self.metric.dtype)
             if ranking.expected is not None and used.total and not self.metric.adds_up:
                 raise NoExpectation  # the expectation of a sum is known, but not that of a formula's value
-        except (NoExpectation, Lacking) as error:
-            raise InvalidOption(f"{self.text}: ", error.said) from None
+        except (NoExpectation, LackingRole) as error:
+            raise InvalidOption(f"{self.text}: ", error.parts) from None
         if ranking.answer != "query" and not (used.total and self.metric.adds_up):
             what = "curve" if ranking.answer == "rank" else "contributions"
             raise InvalidOption(
@@ -137,25 +113,26 @@ class Call:
     def with_defaults(self, options: Mapping[str, object]) -> Call:
         """The same call with other values of options that it leaves at their defaults."""
         call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
-        return replace(call, said=self.said | call.said)
+        return replace(call, given=self.given | call.given)
 
     @property
     def judging(self) -> Judging:
         """How the value reacts to judging unjudged documents."""
-        judging = self.metric.judging
-        return judging(**self.arguments) if callable(judging) else judging
+        return self._declared(self.metric.judging)
 
     @property
     def higher_is_better(self) -> bool:
         """Whether a higher value means a better ranking."""
-        higher = self.metric.higher_is_better
-        return higher(**self.arguments) if callable(higher) else higher
+        return self._declared(self.metric.higher_is_better)
 
     @property
     def labels(self) -> bool:
         """Whether the formula reads labels."""
-        labels = self.metric.labels
-        return labels(**self.arguments) if callable(labels) else labels
+        return self._declared(self.metric.labels)
+
+    def _declared(self, value: D | Callable[..., D]) -> D:
+        """A declaration of the metric, which may be a function of the options."""
+        return value(**self.arguments) if callable(value) else value  # pyright: ignore[reportReturnType]
 
     @property
     def is_constant(self) -> bool:
@@ -164,8 +141,7 @@ class Call:
 
     def gains_only(self, setup: Setup) -> bool:
         """Whether documents with label 0, negative or missing add nothing, so that a plan may leave them out."""
-        gains_only = self.metric.gains_only
-        if not (gains_only(**self.arguments) if callable(gains_only) else gains_only):
+        if not self._declared(self.metric.gains_only):
             return False
         threshold = setup.policies.relevant if self.relevant is None else self.relevant
         worth_at_0 = any(isinstance(x, Mapping) and x.get(0, 0) > 0 for x in self.arguments.values())
@@ -207,7 +183,7 @@ def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, objec
     if first is None or not isinstance(cutoffs, SEVERAL) or len(given) < len(args) + len(options):
         return [call_of(entry, tuple(args), options)]
     if not cutoffs:
-        raise InvalidOption(f"{entry.name}({first}={cutoffs!r}) names no {first}; write {_text(entry, first)}")
+        raise InvalidOption(f"{entry.name}({first}={cutoffs!r}) names no {first}")
     return [call_of(entry, (), {**given, first: cutoff}) for cutoff in cutoffs]
 
 
@@ -215,25 +191,13 @@ def call_of(
     entry: Metric, args: tuple[object, ...], options: Mapping[str, object], relevant: float | None = None
 ) -> Call:
     """Bind arguments to a metric's options; defaults are left out, so that calls of equal meaning compare equal."""
-    signature = inspect.Signature(list(entry.parameters.values()))
-    try:
-        bound = signature.bind(*args, **options)
-    except TypeError as error:
-        takes = ", ".join(entry.parameters) or "none"
-        at = f"; {entry.first} may stand after @" if entry.first else ""
-        advice: Text = ""
-        if misplaced := [name for name in options if name in OPTIONS]:
-            advice = ". Columns and policies belong to `on`: ", on(**{misplaced[0]: ...})
-        lacking = [name for name, x in entry.parameters.items() if x.default is x.empty and name not in options]
-        write = _text(entry, lacking[0]) if lacking and not args else None
-        write = "" if write is None else f"; write {write}"
-        raise InvalidOption(f"{entry.name}: {error}; its options are: {takes}{at}{write}", advice) from None
+    bound = bind(entry.name, inspect.Signature([*entry.parameters.values()]), args, options, of_on=OPTIONS)
     given = {}
     for name, value in bound.arguments.items():
         default = entry.parameters[name].default
         if value is default:
             continue
-        value = _read(entry, name, value)
+        value = entry.kinds[name].check(name, value, entry.name)
         if isinstance(value, (bool, pl.Expr)) or value != default:  # True equals 1
             given[name] = _freeze(value)
     if relevant is not None:
@@ -243,47 +207,6 @@ def call_of(
     return Call(entry, options_given, relevant, frozenset(bound.arguments))
 
 
-def _read(entry: Metric, name: str, value: object) -> object:
-    """An option's value as the formula takes it."""
-    kind = entry.kinds.get(name)
-    if kind is not None:
-        try:
-            return kind.read(value)
-        except TypeError:
-            several = (
-                value if isinstance(value, (list, tuple)) and len(value) > 1 and all(map(kind.fits, value)) else ()
-            )
-            each = [_text(entry, name, kind.read(x)) for x in several]
-            example = _text(entry, name, kind.near(value))
-            advice = f".{kind.hint(value)}" if example is None else f"; write {example}."
-            if each and None not in each:
-                advice = f"; write one text for each: {', '.join(map(repr, each))}."
-            raise InvalidOption(f"{entry.name}({name}={shown(value)}): {name} is {kind}{advice}") from None
-    if is_number(value):
-        return as_number(value)
-    if value is None or isinstance(value, (str, bool, Mapping, pl.Expr)) or callable(value):
-        return value
-    raise InvalidOption(
-        f"{entry.name}: {name}={shown(value)} is of type {type(value).__name__}; an option is a number (int or float), "
-        "a word or a mapping, as {1: 3, 2: 7}"
-    )
-
-
-def _text(entry: Metric, name: str, value: object = None) -> str | None:
-    """An example text that sets the option, to `value` or an example, and all options without a default."""
-    needed = [n for n, parameter in entry.parameters.items() if n == name or parameter.default is parameter.empty]
-    values = {}
-    for each in needed:
-        kind, default = entry.kinds.get(each), entry.parameters[each].default
-        usual = default if kind is not None and default is not None and kind.fits(default) else None
-        values[each] = usual if usual is not None or kind is None else kind.example
-    if value is not None:
-        values[name] = value
-    if None in values.values():
-        return None
-    return Call(entry, tuple((n, _freeze(value)) for n, value in values.items())).text
-
-
 def _freeze(value: object) -> object:
     """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
     if isinstance(value, pl.Expr):
@@ -291,7 +214,7 @@ def _freeze(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     if not all(is_number(x) for pair in value.items() for x in pair):
-        raise InvalidOption(f"{shown(dict(value))} is no mapping of numbers; write {{label: gain}}, as {{1: 3, 2: 7}}")
+        raise InvalidOption(f"{shown(dict(value))} is no mapping of numbers")
     return _Pairs(sorted((float(key), float(x)) for key, x in value.items()))
 
 

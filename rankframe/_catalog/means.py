@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from .call import Call
-from .registry import Summary
+from .registry import MeanOf
 
 if TYPE_CHECKING:
     from .._support.floats import Floats
@@ -37,7 +37,7 @@ class Mean:
     deviation from the sums. `add` and `merge` share their steps, since a query is a part with one value.
     """
 
-    summary: Summary
+    summary: MeanOf
 
     @classmethod
     def of(cls, call: Call) -> Mean:
@@ -184,16 +184,18 @@ def by_metric(
 
 def scaled(values: Floats, calls: Sequence[Call]) -> Floats:
     """The values of an array, a column per metric, on the scales of their means."""
-    import numpy as np
-
-    geometric = [Mean.of(call).is_geometric for call in calls]
-    with np.errstate(divide="ignore"):
-        return np.where(geometric, np.log(np.where(geometric, values, 1.0)), values)
+    return _of_geometric("log", values, 1.0, calls)
 
 
 def unscaled(means: Floats, calls: Sequence[Call]) -> Floats:
     """Means on the scales of an array's columns, turned back into values."""
+    return _of_geometric("exp", means, 0.0, calls)
+
+
+def _of_geometric(change: Literal["log", "exp"], x: Floats, neutral: float, calls: Sequence[Call]) -> Floats:
+    """`x` with the columns of geometric means changed."""
     import numpy as np
 
     geometric = [Mean.of(call).is_geometric for call in calls]
-    return np.where(geometric, np.exp(np.where(geometric, means, 0.0)), means)
+    with np.errstate(divide="ignore"):
+        return np.where(geometric, getattr(np, change)(np.where(geometric, x, neutral)), x)

@@ -4,39 +4,102 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, overload
 
 import polars as pl
 
 from .._support.methods import called_by_users
-from .._support.option_kinds import CUTOFF, Kind, annotation_of, kind_of, role_of
+from .._support.option_kinds import ANY_OPTION, CUTOFF, Kind, annotation_of, kind_of, role_of
 from .._support.option_values import Range
-from ..errors import InvalidOption, UnknownMetric, shown
-from .ambiguous_names import UNCLEAR, elsewhere
-from .mapping_by_name import ByName
+from ..errors import InvalidOption, UnknownMetric, near_words, shown
+from .names import ENDING, UNCLEAR, unclear
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
+T = TypeVar("T")
 Bounds: TypeAlias = tuple[float | None, float | None]
-Summary: TypeAlias = Literal["mean", "sum", "geometric mean"]
+MeanOf: TypeAlias = Literal["mean", "sum", "geometric mean"]
 Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
 Over: TypeAlias = Literal["documents", "subtopics"]
 
-_metrics = ByName["Metric"]({}, "metrics")
-METRICS: Mapping[str, Metric] = _metrics
+
+class Registry(Mapping[str, T]):
+    """A list of declarations by their canonical names; its `repr` shows the names.
+
+    Attributes
+    ----------
+    name
+        The name of the list in ``rankframe``.
+    kind
+        The word for its entries.
+    verb
+        The verb that takes the names of its entries.
+    canonical
+        Other names of entries that are plain functions, with the canonical ones.
+    read
+        The meanings of texts that were read before; none after a change by `put` or `drop`.
+    """
+
+    every: ClassVar[list[Registry[Any]]] = []
+
+    def __init__(self, name: str, kind: str, verb: str = "") -> None:
+        self.name, self.kind, self.verb = name, kind, verb
+        self.canonical: dict[str, str] = {}
+        self.read: dict[str, tuple[Any, ...]] = {}
+        self._entries: dict[str, T] = {}
+        self.every.append(self)
+
+    def put(self, name: str, entry: T, aliases: Iterable[str] = ()) -> None:
+        """Add an entry, or replace that of the same name."""
+        self._entries[name] = entry
+        self.canonical |= dict.fromkeys(aliases, name)
+        self.read = {}  # a thread that reads at this moment fills the old one
+
+    def drop(self, name: str) -> None:
+        """Remove an entry."""
+        del self._entries[name]
+        self.read = {}
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._entries:
+            raise KeyError(unknown(str(name), self))
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def values(self) -> ValuesView[T]:
+        return self._entries.values()  # without a look-up by name for each
+
+    def __repr__(self) -> str:
+        return f"{len(self)} {self.kind}s by name:\n{fill(', '.join(self), 118)}"
+
+
+MOST_LISTED = 12
+"""The most names that an error lists where none is similar."""
+
+FUSED = "fusion method"
+"""The word for a method of fusion, whose names are proposed among their own kind only."""
+
+METRICS: Registry[Metric] = Registry("METRICS", "metric", "evaluate")
 """Every metric by its canonical name, in the order of the documentation."""
 
-_agreements = ByName["Metric"]({}, "measures")
-AGREEMENTS: Mapping[str, Metric] = _agreements
+AGREEMENTS: Registry[Metric] = Registry("AGREEMENTS", "measure", "agreement")
 """Every measure of how two rankings agree, by its canonical name."""
 
-_catalog_metrics = ByName["Metric"]({}, "metrics")
-CATALOG_METRICS: Mapping[str, Metric] = _catalog_metrics
+CATALOG_METRICS: Registry[Metric] = Registry("CATALOG_METRICS", "metric", "catalog")
 """Every metric of the whole table, by its canonical name."""
 
 
@@ -89,7 +152,7 @@ class Metric:
     bounds: Bounds = (0, None)
     beyond: tuple[str, ...] = ()
     dot: str | None = None
-    summary: Summary = "mean"
+    summary: MeanOf = "mean"
     dtype: PolarsDataType = field(default_factory=pl.Float64)
     higher_is_better: bool | Callable[..., bool] = True
     adds_up: bool = True
@@ -106,14 +169,13 @@ class Metric:
     @property
     def listed(self) -> str | None:
         """The list of ``rankframe`` that has it; None if it is not declared."""
-        lists = {"METRICS": METRICS, "AGREEMENTS": AGREEMENTS, "CATALOG_METRICS": CATALOG_METRICS}
-        return next((name for name, entries in lists.items() if entries.get(self.name) is self), None)
+        return next((x.name for x in Registry.every if self.name in x and x[self.name] is self), None)
 
     @property
     def names(self) -> dict[str, str]:
         """Every name that a text may call it by, with the name that an error proposes for one that is similar."""
-        own = dict.fromkeys((*self.aliases, self.name), self.name)
-        return {**own, self.formula.__name__: self.formula.__name__, **{name: name for name in self.spellings}}
+        own = dict.fromkeys((*self.aliases, self.formula.__name__, self.name), self.name)
+        return own | {name: name for name in self.spellings}
 
     def meanings(self, name: str) -> list[Mapping[str, Any]]:
         """The options that a name implies for the metric, ignoring case; empty if it does not name this metric."""
@@ -123,7 +185,7 @@ class Metric:
     @property
     def own(self) -> bool:
         """Whether it is one of the library's own."""
-        return self.formula.__module__.startswith("rankframe.metrics.")
+        return self.formula.__module__.startswith(("rankframe.metrics.", "rankframe.fusions."))
 
     @property
     def doc(self) -> str:
@@ -137,14 +199,15 @@ class Metric:
 
     @cached_property
     def kinds(self) -> dict[str, Kind]:
-        """The values that options take, by their annotations, without options that take any value."""
+        """The values that options take, by their annotations."""
         kinds = {}
         for name, parameter in self.parameters.items():
             annotation = annotation_of(name, parameter.annotation, self.formula)
             if name == "k" and annotation in (Any, parameter.empty):
                 annotation = int | None
-            kinds[name] = kind_of(annotation, CUTOFF if name == "k" else Range())
-        return {name: kind for name, kind in kinds.items() if kind is not None and kind.of_metrics}
+            kind = kind_of(annotation, CUTOFF if name == "k" else Range())
+            kinds[name] = kind if kind is not None and kind.of_metrics else ANY_OPTION
+        return kinds
 
     @cached_property
     def named_values(self) -> dict[str, str]:
@@ -170,7 +233,7 @@ def metric(
     beyond: tuple[str, ...] = (),
     dot: str | None = None,
     spellings: Mapping[str, Mapping[str, object]] | None = None,
-    summary: Summary = "mean",
+    summary: MeanOf = "mean",
     dtype: PolarsDataType | None = None,
     higher_is_better: bool | Callable[..., bool] = True,
     adds_up: bool = True,
@@ -189,7 +252,7 @@ def metric(
     beyond: tuple[str, ...] = (),
     dot: str | None = None,
     spellings: Mapping[str, Mapping[str, object]] | None = None,
-    summary: Summary = "mean",
+    summary: MeanOf = "mean",
     dtype: PolarsDataType | None = None,
     higher_is_better: bool | Callable[..., bool] = True,
     adds_up: bool = True,
@@ -271,83 +334,149 @@ def metric(
     0.0
     >>> rf.unregister(top_heavy)
     """
-    alone = next(iter(aliases), None) if len(aliases) == 1 and callable(aliases[0]) else None
-    names = () if alone is not None else aliases
-    for other in (*names, *([] if display is None else [display])):
+    options: dict[str, Any] = {
+        "spellings": dict(spellings or {}), "bounds": bounds, "beyond": beyond, "dot": dot, "summary": summary,
+        "dtype": dtype or pl.Float64(), "higher_is_better": higher_is_better, "adds_up": adds_up, "judging": judging,
+        "over": over, "gains_only": gains_only, "display": display, "labels": labels, "needs": needs,
+    }  # fmt: skip
+    return _declare(METRICS, "metric", aliases, text, options)
+
+
+@overload
+def catalog_metric(formula: F, /) -> F: ...
+@overload
+def catalog_metric(
+    *aliases: str,
+    display: str | None = None,
+    bounds: Bounds = (0, None),
+    higher_is_better: bool = True,
+    spellings: Mapping[str, Mapping[str, object]] | None = None,
+    labels: bool | Callable[..., bool] = False,
+) -> Callable[[F], F]: ...
+@called_by_users
+def catalog_metric(
+    *aliases: Any,
+    display: str | None = None,
+    bounds: Bounds = (0, None),
+    higher_is_better: bool = True,
+    spellings: Mapping[str, Mapping[str, object]] | None = None,
+    labels: bool | Callable[..., bool] = False,
+) -> Any:
+    """Declare a function from the exposure of items to one number as a metric of the whole table.
+
+    ``df.rank.items.catalog`` and ``df.rank.items.compare`` then take its text, with cutoff and options, or the function
+    itself. Its options are checked like those of ``@rf.metric``. A later function of the same name replaces the first;
+    ``rf.unregister`` removes it.
+
+    Parameters
+    ----------
+    *aliases
+        Other names of the metric.
+    display
+        The name as people write it. Default: the function's own.
+    bounds
+        The least and the greatest value; ``None`` for no limit. Intervals stay within them.
+    higher_is_better
+        False if lower values are better.
+    spellings
+        Other tools' names that mean this metric with options set.
+    labels
+        True if the formula reads labels: a table without labels is then refused. May be a function of the options.
+
+    Raises
+    ------
+    InvalidOption
+        If another such metric has one of the names, or a name is no text.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> @rf.catalog_metric(bounds=(0, 1), higher_is_better=False)
+    ... def once_only(e: rf.Exposure, k: int | None = None) -> pl.Expr:
+    ...     "The share of the items shown that a single user was shown."
+    ...     return (e.shown(k) == 1).sum() / (e.shown(k) > 0).sum()
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df.rank.items.catalog("once_only@2", ci=None).row(0, named=True)
+    {'metric': 'once_only@2', 'value': 0.6666666666666666, 'n_queries': 2, 'n_items': None}
+    >>> rf.unregister("once_only")
+    """
+    options: dict[str, Any] = {
+        "spellings": dict(spellings or {}), "bounds": bounds, "higher_is_better": higher_is_better, "display": display,
+        "labels": labels,
+    }  # fmt: skip
+    return _declare(CATALOG_METRICS, "catalog_metric", aliases, None, options)
+
+
+def _declare(
+    among: Registry[Metric], decorator: str, aliases: tuple[Any, ...], text: str | None, options: Mapping[str, Any]
+) -> Any:
+    """The decorator that puts a function into a list, or the function itself where it is the only argument."""
+    alone = aliases[0] if len(aliases) == 1 and callable(aliases[0]) else None
+    others = () if alone is not None else aliases
+    for other in (*others, options["display"] or ""):
         if not isinstance(other, str):
-            raise InvalidOption(f"{other!r} is no name of a metric; write other names as texts, as @rf.metric('top')")
+            raise InvalidOption(f"{shown(other)} is no name of a metric; write text, as @rf.{decorator}('top')")
 
     @called_by_users
-    def register(formula: F) -> F:
-        refuse_no_function(formula, "metric")
-        name, *others = dict.fromkeys([text or formula.__name__, formula.__name__, *names])
-        known = dict(spellings or {})
-        kind = dtype or pl.Float64()
-        entry = Metric(
-            name, formula, tuple(others), known, bounds, beyond, dot, summary, kind, higher_is_better, adds_up, judging,
-            over, gains_only, display, labels, needs,
-        )  # fmt: skip
-        _refuse_name(entry, _metrics)
-        _metrics.put(name, entry)
+    def register(formula: Any) -> Any:
+        if not inspect.isfunction(formula):
+            raise InvalidOption(f"{shown(formula)} is no function; write @rf.{decorator} above one")
+        name, *own = dict.fromkeys([text or formula.__name__, formula.__name__, *others])
+        entry = Metric(name, formula, tuple(own), **options)
+        _refuse_name(entry, among)
+        among.put(name, entry)
         return formula
 
     return register if alone is None else register(alone)
 
 
-def refuse_no_function(formula: object, kind: str) -> None:
-    """Refuse to declare anything but a function, whose name and signature are those of the metric."""
-    if not inspect.isfunction(formula):
-        raise InvalidOption(f"{shown(formula)} is no function; write @rf.{kind} above one")
-
-
-def list_catalog_metric(entry: Metric) -> None:
-    """Register a metric of the whole table."""
-    _refuse_name(entry, _catalog_metrics)
-    _catalog_metrics.put(entry.name, entry)
-
-
 def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that cannot be used in text, or that another metric of the list has."""
+    """Refuse a name that cannot be used in text, or that another metric has, or this one with other options."""
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
-        raise InvalidOption(
-            f"{entry.name!r} cannot stand in text; name a metric by letters, digits and _, as 'top_heavy'"
-        )
-    _refuse_taken(entry, among)
-
-
-def _refuse_taken(entry: Metric, among: Mapping[str, Metric]) -> None:
-    """Refuse a name that another metric has, or this one with other options; names are compared without case."""
-    own = [entry.name, *entry.aliases, *entry.spellings]
-    for name in own:
-        if name.lower() in UNCLEAR:
-            raise InvalidOption(elsewhere(name, name) or "", "; choose an unambiguous name")
+        raise InvalidOption(f"{entry.name!r} is no name of a metric; write letters, digits and _, as 'top_heavy'")
+    for name in (entry.name, *entry.aliases, *entry.spellings):
+        if said := unclear(name):
+            raise InvalidOption(f"{said}; choose an unambiguous name")
         first, *others = entry.meanings(name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
-    for other in among.values():
-        taken = [name for name in own if other.meanings(name)]
-        if taken and not (other.name == entry.name and _same_place(other.formula, entry.formula)):
-            raise InvalidOption(
-                f"{taken[0]!r} is a name of the metric {other.name!r}, in upper or lower case; choose another one"
-            )
+        for other in among.values():
+            again = other.name == entry.name and _place(other) == _place(entry)
+            if other.meanings(name) and not again:
+                raise InvalidOption(f"{name!r} is a name of the metric {other.name!r}, in any case; choose another one")
 
 
-def _same_place(a: Callable[..., object], b: Callable[..., object]) -> bool:
-    """Whether two functions are one, declared twice, as in a notebook's cell that runs again."""
-    return (a.__module__, a.__qualname__) == (b.__module__, b.__qualname__)
+def _place(entry: Metric) -> tuple[str, str]:
+    """Where a formula is written: a notebook's cell that runs again declares it anew."""
+    return entry.formula.__module__, entry.formula.__qualname__
 
 
-def unlist(entry: Metric) -> None:
-    """Remove a metric, per query or of the whole table, from its list."""
-    entries = _metrics if entry in _metrics.values() else _catalog_metrics
-    entries.drop(entry.name)
+@called_by_users
+def unregister(metric: str | Callable[..., pl.Expr]) -> None:
+    """Remove a metric of your own, per query or of the whole table, from its list.
+
+    Parameters
+    ----------
+    metric
+        Its canonical name, or the function that was declared.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption
+        If there is no such metric, or it is one of the library's own.
+    """
+    both = {**CATALOG_METRICS, **METRICS}
+    entry = find(metric, metric, both)[0] if isinstance(metric, str) else of(metric, both)
+    if entry.own:
+        raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
+    (METRICS if entry in METRICS.values() else CATALOG_METRICS).drop(entry.name)
 
 
 def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
     """Declare a function of a pair of rankings as a measure of their agreement."""
 
     def register(formula: F) -> F:
-        _agreements.put(formula.__name__, Metric(formula.__name__, formula, aliases, bounds=bounds))
+        AGREEMENTS.put(formula.__name__, Metric(formula.__name__, formula, aliases, bounds=bounds))
         return formula
 
     return register
@@ -358,7 +487,39 @@ def of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -
     for entry in among.values():
         if entry.formula is formula:
             return entry
-    name = getattr(formula, "__name__", repr(formula))
-    if name in METRICS:
-        raise UnknownMetric(f"{name} is a method; name the metric by a text, as {name!r}")
-    raise UnknownMetric(f"{name} was not declared as a metric; write @rf.metric above it")
+    name = getattr(formula, "__name__", shown(formula))
+    raise UnknownMetric(f"{name} is no function that was declared as a metric, by @rf.metric above it")
+
+
+def find(name: str, text: str, among: Mapping[str, Metric]) -> tuple[Metric, Mapping[str, Any]]:
+    """The metric called `name` in `text`, in upper or lower case, and the options that the name implies."""
+    if name in among:
+        return among[name], {}
+    if name not in UNCLEAR:
+        for entry in among.values():
+            if meanings := entry.meanings(name):
+                return entry, meanings[0]
+    raise UnknownMetric(unknown(name, among, text))
+
+
+def unknown(name: str, among: Mapping[str, Any], text: str = "") -> str:
+    """The message for a name that is not in a list: the nearest names of this list and of the others."""
+    kind = among.kind if isinstance(among, Registry) else "metric"
+    where = "" if text in ("", name) else f" in {shown(text)}"
+    some = ", ".join([*among][:MOST_LISTED]) + f" and {len(among) - MOST_LISTED} more" * (len(among) > MOST_LISTED)
+    return f"unknown {kind} {shown(name)}{where}{near_names(name, among) or f'. Known names: {some}'}"
+
+
+def near_names(name: str, among: Mapping[str, Any], others: Mapping[str, str] | None = None) -> str:
+    """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of metrics and `others`; empty if none is near."""
+    base = ENDING.sub("", name) or name
+    if said := unclear(base):
+        return f"; {said}"
+    known: dict[str, str] = {}
+    alike = [x for x in Registry.every if x.verb and (x.kind != FUSED or getattr(among, "kind", "") == FUSED)]
+    for each in (*reversed(alike), among):
+        verb = f" (of {each.verb})" if each is not among and isinstance(each, Registry) else ""
+        for key, entry in each.items():
+            known |= {other: f"{main!r}{verb}" for other, main in getattr(entry, "names", {key: key}).items()}
+    near = near_words(base, known | dict(others or {}), 3)
+    return f". Did you mean {' or '.join(near)}?" if near else ""

@@ -9,11 +9,13 @@ import polars as pl
 
 from ..errors import InvalidOption, asked_as
 from .call import Call, call_of
-from .mapping_by_name import ByName
-from .parse import LONGEST, calls_in, texts_of
-from .registry import METRICS, Metric, of
+from .parse import calls_in, texts_of
+from .registry import METRICS, Metric, Registry, of
 
 Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
+
+LONGEST = 500
+"""The longest text, in letters, whose calls are kept."""
 
 MOST_READ = 2**14
 """The most texts whose calls are kept, so that a loop reads its metrics once."""
@@ -26,11 +28,7 @@ def calls_of(
     calls: list[Call] = []
     for request in requests:
         if isinstance(request, pl.Expr):
-            raise InvalidOption(
-                "an expression has no name among the metrics; write text, as in ",
-                asked_as(example),
-                ", or evaluate it and go on from its column",
-            )
+            raise InvalidOption("an expression has no name among the metrics; write text, as in ", asked_as(example))
         if isinstance(request, Call):
             calls.append(request)
         elif callable(request):
@@ -45,7 +43,7 @@ def _calls_in(text: str, among: Mapping[str, Metric]) -> Sequence[Call]:
     """The calls of one metric or of several; a text that was read before is a look-up."""
     if not isinstance(text, str):
         return calls_in(text, among)  # refuses it
-    known = among.read if isinstance(among, ByName) else {}
+    known = among.read if isinstance(among, Registry) else {}
     if text in known:
         return known[text]
     texts = texts_of(text)

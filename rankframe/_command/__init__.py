@@ -97,7 +97,7 @@ def in_one_line(error: Exception) -> str:
         return f"{error.object[error.start : error.end]!r} in an argument is no UTF-8 text; convert it"
     if isinstance(error, pl.exceptions.PolarsError):  # the further lines are for programmers
         return str(error).partition("\n")[0]
-    return in_options(error.said if isinstance(error, RankframeError) else str(error))
+    return in_options(error.parts if isinstance(error, RankframeError) else str(error))
 
 
 FIRST = (evaluate.COMMAND, decide.COMPARE, check.COMMAND)

@@ -14,7 +14,6 @@ from typing import NamedTuple, NoReturn
 
 import rankframe as rf
 
-from .._support.statistical_options import OTHER_WORDS
 from ..errors import InvalidOption, UnknownMetric, nearest
 from .output import Table
 from .target import ENDINGS
@@ -112,8 +111,8 @@ class Parser(argparse.ArgumentParser):
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             words = {name: x.name for x in self.commands for name in (x.name, *x.other_names)}
             known = words or re.findall(r"[\w-]+", found[2])
-            near = next((x for x in (ENDINGS.get(f".{found[1]}"), OTHER_WORDS.get(found[1])) if x in known), None)
-            near = near or nearest(found[1], known)
+            near = ENDINGS.get(f".{found[1]}")
+            near = near if near in known else nearest(found[1], known)
             if self.commands:
                 near, message = words.get(near or "", near), f"there is no command {found[1]!r}"
                 if os.path.isfile(found[1]):

@@ -13,8 +13,7 @@ from .._audit.tool_comparison import conventions as compared
 from .._audit.tool_comparison import explained, short
 from .._catalog.requests import calls_of
 from .._support.progress import Busy
-from .._table.convention import Convention
-from .._table.conventions import CONVENTIONS
+from .._table.conventions import CONVENTIONS, Convention
 from .._table.table import in_memory
 from ..errors import InvalidOption
 from .command import Answer, Command, Parser

@@ -12,10 +12,9 @@ import polars as pl
 
 import rankframe as rf
 
-from .._catalog.ambiguous_names import UNCLEAR
-from .._catalog.find_by_name import find
+from .._catalog.names import UNCLEAR
 from .._catalog.parse import texts_of
-from .._catalog.registry import Metric
+from .._catalog.registry import Metric, find
 from .._support.docstrings import entries, sections
 from ..errors import UnknownMetric
 from .command import Answer, Command, Parser

@@ -19,6 +19,7 @@ from .._rankers.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS
 from .._table.name_presets import FLAT, PRESETS, roles_of
 from .._table.policies import Policies, declared
+from .._table.roles import ROLES
 from .._table.setup import TABLES, Setup
 from .._verbs.declaration import VerbCall
 from ..errors import InvalidOption
@@ -35,12 +36,7 @@ FILES = (
     "standard input"
 )
 
-BESIDE = {
-    "category": "the column of the documents' categories",
-    "group": "the column of the documents' groups",
-    "features": "the columns of the documents' features",
-    "base": "the column of the scores of another ranking",
-}
+BESIDE = {name: role.says for name, role in ROLES.items() if role.of_items}
 """The roles of further columns, with their help."""
 
 READERS: Mapping[str, Callable[[str], pl.DataFrame]] = {
@@ -184,7 +180,7 @@ def add_columns(sub: Parser) -> None:
     )
     names.add_argument("--weight", metavar="COLUMN", help="the column of the documents' weights")
     for role, what in BESIDE.items():
-        several = role == "features"
+        several = ROLES[role].several
         names.add_argument(
             f"--{role}", type=_texts if several else str, metavar="COLUMN,COLUMN" if several else "COLUMN", help=what
         )

@@ -47,7 +47,7 @@ def warnings_as_notes(of: str = "") -> Iterator[None]:
 
     def as_note(message: Warning | str, category: type[Warning], *where: Any, **others: Any) -> None:
         if isinstance(message, RankframeWarning):
-            note(of + in_options(message.said))
+            note(of + in_options(message.parts))
         else:
             show(message, category, *where, **others)
 

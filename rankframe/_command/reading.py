@@ -294,7 +294,7 @@ def _joined(
             table = join(run, qrels, scores, others, arguments.subtopic, arguments.judged_only, arguments.run_only)
         except InvalidData as error:
             kind = error.kind if several else None  # of one run, the file is named here
-            raise InvalidData(of or f"{arguments.files[0]}: ", *error.said, kind=kind) from error
+            raise InvalidData(of or f"{arguments.files[0]}: ", *error.parts, kind=kind) from error
     for one, other, queries, kept, become in (
         (run, qrels, "queries of the run without judgments", arguments.run_only, "nothing relevant"),
         (qrels, run, "judged queries that are not in the run", arguments.judged_only, "nothing returned"),

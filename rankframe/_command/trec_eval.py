@@ -14,7 +14,7 @@ import rankframe as rf
 
 from .._catalog.call import Call
 from .._catalog.means import Mean
-from .._catalog.registry import Summary
+from .._catalog.registry import MeanOf
 from .._files.read import QRELS, RUN
 from .._table.columns import TEXTS
 from .._table.run_and_judgments import Missing
@@ -40,7 +40,7 @@ class Line(NamedTuple):
     calls: tuple[Call, ...]
 
     @property
-    def summary(self) -> Summary | None:
+    def summary(self) -> MeanOf | None:
         """The kind of mean of its metric; None if it has no metric, or several."""
         return self.calls[0].metric.summary if len(self.calls) == 1 else None
 

@@ -31,7 +31,7 @@ def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
         path = qrels if of_qrels else files[0] if len(files) == 1 else None
         if error.kind is None or path is None:  # an error of reading, which names its file
             raise
-        raise InvalidData(f"{'standard input' if path == '-' else path}: ", *error.said, kind=error.kind) from error
+        raise InvalidData(f"{'standard input' if path == '-' else path}: ", *error.parts, kind=error.kind) from error
 
 
 def spelled(advice: Advice | Code) -> str:

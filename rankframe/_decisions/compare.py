@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -18,7 +18,6 @@ from .._support.extras import versions
 from .._support.methods import called_by_users
 from .._support.option_kinds import Column, Columns
 from .._support.progress import Progress
-from .._support.results import Result
 from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
@@ -61,7 +60,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Comparison(Result, Generic[R_co]):
+class Comparison(Generic[R_co]):
     """Runs compared on the same queries.
 
     Attributes
@@ -86,8 +85,6 @@ class Comparison(Result, Generic[R_co]):
     per_query: R_co
     per_query_delta: R_co
     settings: Mapping[str, Any]
-
-    _instead: ClassVar = {"plot": "df.rank.plot.differences('ndcg@10', runs=[...])"}
 
     def __repr__(self) -> str:
         return displays.comparison_text(self)

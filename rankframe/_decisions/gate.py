@@ -16,7 +16,6 @@ from .._catalog.requests import Request, averaged
 from .._plan.per_query import with_labels
 from .._support.option_kinds import Column, Columns
 from .._support.option_values import Range, is_number
-from .._support.results import Result
 from .._support.statistical_options import FEW, Bound, Resamples, Seed
 from .._table.policies import check_word
 from .._table.runs import Runs, TheRuns, names_of
@@ -45,7 +44,7 @@ JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
 
 
 @dataclass(frozen=True)
-class Verdict(Result, Generic[R_co]):
+class Verdict(Generic[R_co]):
     """Whether all runs stay within their budgets; true if they do.
 
     Attributes

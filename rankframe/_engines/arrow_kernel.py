@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Signature, signature
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import polars as pl
@@ -14,9 +15,9 @@ from .._catalog.requests import Request
 from .._fusion.fitted import FittedFusion
 from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import needs_largest_label
-from .._rankers.misplaced_options import options_of, refuse_unknown
 from .._support.forks import use_polars
 from .._support.methods import called_by_users
+from .._support.option_kinds import bind
 from .._support.option_values import Range
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
@@ -114,7 +115,12 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
 
 def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup:
     """The setup of a caller's options, as `on` sets it."""
-    refuse_unknown(caller.__name__, options, [*options_of(caller), *OPTIONS])
+    from .._rankers.ranker import Ranker  # imported late, as workers need no ranker
+
+    named = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
+    own = [x.replace(default=...) if x.default is x.empty else x for x in named]  # which the caller has
+    unknown = {name: x for name, x in options.items() if name not in OPTIONS}
+    bind(caller.__name__, Signature([*own, *[*signature(Ranker.on).parameters.values()][1:]]), (), unknown)
     return Setup().on(**options)
 
 

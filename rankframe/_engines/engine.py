@@ -15,6 +15,7 @@ from .._table.run_and_judgments import Missing
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Whole, in_memory
+from .._table.ties import TIE_RULES
 from .._verbs.declaration import Mergeable, VerbCall, call_of_verb, verb_of
 from .._verbs.verbs import evaluate, judge
 from ..errors import InvalidOption
@@ -344,17 +345,14 @@ def looks_at_whole(what: str, engine: Engine[T]) -> InvalidOption:
     return InvalidOption(f"{what} needs the whole table in one piece, which a {engine.name} is not; {engine.advice}")
 
 
-WITHOUT_ORDER = ("best", "worst", "expected", "error")
-"""The tie rules that do not depend on the order of rows."""
-
-
 def refuse_row_order(setup: Setup, calls: Sequence[Call], names: Collection[str], what: str) -> None:
     """Refuse to break ties by row order, which is undefined."""
-    for ties in {setup.policies.ties, *(setup.resolve(call)[0].policies.ties for call in calls)}:
-        order = ties == "order"
-        if ties not in WITHOUT_ORDER and (order or setup.roles.doc_in(names) is None):
-            why = "ties='order' goes by" if order else "tied rows would stand by, as no column names documents"
+    for policies in {setup.policies, *(setup.resolve(call)[0].policies for call in calls)}:
+        rule = policies.tie_rule
+        if rule.by_row(documents=setup.roles.doc_in(names) is not None):
+            why = "tied rows would stand by, as no column names documents"
             raise InvalidOption(
-                f"the rows of a {what} have no order, which {why}; name the documents, as in doc='doc_id', "
-                "ties='doc_desc', or say ties='best', 'worst', 'expected' or 'error'"
+                f"the rows of a {what} have no order, which {why if rule.by_document else f'ties={policies.ties!r} goes by'}; "
+                "name the documents, as in doc='doc_id', ties='doc_desc', or say "
+                f"ties={', '.join(repr(x) for x, other in TIE_RULES.items() if not other.by_row(documents=False))}"
             )

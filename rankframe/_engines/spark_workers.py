@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -64,7 +64,7 @@ class Guarded:
         try:
             found = self.function(*parts)
         except RankframeError as error:
-            message = worded(error.said, _spelled)
+            message = worded(error.parts, _spelled)
             found = self.function(*(part.schema.empty_table() for part in parts))
             found = pa.table({field.name: pa.nulls(1, field.type) for field in found.schema})
         found = found.append_column(self.fault, pa.array([message] * found.num_rows, pa.string()))
@@ -72,8 +72,10 @@ class Guarded:
 
 
 def _spelled(advice: Advice | Code) -> str:
-    """The spelling of advice for a Spark table, without code for Polars or pandas."""
-    return "" if isinstance(advice, Code) and advice.pandas is not None else str(advice)
+    """The spelling of advice for a Spark table: options by their names, and no code for Polars or pandas."""
+    if isinstance(advice, Code):
+        return "" if advice.pandas is not None else str(advice)
+    return str(replace(advice, method="") if advice.method == "on" else advice)
 
 
 def _in_utc(x: pa.DataType) -> pa.DataType:

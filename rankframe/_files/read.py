@@ -351,7 +351,7 @@ def of_lists(table: pl.LazyFrame, file: SourceFile) -> pl.LazyFrame | None:
     try:
         long = from_lists(table, relevant=relevant, scores=scores, labels=labels, carry=carry)
     except RankframeError as error:
-        raise type(error)(f"{file.name}: ", *error.said) from error
+        raise type(error)(f"{file.name}: ", *error.parts) from error
     return long if of_run else long.drop("score")
 
 

@@ -86,7 +86,7 @@ def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setu
 
     Unless ties are expected, the score is -rank, since the tie rule may use the order of the caller's rows.
     """
-    score = pl.col("#score") if setup.policies.ties == "expected" else -pl.col("#rank")
+    score = pl.col("#score") if setup.policies.tie_rule.averages else -pl.col("#rank")
     rows = entries.rows.filter(pl.col("#run") == run).select("#document", score.alias("#score")).collect()
     documents = entries.documents.with_row_index("#document").with_columns(pl.col("#document").cast(pl.Int64))
     table = documents.join(rows, on="#document", how="left", maintain_order="left").drop("#document")

@@ -166,7 +166,7 @@ def _with_exposure(entries: Entries, setup: Setup, k: int | None, persistence: f
     attention = persistence ** (rank - 1)
     if k is not None:
         attention = pl.when(rank <= k).then(attention).otherwise(0.0)
-    if setup.policies.ties == "expected":
+    if setup.policies.tie_rule.averages:
         attention = attention.mean().over("#list", "#score")
     rows = entries.rows.with_columns(attention.alias("#e")).collect(engine="in-memory")
     totals = per_document(rows, {"#e": ("sum", pl.col("#e"))}, entries.documents.height)

@@ -94,7 +94,7 @@ def explain(
 def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
     """The rows, query by query: by fused rank, and of each document by run."""
     depth, absent = needs(call, setup)
-    expected = setup.policies.ties == "expected"
+    expected = setup.policies.tie_rule.averages
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
     documents = _in_order(scored(entries, [call], expected=expected).rename({"#0": "#fused"}), setup)
     rankings, value = formulated(call, entries, expected=expected)

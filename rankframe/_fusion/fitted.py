@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast
 
 import polars as pl
 
@@ -18,7 +18,6 @@ from .._decisions.paired_values import Design
 from .._plan.per_query import measure
 from .._support.methods import called_by_users
 from .._support.option_kinds import Column, ReadInside
-from .._support.results import Result
 from .._table.policies import Cutoff
 from .._table.roles import require, require_number
 from .._table.runs import Runs, TheRuns
@@ -27,8 +26,7 @@ from .._table.table import Table
 from .._text import displays
 from .._text.result_table import records
 from .._verbs.declaration import verb
-from .._words.judged_rankings import JudgedRankings, Learned
-from .._words.rankings import Missing, Rankings
+from .._words.rankings import JudgedRankings, Learned, Missing, Rankings
 from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
 from .entries import entries_of, of_run
 
@@ -44,7 +42,7 @@ MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict
 
 
 @dataclass(frozen=True)
-class FittedFusion(Result, Generic[R_co]):
+class FittedFusion(Generic[R_co]):
     """A trained method of fusion, and the figures that it has learned.
 
     Attributes
@@ -60,8 +58,6 @@ class FittedFusion(Result, Generic[R_co]):
         How it was trained: ``run``, the column that names the run of each row, or None; the number of queries; the
         policies and versions.
     """
-
-    _instead: ClassVar = dict.fromkeys(("predict", "transform"), ".fuse(df), which fuses a table with the same runs")
 
     method: str
     runs: tuple[str, ...]
@@ -304,7 +300,7 @@ def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
             on(relevant=...),
         )
     relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
-    if setup.policies.ties == "expected":
+    if setup.policies.tie_rule.averages:
         relevant = relevant.mean().over("#list", "#score")
     length = pl.len().over("#list").cast(pl.Float64)
     rows = entries.rows.with_columns(relevant.alias("#relevant"), length.alias("#length"))

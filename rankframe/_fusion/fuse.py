@@ -99,7 +99,7 @@ def fused(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequ
     """A row per document of a query, with its fused score; null for one that no ranking has."""
     depth, absent = needs(call, setup)
     entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
-    found = scored(entries, [call], expected=setup.policies.ties == "expected").rename({"#0": SCORE})
+    found = scored(entries, [call], expected=setup.policies.tie_rule.averages).rename({"#0": SCORE})
     label = [name for name in (setup.roles.label,) if name in found.columns]
     return found.select(pl.exclude(SCORE, *label), SCORE, *label)
 

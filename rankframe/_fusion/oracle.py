@@ -17,7 +17,6 @@ from .._decisions.resampling import Resampling, warn_of_t
 from .._plan.per_query import measure
 from .._support.option_kinds import Column
 from .._support.progress import Progress
-from .._support.results import Result
 from .._support.statistical_options import Confidence, Interval, Resamples, Seed
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup
@@ -55,7 +54,7 @@ TABLE = {
 
 
 @dataclass(frozen=True)
-class Oracle(Result, Generic[R_co]):
+class Oracle(Generic[R_co]):
     """The gain of choosing the best run for each query.
 
     Attributes

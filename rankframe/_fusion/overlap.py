@@ -15,7 +15,6 @@ from .._catalog.registry import AGREEMENTS
 from .._decisions.compare import settings_of
 from .._decisions.paired_values import Design
 from .._support.option_kinds import Column
-from .._support.results import Result
 from .._table.policies import Cutoff
 from .._table.roles import require_number
 from .._table.runs import Runs, TheRuns
@@ -49,7 +48,7 @@ OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "
 
 
 @dataclass(frozen=True)
-class Overlap(Result, Generic[R_co]):
+class Overlap(Generic[R_co]):
     """The overlap of several runs.
 
     Attributes

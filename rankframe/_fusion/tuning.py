@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from math import comb
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -23,7 +23,6 @@ from .._plan.per_query import measure
 from .._support.option_kinds import Column, ReadInside
 from .._support.option_values import Range
 from .._support.progress import Progress
-from .._support.results import Result
 from .._support.statistical_options import Confidence, Correction, Interval, PairedTest, Resamples, Seed
 from .._table.roles import require, require_number
 from .._table.runs import Runs, TheRuns
@@ -231,7 +230,7 @@ def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
 
 def _choices(call: Call, tuning: Tuning) -> dict[str, Sequence[object]]:
     """The values of each option that the text leaves open."""
-    fixed = {name for name, _ in call.options} | call.said
+    fixed = {name for name, _ in call.options} | call.given
     found: dict[str, Sequence[object]] = {}
     for name in call.metric.parameters:
         if name in tuning.options and name in fixed and len(tuning.methods) == 1:
@@ -288,7 +287,7 @@ AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True)
-class TunedFusion(Result, Generic[R_co]):
+class TunedFusion(Generic[R_co]):
     """A method of fusion with the options that are best on the judged queries, and its values on other queries.
 
     Attributes
@@ -313,12 +312,6 @@ class TunedFusion(Result, Generic[R_co]):
     settings
         How it was computed.
     """
-
-    _instead: ClassVar = {
-        **dict.fromkeys(("best", "best_params", "method"), ".text, the chosen method with its options"),
-        "weights": ".settings['weights'], a number for each run",
-        **dict.fromkeys(("predict", "transform"), ".fuse(df), which fuses a table with the same runs"),
-    }
 
     text: str
     runs: tuple[str, ...]
@@ -375,7 +368,7 @@ class Values:
         for entries, some in groups.values():
             step = max(1, AT_ONCE // max(1, entries.documents.height))
             for start in range(0, len(some), step):
-                table = scored(entries, some[start : start + step], expected=self.setup.policies.ties == "expected")
+                table = scored(entries, some[start : start + step], expected=self.setup.policies.tie_rule.averages)
                 for i, call in enumerate(some[start : start + step]):
                     self.known[call] = self.measured(table, self.setup.changed(score=f"#{i}", ascending=False))
                     self.progress(len(self.known), total)

@@ -9,8 +9,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from .._table.background import SIZE, History, common_type, looked_up, of_common_types
-from .._table.profiles import seen, user_of
+from .._table.background import SIZE, History, common_type, looked_up, of_common_types, seen, user_of
 from .._table.run_and_judgments import SHOWN
 from .._table.setup import Setup
 from .._words.exposure import LABEL, SCORE, Group

@@ -19,7 +19,6 @@ from .._decisions.summary import by_query, keys
 from .._plan.per_query import collect, measure
 from .._support.option_kinds import Columns
 from .._support.progress import Progress
-from .._support.results import Result
 from .._support.statistical_options import Confidence, Correction, Resamples, Seed
 from .._table.runs import names_of
 from .._table.setup import refuse_bounds
@@ -76,7 +75,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Gaps(Result, Generic[R_co]):
+class Gaps(Generic[R_co]):
     """The gap between the means of groups of users.
 
     Attributes

@@ -170,8 +170,7 @@ def node(work: Work, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -
                     if left == 0:
                         return
         except RankframeError as error:
-            told = error._among(rows) if isinstance(error, InvalidData) else error
-            raise without_own_frames(told) from error.__cause__
+            raise without_own_frames(error) from error.__cause__
 
     return register_io_source(read, schema=schema, is_pure=True, explain_name=f"rankframe.{name}")
 

@@ -25,7 +25,7 @@ ROWS = 40
 RESAMPLED = Resampling(0.95, "auto", 1_000, 0, progress=False)
 """The intervals of a plot."""
 
-Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
+MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Mark:
     Altair shows further columns in tooltips.
     """
 
-    kind: Kind
+    kind: MarkKind
     rows: pl.DataFrame
 
     def written(self, how: Callable[[str], str]) -> Mark:

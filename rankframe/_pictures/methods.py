@@ -11,13 +11,13 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast
 from .._catalog.registry import METRICS
 from .._decisions.gate import Verdict
 from .._fusion.fitted import FusionMethod
-from .._support.arguments import refuse_unfit
 from .._support.forks import use_polars
 from .._support.methods import Lifted, Owner
 from .._support.option_kinds import Column, Columns, ReadInside, read_arguments
 from .._support.option_values import Range
 from .._support.statistical_options import Resamples, Seed
 from .._table.runs import Runs, TheRuns, names_of
+from .._table.setup import OPTIONS
 from .._table.table import Table
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, Verbatim
@@ -75,8 +75,7 @@ def drawing(plot: F) -> F:
     @wraps(plot)
     def call(plots: object, /, *args: object, **options: object) -> object:
         use_polars()
-        refuse_unfit(f"df.rank.plot.{plot.__name__}", plot, args, options)
-        args, options = read_arguments(plot, (plots, *args), options)
+        args, options = read_arguments(plot, (plots, *args), options, hidden=1, of_on=OPTIONS)
         return plot(*args, **options)
 
     return cast(F, Lifted(call, Picture))

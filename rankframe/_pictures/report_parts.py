@@ -253,7 +253,7 @@ def found_by_check(frame: pl.DataFrame, setup: Setup, runs: Runs) -> list[dict[s
     scores = runs.scores or (setup.roles.score,)
     found: dict[tuple[str, str], dict[str, Any]] = {}
     for score in scores:
-        found_here = findings(frame.lazy(), setup.changed(score=score, query=query), None, str, in_memory=True)
+        found_here = findings(frame.lazy(), setup.changed(score=score, query=query), None, str)
         rows = found_here.collect(engine="in-memory")
         places = {name: name.removeprefix(carried("")) for name in rows.columns}
         rows = rows.rename({name: place for name, place in places.items() if place == name or place not in places})

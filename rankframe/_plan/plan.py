@@ -73,12 +73,12 @@ class Part:
         """The rows that the formulas look at, in rank order, with the columns that they read; `carry` are further columns."""
         policies = self.table.setup.policies
         plain = policies.depth is None and policies.unretrieved == "missed" and not policies.drops_after_cut
-        if plain and policies.ties != "expected" and not needed.early:
+        if plain and not policies.tie_rule.averages and not needed.early:
             rows = self._plain_rows(needed, carry or {})
         else:
             lazy = with_rank(self.order, self.frame, self.table, {**(carry or {}), **needed.source})
             lazy = lazy.with_columns(**needed.early) if needed.early else lazy
-            lazy = lazy.filter(_listed(policies.ties == "expected")) if needed.gains_only else lazy
+            lazy = lazy.filter(_listed(policies.tie_rule.averages)) if needed.gains_only else lazy
             rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
         if needed.reads(LARGEST_LABEL):
             largest = rows["#label"].max() if self.largest is None else self.largest
@@ -157,16 +157,16 @@ def run_formulas(calls: Sequence[Call], setup: Setup, top: int | None, answer: A
 def _run_formulas(
     calls: tuple[Call, ...], texts: tuple[str, ...], setup: Setup, top: int | None, answer: Answer
 ) -> Needed:
-    if answer == "document" and setup.policies.ties == "expected":
+    if answer == "document" and setup.policies.tie_rule.averages:
         raise InvalidOption(
-            option(ties="expected"),
+            option(ties=setup.policies.ties),
             " averages over orders, in which a document has no single rank; set another rule for ties to "
             "explain, as in ",
             on(ties="doc_desc"),
         )
     needed = Needed(["#query"], answer == "query" and all(call.gains_only(setup) for call in calls))
     rows = SortedRows(needed, answer, top)
-    ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.ties == "expected" else None)
+    ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.tie_rule.averages else None)
     for text, call in zip(texts, calls, strict=True):
         needed.values[text] = call.value(ranking, setup.policies.no_relevant)
     if answer == "query":

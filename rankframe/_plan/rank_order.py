@@ -239,10 +239,10 @@ def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Co
         group = np.cumsum(np.concatenate([[True], ~again]), dtype=np.uint32)
         tied = np.concatenate([again, [False]])
         tied[1:] |= again
-        some, (keys, descending) = pl.Series("#row", row[tied]), table.order()
-        held = (key.alias(f"#{i}") for i, key in enumerate(keys))
+        some, keys = pl.Series("#row", row[tied]), table.order()
+        held = (key.alias(f"#{i}") for i, (key, _) in enumerate(keys))
         ties = frame[some].select(pl.Series("#group", group[tied]), *held, some)
-        falling = [False, *[descending] * len(keys)]
+        falling = [False, *(falls for _, falls in keys)]
         ties = ties.sort(
             ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True, multithreaded=False
         )

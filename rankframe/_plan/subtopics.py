@@ -13,6 +13,7 @@ from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.steps import one_kept
 from .._words.columns_needed import Needed
+from .._words.expected_ties import NoExpectation
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
 from .plan import values_of_groups
@@ -27,7 +28,7 @@ def evaluate(
     `docs` are the documents of the frame, in the order in which they first appear, and `rank` their ranks.
     """
     setup = table.setup
-    _refuse_ties(setup.policies.ties, calls[0])
+    _refuse_ties(setup, calls[0])
     needed = Needed(["#query"])
     topics = Topics(needed, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
     needed.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
@@ -65,21 +66,17 @@ def _relevant(
     return rows.filter(pl.col("#rank").is_not_null()) if table.setup.policies.unretrieved == "drop" else rows
 
 
-def _refuse_ties(ties: str, call: Call) -> None:
-    if ties in ("best", "worst"):
+def _refuse_ties(setup: Setup, call: Call) -> None:
+    if setup.policies.tie_rule.by_label:
         raise InvalidOption(
             f"{call.text}: ",
-            option(ties=ties),
+            option(ties=setup.policies.ties),
             " orders tied documents by label, which does not say what a document adds to those above it; say another "
             "rule for ties, as in ",
             on(ties="doc_desc"),
         )
-    if ties == "expected":
-        raise InvalidOption(
-            f"{call.text}: its expectation over the orders of tied documents has no closed form; set another rule for "
-            "ties, as in ",
-            on(ties="doc_desc"),
-        )
+    if setup.policies.tie_rule.averages:
+        raise InvalidOption(f"{call.text}: ", NoExpectation().parts)
 
 
 def refuse_without_subtopics(calls: Sequence[Call]) -> None:

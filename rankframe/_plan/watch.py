@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.columns import Columns
-from .._table.figures import NEARLY_ALL, QuickFigures, figures, numbered, totals
+from .._table.figures import Figures, numbered, together
 from .._table.setup import Setup
-from .._table.suspicions import Suspicion, filled, is_called_rank, suspicions_of
+from .._table.suspicions import Suspicion, suspicions_of
 from ..errors import Place, RankframeError, once_each, warn
 from .per_query import measure
 
@@ -34,8 +32,8 @@ class Watch:
         self.setup, self.calls, self.at = setup, calls, at
         self.resolved = setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
-        self.found: list[pl.DataFrame] = []
-        self.last: tuple[list[Suspicion], dict[str, Any]] = [], {}
+        self.found: list[Mapping[str, Any]] = []
+        self.last: list[Suspicion] = []
         self.samples: list[pl.DataFrame] = []
         self.clear = not calls or setup.policies.unjudged == "bounds"  # bounds show what is unknown
 
@@ -53,15 +51,12 @@ class Watch:
             self._look()
         if self.clear or not self.found:
             return
-        suspected, values = (
-            self.last if len(self.found) == 1 else self._suspected(_together(pl.concat(self.found).lazy()))
-        )
-        sample = pl.concat(self.samples)
-        for suspicion in suspected:
+        values, sample = together(self.found), pl.concat(self.samples)
+        for suspicion in self._held(values):
             changed = next((call.text for call in self.calls if self._changes(suspicion, call, sample, values)), None)
             if changed is not None:
-                said = filled(suspicion.says(self.resolved), values)
-                warn(said, f" (it concerns {changed})", kind=suspicion.problem, at=self.at)
+                says = suspicion.says(self.resolved, values)
+                warn(says, f" (it concerns {changed})", kind=suspicion.problem, at=self.at)
 
     def _look(self) -> None:
         """Compute the figures of the waiting parts if a sample of them raises a suspicion; enough rows without one clear the table."""
@@ -73,37 +68,24 @@ class Watch:
             read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
             rows = rows[[name for name in rows.columns if name in read]]
         sample = _sample(rows, self.setup.roles.query)
-        quick = QuickFigures(sample, self.resolved, ranked=is_called_rank(self.resolved))
-        if not self._held(quick) and (rows.height >= ROWS_OF_SAMPLE or not self.found):
+        if not self._held(Figures(sample, self.resolved, sample=True)) and (
+            rows.height >= ROWS_OF_SAMPLE or not self.found
+        ):
             self.clear = True
             return
-        found = self._figures(rows)
-        self.last = self._suspected(found)
+        found = together([Figures(rows, self.resolved)])
+        self.last = self._held(found)
         self.found.append(found)
-        self.clear = not self.last[0] and rows.height >= ROWS_OF_SAMPLE
+        self.clear = not self.last and rows.height >= ROWS_OF_SAMPLE
         if sum(map(len, self.samples)) < ROWS_OF_SAMPLE:
             self.samples.append(sample)
-
-    def _figures(self, rows: pl.DataFrame) -> pl.DataFrame:
-        label = self.setup.roles.label in rows.columns
-        query = self.setup.roles.query
-        alone = len(query) == 1 and rows[query[0]].n_unique() >= NEARLY_ALL * rows.height  # true of few tables
-        table = Columns.of(self.resolved, rows.schema, label=label)
-        return _together(
-            figures(rows.lazy(), table, label=label, documented=alone, ranked=is_called_rank(self.resolved))
-        )
-
-    def _suspected(self, found: pl.DataFrame) -> tuple[list[Suspicion], dict[str, Any]]:
-        """The suspicions with which a number warns, and the figures of all parts together."""
-        values = {name: math.nan if x is None else x for name, x in found.row(0, named=True).items()}
-        return self._held(values), values
 
     def _held(self, values: Mapping[str, Any]) -> list[Suspicion]:
         """The suspicions that these figures raise, of those with which a number warns."""
         setup = self.resolved
         return [x for x in suspicions_of(setup) if x.warns(setup, values) and x.holds(setup, values)]
 
-    def _changes(self, suspicion: Suspicion, call: Call, rows: pl.DataFrame, found: dict[str, Any]) -> bool:
+    def _changes(self, suspicion: Suspicion, call: Call, rows: pl.DataFrame, found: Mapping[str, Any]) -> bool:
         """Whether a suspicion that holds changes the value of a metric."""
         if suspicion.labels and not (call.labels and call.metric.over == "documents"):
             return False
@@ -159,10 +141,6 @@ def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
     chosen = np.zeros(2**16, dtype=bool)
     chosen[digits[places.argsort()[:QUERIES_OF_SAMPLE]]] = True
     return rows[np.flatnonzero(chosen[short])[: 2 * ROWS_OF_SAMPLE]]
-
-
-def _together(parts: pl.LazyFrame) -> pl.DataFrame:
-    return totals(parts).collect(engine="in-memory", optimizations=pl.QueryOptFlags.none())
 
 
 def _rounded(values: pl.Series) -> pl.Series:

@@ -14,7 +14,8 @@ from typing import Any
 from .._catalog.registry import METRICS, Metric
 from .._support.methods import Lifted
 from .._table.name_presets import FLAT
-from .._table.setup import OPTIONS, PARTS, ROLES, Setup
+from .._table.roles import ROLES
+from .._table.setup import OPTIONS, PARTS, Setup
 from .._text.user_text import visible
 from ..errors import option
 

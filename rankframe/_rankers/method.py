@@ -63,7 +63,7 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable
         try:
             calls = calls_for(of(formula), args, options)
         except InvalidOption as error:
-            raise InvalidOption(*(with_code(part, partial(_called_on, ranker._root)) for part in error.said)) from None
+            raise InvalidOption(*(with_code(part, partial(_called_on, ranker._root)) for part in error.parts)) from None
         return ranker._measure(*calls)
 
     returns = annotation_of("return", "R", call)

@@ -9,17 +9,16 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import polars as pl
 
-from .._table.roles import of_lists
-from .._table.setup import ROLES, Setup
+from .._table.roles import ROLES, of_lists
+from .._table.setup import Setup
 from .._table.table import Whole
 from .._verbs.declaration import VerbCall
-from ..errors import InvalidData, MissingColumn, RankframeError
+from ..errors import MissingColumn, RankframeError
 from .callers_frames import keep, kept
 from .display import Shown
 from .pandas_columns import text_of
-from .pandas_tables import LISTS, SHAPES, Source, in_words_of_pandas, levels_of
+from .pandas_tables import LISTS, SHAPES, in_words_of_pandas, levels_of
 from .ranker import FrameRanker
 
 
@@ -128,23 +127,13 @@ def _as_text(label: object) -> Any:
 
 
 def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
-    """The error, with its advice completed from the frame and in pandas' spelling."""
-    if isinstance(error, InvalidData) and error._advise is not None:
-        error = error._among(_with_order(Source(frame, (), others=True)))
+    """The error in pandas' spelling; of a missing column, with what the frame holds instead."""
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
-        error = MissingColumn(*error.said, *of_lists(str(lists[0]), "lists") if lists else (), *_of_index(frame))
+        error = MissingColumn(
+            *error.parts, *(". ", *of_lists(str(lists[0]), "lists")) if lists else (), *_of_index(frame)
+        )
     return in_words_of_pandas(error)
-
-
-def _with_order(source: Source) -> pl.DataFrame:
-    """The frame with the order of ordered categories, which cross over as text."""
-    ordered = {
-        name: pl.Enum(map(str, column.dtype.categories))
-        for name, column in source.columns.items()
-        if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered and name in source.polars
-    }
-    return source.polars.with_columns(pl.col(name).cast(pl.String).cast(dtype) for name, dtype in ordered.items())
 
 
 def _of_index(frame: pd.DataFrame) -> tuple[str, ...]:

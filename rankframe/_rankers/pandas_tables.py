@@ -32,7 +32,7 @@ def spelled(advice: Advice | Code) -> str:
 
 def in_words_of_pandas(error: E) -> E:
     """The error, with its advice in pandas' spelling."""
-    found = type(error)(*(with_code(part, _in_pandas) for part in error.said))
+    found = type(error)(*(with_code(part, _in_pandas) for part in error.parts))
     found.kind = error.kind
     return found
 

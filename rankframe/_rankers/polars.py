@@ -11,7 +11,6 @@ from .._table.setup import Setup
 from .._table.table import Table
 from .._verbs.declaration import VerbCall
 from .._verbs.running import on_rows, plan_of
-from ..errors import InvalidData
 from .callers_frames import keep, kept
 from .ranker import FrameRanker
 
@@ -30,13 +29,10 @@ class PolarsRanker(FrameRanker[R]):
 
     def _run(self, call: VerbCall) -> Any:
         frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)
-        try:
-            if isinstance(frame, pl.LazyFrame):
-                result = plan_of(frame, self._setup, call)
-            else:
-                result = on_rows(call, Table(frame, self._setup))
-        except InvalidData as error:
-            raise error._among(frame) from error.__cause__
+        if isinstance(frame, pl.LazyFrame):
+            result = plan_of(frame, self._setup, call)
+        else:
+            result = on_rows(call, Table(frame, self._setup))
         if call.verb.gives == "join":
             keep(result, self._setup)
         return result

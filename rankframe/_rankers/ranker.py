@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
@@ -13,7 +14,7 @@ from .. import metrics
 from .._audit.tool_comparison import conventions
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_name
-from .._catalog.registry import METRICS
+from .._catalog.registry import METRICS, near_names
 from .._decisions.compare import compare
 from .._decisions.gate import gate
 from .._decisions.power import power
@@ -34,9 +35,11 @@ from .._pictures import methods as pictures
 from .._plan.plan import aggregation
 from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
-from .._table.policies import NoRelevant, Scores, Ties, Unjudged, Unretrieved
+from .._support.option_kinds import bind, kinds_of
+from .._table.policies import NoRelevant, Scores, Unjudged, Unretrieved
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
+from .._table.ties import Ties
 from .._verbs import verbs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.running import worked
@@ -46,8 +49,8 @@ from .callers_frames import in_polars, stacked
 from .display import Help, Shown, shown_of, spelled
 from .method import Metrics, Verbs, lift
 from .method import formula_as_method as formula
-from .misplaced_options import advice_for_name, refuse_unknown
 
+F = TypeVar("F", bound=Callable[..., object])
 R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
 T = TypeVar("T")
@@ -79,8 +82,6 @@ class AllMetrics(Metrics[R]):
     insq = formula(metrics.insq)
     inst = formula(metrics.inst)
     rbp_residual = formula(metrics.rbp_residual)
-
-    # user models: variants of ERR in the C/W/L framework
     nerr8 = formula(metrics.nerr8)
     nerr9 = formula(metrics.nerr9)
     nerr10 = formula(metrics.nerr10)
@@ -111,8 +112,6 @@ class AllMetrics(Metrics[R]):
     rnd = formula(metrics.rnd)
     rkl = formula(metrics.rkl)
     rrd = formula(metrics.rrd)
-
-    # fairness of exposure: ratios of two groups
     demographic_parity = formula(metrics.demographic_parity)
     exposed_utility_ratio = formula(metrics.exposed_utility_ratio)
     realized_utility_ratio = formula(metrics.realized_utility_ratio)
@@ -169,13 +168,24 @@ class AllMetrics(Metrics[R]):
     gm_map = formula(metrics.gm_map)
     gm_bpref = formula(metrics.gm_bpref)
     relstring = formula(metrics.relstring)
-
-    # trec_eval's own, of gain
     bin_g = formula(metrics.bin_g)
     g = formula(metrics.g)
     ndcg_rel = formula(metrics.ndcg_rel)
     rndcg = formula(metrics.rndcg)
     ideal_dcg = formula(metrics.ideal_dcg)
+
+
+def _read_by_setup(on: F) -> F:
+    """Wrap `on`: its signature and docstring are for readers; the setup reads its options."""
+
+    @wraps(on)
+    def call(ranker: Ranker[Any], *unnamed: object, **options: object) -> Ranker[Any]:
+        unknown = {name: x for name, x in options.items() if name not in OPTIONS}
+        if unnamed or unknown:
+            bind("on", kinds_of(on)[0], (ranker, *unnamed), unknown, hidden=1)
+        return ranker._on(options)
+
+    return cast(F, call)
 
 
 class Ranker(Metrics[R]):
@@ -190,6 +200,8 @@ class Ranker(Metrics[R]):
     """The ranker without options in Python."""
 
     _own_help = ""
+    _elsewhere: Mapping[str, str] = {}
+    """Names of methods under a name of their own, as an error spells them."""
 
     def __init__(self, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
         self._setup = setup
@@ -198,6 +210,7 @@ class Ranker(Metrics[R]):
         cls.__doc__ = Help(vars(cls).get("__doc__"))  # type: ignore[assignment] # gives a text
 
     @function
+    @_read_by_setup
     def on(
         self: S,
         *,
@@ -346,11 +359,9 @@ class Ranker(Metrics[R]):
         >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank()["rr"].item()
         0.5
         """
-        options = {**locals()}
-        return self._on({name: x for name, x in options.items() if name != "self"})
+        raise NotImplementedError  # the declarations of policies and roles read the options
 
     def _on(self: S, options: Mapping[str, object]) -> S:
-        refuse_unknown("on", options, OPTIONS)
         return self._with(
             self._setup.on(**{name: in_polars(x) if name in TABLES else x for name, x in options.items()})
         )
@@ -379,8 +390,6 @@ class Ranker(Metrics[R]):
 
     def _later(self, name: str) -> Any:
         """The method of a metric that was declared later, or the method by the metric's name in text."""
-        if not name.startswith("_") and name in PLOTS:
-            raise AttributeError(f"{name!r} is a plot: {self._spelled}.plot.{name}", name=name)
         return method_of(self, name)
 
     def __dir__(self) -> list[str]:
@@ -402,14 +411,14 @@ def method_of(owner: Any, name: str) -> Any:
     """The method of a metric by its name in text, or of one that was declared later."""
     for entry in METRICS.values():
         method = entry.formula.__name__
-        if name in (entry.name, method):
-            if entry.own and not hasattr(type(owner), method):
-                raise AttributeError(f"{name!r} is among all metrics: {owner._spelled}.metrics.{method}", name=name)
+        if name in (entry.name, method) and (not entry.own or hasattr(type(owner), method)):
             found: Any = formula(entry.formula)
             return found.__get__(owner)
     message = f"{type(owner).__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):  # tools look these up on every object
-        message += advice_for_name(name, dir(owner))
+        at, place = owner._elsewhere, owner._elsewhere.get(name)
+        near = near_names(name, METRICS, {own: repr(own) for own in dir(owner)} | at)
+        message += near if place is None else f". Did you mean {place}?"
     raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
 
@@ -481,13 +490,12 @@ class FrameRanker(Ranker[R], Verbs[R]):
     # pictures
     report = lift(pictures.report)
 
-    def _later(self, name: str) -> Any:
-        """The method of a metric, unless a topic has a verb with this name."""
-        for topic in (FusionVerbs, ItemVerbs):
-            if name in vars(topic) and not name.startswith("_"):
-                place = f"{self._spelled}.{topic._name}.{name}"
-                raise AttributeError(f"{name!r} is a verb of {topic._name}: {place}", name=name)
-        return super()._later(name)
+    @property
+    def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
+        rare = [x.formula.__name__ for x in METRICS.values() if x.own and not hasattr(type(self), x.formula.__name__)]
+        topics = {"plot": PLOTS, "metrics": rare, "fusion": dir(self.fusion), "items": dir(self.items)}
+        own = dir(self)
+        return {name: f"'{topic}.{name}'" for topic, names in topics.items() for name in names if name not in own}
 
     @property
     def fusion(self) -> FusionVerbs[R]:
@@ -573,6 +581,7 @@ class Topic(Verbs[R], Metrics[R]):
     """Methods of a ranker under a name of their own."""
 
     _name = ""
+    _elsewhere: Mapping[str, str] = {}
 
     def __init__(self, ranker: FrameRanker[R]) -> None:
         self._ranker = ranker

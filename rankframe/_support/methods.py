@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, wraps
 from textwrap import indent
 from typing import Any, TypeVar, cast
 
-from ..errors import InvalidOption, RankframeError, Verbatim, did_you_mean, shown, without_own_frames
-from .arguments import own_parameters
-from .option_kinds import annotation_of, read_arguments
+from ..errors import RankframeError, without_own_frames
+from .option_kinds import annotation_of, kinds_of, parameters_of, read_arguments
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -65,13 +64,7 @@ class Method:
     @property
     def __call__(self) -> Callable[..., object]:
         """The call, with the method's own signature: IPython shows that of `__call__` too if it differs."""
-
-        def call(*args: object, **options: object) -> object:
-            try:
-                return self.__func__(self.__self__, *args, **options)
-            except RankframeError as error:
-                raise without_own_frames(error) from error.__cause__
-
+        call = with_short_traceback(partial(self.__func__, self.__self__))
         vars(call)["__signature__"] = self.__signature__
         return call
 
@@ -80,7 +73,8 @@ class Method:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return inspect.Signature(own_parameters(self.__func__), return_annotation=self._returns)
+        _, *parameters = kinds_of(self.__func__)[0].parameters.values()
+        return inspect.Signature(parameters, return_annotation=self._returns)
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
@@ -90,11 +84,11 @@ class Method:
         kind = inspect.formatannotation(self._returns)
         kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.[\w.]*\b(\w+)", r"\1.\2", kind)
         about = self.__self__._gives if hasattr(self.__func__, "formula") else ""
-        told = RETURNS.search(text)
-        if told is None:
+        found = RETURNS.search(text)
+        if found is None:
             return f"{text}\n\nReturns\n-------\n{kind}\n    {about}"
-        lines = "\n".join(filter(None, [about, told.group(1)]))
-        return f"{text[: told.start(1)]}{kind}\n{indent(lines, ' ' * 4)}{text[told.end() :]}"
+        lines = "\n".join(filter(None, [about, found.group(1)]))
+        return f"{text[: found.start(1)]}{kind}\n{indent(lines, ' ' * 4)}{text[found.end() :]}"
 
     def __repr__(self) -> str:
         return f"{self.__self__._spelled}.{self.__name__}{parameters_of(self.__signature__)}"
@@ -119,42 +113,26 @@ def function_as_method(function: F) -> F:
     return cast(F, Lifted(function, annotation_of("return", returns, original)))
 
 
-def parameters_of(signature: inspect.Signature) -> str:
-    """The parameters with their defaults, without types."""
-    plain = [
-        parameter.replace(
-            annotation=parameter.empty, default=Verbatim("...") if parameter.default is ... else parameter.default
-        )
-        for parameter in signature.parameters.values()
-    ]
-    return str(inspect.Signature(plain))
-
-
-def called_by_users(function: F) -> F:
-    """Wrap a public function: it reads its options by their annotations, and errors show the caller's line."""
-    parameters = inspect.signature(function).parameters
-    kinds = {name: parameter.kind for name, parameter in parameters.items() if name != "self"}
-    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    known = [name for name, kind in kinds.items() if kind in by_name]
-    places = [x for x in parameters.values() if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD)]
-    takes_more = inspect.Parameter.VAR_POSITIONAL in kinds.values()
-    takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
+def with_short_traceback(function: F) -> F:
+    """Wrap a function that users call: the traceback of an error ends at the caller's line."""
 
     @wraps(function)
     def call(*args: object, **options: object) -> object:
         try:
-            for name in options:
-                if name not in known and not takes_any:
-                    said = f"{function.__name__} has no option {name!r}; its options are: {', '.join(known)}"
-                    raise InvalidOption(f"{said}.{did_you_mean(name, known)}")
-            if len(args) > len(places) and not takes_more:
-                said = f"{function.__name__} has no place for {shown(args[len(places)])}; its options are"
-                if not places:
-                    said = f"{function.__name__} takes no argument without its name; write {known[0]}=..., {known[1]}=...; its options are"
-                raise InvalidOption(f"{said}: {', '.join(known)}")
-            args, options = read_arguments(function, args, options)
             return function(*args, **options)
         except (RankframeError, FileNotFoundError) as error:
             raise without_own_frames(error) from error.__cause__
 
     return cast(F, call)
+
+
+def called_by_users(function: F) -> F:
+    """Wrap a public function: it reads its arguments by its signature, and errors show the caller's line."""
+    hidden = int("self" in inspect.signature(function).parameters)
+
+    @wraps(function)
+    def call(*args: object, **options: object) -> object:
+        args, options = read_arguments(function, args, options, hidden=hidden)
+        return function(*args, **options)
+
+    return with_short_traceback(cast(F, call))

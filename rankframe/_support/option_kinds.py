@@ -1,43 +1,21 @@
-"""The kinds of options: which values a type in a signature takes, and the error for any other value."""
+"""The kinds of options: which values a type in a signature takes, and the one reader of arguments that checks them."""
 
 from __future__ import annotations
 
 import collections.abc
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import NoneType, SimpleNamespace, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    TypeAlias,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 import polars as pl
 
-from ..errors import InvalidOption, nearest, option
-from .option_values import (
-    MappingOf,
-    Number,
-    OfType,
-    Range,
-    Several,
-    Whole,
-    Word,
-    column,
-    columns,
-    function,
-    text,
-)  # fmt: skip
-from .statistical_options import OTHER_WORDS
+from ..errors import InvalidOption, Verbatim, did_you_mean, on, option, shown
+from . import option_values as values
+from .option_values import Range
 
 
 @dataclass(frozen=True)
@@ -69,16 +47,16 @@ Columns: TypeAlias = Sequence[Column] | Column
 
 
 @dataclass(frozen=True)
-class Part:
-    """One alternative of a kind: its name in errors, the function that reads a value, and an example.
+class Alternative:
+    """One alternative of a kind: its name in errors, the function that reads a value, and the word if it is one.
 
     `read` gives the value as formulas take it, and raises TypeError or ValueError for a value of another kind.
-    Only options of verbs and functions take a part that is not `of_metrics`.
+    Only options of verbs and functions take one that is not `of_metrics`.
     """
 
     text: str
     read: Callable[[object], object]
-    example: object = None
+    word: object = None
     of_metrics: bool = True
 
 
@@ -86,21 +64,23 @@ class Part:
 class Kind:
     """The values that an option takes."""
 
-    parts: tuple[Part, ...]
+    alternatives: tuple[Alternative, ...]
 
     def read(self, given: object) -> Any:
         """The value as formulas take it; TypeError if no alternative accepts it."""
-        for part in self.parts:
+        for one in self.alternatives:
             with suppress(TypeError, ValueError):
-                return part.read(given)
+                return one.read(given)
         raise TypeError
 
-    def check(self, name: str, given: object) -> Any:
-        """The value of the option `name` as formulas take it; refused if no alternative accepts it."""
+    def check(self, name: str, given: object, of: str | None = None) -> Any:
+        """The value of the option `name`, of the metric `of`, as formulas take it; refused if no alternative accepts it."""
         try:
             return self.read(given)
         except TypeError:
-            raise InvalidOption(option(**{name: given}), f": write {self}.{self.hint(given)}") from None
+            hint = did_you_mean(given, self.words) if isinstance(given, str) else ""
+            where = option(**{name: given}) if of is None else f"{of}({name}={shown(given)})"
+            raise InvalidOption(where, f": write {self}.{hint}") from None
 
     def fits(self, given: object) -> bool:
         """Whether `given` is a value of this kind."""
@@ -113,67 +93,23 @@ class Kind:
     @property
     def of_metrics(self) -> bool:
         """Whether options of metrics take all of it."""
-        return all(part.of_metrics for part in self.parts)
-
-    def __str__(self) -> str:
-        texts = [part.text for part in self.parts]
-        if len(self.words) == len(texts) > 1:
-            return f"one of {', '.join(texts)}"
-        return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
-
-    @property
-    def example(self) -> object:
-        """An example that can be written in a text; None if there is none."""
-        return next((part.example for part in self.parts if part.example is not None), None)
+        return all(one.of_metrics for one in self.alternatives)
 
     @property
     def words(self) -> list[str]:
         """The values that are words."""
-        return [part.example for part in self.parts if isinstance(part.example, str)]
+        return [one.word for one in self.alternatives if isinstance(one.word, str)]
 
-    def near(self, given: object) -> str | None:
-        """The word nearest to a misspelt one."""
-        if any(part.read is column for part in self.parts):
-            name = given.meta.output_name() if isinstance(given, pl.Expr) and given.meta.is_column() else None
-            return name or getattr(given, "name", None)  # a Series has one
-        if not isinstance(given, str):
-            return None
-        other = OTHER_WORDS.get(given.lower().replace("-", "_"))
-        return other if other in self.words else nearest(given, self.words)
-
-    def hint(self, given: object) -> str:
-        """The word nearest to a misspelt one, as a question."""
-        near = self.near(given)
-        return "" if near is None else f" Did you mean {near!r}?"
+    def __str__(self) -> str:
+        texts = [one.text for one in self.alternatives]
+        if len(self.words) == len(texts) > 1:
+            return f"one of {', '.join(texts)}"
+        return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
 
 
 def check(name: str, given: object, annotation: object) -> Any:
     """`given` as formulas take it; refused if the annotation does not include it."""
     return cast("Kind", kind_of(annotation)).check(name, given)
-
-
-@lru_cache(maxsize=512)
-def kinds_of(function: Callable[..., object]) -> tuple[tuple[str, ...], Mapping[str, Kind]]:
-    """The names of a function's parameters by place, and the kinds of all that its annotations tell."""
-    original = inspect.unwrap(function)
-    parameters = inspect.signature(original).parameters.values()
-    named = [x for x in parameters if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
-    kinds = {x.name: kind_of(annotation_of(x.name, x.annotation, original)) for x in named}
-    places = tuple(x.name for x in named if x.kind is not x.KEYWORD_ONLY)
-    return places, {name: kind for name, kind in kinds.items() if kind is not None}
-
-
-def read_arguments(
-    function: Callable[..., object], args: Sequence[object], options: Mapping[str, object]
-) -> tuple[tuple[object, ...], dict[str, object]]:
-    """The arguments of a call, each read by its annotation in the function's signature, or refused."""
-    places, kinds = kinds_of(function)
-
-    def read(name: str, given: object) -> object:
-        return kinds[name].check(name, given) if name in kinds else given
-
-    named = [read(name, given) for name, given in zip(places, args, strict=False)]
-    return (*named, *args[len(places) :]), {name: read(name, given) for name, given in options.items()}
 
 
 @lru_cache(maxsize=512)
@@ -192,6 +128,64 @@ def fits(given: object, annotation: object) -> bool:
     return cast("Kind", kind_of(annotation)).fits(given)
 
 
+@lru_cache(maxsize=512)  # reading a signature takes 2% of the time of a small table
+def kinds_of(function: Callable[..., object]) -> tuple[inspect.Signature, Mapping[str, Kind]]:
+    """The signature of a function, and the kinds of all parameters that its annotations tell."""
+    original = inspect.unwrap(function)
+    signature = inspect.signature(function)
+    named = [x for x in signature.parameters.values() if x.kind not in (x.VAR_POSITIONAL, x.VAR_KEYWORD)]
+    kinds = {x.name: kind_of(annotation_of(x.name, x.annotation, original)) for x in named}
+    return signature, {name: kind for name, kind in kinds.items() if kind is not None}
+
+
+def read_arguments(
+    function: Callable[..., object],
+    args: Sequence[object],
+    options: Mapping[str, object],
+    *,
+    hidden: int = 0,
+    of_on: Collection[str] = (),
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call, bound to the function's signature and each read by its annotation, or refused.
+
+    The first `hidden` parameters are left out of the signature that an error shows: they are the object of a method.
+    """
+    signature, kinds = kinds_of(function)
+    given = bind(function.__name__, signature, args, options, hidden=hidden, of_on=of_on)
+    for name in given.arguments.keys() & kinds.keys():
+        given.arguments[name] = kinds[name].check(name, given.arguments[name])
+    return given.args, given.kwargs
+
+
+def bind(
+    name: str,
+    signature: inspect.Signature,
+    args: Sequence[object],
+    options: Mapping[str, object],
+    *,
+    hidden: int = 0,
+    of_on: Collection[str] = (),
+) -> inspect.BoundArguments:
+    """Bind the arguments of a call; an error shows the signature, or advises `on` for one of its options, `of_on`."""
+    try:
+        return signature.bind(*args, **options)
+    except TypeError as error:
+        for other in options:
+            if other in of_on and other not in signature.parameters:
+                raise InvalidOption(f"{name} has no option {other!r}; write ", on(**{other: ...})) from None
+        own = signature.replace(parameters=[*signature.parameters.values()][hidden:])
+        raise InvalidOption(f"{name}: {error}; its signature is {name}{parameters_of(own)}") from None
+
+
+def parameters_of(signature: inspect.Signature) -> str:
+    """The parameters with their defaults, without types."""
+    plain = [
+        x.replace(annotation=x.empty, default=Verbatim("...") if x.default is ... else x.default)
+        for x in signature.parameters.values()
+    ]
+    return str(inspect.Signature(plain))
+
+
 def annotation_of(name: str, annotation: object, formula: Callable[..., object]) -> object:
     """The annotation of a formula's option; text is resolved in the formula's module, or ``Any`` if that fails."""
     holder = SimpleNamespace(__annotations__={name: annotation})
@@ -206,7 +200,7 @@ def annotation_of(name: str, annotation: object, formula: Callable[..., object])
 def role_of(annotation: object) -> str | None:
     """The role of the column of which an option names a value, by the option's annotation; None for any other option."""
     if get_origin(annotation) in (Union, UnionType):
-        return next((role for part in get_args(annotation) if (role := role_of(part)) is not None), None)
+        return next((role for arg in get_args(annotation) if (role := role_of(arg)) is not None), None)
     return next((x.role for x in getattr(annotation, "__metadata__", ()) if isinstance(x, ValueOf)), None)
 
 
@@ -216,70 +210,74 @@ def kind_of(annotation: object, within: Range = ANY_NUMBER) -> Kind | None:
 
     `within` is the range of numbers if the annotation has none.
     """
-    parts = _parts(annotation, within)
-    return None if parts is None else Kind(parts)
+    alternatives = _alternatives(annotation, within)
+    return None if alternatives is None else Kind(alternatives)
 
 
-def _parts(annotation: object, within: Range) -> tuple[Part, ...] | None:
+NONE = Alternative("None", partial(values.word, None))
+SIMPLE: Mapping[object, Alternative] = {
+    Column: Alternative("a column's name", values.column),
+    Sequence[Column]: Alternative("a list of columns' names", values.columns),
+    collections.abc.Callable: Alternative("a function", values.function),
+    None: NONE,
+    NoneType: NONE,
+    bool: Alternative("True or False", partial(values.of_type, bool)),
+    str: Alternative("text", values.text),
+    pl.Expr: Alternative("a Polars expression", partial(values.of_type, pl.Expr)),
+    object: Alternative("anything", lambda given: given, of_metrics=False),
+}
+"""The types that are one alternative."""
+
+
+ANY_OPTION = Kind(
+    (
+        Alternative("a number", values.real),
+        *map(SIMPLE.__getitem__, (str, bool, None, pl.Expr, collections.abc.Callable)),
+        Alternative("a mapping of numbers", partial(values.of_type, Mapping)),
+    )
+)
+"""The values of a metric's option whose annotation says nothing."""
+
+
+def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] | None:
     origin, args = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        several = [_parts(arg, within) for arg in args]
-        return None if None in several else tuple(part for parts in several for part in parts or ())
-    if annotation in (Any, inspect.Parameter.empty):
+        each = [_alternatives(arg, within) for arg in args]
+        return None if None in each else tuple(one for some in each for one in some or ())
+    if annotation in (Any, inspect.Parameter.empty) or (origin is Annotated and ReadInside in args):
         return None
-    if origin is Annotated and ReadInside in args:
-        return None
-    if annotation == Column:
-        return (Part("a column's name", column),)
-    if annotation == Sequence[Column]:
-        return (Part("a list of columns' names", columns),)
+    if simple := SIMPLE.get(annotation, SIMPLE.get(origin) if origin else None):
+        return (simple,)
     if origin is Annotated:
-        return _parts(args[0], next((x for x in args[1:] if isinstance(x, Range)), within))
+        if own := next((x for x in args[1:] if isinstance(x, Kind)), None):
+            return own.alternatives
+        return _alternatives(args[0], next((x for x in args[1:] if isinstance(x, Range)), within))
     if origin is Literal:
-        return tuple(Part(repr(word), Word(word), word) for word in args)
-    if origin in (dict, collections.abc.Mapping) and len(args) == 2:
-        return _mapping(*(_parts(arg, within) for arg in args))
-    if origin is collections.abc.Sequence and args == (float,):
-        return (
-            Part(f"a list of finite numbers {within}".strip() + ", as [0.7, 0.3]", Several(Number(within)), (0.7, 0.3)),
-        )
-    if origin is collections.abc.Sequence:
-        parts = _parts(args[0], within)
-        return parts and (Part(f"a list (each {Kind(parts)})", Several(Kind(parts).read), of_metrics=False),)
-    if collections.abc.Callable in (annotation, origin):
-        return (Part("a function", function),)
-    if annotation in (None, NoneType):
-        return (Part("None", Word(None)),)
-    if annotation is bool:
-        return (Part("True or False", OfType(bool), True),)
+        return tuple(Alternative(repr(arg), partial(values.word, arg), arg) for arg in args)
     if annotation is int:
-        return (Part(f"a whole number {within}".strip(), Whole(within), 10 if 10 in within else within.example),)
+        return (Alternative(f"a whole number {within}".strip(), partial(values.whole, within)),)
     if annotation is float:
-        number = "a number" if within.is_bounded else "a finite number"
-        return (Part(f"{number} {within}".strip(), Number(within), within.example),)
-    if annotation is str:
-        return (Part("text", text, "text"),)
-    if annotation is pl.Expr:
-        return (Part("a Polars expression", OfType(pl.Expr)),)
-    if annotation is object:
-        return (Part("anything", lambda given: given, of_metrics=False),)
+        said = f"a {'' if within.is_bounded else 'finite '}number {within}".strip()
+        return (Alternative(said, partial(values.number, within)),)
+    if origin in (dict, collections.abc.Mapping, collections.abc.Sequence) and args:
+        sides = [kind_of(arg, within) for arg in args]
+        if any(side is None for side in sides):
+            return None
+        reads = [side.read for side in sides if side is not None]
+        if len(sides) == 1:
+            return (
+                Alternative(f"a list (each {sides[0]})", partial(values.several, *reads), of_metrics=args == (float,)),
+            )
+        numeric = all(
+            isinstance(read := x.alternatives[0].read, partial) and read.func is values.number for x in sides if x
+        )
+        said = f"a mapping (each key {sides[0]}, each value {sides[1]})"
+        return (Alternative(said, partial(values.mapping, *reads), of_metrics=numeric),)
     kind = origin or annotation
     if (
         isinstance(kind, type)
         and kind.__module__ not in ("builtins", "typing")
-        and not getattr(kind, "_is_protocol", False)
+        and not getattr(kind, "_is_protocol", 0)
     ):
-        return (Part(f"a {kind.__name__}", OfType(kind), of_metrics=False),)
+        return (Alternative(f"a {kind.__name__}", partial(values.of_type, kind), of_metrics=False),)
     return None
-
-
-def _mapping(keys: tuple[Part, ...] | None, values: tuple[Part, ...] | None) -> tuple[Part, ...] | None:
-    """A mapping; only one from numbers to numbers has an example, since no other can be written in a call's text."""
-    if keys is None or values is None:
-        return None
-    sides = Kind(keys), Kind(values)
-    read, each = MappingOf(*(side.read for side in sides)), f"(each key {sides[0]}, each value {sides[1]})"
-    if not all(isinstance(parts[0].read, Number) for parts in (keys, values)):
-        return (Part(f"a mapping {each}", read, of_metrics=False),)
-    example = next(x for x in ({1: 3, 2: 7}, {1: 0.5, 2: 1}, {}) if Kind((Part("", read),)).fits(x))
-    return (Part(f"a mapping, as {example} {each}", read, example),)

@@ -27,14 +27,17 @@ class Range:
     below: float | None = None
 
     def __contains__(self, x: float) -> bool:
-        return (
-            (self.least is None or x >= self.least)
-            and (self.most is None or x <= self.most)
-            and (self.above is None or x > self.above)
-            and (self.below is None or x < self.below)
+        ends = (
+            (self.least, operator.ge),
+            (self.most, operator.le),
+            (self.above, operator.gt),
+            (self.below, operator.lt),
         )
+        return all(end is None or holds(x, end) for end, holds in ends)
 
     def __str__(self) -> str:
+        if self.above is not None and self.below is not None:
+            return f"between {self.above:,} and {self.below:,}"
         ends = [(self.least, "from"), (self.above, "above"), (self.most, "up to"), (self.below, "below")]
         texts = [f"{word} {end:,}" for end, word in ends if end is not None]
         if self.least is not None:
@@ -46,80 +49,52 @@ class Range:
         """Whether the range has two ends."""
         return (self.least, self.above) != (None, None) != (self.most, self.below)
 
-    @property
-    def example(self) -> float:
-        """An example of a number in the range."""
-        ends = [x for x in (self.least, self.most, self.above, self.below) if x is not None]
-        middle = sum(ends) / max(1, len(ends))
-        return next(x for x in (0.5 if 1 in ends else 1, *ends, middle, middle + 1, middle - 1) if x in self)
+
+def word(expected: object, given: object) -> object:
+    same = isinstance(given, str) if isinstance(expected, str) else type(given) is type(expected)
+    if not same or given != expected:
+        raise ValueError
+    return expected
 
 
-@dataclass(frozen=True)
-class Word:
-    word: object
-
-    def __call__(self, given: object) -> object:
-        same = isinstance(given, str) if isinstance(self.word, str) else type(given) is type(self.word)
-        if not same or given != self.word:
-            raise ValueError
-        return self.word
+def of_type(kind: type, given: object) -> object:
+    if not isinstance(given, kind):
+        raise TypeError
+    return given
 
 
-@dataclass(frozen=True)
-class OfType:
-    type: type
-
-    def __call__(self, given: object) -> object:
-        if not isinstance(given, self.type):
-            raise TypeError
-        return given
-
-
-@dataclass(frozen=True)
-class Whole:
-    within: Range
-
-    def __call__(self, given: object) -> int:
-        if not isinstance(given, SupportsIndex) or isinstance(given, bool):
-            raise TypeError
-        whole = operator.index(given)
-        if abs(whole) >= 10**MOST_DIGITS or whole not in self.within:
-            raise ValueError
-        return whole
+def whole(within: Range, given: object) -> int:
+    if not isinstance(given, SupportsIndex) or isinstance(given, bool):
+        raise TypeError
+    number = operator.index(given)
+    if abs(number) >= 10**MOST_DIGITS or number not in within:
+        raise ValueError
+    return number
 
 
-@dataclass(frozen=True)
-class Number:
-    within: Range
-
-    def __call__(self, given: object) -> float:
-        if not is_number(given):
-            raise TypeError
-        number = as_number(given)
-        if not math.isfinite(number) or number not in self.within:
-            raise ValueError
-        return number
+def real(given: object) -> float:
+    if not is_number(given):
+        raise TypeError
+    return as_number(given)
 
 
-@dataclass(frozen=True)
-class MappingOf:
-    key: Callable[[object], object]
-    value: Callable[[object], object]
-
-    def __call__(self, given: object) -> dict[object, object]:
-        if not isinstance(given, Mapping):
-            raise TypeError
-        return {self.key(key): self.value(value) for key, value in given.items()}
+def number(within: Range, given: object) -> float:
+    found = real(given)
+    if not math.isfinite(found) or found not in within:
+        raise ValueError
+    return found
 
 
-@dataclass(frozen=True)
-class Several:
-    each: Callable[[object], object]
+def mapping(key: Callable[[object], object], value: Callable[[object], object], given: object) -> dict[object, object]:
+    if not isinstance(given, Mapping):
+        raise TypeError
+    return {key(name): value(x) for name, x in given.items()}
 
-    def __call__(self, given: object) -> tuple[object, ...]:
-        if not isinstance(given, Iterable) or isinstance(given, (str, bytes, Mapping)) or hasattr(given, "columns"):
-            raise TypeError
-        return tuple(map(self.each, given))
+
+def several(each: Callable[[object], object], given: object) -> tuple[object, ...]:
+    if not isinstance(given, Iterable) or isinstance(given, (str, bytes, Mapping)) or hasattr(given, "columns"):
+        raise TypeError
+    return tuple(map(each, given))
 
 
 def text(given: object) -> str:
@@ -130,8 +105,8 @@ def text(given: object) -> str:
 
 
 def column(given: object) -> str:
-    several = isinstance(given, Iterable) and not isinstance(given, (str, tuple))
-    if several or not isinstance(given, Hashable) or given is None or callable(given) or hasattr(given, "name"):
+    is_list = isinstance(given, Iterable) and not isinstance(given, (str, tuple))
+    if is_list or not isinstance(given, Hashable) or given is None or callable(given) or hasattr(given, "name"):
         raise TypeError
     return str(given).encode(errors="backslashreplace").decode()  # as pandas' labels are brought to Polars
 
@@ -139,7 +114,7 @@ def column(given: object) -> str:
 def columns(given: object) -> tuple[object, ...]:
     if isinstance(given, pl.Series) or hasattr(given, "iloc"):
         raise TypeError
-    return Several(column)(given)
+    return several(column, given)
 
 
 def function(given: object) -> object:

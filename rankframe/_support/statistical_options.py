@@ -52,13 +52,3 @@ CORRECTIONS: Mapping[Correction, str] = {
 
 Family: TypeAlias = Literal["all", "metric"]
 """The p-values that are corrected together: all of them, or each metric's."""
-
-OTHER_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("ttest", "t_test", "ttest_rel", "paired_t", "student"), "t"),
-    **dict.fromkeys(("randomization", "randomisation", "fisher", "wilcoxon"), "permutation"),
-    **dict.fromkeys(("hsd", "tukey_hsd"), "tukey"),
-    **dict.fromkeys(("bonferroni", "holm_bonferroni", "holm_sidak"), "holm"),
-    **dict.fromkeys(("fdr", "fdr_bh", "benjamini_hochberg"), "bh"),
-    **dict.fromkeys(("fdr_by", "benjamini_yekutieli"), "by"),
-}
-"""The words of other packages, each with the one that an error proposes; Holm's correction replaces Bonferroni's."""

@@ -1,13 +1,13 @@
-"""Two tables beside the ranker's own: past interactions of users, and the items of the catalog."""
+"""Two side tables of a ranker: past interactions of users with their profiles, and the items of the catalog."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import polars as pl
 
@@ -16,7 +16,9 @@ from .._support.option_kinds import check
 from .._support.option_values import Range
 from ..errors import Code, InvalidData, InvalidOption, Verbatim, on, option, shown
 from .roles import require, require_all
-from .steps import of_one_type
+from .steps import WORDS, of_one_type
+
+T = TypeVar("T")
 
 COUNT = "n"
 """The column of counts, if interactions are given as counts of items."""
@@ -24,57 +26,51 @@ COUNT = "n"
 SIZE = "#n"
 """The column of an item's number of users in `History.counts`."""
 
+USER, ITEM = "#user", "#item"
+"""Columns: a user's number, by first interaction; an item's number, that of its row in `History.counts`."""
+
 LISTED = "#item"
 """The column of ids that were given as a list."""
 
 
-@dataclass(frozen=True, eq=False)
-class Side:
-    """A table beside the ranker's own, compared by identity; it caches what is computed from it.
+class Cached:
+    """Computes results once, at their first use; pickling leaves them out."""
 
-    Attributes
-    ----------
-    frame
-        Its rows.
-    kept
-        Cached results by their arguments; pickling leaves them out.
-    """
+    @cached_property
+    def _results(self) -> dict[object, Any]:
+        return {}
 
-    frame: pl.DataFrame
-    kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    def once(self, name: object, compute: Callable[[], T]) -> T:
+        """The result of a name."""
+        if name not in self._results:
+            self._results[name] = compute()
+        found: T = self._results[name]
+        return found
 
     def __getstate__(self) -> dict[str, object]:
-        return {"frame": self.frame, "kept": {}}
+        return {name: value for name, value in vars(self).items() if name != "_results"}
 
-    def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            object.__setattr__(self, name, value)
+
+@dataclass(frozen=True, eq=False)
+class SideTable(Cached):
+    """A table of a ranker besides its own, compared by identity."""
+
+    frame: pl.DataFrame
 
     def __repr__(self) -> str:
         return f"<{self.frame.height:,} rows of {', '.join(self.frame.columns)}>"
 
 
-class Interactions(Side):
+class Interactions(SideTable):
     """Past interactions: a row for each user and item; or a row for each item, with the number of its users as `n`."""
-
-    @classmethod
-    def of(cls, given: object) -> Interactions:
-        """The interactions in a Polars frame."""
-        if isinstance(given, Interactions):
-            return given
-        return cls(_rows(given, "interactions", "of users and items, or of items with their counts as n").collect())
 
     def named(self, query: Sequence[str], doc: str) -> History:
         """The interactions, with the names of their columns of users and items."""
-        key = tuple(query), doc
-        if key not in self.kept:
-            self.kept[key] = History.of(self.frame, query, doc)
-        found: History = self.kept[key]
-        return found
+        return self.once((tuple(query), doc), lambda: History.of(self.frame, query, doc))
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class History(Cached):
     """Interactions whose columns are known: each pair of a user and an item counts once.
 
     Attributes
@@ -87,15 +83,12 @@ class History:
         The column of the item.
     counts
         A row per item: the item, and the number of its users.
-    kept
-        Further cached frames, by name.
     """
 
     pairs: pl.DataFrame
     key: tuple[str, ...]
     doc: str
     counts: pl.DataFrame
-    kept: dict[Any, pl.DataFrame] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, frame: pl.DataFrame, query: Sequence[str], doc: str) -> History:
@@ -110,20 +103,13 @@ class History:
             counts = pairs.group_by(doc, maintain_order=True).agg(pl.len().cast(pl.Float64).alias(SIZE))
             return cls(pairs, key, doc, counts)
         number = frame.schema[COUNT]
-        if not number.is_numeric() or not (frame[COUNT].cast(pl.Float64).is_between(0, 1e15) == True).all():  # noqa: E712
-            raise InvalidData(
-                f"column {COUNT!r} of interactions holds {number} that are no counts; give each item the number of its users"
-            )
+        if not number.is_numeric() or not frame[COUNT].cast(pl.Float64).is_between(0, 1e15).fill_null(False).all():
+            what = f"column {COUNT!r} of interactions holds {number} that are no counts"
+            raise InvalidData(f"{what}; give each item the number of its users")
         if frame[doc].is_duplicated().any():
             raise InvalidData(f"interactions name an item of column {doc!r} twice; give one row for each item")
         counts = frame.select(doc, pl.col(COUNT).cast(pl.Float64).alias(SIZE)).filter(pl.col(SIZE) > 0)
         return cls(counts, (), doc, counts)
-
-    def once(self, name: object, compute: Callable[[], pl.DataFrame]) -> pl.DataFrame:
-        """A frame that is computed at its first use."""
-        if name not in self.kept:
-            self.kept[name] = compute()
-        return self.kept[name]
 
     @cached_property
     def n_rows(self) -> float:
@@ -139,10 +125,8 @@ class History:
     def need_users(self, what: str) -> None:
         """Refuse counts of items where a metric needs users."""
         if not self.key:
-            raise InvalidOption(
-                f"it needs {what}, which counts of items do not tell; give the rows of users and items, as ",
-                on(interactions=Verbatim("train")),
-            )
+            give = f"it needs {what}, which counts of items do not tell; give the rows of users and items, as "
+            raise InvalidOption(give, on(interactions=Verbatim("train")))
 
     @cached_property
     def sizes(self) -> pl.Series:
@@ -158,19 +142,49 @@ class History:
         """The rank by falling popularity, 1 for the most popular items; equally popular items share one rank."""
         return dict(zip(self.sizes.unique().sort(descending=True).to_list(), itertools.count(1.0)))
 
-    def tail_below(self, head: float) -> float:
-        """The popularity below which items are in the long tail: the more popular ones have the share `head` of interactions."""
-        falling = self.sizes.reverse()
-        reached = (falling.cum_sum() >= head * self.n_rows).arg_true()
-        return float(falling[reached[0]]) if len(reached) else 0.0
-
-    def least_popular(self, tail: float) -> float:
-        """The largest popularity in the long tail, if that is the share `tail` of all items, at least one."""
-        return float(self.sizes[max(int(tail * len(self.sizes)), 1) - 1]) if len(self.sizes) else 0.0
-
     def in_tail(self, popularity: pl.Expr, head: float, tail: float | None) -> pl.Expr:
-        """Whether an item of a popularity is in the long tail: below the head, or, with `tail`, among the least popular."""
-        return popularity < self.tail_below(head) if tail is None else popularity <= self.least_popular(tail)
+        """Whether an item of a popularity is in the long tail.
+
+        With `tail`, the tail is that share of all items, at least one, the least popular. Otherwise it is below the head, the
+        more popular items with the share `head` of interactions.
+        """
+        sizes = self.sizes
+        if tail is not None:
+            return popularity <= (float(sizes[max(int(tail * len(sizes)), 1) - 1]) if len(sizes) else 0.0)
+        falling = sizes.reverse()
+        reached = (falling.cum_sum() >= head * self.n_rows).arg_true()
+        return popularity < (float(falling[reached[0]]) if len(reached) else 0.0)
+
+    @cached_property
+    def users(self) -> pl.DataFrame:
+        """A row per user: the key and the number."""
+        keys = self.pairs.select(self.key).unique(maintain_order=True)
+        return keys.with_row_index(USER).select(*self.key, USER)
+
+    @cached_property
+    def numbers(self) -> pl.DataFrame:
+        """The interactions, in their order: the number of the user and that of the item."""
+        user = looked_up(self.pairs, self.users, self.key)
+        return pl.DataFrame({USER: user, ITEM: self.place(self.pairs[self.doc])})
+
+    def codes(self, user: str, item: str) -> pl.Expr:
+        """One number for a user and an item, given by columns of numbers."""
+        return pl.col(user).cast(pl.Int64) * self.counts.height + pl.col(item).cast(pl.Int64)
+
+    @cached_property
+    def known_codes(self) -> pl.Series:
+        """The codes of the interactions, ascending."""
+        return self.numbers.select(self.codes(USER, ITEM)).to_series().sort()
+
+    @cached_property
+    def similar_items(self) -> pl.DataFrame:
+        """A row per pair of items that a user had: the cosine of the sets of their users."""
+        had = self.numbers.lazy()
+        both = had.join(had.rename({ITEM: "#other"}), on=USER)
+        sizes = pl.lit(self.counts[SIZE])
+        cosine = pl.col("#both") / (sizes.gather(ITEM) * sizes.gather("#other")).sqrt()
+        counts = both.group_by(ITEM, "#other").agg(pl.len().cast(pl.Float64).alias("#both"))
+        return counts.select(ITEM, "#other", cosine.alias("#cosine")).collect()
 
     def place(self, docs: pl.Series) -> pl.Series:
         """The number of each item's row in `counts`; null for an item without interactions."""
@@ -181,22 +195,8 @@ class History:
         return self.counts[SIZE].gather(self.place(docs))
 
 
-class Items(Side):
-    """The catalog: a row for each item, with its properties."""
-
-    @classmethod
-    def of(cls, given: object) -> Items | int:
-        """Read a catalog: a frame with a row per item; a list, an array or a Series of ids; or the number of items."""
-        if isinstance(given, Items):
-            return given
-        if isinstance(given, Integral) and not isinstance(given, bool):
-            size: int = check("items", given, Annotated[int, Range(least=1, most=10**15)])
-            return size
-        given = _frame(given)
-        found = given.lazy().collect() if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else _listed(given)
-        if found.is_empty():
-            raise InvalidOption(option(items=[]), " holds no item; give all items that could be shown, or their number")
-        return cls(found)
+class Items(SideTable):
+    """The catalog: a row for each item, with its properties; or the ids that came in a list."""
 
     @property
     def listed(self) -> bool:
@@ -205,55 +205,34 @@ class Items(Side):
 
     def ids(self, doc: str) -> pl.Series:
         """The items, each once."""
-        if (key := ("ids", doc)) not in self.kept:
+
+        def found() -> pl.Series:
             name = LISTED if self.listed else doc
             require(self.frame.schema, name, "doc", "items")
             refuse_nameless(self.frame.rename({name: doc}), doc, "items")
-            self.kept[key] = self.frame[name].alias(doc).unique(maintain_order=True)
-        return self.kept[key]  # type: ignore[no-any-return]
+            return self.frame[name].alias(doc).unique(maintain_order=True)
 
-    def check(self, schema: pl.Schema, doc: str) -> None:
-        """Refuse items whose ids cannot be compared with the ranker's table."""
-        if not self.listed:
-            if doc in self.frame.columns:
-                _comparable(doc, schema, self.frame.schema, "items")
-            return
-        one, other = schema[doc], self.frame.schema[LISTED]
-        if not _share(one, other):
-            to = pl.String() if one in WORDS else one
-            in_pandas = "str" if to == pl.String else repr(str(to).lower())
-            raise InvalidData(
-                f"column {doc!r} is {one} in the table and {other} in items; cast the latter",
-                Code(
-                    f"pl.Series(items).cast(pl.{to})",
-                    f"pd.Series(items).astype({in_pandas})",
-                    phrase=", as in items={}",
-                ),
-            )
+        return self.once(("ids", doc), found)
 
     def rows(self, doc: str) -> pl.DataFrame:
         """The frame, after a check that each item has one row."""
-        key = "rows", doc
-        if key not in self.kept:
-            self.ids(doc)
-            if self.frame[doc].is_duplicated().any():
-                raise InvalidData(f"items name an item of column {doc!r} twice; give one row for each item")
-            self.kept[key] = self.frame
+        if len(self.ids(doc)) < self.frame.height:
+            raise InvalidData(f"items name an item of column {doc!r} twice; give one row for each item")
         return self.frame
 
 
 @dataclass(frozen=True)
 class Background:
-    """The tables beside the ranker's own."""
+    """The side tables of a ranker."""
 
     interactions: Interactions | None = None
     items: Items | int | None = None
 
     def __post_init__(self) -> None:
-        if self.interactions is not None:
-            object.__setattr__(self, "interactions", Interactions.of(self.interactions))
-        if self.items is not None:
-            object.__setattr__(self, "items", Items.of(self.items))
+        for name, read in (("interactions", _interactions_in), ("items", _items_in)):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, SideTable):
+                object.__setattr__(self, name, read(given))
 
     def has(self, name: str) -> bool:
         """Whether a property of items is looked up in `items`."""
@@ -266,9 +245,11 @@ class Background:
         if self.interactions is not None:
             history = self.interactions.named(query, doc)
             for name in (*history.key, doc):
-                _comparable(name, schema, history.pairs.schema, "interactions")
+                _comparable(name, schema[name], history.pairs.schema[name], "interactions")
         if isinstance(self.items, Items):
-            self.items.check(schema, doc)
+            name = LISTED if self.items.listed else doc
+            if name in self.items.frame.columns:
+                _comparable(doc, schema[doc], self.items.frame.schema[name], "items", listed=self.items.listed)
 
 
 def looked_up(rows: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl.Series:
@@ -281,11 +262,9 @@ def looked_up(rows: pl.DataFrame, known: pl.DataFrame, key: Sequence[str]) -> pl
 
 def of_common_types(one: pl.DataFrame, other: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Cast the key columns of two tables to common types."""
-    for name in key:
-        if one.schema[name] != other.schema[name]:
-            both = common_type(one.schema[name], other.schema[name])
-            one, other = (x.with_columns(pl.col(name).cast(both)) for x in (one, other))
-    return one, other
+    types = ((name, one.schema[name], other.schema[name]) for name in key)
+    both = [pl.col(name).cast(common_type(own, its)) for name, own, its in types if own != its]
+    return one.with_columns(both), other.with_columns(both)
 
 
 def place_in(ids: pl.Series, given: pl.Series) -> pl.Series:
@@ -294,42 +273,28 @@ def place_in(ids: pl.Series, given: pl.Series) -> pl.Series:
     return looked_up(given.to_frame("#id"), known, ["#id"])
 
 
-WORDS = (pl.String, pl.Categorical, pl.Enum)
-
-
 def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
     """The type in which ids of two tables are compared."""
-    if pl.Null in (one, other):
-        return other if one == pl.Null else one
-    if one in WORDS and other in WORDS:
-        return pl.String()
+    if one == pl.Null or (one in WORDS and other in WORDS):
+        return other if one == pl.Null else pl.String()
     if one.is_integer() and other.is_integer():
         return pl.Int128() if pl.UInt64 in (one, other) else pl.Int64()
     return one
 
 
-def _share(one: pl.DataType, other: pl.DataType) -> bool:
-    """Whether ids of the two types can be equal."""
-    return common_type(one, other) == common_type(other, one)
-
-
-def _comparable(name: str, schema: pl.Schema, others: pl.Schema, whose: str) -> None:
-    one, other = schema[name], others[name]
-    if not _share(one, other):
-        raise InvalidData(
-            f"column {name!r} is {one} in the table and {other} in {whose}; ",
-            *of_one_type(name, {"df": one, whose: other}),
-        )
-
-
-NAMELESS = "column {!r} is null, so nobody knows which {} is meant; give every {} its id, or leave such rows out"
+def _comparable(name: str, one: pl.DataType, other: pl.DataType, whose: str, *, listed: bool = False) -> None:
+    """Refuse ids of two types that cannot be equal."""
+    if common_type(one, other) != common_type(other, one):
+        advice = ("give ids of one type",) if listed else of_one_type(name, {"df": one, whose: other})
+        raise InvalidData(f"column {name!r} is {one} in the table and {other} in {whose}; ", *advice)
 
 
 def refuse_nameless(rows: pl.DataFrame, name: str, frame: str = "df", of: str = "item") -> None:
     """Refuse rows that name no item, or no user."""
     if n := rows[name].null_count():
+        says = f"column {name!r} is null, so nobody knows which {of} is meant; give every {of} its id, or leave such rows out"
         code = Code(f"{frame}.drop_nulls({name!r})", f"{frame}.dropna(subset=[{name!r}])", phrase=", with {}")
-        raise InvalidData(NAMELESS.format(name, of, of), code, f" (found in {n} row{'' if n == 1 else 's'})")
+        raise InvalidData(says, code, f" (found in {n} row{'' if n == 1 else 's'})")
 
 
 def pairs_of(
@@ -343,7 +308,7 @@ def pairs_of(
     others = rows.collect_schema()
     users = _key(others, query, doc, whose)
     for name in (*users, doc):
-        _comparable(name, schema, others, whose)
+        _comparable(name, schema[name], others[name], whose)
     return rows.select(*users, doc).unique(), [*users]
 
 
@@ -355,28 +320,43 @@ def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, count
     return users
 
 
-def _frame(given: Any) -> object:
+def _frame(given: Any) -> Any:
     """Turn a table with the Arrow PyCapsule interface into a Polars frame; return anything else unchanged."""
     table = None if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else from_stream(given)
     return given if table is None else table
 
 
 def _rows(given: object, whose: str, wanted: str) -> pl.LazyFrame:
-    """The rows of a table beside the ranker's own."""
+    """The rows of a side table."""
     found = _frame(given)
     if not isinstance(found, (pl.DataFrame, pl.LazyFrame)):
         raise InvalidOption(f"{whose}={shown(given)} is no frame; give one {wanted}")
     return found.lazy()
 
 
+def _interactions_in(given: object) -> Interactions:
+    wanted = "of users and items, or of items with their counts as n"
+    return Interactions(_rows(given, "interactions", wanted).collect())
+
+
+def _items_in(given: Any) -> Items | int:
+    """A catalog: a frame with a row per item; a list, an array or a Series of ids; or the number of items."""
+    if isinstance(given, Integral) and not isinstance(given, bool):
+        size: int = check("items", given, Annotated[int, Range(least=1, most=10**15)])
+        return size
+    found = _frame(given)
+    found = found.lazy().collect() if isinstance(found, (pl.DataFrame, pl.LazyFrame)) else _listed(found)
+    if found.is_empty():
+        raise InvalidOption(option(items=[]), " holds no item; give all items that could be shown, or their number")
+    return Items(found)
+
+
 def _listed(given: Any) -> pl.DataFrame:
     """Ids in a Series, a list or an array as a column."""
     listed = given if isinstance(given, pl.Series) else given.tolist() if hasattr(given, "tolist") else given
     if isinstance(listed, (str, bytes)) or not isinstance(listed, (pl.Series, Collection)):
-        raise InvalidOption(
-            option(items=given),
-            " is no catalog; give the number of items, a frame with a row for each item, or a list of ids",
-        )
+        wanted = "give the number of items, a frame with a row for each item, or a list of ids"
+        raise InvalidOption(option(items=given), f" is no catalog; {wanted}")
     try:
         column = listed.alias(LISTED) if isinstance(listed, pl.Series) else pl.Series(LISTED, list(listed))
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
@@ -384,3 +364,109 @@ def _listed(given: Any) -> pl.DataFrame:
     if column is None or column.dtype == pl.Object:
         raise InvalidOption(option(items=given), " holds values that are no ids of one type; give all of one")
     return column.to_frame()
+
+
+# ----------------------------------------------------------------------------------------------------- profiles of users
+
+
+def in_lists(values: pl.Series) -> pl.Series:
+    """Values as lists of different values without nulls; a single value is a list of one."""
+    if isinstance(values.dtype, pl.Array):
+        values = values.arr.to_list()
+    frame = values.alias("#kinds").to_frame()
+    lists = pl.col("#kinds") if isinstance(values.dtype, pl.List) else pl.concat_list("#kinds")
+    return frame.select(lists.list.drop_nulls().list.unique(maintain_order=True)).to_series()
+
+
+def user_of(rows: pl.Series, history: History) -> pl.Series:
+    """The number of the user of each row; null for a user without interactions."""
+    return looked_up(rows.struct.unnest(), history.users, history.key)
+
+
+def categories_of(history: History, categories: pl.DataFrame) -> pl.DataFrame:
+    """A row per user and category: the share of the category in the user's items, each divided evenly among its categories.
+
+    `categories` has a row for each item, with its category or a list of them.
+    """
+    items = looked_up(history.pairs.select(history.doc), categories, [history.doc])
+    kinds = pl.DataFrame([history.numbers[USER], in_lists(items).alias("kind")]).filter(pl.col("kind").list.len() > 0)
+    kinds = kinds.with_columns(share=1 / pl.col("kind").list.len()).explode("kind")
+    shares = kinds.group_by(USER, "kind", maintain_order=True).agg(pl.col("share").sum())
+    return shares.with_columns(pl.col("share") / pl.col("share").sum().over(USER))
+
+
+def seen(rows: pl.DataFrame, history: History) -> pl.Series:
+    """1.0 for a row whose user has interacted with its item, both given by number; else 0.0."""
+    import numpy as np
+
+    known = history.known_codes.to_numpy()
+    of_rows = rows.select(history.codes("user", "item").fill_null(-1)).to_series().to_numpy()
+    return pl.Series((known[np.searchsorted(known[:-1], of_rows)] == of_rows).astype(np.float64))
+
+
+def co_occurring(rows: pl.DataFrame, history: History) -> pl.Series:
+    """The mean cosine of each row's item and the items of the row's user, both by number; null for a user without any."""
+    pairs = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
+    had = history.numbers.rename({ITEM: "#other"})
+    both = pairs.join(had, on=USER).join(history.similar_items, on=[ITEM, "#other"], how="left")
+    # The last bit of a sum depends on the order of rows, and the optimizer drops a sort inside the mean.
+    terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
+    sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
+    return pairs.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
+
+
+def features_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame | None:
+    """The features, a column of floats each; None if lists differ in length."""
+    first = frame[names[0]]
+    if isinstance(first.dtype, (pl.List, pl.Array)):
+        lists = first.arr.to_list() if isinstance(first.dtype, pl.Array) else first
+        sizes = lists.list.len().drop_nulls().unique()
+        if len(sizes) != 1 or not sizes[0]:
+            return None
+        frame = lists.list.to_struct(fields=[f"#{i}" for i in range(sizes[0])]).struct.unnest()
+    else:
+        frame = frame.select(pl.col(name).alias(f"#{i}") for i, name in enumerate(names))
+    return frame.cast(pl.Float64)
+
+
+def units(names: Sequence[str]) -> list[pl.Expr]:
+    """Vectors, given by the columns of their numbers, as vectors of length 1; a vector of zeros stays one."""
+    norm = pl.sum_horizontal(*(pl.col(name) ** 2 for name in names)).sqrt()
+    return [pl.when(norm > 0).then(pl.col(name) / norm).otherwise(0.0) for name in names]
+
+
+def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """A row per item: its features as a vector of length 1, a column of floats for each feature."""
+    features = features_of(items, names)
+    if features is None:
+        raise InvalidData(
+            f"column {names[0]!r} of items holds lists of several lengths; give all items the same features"
+        )
+    missing = features.select(pl.any_horizontal(~pl.all().is_finite().fill_null(False))).to_series()
+    if missing.any():
+        raise InvalidData(
+            f"the features of {missing.sum():,} items are null, NaN or infinite; give each item all of its features"
+        )
+    return features.select(units(features.columns))
+
+
+def feature_profiles(history: History, ids: pl.Series, features: pl.DataFrame) -> pl.DataFrame:
+    """A row per user, in the order of their numbers: the mean features of the user's items; `ids` names the rows of `features`."""
+    places = place_in(ids, history.pairs[history.doc])
+    had = _rows_at(features, places).with_columns(history.numbers[USER])
+    return had.group_by(USER).agg(pl.col(features.columns).mean()).sort(USER).drop(USER)
+
+
+def similar_features(rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame) -> pl.Series:
+    """The mean cosine of the features of each row's item and of the items of its user, both by number; null: no user.
+
+    `features` and `profiles` have a row for each item and user; a missing item has the cosine 0.
+    """
+    own, profile = _rows_at(features, rows["item"]), _rows_at(profiles, rows["user"])
+    products = pl.DataFrame([profile[name] * own[name] for name in features.columns])
+    return products.select(pl.when(rows["user"].is_not_null()).then(pl.sum_horizontal(pl.all()))).to_series()
+
+
+def _rows_at(values: pl.DataFrame, places: pl.Series) -> pl.DataFrame:
+    """The rows at some places, 0 for null."""
+    return values.select(pl.all().gather(places).fill_null(0.0))

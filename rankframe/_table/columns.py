@@ -11,32 +11,30 @@ import polars as pl
 from ..errors import Code, InvalidData, InvalidOption, Text, on, option, worded
 from . import steps
 from .policies import GREATEST
-from .roles import require, require_all, require_number
+from .roles import ROLES, require_all, require_number
 from .setup import Setup
+from .ties import TIE_RULES
 
 MARK = "rankframe: "
 """The prefix that marks a message of ours inside an error of Polars."""
-
-BY_DOCUMENT = ("doc_asc", "trec_eval")
-"""The tie rules that compare documents, and so require a document column."""
 
 NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 """The words for a weight that `is_weight` refuses."""
 
 
-MOST_NAMES = 6
-"""The most columns that an advice lists."""
-
 TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     "NaN score": lambda x: (
-        f"column {x.roles.score!r} holds NaN, which has no place in a ranking; write null for a document that was not retrieved",
-        steps.without_nan(),
+        f"column {x.roles.score!r} holds NaN; write null for a document that was not retrieved", steps.without_nan()
     ),
     "label not finite": lambda x: (
         f"column {x.roles.label!r} holds NaN or an infinite label, or one beyond {GREATEST:g}; write null for a document that "
         "nobody judged, and smaller numbers for the others",
     ),
-    "repeated document": lambda x: repeated(x),
+    "repeated document": lambda x: (
+        f"a query holds the same {x.roles.doc_name!r} twice; keep one row of each, or, if these are several rankings, name the "
+        "column that says which: ",
+        on(query=[..., *x.roles.query]),
+    ),
     "document without id": lambda x: nameless(x),
     "repeated subtopic": lambda x: (
         f"a document holds the same {x.roles.subtopic!r} twice; keep one row of each",
@@ -46,51 +44,26 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"a list in column {x.roles.subtopic!r} names a subtopic twice; name each once",
     ),
     "two scores": lambda x: (
-        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; give it one score, the same on "
-        "every row",
+        f"a document has different values of {x.roles.score!r} on the rows of its subtopics; give it one score",
     ),
     "tied score": lambda x: (
-        f"documents of a query share a value of {x.roles.score!r} and ",
-        option(ties="error"),
-        " forbids it; choose how ties stand: doc_desc, doc_asc, order, best, worst, expected or trec_eval",
+        f"documents of a query share a value of {x.roles.score!r} and ", option(ties=x.policies.ties),
+        f" forbids it; choose how ties stand: {', '.join(name for name, rule in TIE_RULES.items() if not rule.refuses)}",
     ),
     "nested document": lambda x: (
-        f"column {x.roles.doc_name!r} holds lists or structs, which ",
-        option(ties=x.policies.ties),
-        " cannot compare as text; make text of them, or say ",
-        option(ties="doc_desc"),
-        " to compare them as they are",
+        f"column {x.roles.doc_name!r} holds lists or structs, which ", option(ties=x.policies.ties),
+        " cannot compare as text; make text of them, or say ", option(ties="doc_desc"),
     ),
     "weight": lambda x: (
         f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; give each of them its weight",
         steps.filled(str(x.roles.weight), 1, ", as in {}"),
     ),
     "no document": lambda x: (
-        option(ties=x.policies.ties),
-        " orders tied rows by document, but the table has no document column; say ",
-        on(doc=...),
-        ", or ",
-        option(ties="order"),
-        " to keep the order of the rows",
+        option(ties=x.policies.ties), " orders tied rows by document, but the table has no document column; say ",
+        on(doc=...), ", or ", option(ties="order"), " to keep the order of the rows",
     ),
 }  # fmt: skip
 """The message for each kind of fault, which leaves metrics undefined."""
-
-
-def repeated(setup: Setup, possible: Sequence[str] = ()) -> tuple[Text, ...]:
-    """The message for a query that holds a document twice; one of the columns `possible` may tell its rows apart."""
-    key = [*setup.roles.query, str(setup.roles.doc_name)]
-    named = repr(possible[0]) if len(possible) == 1 else "..."
-    which = f"name the column that says which{one_of(possible)}"
-    return (
-        f"a query holds the same {key[-1]!r} twice; ",
-        Code(
-            f"query=[{named}, {', '.join(map(repr, setup.roles.query))}]",
-            phrase=f"if these rows are of several rankings, as of runs or days, {which}, as {{}}; or ",
-        ),
-        "keep the best row of each",
-        steps.best_kept(setup.roles.score, key, ", as with {}", ascending=setup.policies.ascending),
-    )
 
 
 def nameless(setup: Setup, rows: int | None = None, where: str = "") -> tuple[Text, ...]:
@@ -98,12 +71,6 @@ def nameless(setup: Setup, rows: int | None = None, where: str = "") -> tuple[Te
     many = "several rows of a query" if rows is None else f"{rows:,} rows, several of a query"
     null = f"column {setup.roles.doc_name!r}{where} is null in {many}"
     return (f"{null}; give each document its id, or leave out the rows without a document",)
-
-
-def one_of(names: Sequence[str]) -> str:
-    """Further words that name several columns, of which one is meant."""
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f" (one of {', '.join(map(repr, names[:MOST_NAMES]))}{more})" if len(names) > 1 else ""
 
 
 def message_of(kind: str, setup: Setup) -> str:
@@ -174,29 +141,23 @@ class Columns:
     def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
         doc = setup.roles.doc_in(schema)
-        unnamed = ["doc"] if doc is None and setup.roles.doc_is_default else []
         setup = setup.of_table(schema)
-        labelled = label or setup.policies.orders_by_label
-        roles = [*((name, "query") for name in setup.roles.query), (setup.roles.score, "score")]
-        roles += [(setup.roles.label, "label")] * labelled + ([] if doc is None else [(doc, "doc")])
-        require_all(schema, roles, optional=unnamed)
-        if labelled:
-            require_number(schema, setup.roles.label, "label")
-        if doc is None and setup.policies.ties in BY_DOCUMENT:
-            raise InvalidOption(
-                *TEXTS["no document"](setup), f". The table has {', '.join(schema)}", kind="no document"
-            )
-        require_number(schema, setup.roles.score, "score")
-        _check_subtopic(setup, schema)
-        if setup.roles.weight is not None:
-            require(schema, setup.roles.weight, "weight")
-            require_number(schema, setup.roles.weight, "weight")
-        for name, role in setup.roles.beside.items():
-            if not setup.background.has(name):
-                require(schema, name, role)
+        rule, labelled = setup.policies.tie_rule, label or setup.policies.orders_by_label
+        named = [(name, role) for role in ROLES for name in setup.roles.of(role) if role != "label" or labelled]
+        named = [(name, role) for name, role in named if not (ROLES[role].of_items and setup.background.has(name))]
+        require_all(schema, named)
+        if doc is None and rule.needs_document:
+            raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
+        for name, role in named:
+            if ROLES[role].number:
+                require_number(schema, name, role)
         setup.background.check(schema, setup.roles.query, doc)
-        refuse_objects(schema, [*setup.roles.query, *([] if doc is None else [doc])])
-        if doc is not None and setup.policies.ties == "trec_eval" and schema[doc].is_nested():
+        refuse_objects(schema, [name for name, role in named if ROLES[role].identifies])
+        subtopic = setup.roles.subtopic
+        if subtopic is not None and doc is None and not is_list(schema[subtopic]):
+            says = f"column {subtopic!r} holds single subtopics, so a document stands on several rows and needs a name; say "
+            raise InvalidOption(says, on(doc=...))
+        if doc is not None and rule.as_text and schema[doc].is_nested():
             raise InvalidData(*TEXTS["nested document"](setup), kind="nested document")
         return cls(setup, schema)
 
@@ -218,28 +179,22 @@ class Columns:
 
     @property
     def key(self) -> list[str]:
-        """The query columns' names in plans."""
-        return self.setup.roles.key
+        """The query columns' names in plans, unlike any caller's column."""
+        return [f"#query{i}" for i in range(len(self.setup.roles.query))]
 
     @property
     def score(self) -> pl.Expr:
         """The score, the greatest being the best; null for a document that was not retrieved, or is dropped before ranking."""
-        score = pl.col(self.setup.roles.score)
-        dtype = self.schema[self.setup.roles.score]
+        score, dtype = pl.col(self.setup.roles.score), self.schema[self.setup.roles.score]
         if dtype in (pl.Boolean, pl.Null):
-            score = score.cast(pl.UInt8)
+            score, dtype = score.cast(pl.UInt8), pl.UInt8()
         if self.setup.policies.scores == "float32":
-            score = score.cast(pl.Float32)
+            score, dtype = score.cast(pl.Float32), pl.Float32()
         if self.setup.policies.ascending:
-            score = reverse(score, self.score_type)
+            score = ~score if dtype.is_integer() else -score  # flipped bits do not overflow
         if self.setup.policies.drops_first:
             score = pl.when(pl.col(self.setup.roles.label) >= 0).then(score)
         return score
-
-    @property
-    def score_type(self) -> pl.DataType:
-        """The type in which scores are compared."""
-        return pl.Float32() if self.setup.policies.scores == "float32" else self.schema[self.setup.roles.score]
 
     @property
     def label(self) -> pl.Expr:
@@ -250,14 +205,12 @@ class Columns:
     def doc(self) -> pl.Expr | None:
         """The document as the tie rule compares it: categories by their text, the rest by value."""
         name = self.setup.roles.doc_name
-        if name is None:
-            return None
-        return self.compared(pl.col(name))
+        return None if name is None else self.compared(pl.col(name))
 
     def compared(self, doc: pl.Expr) -> pl.Expr:
         """A document's id in the form in which it is compared."""
         name = self.setup.roles.doc_name
-        as_text = self.setup.policies.ties == "trec_eval" or (name and self.schema[name] in (pl.Categorical, pl.Enum))
+        as_text = self.setup.policies.tie_rule.as_text or (name and self.schema[name] in (pl.Categorical, pl.Enum))
         return doc.cast(pl.String) if as_text else doc
 
     @property
@@ -268,20 +221,13 @@ class Columns:
     @property
     def needs_row(self) -> bool:
         """Whether the order of rows breaks ties."""
-        return self.setup.roles.doc is None or self.setup.policies.ties == "order"
+        return self.setup.roles.doc is None or not self.setup.policies.tie_rule.by_document
 
-    def order(self) -> tuple[list[pl.Expr], bool]:
-        """The sort keys that put a query's rows in rank order, nulls last, and whether they descend; the sort must be stable."""
-        keys = [self.score]
-        if self.setup.policies.ties in ("best", "worst"):
-            label = self.label.fill_null(-float("inf"))
-            keys.append(label if self.setup.policies.ties == "best" else -label)
-        doc = None if self.needs_row else self.doc
-        if doc is None:
-            return keys, True
-        if self.setup.policies.ties != "doc_asc":
-            return [*keys, doc], True
-        return [reverse(self.score, self.score_type), *(-x for x in keys[1:]), doc], False
+    def order(self) -> list[tuple[pl.Expr, bool]]:
+        """The sort keys that put a query's rows in rank order, nulls last, each with whether it falls; the sort must be stable."""
+        compared = {"label": self.label.fill_null(-float("inf")), "document": self.doc}
+        keys = ((compared[key.of], key) for key in self.setup.policies.tie_rule.keys)
+        return [(self.score, True), *((key.value(x), key.falling) for x, key in keys if x is not None)]
 
     def faults(self, *, label: bool = True) -> list[Fault]:
         """The faults the table may have, each a flag on rows, computed within a query."""
@@ -296,7 +242,7 @@ class Columns:
         if label and setup.roles.weight is not None:
             unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
             found.append(Fault("weight", setup.roles.weight, unfit, setup))
-        if setup.policies.ties == "error":
+        if setup.policies.tie_rule.refuses:
             tied = score.is_duplicated() & score.is_not_null()
             found.append(Fault("tied score", setup.roles.score, tied, setup, repeated=score))
         return found
@@ -306,10 +252,9 @@ def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:
     """Refuse columns of ids that Polars cannot compare."""
     for name in names:
         if schema[name] == pl.Object:
-            raise InvalidData(
-                f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them",
-                Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}"),
-            )
+            code = Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}")
+            says = f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them"
+            raise InvalidData(says, code)
 
 
 def is_finite(label: pl.Expr) -> pl.Expr:
@@ -322,27 +267,6 @@ def is_weight(x: pl.Expr) -> pl.Expr:
     return x.cast(pl.Float64).is_between(0, GREATEST).fill_null(False)
 
 
-def reverse(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """A key that sorts the other way round; whole numbers have their bits flipped, to avoid overflow."""
-    return ~x if dtype.is_integer() or dtype in (pl.Boolean, pl.Null) else -x  # `score` made both UInt8
-
-
 def is_list(dtype: pl.DataType) -> bool:
     """Whether a subtopic column holds several per row."""
     return isinstance(dtype, (pl.List, pl.Array))
-
-
-def _check_subtopic(setup: Setup, schema: pl.Schema) -> None:
-    name = setup.roles.subtopic
-    if name is None:
-        return
-    require(schema, name, "subtopic")
-    dtype = schema[name]
-    if dtype == pl.Object:
-        raise InvalidData(f"column {name!r} holds Python objects, which cannot be told apart; make text of them")
-    if not is_list(dtype) and setup.roles.doc_name is None:
-        raise InvalidOption(
-            f"column {name!r} holds single subtopics, so a document stands on several rows and needs a name; say ",
-            on(doc=...),
-            ", or give its subtopics as a list",
-        )

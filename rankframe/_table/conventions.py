@@ -1,250 +1,328 @@
-"""The conventions of other tools as data: the policies and options of each."""
+"""The conventions of other tools as data: the policies and options of each, written as in a metric's text."""
 
 from __future__ import annotations
 
+import ast
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InvalidOption, nearest, option
-from .convention import LIST_ONLY, Convention, Settings
-from .conventions_of_recommenders import RECOMMENDERS
 from .trec_eval import MEASURES
 
-ABOVE_HALF = math.nextafter(0.5, 1)
-"""The least number that is above one half."""
+Settings: TypeAlias = Mapping[str, Any]
 
-ANY_GAIN: Settings = {"relevant": math.nextafter(0, 1)}
+
+class Otherwise(NamedTuple):
+    """A number that a tool prints under a metric's name, and that no option of our metric gives.
+
+    Attributes
+    ----------
+    says
+        Its definition, as a clause.
+    value
+        Computes it from other metrics, which `_audit.tool_comparison` evaluates; ``None`` if they do not determine it.
+    """
+
+    says: str
+    value: Callable[[Any], float] | None = None
+
+
+@dataclass(frozen=True)
+class Convention:
+    """The convention of a tool: its policies, and the options and policies of each of its metrics.
+
+    Attributes
+    ----------
+    policies
+        The policies that :meth:`on` sets for all of the tool's metrics.
+    metrics
+        The tool's metrics by canonical name, each with options and policies of its own.
+    note
+        Behaviour of the tool that no setting reproduces.
+    also
+        Other tools that count the same, and other names of the tool, for the hint in an error.
+    otherwise
+        The tool's numbers that no option gives, by our metrics' names.
+    """
+
+    policies: Settings
+    metrics: Mapping[str, Settings]
+    note: str = ""
+    also: tuple[str, ...] = ()
+    otherwise: Mapping[str, Otherwise] = field(default_factory=dict)
+
+
+def settings_in(text: str) -> Settings:
+    """The options in ``gain=binary,divisor=min(k,n)``; what is no number or truth value is a word."""
+    found: dict[str, Any] = dict(re.findall(r"(\w+)=((?:\(.*?\)|[^,(])+)", text))
+    for name, value in found.items():
+        with suppress(ValueError):
+            found[name] = ast.literal_eval(value)
+    return found
+
+
+def metrics_in(text: str) -> dict[str, Settings]:
+    """The options of each metric in ``map ndcg(gain=binary)@10``."""
+    found = re.findall(r"(\w+)(?:\((\S*)\))?(?:@(\d+))?", text)
+    return {name: {**({"k": int(k)} if k else {}), **settings_in(options)} for name, options, k in found}
+
+
+def _of(text: str, note: str = "", also: str = "", **otherwise: Otherwise) -> Convention:
+    """The convention in ``policies: metrics``."""
+    policies, _, metrics = text.partition(": ")
+    return Convention(settings_in(policies), metrics_in(metrics), note, tuple(also.split()), otherwise)
+
+
+ABOVE_HALF = f"relevant={math.nextafter(0.5, 1)}"
+"""The threshold of tools to which a label above one half is relevant."""
+
+ANY_GAIN = f"relevant={math.nextafter(0, 1)}"
 """The threshold of metrics that need any gain in a query, not a relevant document."""
-
 
 OF_TREC_EVAL: Mapping[str, Settings] = {
     **{measure.metric: {} for measure in MEASURES.values() if measure.metric},
-    "f1": {},  # set_F with its default beta
-    "rbp": {"p": 0.9, "gain": "scaled"},
+    **metrics_in("f1 rbp(p=0.9,gain=scaled)"),  # set_F with its default beta
 }
 """The metrics of trec_eval, with the options that differ from our defaults."""
 
 SINCE_10 = {measure.metric for measure in MEASURES.values() if measure.since == 10}
 """The metrics that trec_eval 9 lacks."""
 
-RANK_EVAL: Mapping[str, Settings] = {
-    "precision": {"k": 10, "divisor": "min(k,n)"},
-    "recall": {"k": 10},
-    "rr": {"k": 10},
-    "dcg": {"k": 10, "gain": "exponential"},
-    "ndcg": {"k": 10, "gain": "exponential", "ideal": "as_many"},
-    "err": {"k": 10},
-}
+RANK_EVAL = (
+    "precision(divisor=min(k,n))@10 recall@10 rr@10 dcg(gain=exponential)@10 "
+    "ndcg(gain=exponential,ideal=as_many)@10 err@10"
+)
 """The metrics of the request _rank_eval, with its defaults."""
 
-TOOLS: Mapping[str, Convention] = {
+COUNT = Otherwise(
+    "it is the number of different items that are shown, aggregate_diversity here",
+    lambda values: values.of("aggregate_diversity"),
+)
+OF_PAST_ITEMS = Otherwise(
+    "it divides the number of items that are shown and are in the interactions by the number of items there",
+    lambda values: values.of("coverage", values.past_items),
+)
+
+CONVENTIONS: Mapping[str, Convention] = {
+    # libraries whose purpose is to rank or to evaluate
     "trec_eval": Convention({"ties": "trec_eval"}, OF_TREC_EVAL, "labels are cut to whole numbers"),
     "trec_eval9": Convention(
         {"ties": "trec_eval", "scores": "float32"},
-        {
-            **{name: settings for name, settings in OF_TREC_EVAL.items() if name not in SINCE_10},
-            "interpolated_precision": {"rounding": "up"},
-            "eleven_point_average": {"rounding": "up"},
-        },
+        {name: settings for name, settings in OF_TREC_EVAL.items() if name not in SINCE_10}
+        | metrics_in("interpolated_precision(rounding=up) eleven_point_average(rounding=up)"),
         "labels are cut to whole numbers; pytrec_eval is this version",
         ("pytrec_eval", "pytrec_eval_terrier"),
     ),
-    "ranx": Convention(
-        {"ties": "order"},
-        {
-            **{
-                name: {}
-                for name in ("hits", "hit_rate", "precision", "recall", "f1", "r_precision", "rr", "map", "dcg", "ndcg")
-            },
-            "bpref": {},
-            "rbp": {"gain": "linear"},
-        },
+    "ranx": _of(
+        "ties=order: hits hit_rate precision recall f1 r_precision rr map dcg ndcg bpref rbp(gain=linear)",
         "ties beyond 15 documents are left to an unstable sort; bpref is NaN where nothing is judged non-relevant",
     ),
-    "sklearn": Convention(
-        LIST_ONLY,
-        {
-            "dcg": {"ties": "expected"},
-            "ndcg": {"ties": "expected"},
-            "map": {"ties": "error"},
-            "auc": {"no_relevant": "null"},
-        },
+    "sklearn": _of(
+        "unretrieved=drop: dcg(ties=expected) ndcg(ties=expected) map(ties=error) auc(no_relevant=null)",
         "average precision takes tied documents at their last place, which no rule here does",
-        ("scikit-learn",),
+        also="scikit-learn",
     ),
-    "torchmetrics": Convention(
-        {**LIST_ONLY, "ties": "order", "scores": "float32"},
-        {
-            "map": {"divisor": "hits"},
-            **{name: {} for name in ("rr", "precision", "recall", "hit_rate", "r_precision")},
-            "ndcg": {"ties": "expected"},
-            "fall_out": {},
-            "auc": {},
-        },
+    "torchmetrics": _of(
+        "unretrieved=drop,ties=order,scores=float32: map(divisor=hits) rr precision recall hit_rate r_precision "
+        "ndcg(ties=expected) fall_out auc",
         "a relevant document whose score is not above 0 counts in some metrics as not relevant; AUC is 0 where all are "
         "relevant; ties are left to an unstable sort",
     ),
-    "lightgbm": Convention(
-        {**LIST_ONLY, "ties": "order", "relevant": ABOVE_HALF, "no_relevant": "one"},
-        {"ndcg": {**ANY_GAIN, "gain": "exponential"}, "map": {"divisor": "min(k,R)"}},
+    "lightgbm": _of(
+        f"unretrieved=drop,ties=order,{ABOVE_HALF},no_relevant=one: ndcg({ANY_GAIN},gain=exponential) "
+        "map(divisor=min(k,R))",
     ),
-    "xgboost": Convention(
-        {**LIST_ONLY, "ties": "order", "scores": "float32", "no_relevant": "one"},
-        {
-            "ndcg": {**ANY_GAIN, "k": 32, "gain": "exponential"},
-            "map": {"k": 32, "divisor": "min(k,R)"},
-            "precision": {"k": 32, "divisor": "min(k,n)", "no_relevant": "zero"},
-        },
-        "with a minus after the cutoff, a query without a relevant document counts 0, as it does where the policy no_relevant is zero",
+    "xgboost": _of(
+        f"unretrieved=drop,ties=order,scores=float32,no_relevant=one: ndcg({ANY_GAIN},gain=exponential)@32 "
+        "map(divisor=min(k,R))@32 precision(divisor=min(k,n),no_relevant=zero)@32",
+        "with a minus after the cutoff, a query without a relevant document counts 0, as it does where the policy "
+        "no_relevant is zero",
     ),
-    "catboost": Convention(
-        {**LIST_ONLY, "ties": "worst", "relevant": ABOVE_HALF},
-        {
-            "dcg": {},
-            "ndcg": {**ANY_GAIN, "no_relevant": "one"},
-            "map": {"divisor": "min(k,R)"},
-            "rr": {},
-            "precision": {"divisor": "min(k,n)"},
-            "recall": {"no_relevant": "one"},
-            "err": {"gain": "linear", "max_label": 1},
-            "pfound": {},
-            "mean_label": {},
-            "auc": {},
-            "ordered_pair_accuracy": {"tied": 0.5},
-        },
+    "catboost": _of(
+        f"unretrieved=drop,ties=worst,{ABOVE_HALF}: dcg ndcg({ANY_GAIN},no_relevant=one) map(divisor=min(k,R)) rr "
+        "precision(divisor=min(k,n)) recall(no_relevant=one) err(gain=linear,max_label=1) pfound mean_label auc "
+        "ordered_pair_accuracy(tied=0.5)",
         "labels are rounded to 32-bit floats; AUC is 0 where all are relevant, and pair accuracy where all labels are "
         "the same",
     ),
-    "spark": Convention(
-        {"ties": "order"},
-        {
-            "precision": {},
-            "map": {"divisor": "min(k,R)"},
-            "ndcg": {"gain": "binary"},
-            "recall": {},
-        },
+    "spark": _of(
+        "ties=order: precision map(divisor=min(k,R)) ndcg(gain=binary) recall",
         "given labels beside the relevant documents, nDCG is ndcg(gain=exponential,min_label=1) instead",
-        ("pyspark",),
+        also="pyspark",
     ),
-    "tf_ranking": Convention(
-        {**LIST_ONLY, "ties": "order", "scores": "float32"},
-        {
-            **{name: {} for name in ("rr", "hit_rate", "recall", "map", "bpref")},
-            "precision": {"divisor": "min(k,n)"},
-            "dcg": {"gain": "exponential"},
-            "ndcg": {"gain": "exponential"},
-            "average_relevance_position": {},
-            "ordered_pair_accuracy": {},
-        },
+    "tf_ranking": _of(
+        "unretrieved=drop,ties=order,scores=float32: rr hit_rate recall map bpref precision(divisor=min(k,n)) "
+        "dcg(gain=exponential) ndcg(gain=exponential) average_relevance_position ordered_pair_accuracy",
         "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats; "
         "pair accuracy is 0 where all labels are the same",
-        ("tensorflow_ranking",),
+        also="tensorflow_ranking",
     ),
-    "ptranking": Convention(
-        {**LIST_ONLY, "ties": "order", "scores": "float32", "no_relevant": "null"},
-        {
-            "precision": {"no_relevant": "zero"},
-            "map": {"divisor": "min(k,R)"},
-            "ndcg": {**ANY_GAIN, "gain": "exponential"},
-            "nerr": {**ANY_GAIN, "max_label": "query"},
-        },
+    "ptranking": _of(
+        "unretrieved=drop,ties=order,scores=float32,no_relevant=null: precision(no_relevant=zero) "
+        f"map(divisor=min(k,R)) ndcg({ANY_GAIN},gain=exponential) nerr({ANY_GAIN},max_label=query)",
         "a cutoff past the end of the list counts 0; precision and average precision take labels from 0 to 1 as shares",
     ),
-}
-"""The conventions of libraries whose purpose is to rank or to evaluate."""
-
-PRODUCTS: Mapping[str, Convention] = {
-    "elasticsearch": Convention(
-        {"ties": "order"},
-        RANK_EVAL,
+    # products that report metrics beside their main purpose
+    "elasticsearch": _of(
+        f"ties=order: {RANK_EVAL}",
         "_rank_eval of version 8, read in its source, not run; ERR needs maximum_relevance, which is max_label here; "
         "unknown_doc_rating, which gives unjudged documents a label, and ignore_unlabeled are not repeated; queries "
         "that fail are left out",
     ),
-    "opensearch": Convention(
-        {"ties": "order"},
-        RANK_EVAL,
-        "_rank_eval of version 1, read in its source, not run, which counts as Elasticsearch does; the Search Relevance "
-        "Workbench is opensearch_workbench",
+    "opensearch": _of(
+        f"ties=order: {RANK_EVAL}",
+        "_rank_eval of version 1, read in its source, not run, which counts as Elasticsearch does; the Search "
+        "Relevance Workbench is opensearch_workbench",
     ),
-    "opensearch_workbench": Convention(
-        {"ties": "order"},
-        {
-            "precision": {"divisor": "min(k,n)"},
-            "recall": {},
-            "map": {},
-            "rr": {},
-            "dcg": {"gain": "exponential"},
-            "ndcg": {"gain": "exponential"},
-        },
-        "version 3, read in its source, not run; rounds each query's value to two decimals; relevant is from the greater "
-        "of half a query's largest label and its 90th percentile, which no setting repeats where labels go above 1",
+    "opensearch_workbench": _of(
+        "ties=order: precision(divisor=min(k,n)) recall map rr dcg(gain=exponential) ndcg(gain=exponential)",
+        "version 3, read in its source, not run; rounds each query's value to two decimals; relevant is from the "
+        "greater of half a query's largest label and its 90th percentile, which no setting repeats where labels go "
+        "above 1",
     ),
-    "quepid": Convention(
-        {"ties": "order"},
-        {
-            "precision": {"k": 10, "divisor": "min(k,n)"},
-            "map": {"k": 10, "no_relevant": "null"},
-            "rr": {"k": 10},
-            "cg": {"k": 10},
-            "dcg": {"k": 10, "gain": "exponential"},
-            "ndcg": {"k": 10, "gain": "exponential", "ideal": "all"},
-            "err": {"k": 10},
-        },
+    "quepid": _of(
+        "ties=order: precision(divisor=min(k,n))@10 map(no_relevant=null)@10 rr@10 cg@10 dcg(gain=exponential)@10 "
+        "ndcg(gain=exponential,ideal=all)@10 err@10",
         "version 8.6, read in its source, not run; nDCG is that of the scorer nDCG@10, where nDCG_CUT@10 is "
-        "ndcg(gain=exponential)@10; the top of ERR's scale is the scorer's, max_label here; AP of a query whose ratings "
-        "are all 0 is NaN, and with it that of the case; queries without results or ratings are left out",
+        "ndcg(gain=exponential)@10; the top of ERR's scale is the scorer's, max_label here; AP of a query whose "
+        "ratings are all 0 is NaN, and with it that of the case; queries without results or ratings are left out",
     ),
-    "mlflow": Convention(
-        {"ties": "order"},
-        {
-            "precision": {"k": 3, "divisor": "min(k,n)"},
-            "recall": {"k": 3},
-            "ndcg": {"k": 3, "gain": "binary", "ideal": "as_many"},
-        },
-        "version 3.18; a document that is retrieved twice counts twice in precision and nDCG; recall and nDCG are 1 where "
-        "nothing is relevant and nothing was retrieved",
+    "mlflow": _of(
+        "ties=order: precision(divisor=min(k,n))@3 recall@3 ndcg(gain=binary,ideal=as_many)@3",
+        "version 3.18; a document that is retrieved twice counts twice in precision and nDCG; recall and nDCG are 1 "
+        "where nothing is relevant and nothing was retrieved",
     ),
-    "llamaindex": Convention(
-        {"ties": "order", "no_relevant": "null"},
-        {
-            **{name: {} for name in ("hit_rate", "rr", "recall", "map")},
-            "precision": {"divisor": "min(k,n)"},
-            "ndcg": {"gain": "binary", "ideal": "all"},
-        },
+    "llamaindex": _of(
+        "ties=order,no_relevant=null: hit_rate rr recall map precision(divisor=min(k,n)) ndcg(gain=binary,ideal=all)",
         "version 0.14; its lists are cut by the retriever's top_k, which is k here; raises ValueError where nothing is "
-        "relevant or nothing was retrieved; a document that is expected twice counts twice in the ideal, and one that is "
-        "retrieved twice counts twice in AP and nDCG, which go above 1",
-        ("llama_index",),
+        "relevant or nothing was retrieved; a document that is expected twice counts twice in the ideal, and one that "
+        "is retrieved twice counts twice in AP and nDCG, which go above 1",
+        also="llama_index",
     ),
-    "haystack": Convention(
-        {"ties": "order"},
-        {
-            "map": {},
-            "rr": {},
-            "recall": {},
-            "hit_rate": {},
-            "ndcg": {"ideal": "all"},
-        },
-        "version 3.4; recall is that of mode multi_hit, and that of the default, single_hit, is hit_rate; nDCG takes the "
-        "scores of the documents of the ground truth as labels, 1 where they have none; documents with the same content "
-        "are one; its lists are cut by the retriever's top_k, which is k here",
+    "haystack": _of(
+        "ties=order: map rr recall hit_rate ndcg(ideal=all)",
+        "version 3.4; recall is that of mode multi_hit, and that of the default, single_hit, is hit_rate; nDCG takes "
+        "the scores of the documents of the ground truth as labels, 1 where they have none; documents with the same "
+        "content are one; its lists are cut by the retriever's top_k, which is k here",
     ),
-    "ragas": Convention(
-        {"ties": "order"},
-        {
-            "map": {"divisor": "hits"},
-            "precision": {"divisor": "min(k,n)"},
-            "recall": {"no_relevant": "null"},
-        },
-        "version 0.4; context precision is map, where relevant is what a model or a distance says, over hits + 1e-10, so "
-        "that it stays below 1; precision and recall are those by id; recall is NaN without a reference, and precision "
-        "where nothing was retrieved",
+    "ragas": _of(
+        "ties=order: map(divisor=hits) precision(divisor=min(k,n)) recall(no_relevant=null)",
+        "version 0.4; context precision is map, where relevant is what a model or a distance says, over hits + 1e-10, "
+        "so that it stays below 1; precision and recall are those by id; recall is NaN without a reference, and "
+        "precision where nothing was retrieved",
+    ),
+    # tools for recommenders
+    "replay": _of(
+        "no_relevant=null: precision recall hit_rate rr map(divisor=min(k,R)) ndcg(gain=binary) "
+        "auc(unretrieved=drop,no_relevant=zero) surprisal(divisor=k) unseen unexpectedness(divisor=k) "
+        "category_diversity(divisor=k)",
+        "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an "
+        "item that is recommended twice counts twice in MAP and nDCG, which go above 1; users without a relevant item "
+        "are left out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank, and is "
+        "1 where all of the list are relevant; users without recommendations count 1 in Novelty, which is unseen, and "
+        "0 elsewhere",
+        also="replay_rec",
+        coverage=OF_PAST_ITEMS,
+        novelty=Otherwise(
+            "it is the share of items that the user did not have before, unseen here",
+            lambda values: values.of("unseen"),
+        ),
+    ),
+    "rectools": _of(
+        "ties=order,no_relevant=null: precision recall f1 f_beta hit_rate rr map ndcg(gain=binary,ideal=perfect) "
+        "mean_popularity novelty aggregate_diversity serendipity(no_relevant=zero) ild(distance=hamming) user_coverage",
+        "version 0.19; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, "
+        "and r_precision=True is divisor='min(k,R)'; an item that is recommended or was seen twice counts twice; users "
+        "without interactions are left out; the distance of IntraListDiversity is always given; a list of one item has "
+        "diversity 0",
+        coverage=COUNT._replace(says=f"{COUNT.says}; its option normalize makes it coverage"),
+    ),
+    "recbole": _of(
+        "ties=order,no_relevant=null: precision@10 recall@10 hit_rate@10 rr@10 map(divisor=min(k,R))@10 "
+        "ndcg(gain=binary)@10 mean_popularity(divisor=k)@10 tail_share(tail=0.1,unseen_items=zero,divisor=k)@10 "
+        "coverage@10 gini@10",
+        "version 1.2; rounds the mean to four decimals; tied items are left to an unstable sort; users without an item "
+        "to find are left out; every item is scored, so that lists are never short; GAUC, a mean weighted by the "
+        "number of relevant items, is not repeated; of equally popular items those of the smallest ids are in the tail",
+        entropy=Otherwise(
+            "it is the entropy in nats, divided by the number of different items that are shown",
+            lambda values: values.of("entropy") * math.log(2) / values.of("aggregate_diversity"),
+        ),
+    ),
+    "microsoft_recommenders": _of(
+        "ties=order,no_relevant=null: precision@10 recall@10 map(divisor=min(k,R))@10 ndcg(gain=binary)@10 "
+        "novelty(base=interactions,unseen_items=zero) serendipity(against=co_occurrence,relevance=False) entropy",
+        "version 1.2; every rated item is relevant, whatever its rating; map is map_at_k, while its function map "
+        "divides by R; score_type='raw' and 'exp' are gain=linear and gain=exponential; users without recommendations "
+        "count 0 in nDCG and are left out elsewhere; an item that is recommended twice counts twice in recall and MAP, "
+        "which go above 1; r_precision_at_k, which leaves out users without a hit, is not repeated; novelty is the "
+        "mean over all recommendations, not over users, which differs where lists differ in length; its "
+        "beyond-accuracy metrics take whole lists",
+        also="recommenders",
+        coverage=Otherwise(
+            "it divides the number of different items that are shown, in the interactions or not, by the number of "
+            "items in the interactions, and so goes above 1",
+            lambda values: values.of("aggregate_diversity") / len(values.past_items),
+        ),
+        ild=Otherwise(
+            "it compares items by the users they share, not by their features, unless "
+            "item_sim_measure='item_feature_vector', which is ild"
+        ),
+    ),
+    "recmetrics": _of(
+        "ties=order: novelty(unseen_items=error,divisor=k) personalization",
+        "version 0.1.5; its lists are cut beforehand; novelty divides by the length that it is given; an item that was "
+        "never interacted with is a KeyError; personalization needs lists of one length; catalog_coverage is that of "
+        "users drawn at random, which is not repeated",
+        coverage=Otherwise(
+            "prediction_coverage is in per cent, rounded to two decimals",
+            lambda values: round(100 * values.of("coverage"), 2),
+        ),
+        ild=Otherwise(
+            "intra_list_similarity is 1 less the diversity: the mean cosine of the pairs of items",
+            lambda values: 1 - values.of("ild(distance=cosine)"),
+        ),
+    ),
+    "elliot": _of(
+        "ties=order: mean_popularity(unseen_items=error) tail_share(unseen_items=zero) efd epc entropy "
+        "aggregate_diversity rsp reo bias_disparity",
+        "of December 2025, read in its source, not run; ItemCoverage and UserCoverage are counts; the cutoff is always "
+        "given; entropy, SEntropy there, equals this one where all lists have one length; ACLT counts the items in the "
+        "tail, of which tail_share, APLT there, is the share; PopRSP and PopREO are rsp and reo with head=0.8 and the "
+        "items of the interactions for the catalog, one of several equally popular items closing the head; RSP and REO "
+        "have no value where a group has no candidate; the past of BiasDisparityBD is that of all users",
+        coverage=COUNT,
+        user_coverage=Otherwise(
+            "it is the number of users with a recommendation",
+            lambda values: values.of("user_coverage") * values.n_queries,
+        ),
+        gini=Otherwise(
+            "it is 1 less the normalized Gini index, so that high is equal",
+            lambda values: 1 - values.of("gini(normalized=True)"),
+        ),
+    ),
+    "evidently": _of(
+        "ties=order: mean_popularity(unseen_items=skip) novelty(unseen_items=skip) ild(divisor=list) "
+        "serendipity(against=features,no_relevant=null) personalization",
+        "version 0.7; k is always given; tied items share their mean rank; normalize_arp divides by the popularity of "
+        "the most popular item; personalization takes all lists for lists of k items; serendipity leaves out users "
+        "without a relevant recommendation, also those with a relevant item that was not recommended",
+        coverage=OF_PAST_ITEMS,
+        gini=Otherwise(
+            "it is the normalized Gini index of the items that are shown, without those that nobody is shown",
+            lambda values: values.of("gini(normalized=True)", int(values.of("aggregate_diversity"))),
+        ),
+    ),
+    "lenskit": _of(
+        "ties=order: popularity_percentile gini exposure_gini(weight=rbp,p=0.85) least_item_promoted(first_rank=0)@10",
+        "version 2025.8; exposures are 32-bit floats; the least item promoted of an empty list is 0",
+        category_entropy=Otherwise("it adds 0.000001 to the weight of each category there is"),
     ),
 }
-"""The conventions of products that report metrics beside their main purpose."""
-
-CONVENTIONS: Mapping[str, Convention] = {**TOOLS, **PRODUCTS, **RECOMMENDERS}
 """Every tool's convention by its name."""
 
 

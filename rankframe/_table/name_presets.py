@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InvalidOption, nearest, option
@@ -46,8 +46,3 @@ def texts_of_presets(names: object) -> list[str]:
 def roles_of(names: object) -> Mapping[str, str]:
     """The roles of one or several presets; the last preset has precedence."""
     return {role: column for name in texts_of_presets(names) for role, column in PRESETS[name].items()}
-
-
-def presets_for(columns: Collection[str]) -> list[str]:
-    """The presets whose columns of queries and documents the table has."""
-    return [name for name, roles in PRESETS.items() if "doc" in roles and {roles["query"], roles["doc"]} <= {*columns}]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, get_t
 from .._support.option_kinds import check, fits, kind_of
 from .._support.option_values import Range
 from ..errors import Code, InvalidOption, on, option
+from .ties import TIE_RULES, TieRule, Ties
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 GREATEST = 1e280
 """The greatest label, gain or weight: sums over any table of these, times ranks, stay below the largest float."""
 
-Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
 Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 Scores: TypeAlias = Literal["as_given", "float32"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
@@ -88,14 +88,18 @@ class Policies:
     ties: Annotated[Ties, "the order of documents with equal scores"] = "doc_desc"
     unjudged: Annotated[Unjudged, "how retrieved documents without a judgment count"] = "nonrelevant"
     unjudged_labels: Annotated[
-        tuple[int, int] | None,
-        "the least and the greatest label of unjudged documents, for bounds",
+        tuple[int, int] | None, "the least and the greatest label of unjudged documents, for bounds"
     ] = None
     unretrieved: Annotated[Unretrieved, "how judged documents that were not retrieved count"] = "missed"
     no_relevant: Annotated[NoRelevant, "the value of a query without relevant documents"] = "zero"
     depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
     collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
     scores: Annotated[Scores, "the precision in which scores are compared"] = "as_given"
+
+    @property
+    def tie_rule(self) -> TieRule:
+        """The row of the tie rule."""
+        return TIE_RULES[self.ties]
 
     @property
     def drops_first(self) -> bool:
@@ -110,52 +114,28 @@ class Policies:
     @property
     def orders_by_label(self) -> bool:
         """Whether ranks depend on labels."""
-        return self.ties in ("best", "worst") or self.unjudged == "drop"
+        return self.tie_rule.by_label or self.unjudged == "drop"
 
     def __post_init__(self) -> None:
-        check_threshold(self.relevant)
         read_fields(self)
         labels = self.unjudged_labels
-        if isinstance(labels, list):
-            labels = tuple(labels)
-            object.__setattr__(self, "unjudged_labels", labels)
-        pair = isinstance(labels, tuple) and len(labels) == 2 and all(fits(x, Count) for x in labels)
-        if labels is not None and not (pair and labels[0] <= labels[1] <= GREATEST):
-            raise InvalidOption(
-                option(unjudged_labels=labels),
-                ": write the least and the greatest label that an unjudged document may turn out to have, whole numbers "
-                "from 0 on, as ",
-                Code("(0, 3)", command="0,3"),
-                f", at most {GREATEST:g}",
-            )
-        if self.unjudged == "bounds" and self.ties in ("best", "worst", "expected"):
-            raise InvalidOption(
-                option(ties=self.ties),
-                " goes by labels, which ",
-                option(unjudged="bounds"),
-                " leaves open; set another rule for ties, as in ",
-                on(ties="doc_desc"),
-            )
-        if self.depth is not None and self.ties == "expected":
-            raise InvalidOption(
-                "depth cuts off some orders of tied documents; with ",
-                option(ties="expected"),
-                " say a cutoff: ndcg@10",
-            )
+        if labels is not None:
+            pair = tuple(labels) if isinstance(labels, (list, tuple)) and all(fits(x, Count) for x in labels) else ()
+            if len(pair) != 2 or not pair[0] <= pair[1] <= GREATEST:
+                says = f": write the least and the greatest label of unjudged documents, whole numbers from 0 to {GREATEST:g}, as "
+                raise InvalidOption(option(unjudged_labels=labels), says, Code("(0, 3)", command="0,3"))
+            object.__setattr__(self, "unjudged_labels", pair)
+        if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):
+            says, given = " goes by labels, which ", (option(ties=self.ties), option(unjudged="bounds"))
+            raise InvalidOption(given[0], says, given[1], " leaves open; set another rule, as in ", on(ties="doc_desc"))
+        if self.depth is not None and self.tie_rule.averages:
+            says = "depth cuts off some orders of tied documents; with "
+            raise InvalidOption(says, option(ties=self.ties), " say a cutoff: ndcg@10")
 
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {
     "relevant": {...: "the least relevant label is {}"},
-    "ties": {
-        "doc_desc": "documents with equal scores stand by falling id",
-        "doc_asc": "documents with equal scores stand by rising id",
-        "order": "documents with equal scores stay in the order given",
-        "best": "of documents with equal scores the better one stands first",
-        "worst": "of documents with equal scores the worse one stands first",
-        "expected": "documents with equal scores count the mean over all their orders",
-        "error": "equal scores are refused",
-        "trec_eval": "documents with equal scores stand by falling id, compared as trec_eval does",
-    },
+    "ties": {name: rule.says for name, rule in TIE_RULES.items()},
     "unjudged": {
         "nonrelevant": "unjudged documents are not relevant",
         "drop": "unjudged documents are left out of the ranking",
@@ -187,12 +167,7 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
 
 def check_threshold(relevant: object) -> None:
     """Refuse a relevance threshold that is no possible label."""
-    if not fits(relevant, Label):
-        raise InvalidOption(
-            option(relevant=relevant),
-            f" is no threshold; give the least label that is relevant, from 0 to {GREATEST:g} (a negative label means: in "
-            "the pool, not judged)",
-        )
+    check("relevant", relevant, Label)
 
 
 def check_word(option: str, given: object, words: object) -> None:

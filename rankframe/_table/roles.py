@@ -1,46 +1,85 @@
-"""Checks of a table's columns by role: a needed column exists and holds numbers, or an error advises what to write."""
+"""The roles of columns, a row each, and the checks that a table has the columns of roles."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from types import EllipsisType
+from typing import TypeAlias
 
 import polars as pl
 
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option, shown
-from .name_presets import PRESETS, presets_for
-from .steps import cast, mapped, ones, renamed
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option
+from .steps import cast, ones, renamed
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a column stands for. A role whose default is None may be left out.
+
+    Attributes
+    ----------
+    says
+        What the column is, as words in help and errors.
+    usual
+        Its usual names elsewhere, for advice in errors.
+    example
+        A name for the advice to formulas that lack it.
+    identifies
+        Whether it tells rows apart, so that Polars must be able to compare it, and no other role may share its column.
+    number
+        Whether it holds numbers.
+    several
+        Whether it may name several columns.
+    lists
+        Whether it may hold lists.
+    of_items
+        Whether it is a property of documents, which `items` may hold in place of the table.
+    """
+
+    says: str
+    usual: tuple[str, ...] = ()
+    example: object = None
+    identifies: bool = False
+    number: bool = False
+    several: bool = False
+    lists: bool = False
+    of_items: bool = False
+
+
+ROLES = {
+    "query": Role("the columns that name a query", identifies=True, several=True, usual=(
+        "query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user")),
+    "doc": Role("the column that names documents", example=..., identifies=True, usual=(
+        "doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item", "sku")),
+    "score": Role("the column to rank by", number=True, usual=(
+        "score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score")),
+    "label": Role("the column of relevance labels", number=True, usual=(
+        "label", "rel", "relevance", "grade", "rating", "judgment", "judgement", "qrel", "y_true", "y", "clicked", "click")),
+    "subtopic": Role("the column of subtopics", identifies=True, lists=True, usual=(
+        "subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration")),
+    "weight": Role("the column of the documents' weights", number=True),
+    "category": Role("the column of the documents' categories", example="genre", lists=True, of_items=True),
+    "group": Role("the column of the documents' groups", example="provider", of_items=True),
+    "features": Role(
+        "the columns of the documents' features", example=["x", "y"], several=True, lists=True, of_items=True),
+    "base": Role("the column of the scores of another ranking", example="other_score", of_items=True),
+}  # fmt: skip
+"""The roles, as fields of `Roles` and as options of `on`."""
 
 USUAL_NAMES = {
-    "query": ("query_id", "qid", "query", "queryid", "q_id", "topic", "topic_id", "session_id", "user_id", "user"),
-    "doc": ("doc_id", "docno", "docid", "doc", "document_id", "did", "pid", "corpus_id", "item_id", "item", "sku"),
-    "score": ("score", "sim", "similarity", "prediction", "pred", "y_pred", "y_score"),
-    "subtopic": ("subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration"),
-    "label": (
-        "label",
-        "rel",
-        "relevance",
-        "grade",
-        "rating",
-        "judgment",
-        "judgement",
-        "qrel",
-        "y_true",
-        "y",
-        "clicked",
-        "click",
-    ),
+    **{name: role.usual for name, role in ROLES.items() if role.usual},
     "run": ("run", "run_id", "runid", "run_name", "run_tag", "runtag", "tag", "system", "system_id", "ranker", "model"),
 }
-"""Usual names of columns elsewhere, for hints in errors; used without asking only if unambiguous."""
+"""Usual names of columns elsewhere; used without asking only if unambiguous."""
 
 RANKS = ("rank", "ranking", "position", "pos", "place")
 DISTANCES = ("distance", "dist")
 """Usual names of columns whose smallest value is the best."""
 
-JUDGE = ("; or bring the judgments of another table: ", judge())
-"""Further advice for a table without labels."""
+
+Meant: TypeAlias = str | EllipsisType | None
+"""A column that may be meant; ``...`` for one of several."""
 
 
 def carried(name: str) -> str:
@@ -53,113 +92,72 @@ ROW = carried("row of table")
 
 
 def require(
-    schema: Collection[str],
-    name: str,
-    role: str,
-    where: str = "the table",
-    *,
-    meant: str | None = None,
-    optional: Sequence[str] = (),
+    schema: Collection[str], name: str, role: str, where: str = "the table", *, meant: str | None = None
 ) -> None:
-    """Refuse a table without the column `name`, and say which of its columns may be meant, if not `meant`.
-
-    The advice also names the columns of `optional` roles, which are no reason to refuse the table.
-    """
-    if name in schema:
-        return
-    there = _of_caller(schema)
-    named = [meant] if meant else _meant(there, name, role)
-    near = next(iter(named), None)
-    advice: Text
-    if where == "qrels" and role == "label":
-        every = ("; or, if all rows are relevant, ", ones(name)) if name.isidentifier() else ""
-        advice = ("Say ", on(label=near or ...), "" if near else " with the column's name", every)
-    elif where != "the table":
-        advice = ("Rename it", renamed({near or "...": name}, frame=where))
-    elif role in ("agreement", "an expression", "by", "run", "runs", "weights"):
-        what = "of scores " if role in ("agreement", "runs") else ""
-        advice = f"Did you mean {' or '.join(map(repr, named))}?" if near else f"Name a column {what}that is there"
-    else:
-        advice = _on(schema, [(name, role)], optional)
-    raise MissingColumn(f"no column {name!r} for {role}; {where} has {', '.join(there) or 'no columns'}. ", advice)
+    """Refuse a table without the column `name`, and say which of its columns may be meant, if not `meant`."""
+    require_all(schema, [(name, role)], where, meant=meant)
 
 
 def require_all(
-    schema: Collection[str],
-    roles: Sequence[tuple[str, str]],
-    where: str = "the table",
-    *,
-    optional: Sequence[str] = (),
+    schema: Collection[str], wanted: Iterable[tuple[str, str]], where: str = "the table", *, meant: str | None = None
 ) -> None:
-    """Refuse a table without one of the columns, given with their roles; the advice covers all missing columns."""
-    lacking = [(name, role) for name, role in roles if name not in schema]
-    if len(lacking) == 1:
-        require(schema, *lacking[0], where, optional=optional)
-    elif lacking:
-        there = _of_caller(schema)
+    """Refuse a table without one of the columns, given with their roles, and name the columns that may be meant."""
+    lacking = [(name, role) for name, role in wanted if name not in schema]
+    if lacking:
+        there = [name for name in schema if not name.startswith(carried(""))]
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
-        advice: Text = _on(schema, lacking, optional)
-        if where != "the table":
-            near = {next(iter(_meant(there, name, role)), f"its {role} column"): name for name, role in lacking}
-            advice = ("Rename them", renamed(near, frame=where))
-        raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", advice)
+        near = {role: meant or _meant(there, name, role) for name, role in lacking}
+        kinds = schema if isinstance(schema, Mapping) else {}
+        lists = [name for name, dtype in kinds.items() if isinstance(dtype, (pl.List, pl.Array))]
+        guess = _advice(lacking, near, there, where)
+        advice = of_lists(lists[0], str(kinds[lists[0]])) if lists and None in near.values() else guess
+        raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", *advice)
 
 
-def _on(schema: Collection[str], lacking: Sequence[tuple[str, str]], optional: Sequence[str] = ()) -> Text:
-    """The advice for missing columns, given with their roles, and for `optional` roles with a usual name."""
-    there = _of_caller(schema)
-    meant: dict[str, str | None] = {role: next(iter(_meant(there, name, role)), None) for name, role in lacking}
-    unknown = None in meant.values()
-    preset = next((name for name in presets_for(there) if _fits(PRESETS[name], meant, there)), None)
-    least_first = meant.get("score")
-    if least_first is not None and least_first.lower() in RANKS:
-        meant = {("rank" if role == "score" else role): near for role, near in meant.items()}
-    elif least_first is not None and least_first.lower() in DISTANCES:
-        meant["ascending"] = Verbatim(True)
-    too = {role: name for role in optional if (name := _usual(there, role)) and name not in meant.values()}
-    said = {**{role: near or ... for role, near in meant.items()}, **too}
-    advice: list[Text] = ["Say ", on(**said)]
-    for name, role in lacking:
-        advice += [part for other in _meant(there, name, role)[1:] for part in (" or ", on(**{**said, role: other}))]
-    if preset is not None:
-        advice += [", or ", on(names=preset)]
-    if unknown:
-        advice.append(" with the columns' names" if len(meant) > 1 else " with the column's name")
-    if isinstance(schema, Mapping):
-        lists = [name for name in there if isinstance(schema[name], (pl.List, pl.Array))]
-        advice += [part for name in lists[:1] for part in of_lists(name, str(schema[name]))]
-    return (*advice, JUDGE if "label" in meant else "")
+def _advice(
+    lacking: Sequence[tuple[str, str]], near: Mapping[str, Meant], there: Sequence[str], where: str
+) -> tuple[Text, ...]:
+    """The advice for missing columns; `near` are the columns that may be meant, by role."""
+    if not near.keys() <= ROLES.keys():  # an argument names them
+        found = next(iter(near.values()))
+        return (f"Did you mean {found!r}?" if isinstance(found, str) else "Name a column that is there",)
+    if where == "the table" and near == {"label": None}:
+        return "Bring the judgments of another table: ", judge()
+    of_labels = where == "qrels" and near.keys() == {"label"}
+    if where != "the table" and not of_labels:
+        new = {str(near[role]) if isinstance(near[role], str) else f"its {role} column": name for name, role in lacking}
+        return f"Rename {'it' if len(lacking) == 1 else 'them'}", renamed(new, frame=where)
+    given: dict[str, object] = {role: name or ... for role, name in near.items()}
+    score = str(near.get("score")).lower()
+    if score in RANKS:
+        given = {("rank" if role == "score" else role): name for role, name in given.items()}
+    elif score in DISTANCES:
+        given["ascending"] = Verbatim(True)
+    if "query" in near and "doc" not in near and (doc := _usual(there, "doc")) not in (None, "doc_id"):
+        given["doc"] = doc
+    unknown = (
+        "" if ... not in given.values() else " with the column's name" if len(near) == 1 else " with the columns' names"
+    )
+    every: tuple[Text, ...] = ("; or, if all rows are relevant, ", ones(lacking[0][0])) if of_labels else ()
+    return "Say ", on(**given), unknown, *every
 
 
 def of_lists(name: str, kind: str) -> tuple[Text, Text]:
     """The advice for a table with a column of lists."""
-    return f". Column {name!r} holds {kind}; ", Code(
+    return f"Column {name!r} holds {kind}; ", Code(
         "rf.from_lists(df)", phrase="if a row is a query with its lists, write {}"
     )
 
 
-def _fits(preset: Mapping[str, str], meant: Mapping[str, str | None], there: Collection[str]) -> bool:
-    """Whether a preset names the columns meant and one more, and the table has all of them but, for a run, the label."""
-    lacking = {role for role, name in preset.items() if name not in there}
-    if lacking and (lacking != {"label"} or "label" in there):
-        return False
-    return all(preset.get(role) == near for role, near in meant.items()) and len(preset) > len(meant)
+def _meant(there: Sequence[str], name: str, role: str) -> Meant:
+    """The column that the user may mean for a role.
 
-
-def _of_caller(schema: Iterable[str]) -> list[str]:
-    return [name for name in schema if not name.startswith(carried(""))]
-
-
-def _meant(there: Sequence[str], name: str, role: str) -> list[str]:
-    """The columns that the user may mean for a role, most likely first.
-
-    They are the first one with a usual name; or those with the given name and a suffix, as a merge of tables names a column
-    that both have; or the one with the most similar name.
+    It is the first one with a usual name; or the one with the given name and a suffix, as a merge of tables names a column that
+    both have; or the one with the most similar name.
     """
-    usual = _usual(there, role)
     suffixed = [column for column in there if column.startswith(f"{name}_")]
-    near = None if usual or suffixed else nearest(name, there)
-    return [usual] if usual else suffixed or ([near] if near else [])
+    near = nearest(name, there) if not suffixed else suffixed[0] if len(suffixed) == 1 else ...
+    return _usual(there, role) or near
 
 
 def _usual(there: Sequence[str], role: str) -> str | None:
@@ -168,30 +166,11 @@ def _usual(there: Sequence[str], role: str) -> str | None:
     return next((n for names in usual for n in there if n.lower().replace(" ", "_") in names), None)
 
 
-def not_a_name(given: object) -> InvalidOption:
-    """The error for an object in the place of a column's name."""
-    column = given.meta.output_name() if isinstance(given, pl.Expr) and given.meta.is_column() else None
-    name = column or getattr(given, "name", None)  # a Series has one
-    added = f", as {name!r}" if isinstance(name, str) else ""
-    first = "; add what is computed to the table first, as a column"
-    more = first if (hasattr(given, "name") or callable(given)) and not column else ""
-    return InvalidOption(f"{shown(given)} is no column name; a column is named by its text{added}{more}")
-
-
 def refuse_one_text(runs: object) -> None:
     """Refuse one text, or tables, where columns of scores are listed."""
     if isinstance(runs, str):
-        several = [name.strip() for name in runs.split(",")]
-        if len(several) > 1:
-            raise InvalidOption(option(runs=runs), " is one text; list the columns of scores: ", option(runs=several))
-        raise InvalidOption(
-            option(runs=runs),
-            " names one column; list the columns of scores, as ",
-            option(runs=["bm25", "ltr"]),
-            ", or say ",
-            option(run=runs),
-            ", if that column names the run of each row",
-        )
+        names = [name.strip() for name in runs.split(",")] if "," in runs else ["bm25", "ltr"]
+        raise InvalidOption(option(runs=runs), " is one text; list the columns of scores, as ", option(runs=names))
     refuse_tables(runs if isinstance(runs, (list, tuple)) else [runs])
 
 
@@ -201,59 +180,23 @@ def refuse_tables(given: Iterable[object]) -> None:
         raise InvalidOption("name the table of each run", Code("runs={'a': df_a, 'b': df_b}", phrase=", as with {}"))
 
 
-def require_number(schema: pl.Schema, name: str, role: str) -> None:
-    """Refuse a column that does not hold numbers."""
-    dtype = schema[name]
-    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        error = InvalidData(*_no_numbers(name, dtype, role, None))
-        error._advise = partial(_with_words, name, role)
-        raise error
-
-
-def _with_words(name: str, role: str, frame: pl.DataFrame | pl.LazyFrame) -> InvalidData | None:
-    """The error for a column without numbers, with advice for its words; None if they are not in memory."""
-    if isinstance(frame, pl.LazyFrame) or name not in frame.columns or not is_text(frame[name].dtype):
-        return None
-    dtype = frame[name].dtype
-    found = None if isinstance(dtype, pl.Enum) else frame[name].drop_nulls().unique().cast(pl.String).sort().to_list()
-    return InvalidData(*_no_numbers(name, dtype, role, found))
-
-
 def is_text(dtype: pl.DataType) -> bool:
     """Whether a column of this type holds words."""
     return dtype in (pl.String, pl.Categorical, pl.Enum)
 
 
-FEW_WORDS = 12
-"""The most words that an error lists."""
-
-
-def _no_numbers(name: str, dtype: pl.DataType, role: str, words: Sequence[str] | None) -> tuple[Text, ...]:
-    """The message for a column without numbers; `words` are its values, known for a DataFrame and for an Enum."""
-    if words is None and isinstance(dtype, pl.Enum):
-        words = dtype.categories.to_list()
-    as_numbers = cast(
-        name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum)
-    )  # categories have no cast to numbers
-    other: Text = ("name another column: ", option(weights=...) if role == "weights" else on(**{role: ...}))
-    numbers = [] if words is None else pl.Series(words, dtype=pl.String).cast(pl.Float64, strict=False).to_list()
-    advice: Text = ("cast it", replace(as_numbers, phrase=", as in {}"), ", or ", other)
-    if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
-        advice = other
-    elif is_text(dtype) and words is None:
-        advice = (
-            "cast numbers that are text",
-            replace(as_numbers, phrase=", as in {}"),
-            ", make numbers of words",
-            Code("replace_strict", "map", phrase=" by {}"),
-            ", or ",
-            other,
-        )
-    elif words is not None and None in numbers:
-        some = numbers.count(None) < len(numbers)
-        ordered = isinstance(dtype, pl.Enum)  # the order of other words is the reader's to say
-        of_words = range(len(words)) if ordered else [Verbatim("...")] * len(words)
-        number_of: dict[str, object] = dict(zip(words, numbers if some else of_words, strict=True))
-        each = ("say which number each word is", mapped(name, number_of, ", as in {}"), ", or ", other)
-        advice = each if len(words) <= FEW_WORDS else other
-    return f"column {name!r} for {role} holds {dtype}, not numbers; ", advice
+def require_number(schema: pl.Schema, name: str, role: str) -> None:
+    """Refuse a column that does not hold numbers."""
+    dtype = schema[name]
+    if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        code = cast(name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum))
+        advice: tuple[Text, ...] = ("cast it", replace(code, phrase=", as in {}"), ", or name another column")
+        if is_text(dtype):
+            advice = (
+                "cast numbers that are text",
+                replace(code, phrase=", as in {}"),
+                ", or give each word its number",
+            )
+        elif dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            advice = ("name another column: ", on(**{role: ...}) if role in ROLES else option(**{role: ...}))
+        raise InvalidData(f"column {name!r} for {role} holds {dtype}, not numbers; ", *advice)

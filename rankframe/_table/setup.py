@@ -9,12 +9,12 @@ from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
-from ..errors import InvalidOption, on, option
+from ..errors import InvalidOption, on, option, shown
 from .background import Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
 from .policies import FACTS, Policies, read_fields
-from .roles import not_a_name
+from .roles import ROLES
 from .steps import renamed
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ DEFAULT_DOC = "doc_id"
 
 @dataclass(frozen=True)
 class Roles:
-    """The column of each role."""
+    """The column of each role, as `ROLES` declares them."""
 
     query: tuple[str, ...] = ("query_id",)
     doc: str | EllipsisType | None = ...  # "doc_id" if the table has it
@@ -52,52 +52,43 @@ class Roles:
         """The document column of a table: None if default and missing; a named one even if missing."""
         return None if self.doc_is_default and DEFAULT_DOC not in names else self.doc_name
 
-    @property
-    def key(self) -> list[str]:
-        """The query columns' names in plans, unlike any caller's column."""
-        return [f"#query{i}" for i in range(len(self.query))]
+    def of(self, role: str) -> tuple[str, ...]:
+        """The columns of a role."""
+        named = self.doc_name if role == "doc" else getattr(self, role)
+        return named if isinstance(named, tuple) else () if named is None else (named,)
 
     @property
     def names(self) -> set[str]:
         """All columns that have a role."""
-        others = (self.doc_name, self.subtopic, self.weight, self.score, self.label)
-        return {*self.query, *self.beside, *(name for name in others if name is not None)}
+        return {name for role in ROLES for name in self.of(role)}
 
     @property
-    def beside(self) -> dict[str, str]:
-        """The columns of properties of documents, or of another ranking, with their roles."""
-        named = dict.fromkeys(self.features or (), "features")
-        others = {"category": self.category, "group": self.group, "base": self.base}
-        return named | {name: role for role, name in others.items() if name is not None}
+    def properties(self) -> dict[str, str]:
+        """The columns of properties of documents, which `items` may hold, with their roles."""
+        return {name: role for role, row in ROLES.items() if row.of_items for name in self.of(role)}
 
     @property
     def lists(self) -> set[str]:
         """The columns that may hold lists."""
-        return {name for name in (self.subtopic, self.category, *(self.features or ())) if name is not None}
+        return {name for role, row in ROLES.items() if row.lists for name in self.of(role)}
 
     def __post_init__(self) -> None:
-        query: Any = self.query
-        object.__setattr__(self, "query", tuple(query) if isinstance(query, (list, tuple)) else (query,))
-        features: Any = self.features
-        if features is not None:
-            object.__setattr__(
-                self, "features", tuple(features) if isinstance(features, (list, tuple)) else (features,)
-            )
-        others = [name for name in (self.doc_name, self.subtopic) if name is not None]
-        names = [*self.query, *others, self.score, self.label]
-        beside = [name for name in (self.weight, self.category, self.group, self.base) if name is not None]
-        for name in [*names, *beside, *(self.features or ())]:
-            if not isinstance(name, str):
-                raise not_a_name(name)
-            if name == "*" or (name.startswith("^") and name.endswith("$")):
-                raise InvalidOption(
-                    f"{name!r} is a pattern of columns to Polars; rename the column", renamed({name: "..."})
-                )
-        twice = [name for name in names[:-2] if names.count(name) > 1]
+        for role, row in ROLES.items():
+            given: Any = getattr(self, role)
+            if row.several and given is not None:
+                object.__setattr__(self, role, tuple(given) if isinstance(given, (list, tuple)) else (given,))
+            for name in self.of(role):
+                if not isinstance(name, str):
+                    raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text")
+                if name == "*" or (name.startswith("^") and name.endswith("$")):
+                    says = f"{name!r} is a pattern of columns to Polars; rename the column"
+                    raise InvalidOption(says, renamed({name: "..."}))
+        identifying = [name for role, row in ROLES.items() if row.identifies for name in self.of(role)]
         if not self.query:
             raise InvalidOption(option(query=[]), " names no column; name at least one, as ", option(query="query_id"))
-        if twice:
-            raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
+        for name in identifying:
+            if [*identifying, self.score, self.label].count(name) > 1:
+                raise InvalidOption(f"column {name!r} is named for two roles; each role needs a column of its own")
 
 
 @dataclass(frozen=True)
@@ -120,7 +111,7 @@ class MetricCall(Protocol):
     def metric(self) -> Any: ...
 
     @property
-    def said(self) -> frozenset[str]: ...
+    def given(self) -> frozenset[str]: ...
 
     def with_defaults(self, options: Mapping[str, object]) -> Self: ...
 
@@ -156,25 +147,20 @@ class Setup:
 
     def __post_init__(self) -> None:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
-            raise InvalidOption(
-                option(weight=self.roles.weight),
-                ": no bounds are known for weighted documents; set another rule for the unjudged, as ",
-                on(unjudged="nonrelevant"),
-            )
+            says = ": no bounds are known for weighted documents; set another rule, as "
+            raise InvalidOption(option(weight=self.roles.weight), says, on(unjudged="nonrelevant"))
 
     def on(self, **options: Any) -> Setup:
         """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
-        said = RECORDED.intersection(given)
+        named = RECORDED.intersection(given)
         if "names" in given:
             names = given.pop("names")
             flat = {"flat": True} if FLAT in texts_of_presets(names) else {}
             given = {**roles_of(names), **flat, **given}
         if "rank" in given:
             if given.get("ascending") is False:
-                raise InvalidOption(
-                    option(rank=given["rank"]), ": of ranks, 1 is the best; leave ", option(ascending=False), " out"
-                )
+                raise InvalidOption(option(rank=given["rank"]), ": of ranks, 1 is the best; leave ascending out")
             if options.get("score") is not None:
                 raise InvalidOption("rank and score both name the column to rank by; name one of them")
             given |= {"score": given.pop("rank"), "ascending": True}
@@ -183,23 +169,15 @@ class Setup:
         setup, tool = self, given.pop("convention", None)
         if tool is not None:
             setup = self.counted_as(tool)
-            kept = [name for name in PARTS["policies"] if name in self.given and name not in given]
-            ours, theirs = ({name: getattr(x.policies, name) for name in kept} for x in (self, setup))
-            lost = {name: x for name, x in ours.items() if x != theirs[name]}
-            if lost:
+            theirs, kept = setup.values, self.given.intersection(PARTS["policies"]).difference(given)
+            if lost := {name: x for name, x in self.values.items() if name in kept and x != theirs[name]}:
+                new, says = option(**{name: theirs[name] for name in lost}), " as set before; to keep that, say "
                 raise InvalidOption(
-                    f"{tool} counts by ",
-                    option(**{name: theirs[name] for name in lost}),
-                    ", not by ",
-                    option(**lost),
-                    " as set before; leave ",
-                    option(**lost),
-                    " out, or set it beside the convention: ",
-                    on(convention=tool, **lost),
+                    f"{tool} counts by ", new, ", not by ", option(**lost), says, on(convention=tool, **lost)
                 )
         setup = setup.changed(**given)
         before = self.given - {"rank"} if "score" in given or "ascending" in given else self.given
-        return replace(setup, given=before | said)
+        return replace(setup, given=before | named)
 
     def counted_as(self, tool: str) -> Setup:
         """The setup with the choices of a tool; all that describes the data stays."""
@@ -232,34 +210,32 @@ class Setup:
         if self.convention is None:
             return self, call
         convention = convention_of(self.convention)
-        metrics, other = convention.metrics, convention.otherwise.get(call.metric.name)
-        if other is not None:
+        name, text = call.metric.name, repr(str(call))
+        if (other := convention.otherwise.get(name)) is not None:
             raise InvalidOption(
-                f"{call.metric.name} of {self.convention} is no option here: {other.says}. conventions({str(call)!r}) "
-                f"shows it; evaluate {str(call)!r} without the convention"
+                f"{name} of {self.convention} is no option here: {other.says}; conventions({text}) shows it"
             )
-        if call.metric.name not in metrics:
+        if name not in convention.metrics:
+            known = ", ".join(convention.metrics)
             raise InvalidOption(
-                f"{self.convention} has no {call.metric.name}; it has {', '.join(metrics)}. Evaluate "
-                f"{str(call)!r} apart, without the convention"
+                f"{self.convention} has no {name}; it has {known}; evaluate {text} without the convention"
             )
-        settings = metrics[call.metric.name]
-        options = {name: x for name, x in settings.items() if name in call.metric.parameters and name not in call.said}
-        policies = {
-            name: x for name, x in settings.items() if name not in call.metric.parameters and name not in self.given
-        }
+        settings, parameters = convention.metrics[name], call.metric.parameters
+        options = {x: value for x, value in settings.items() if x in parameters and x not in call.given}
+        policies = {x: value for x, value in settings.items() if x not in parameters and x not in self.given}
         return self.changed(**policies, convention=None), call.with_defaults(options)
+
+    @property
+    def values(self) -> dict[str, object]:
+        """The values of all roles, policies, settings and tables by name."""
+        return {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
 
     @property
     def options(self) -> dict[str, object]:
         """The options of `on` that turn the default setup into this one, as lists, texts and numbers."""
         convention = {} if self.convention is None else {"convention": self.convention}
-        usual = Setup().on(**convention)
-        found: dict[str, object] = {}
-        for part, names in PARTS.items():
-            mine, theirs = getattr(self, part), getattr(usual, part)
-            changed = [x for x in names if getattr(mine, x) != getattr(theirs, x) or x in self.given]
-            found |= {x: getattr(mine, x) for x in changed}
+        usual = Setup().on(**convention).values
+        found = {name: x for name, x in self.values.items() if x != usual[name] or name in self.given}
         if "rank" in self.given:
             found["rank"] = found.pop("score", Roles.score)
             del found["ascending"]
@@ -268,9 +244,7 @@ class Setup:
 
     def followed(self, names: Container[str]) -> dict[str, object]:
         """All options by name; `doc` is None if the table lacks the default."""
-        values: dict[str, object] = {
-            name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of
-        }
+        values = self.values
         tables = {name: x if isinstance(x := values[name], (int, NoneType)) else repr(x) for name in TABLES}
         return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
 
@@ -279,9 +253,6 @@ PARTS = {
     part: tuple(field.name for field in fields(of))
     for part, of in (("roles", Roles), ("policies", Policies), ("running", Running), ("background", Background))
 }
-
-ROLES = PARTS["roles"]
-"""The names of the roles."""
 
 RECORDED = frozenset({"label", "rank", "ascending", *PARTS["policies"]}).difference({*FACTS} - {"ascending"})
 """The options of which a setup records that they were named, and not only set by a preset or a convention."""
@@ -296,8 +267,5 @@ OPTIONS = (*ROLES, *TABLES, "rank", "names", *PARTS["policies"], "convention", *
 def refuse_bounds(setup: Setup) -> None:
     """Refuse a policy that gives each metric two columns."""
     if setup.policies.unjudged == "bounds":
-        raise InvalidOption(
-            option(unjudged="bounds"),
-            " gives each metric two columns; evaluate them, and sum up each, or go by another rule: ",
-            on(unjudged="nonrelevant"),
-        )
+        says = " gives each metric two columns; evaluate them and sum up each, or set another rule: "
+        raise InvalidOption(option(unjudged="bounds"), says, on(unjudged="nonrelevant"))

@@ -22,25 +22,21 @@ def documents(
     if setup.roles.subtopic is None or table.lists_subtopics:
         return lf
     score, label = pl.col(setup.roles.score), pl.col(setup.roles.label)
-    named = [*carry, *([] if setup.roles.weight is None else [setup.roles.weight])]
-    named += [name for name in setup.roles.beside if name in table.schema]
-    named = [name for name in dict.fromkeys(named) if name not in table.key_of_documents]
-    named = [name for name in named if name not in (setup.roles.score, setup.roles.label)]
-    found = {name: pl.col(name).get(label.fill_null(-float("inf")).arg_max()) for name in named}
+    own = [setup.roles.weight, *(name for name in setup.roles.properties if name in table.schema)]
+    known = (*table.key_of_documents, setup.roles.score, setup.roles.label)
+    best = label.fill_null(-float("inf")).arg_max()
+    found = {name: pl.col(name).get(best) for name in (*carry, *own) if name is not None and name not in known}
     if ROW in table.schema:
         found[ROW] = pl.col(ROW).first()
     if setup.roles.label in table.schema:
-        unfit = table.label.is_finite().all()
         largest = label.max()
-        is_float = table.schema[setup.roles.label].is_float()
-        found[setup.roles.label] = pl.when(unfit).then(largest).otherwise(float("nan")) if is_float else largest
-    flags = (
-        {"repeated subtopic": table.subtopic.n_unique() < pl.len(), "two scores": score.n_unique() > 1} if check else {}
-    )
-    flags = {f"#{problem}": flag for problem, flag in flags.items()}
-    rows = lf.group_by(table.key_of_documents, maintain_order=ordered or table.needs_row).agg(
-        score.first(), **found, **flags
-    )
+        if table.schema[setup.roles.label].is_float():
+            largest = pl.when(table.label.is_finite().all()).then(largest).otherwise(float("nan"))
+        found[setup.roles.label] = largest
+    flags = {"#repeated subtopic": table.subtopic.n_unique() < pl.len(), "#two scores": score.n_unique() > 1}
+    found |= flags if check else {}
+    groups = lf.group_by(table.key_of_documents, maintain_order=ordered or table.needs_row)
+    rows = groups.agg(score.first(), **found)
     if not check:
         return rows
     failure = failing([(pl.col(name), message_of(name[1:], setup)) for name in flags])

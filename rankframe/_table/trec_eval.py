@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Parameter: TypeAlias = Literal["rank", "share"]
 
@@ -47,58 +47,34 @@ class Measure:
         return f"{parameter:.2f}" if self.parameter == "share" else f"{parameter:g}"
 
 
-MEASURES: Mapping[str, Measure] = {
-    measure.name: measure
-    for measure in (
-        Measure("runid"),
-        Measure("num_q"),
-        Measure("num_ret", "num_retrieved"),
-        Measure("num_rel", "num_relevant"),
-        Measure("num_rel_ret", "hits"),
-        Measure("map", "map"),
-        Measure("gm_map", "gm_map"),
-        Measure("Rprec", "r_precision"),
-        Measure("bpref", "bpref"),
-        Measure("recip_rank", "rr"),
-        Measure("iprec_at_recall", "interpolated_precision", LEVELS, "share", expands=True),
-        Measure("P", "precision", CUTOFFS),
-        Measure("relstring", "relstring"),
-        Measure("recall", "recall", CUTOFFS),
-        Measure("infAP", "inferred_ap"),
-        Measure("gm_bpref", "gm_bpref"),
-        Measure(
-            "Rprec_mult",
-            "r_precision_multiple",
-            tuple(fifth / 5 for fifth in range(1, 11)),
-            "share",
-            expands=True,
-        ),
-        Measure("utility", "utility"),
-        Measure("11pt_avg", "eleven_point_average"),
-        Measure("binG", "bin_g"),
-        Measure("G", "g"),
-        Measure("dcg", "dcg"),
-        Measure("ideal_dcg", "ideal_dcg"),
-        Measure("ndcg", "ndcg"),
-        Measure("ndcg_rel", "ndcg_rel"),
-        Measure("Rndcg", "rndcg"),
-        Measure("ndcg_cut", "ndcg", CUTOFFS, expands=True),
-        Measure("map_cut", "map", CUTOFFS, expands=True),
-        Measure("relative_P", "precision", CUTOFFS),
-        Measure("success", "hit_rate", (1, 5, 10)),
-        Measure("set_P", "precision"),
-        Measure("set_relative_P", "precision"),
-        Measure("set_recall", "recall"),
-        Measure("set_map", "set_average_precision"),
-        Measure("set_F", "f_beta"),
-        Measure("num_nonrel_judged_ret", "num_nonrel_judged_ret"),
-        Measure("yaap", "yaap"),
-        Measure("rbp", "rbp", since=10),
-        Measure("rbp_resid", "rbp_resid", since=10),
-        Measure("unj", "unj", (5, 10, 20), since=10),
-    )
+NAMES = (
+    "runid= num_q= num_ret=num_retrieved num_rel=num_relevant num_rel_ret=hits map=map gm_map=gm_map "
+    "Rprec=r_precision bpref=bpref recip_rank=rr iprec_at_recall=interpolated_precision P=precision "
+    "relstring=relstring recall=recall infAP=inferred_ap gm_bpref=gm_bpref Rprec_mult=r_precision_multiple "
+    "utility=utility 11pt_avg=eleven_point_average binG=bin_g G=g dcg=dcg ideal_dcg=ideal_dcg ndcg=ndcg "
+    "ndcg_rel=ndcg_rel Rndcg=rndcg ndcg_cut=ndcg map_cut=map relative_P=precision success=hit_rate "
+    "set_P=precision set_relative_P=precision set_recall=recall set_map=set_average_precision set_F=f_beta "
+    "num_nonrel_judged_ret=num_nonrel_judged_ret yaap=yaap rbp=rbp rbp_resid=rbp_resid unj=unj"
+)
+"""The measures, each with our metric for it, in the order in which trec_eval prints them."""
+
+PARAMETERS: Mapping[str, Mapping[str, Any]] = {
+    "iprec_at_recall": {"defaults": LEVELS, "parameter": "share", "expands": True},
+    "Rprec_mult": {"defaults": tuple(x / 5 for x in range(1, 11)), "parameter": "share", "expands": True},
+    "ndcg_cut": {"defaults": CUTOFFS, "expands": True},
+    "map_cut": {"defaults": CUTOFFS, "expands": True},
+    **{name: {"defaults": CUTOFFS} for name in ("P", "recall", "relative_P")},
+    "success": {"defaults": (1, 5, 10)},
+    "unj": {"defaults": (5, 10, 20), "since": 10},
+    **{name: {"since": 10} for name in ("rbp", "rbp_resid")},
 }
-"""The measures by their names, in the order in which trec_eval prints them."""
+"""What distinguishes some measures."""
+
+MEASURES: Mapping[str, Measure] = {
+    name: Measure(name, metric, **PARAMETERS.get(name, {}))
+    for name, metric in (pair.split("=") for pair in NAMES.split())
+}
+"""The measures by their names."""
 
 DEFAULTS: Mapping[str, tuple[float, ...]] = {x.name: x.defaults for x in MEASURES.values() if x.expands}
 """The names that stand for several measures in a metric's text, and their parameters."""

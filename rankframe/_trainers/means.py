@@ -19,7 +19,8 @@ from .._engines.arrow_kernel import bound
 from .._plan.per_query import measure
 from .._support.arrow_stream import from_stream
 from .._support.forks import use_polars
-from .._table.setup import ROLES, Setup, refuse_bounds
+from .._table.roles import ROLES
+from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import call_of_verb
 from .._verbs.verbs import evaluate
 from ..errors import InvalidData, InvalidOption, shown

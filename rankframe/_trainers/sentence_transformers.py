@@ -156,8 +156,10 @@ class SearchEvaluator:
         self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
         self._search = search
         ids = list(corpus)
-        if setup.policies.ties != "order":  # the search keeps the first of equal similarities
-            ids.sort(reverse=setup.policies.ties != "doc_asc")
+        keys = [key for key in setup.policies.tie_rule.keys if key.of == "document"]
+        if keys:  # the search keeps the first of equal similarities
+            by = [key.value(pl.col("id")) for key in keys]
+            ids = pl.DataFrame({"id": ids}).sort(by, descending=[key.falling for key in keys])["id"].to_list()
         self._docs = pl.Series(self._doc, ids)
         self._corpus = [corpus[x] for x in ids]
         judged = self._judged(pl.Series(self._query, list(queries)))

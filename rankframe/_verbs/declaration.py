@@ -15,11 +15,9 @@ from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
 from .._catalog.requests import Request, calls_of
 from .._plan.per_query import names_of
-from .._support.arguments import refuse_unfit
-from .._support.option_kinds import annotation_of, kinds_of, names_columns
-from .._table.roles import refuse_tables
+from .._support.option_kinds import annotation_of, bind, kinds_of, names_columns
 from .._table.runs import Runs
-from .._table.setup import Setup
+from .._table.setup import OPTIONS, Setup
 from .._table.table import Table, refuse_names
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -124,10 +122,8 @@ class Verb:
     def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> VerbCall:
         """The call with these arguments, each read by its annotation; its metrics are read, so that workers need no names."""
         name = self.takes_metrics
-        refuse_tables([x for x in args if not isinstance(x, Call)] if name else ())
-        refuse_unfit(f"df.rank.{self.name}", self.function, args, options)
-        given = _signature(self.function).bind(None, *args, **options)
-        kinds = kinds_of(self.function)[1]
+        signature, kinds = kinds_of(self.function)
+        given = bind(self.name, signature, (None, *args), options, hidden=1, of_on=OPTIONS)
         for option, value in [*given.arguments.items()][1:]:
             given.arguments[option] = kinds[option].check(option, value) if option in kinds else value
         given.apply_defaults()

@@ -36,7 +36,6 @@ from .._table.roles import ROW, carried, require
 from .._table.run_and_judgments import Missing, Tables, unless
 from .._table.setup import Setup
 from .._table.table import Table, in_memory, refuse_names
-from .._table.telling_apart import Apart, possible_runs
 from .._text.displays import findings, with_display
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
@@ -188,9 +187,9 @@ def with_ranks(table: Table[R], name: str | None = None) -> R:
 
 def ranks_of(rows: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
     """The rank of each row in a column of its own; null for a document that was not retrieved."""
-    if setup.policies.ties == "expected":
+    if setup.policies.tie_rule.averages:
         raise InvalidOption(
-            option(ties="expected"),
+            option(ties=setup.policies.ties),
             " ranks tied documents in all orders at once; with_ranks needs one, as with ",
             option(ties="doc_desc"),
         )
@@ -334,10 +333,8 @@ def _rows_of_part(
 def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
     """The join as a plan, which refuses what it must when it runs."""
     tables, missed, unjudged = _tables(run, setup, **call.arguments)
-    joined = tables.join(missed, unjudged, ordered=False)
-    possible = possible_runs(run.collect_schema(), tables.key, setup)
-    refusals = tables.refusals(missed, unjudged, tables.usual_runs, possible)
-    return unless(joined, [*refusals, tables.strangers(unjudged)])
+    refusals = [*tables.refusals(missed, unjudged), tables.no_common_query(unjudged)]
+    return unless(tables.join(missed, unjudged, ordered=False), refusals)
 
 
 def _tables(
@@ -417,12 +414,11 @@ def judge(
     """
     rows, setup, part = table.rows, table.setup, table.whole is not None
     tables, missed, unjudged = _tables(rows.lazy(), setup, qrels, run, judged_only, run_only)
-    tables = replace(tables, qrels=tables.qrels.collect().lazy())
-    apart: Apart | None = tables.usual_runs
+    tables, repeats = replace(tables, qrels=tables.qrels.collect().lazy()), True
     if not part:  # checks of whole tables
-        tables.refuse_strangers(unjudged)
-        tables, apart = tables.told_apart()
-    for refusal in tables.refusals(missed, unjudged, apart):
+        tables.refuse_no_common_query(unjudged)
+        tables, repeats = tables.with_usual_run()
+    for refusal in tables.refusals(missed, unjudged, repeats=repeats):
         refusal.refuse()
     if not part:
         tables.warn(run_only=run_only is None, judged_only=judged_only is None)
@@ -432,7 +428,7 @@ def judge(
 def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
     """The findings of a table that need not fit into memory."""
     qrels = call.arguments["qrels"]
-    return check_frame(frame, setup, None if qrels is None else _frame_of(qrels).lazy(), str, in_memory=False)
+    return check_frame(frame, setup, None if qrels is None else _frame_of(qrels).lazy(), str)
 
 
 @verb(gives="table", every_column=True, lazily=_check_lazily)
@@ -467,7 +463,7 @@ def check(table: Table[R], qrels: object = None) -> R:
     ('error', 'repeated document', 'a', 2)
     """
     judgments = None if qrels is None else _frame_of(qrels).lazy()
-    found = check_frame(table.rows.lazy(), table.setup, judgments, table.spelling, in_memory=True)
+    found = check_frame(table.rows.lazy(), table.setup, judgments, table.spelling)
     return with_display(table.give(collect(found, table.rows, table.setup)), findings)
 
 

@@ -119,10 +119,8 @@ class Needed:
         """Refuse values that are not one number per query; take sums per query unless a row needs them."""
         for text, value in self.values.items():
             if not self._has_one_value(value):
-                raise InvalidOption(
-                    f"{text}: its formula gives {value}, which is no one number for a query; add up what each document "
-                    "is worth, as in r.total(x, k) or r.whole(x)"
-                )
+                says = f"{text}: its formula gives {value}, which is no one number for a query"
+                raise InvalidOption(f"{says}; add up what each document is worth, as in r.total(x, k) or r.whole(x)")
         rows = [*self.sums.values(), *self.maxima.values(), *(x for columns in self.late for x in columns.values())]
         rows += [fault.rows for fault in self.refused.values()]
         used = {name for x in rows for name in x.meta.root_names()}

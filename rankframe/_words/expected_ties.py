@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ..errors import InvalidOption, on, option
+from ..errors import InvalidOption, on
 from .columns_needed import POSITION, STARTS
 from .sorted_rows import SortedRows
 
@@ -18,14 +18,8 @@ class NoExpectation(InvalidOption):
     """Raised by a formula that needs the order of tied documents in a way without a closed form."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "its expectation over the orders of tied documents has no closed form; set another rule for ties, as in ",
-            on(ties="doc_desc"),
-            ", or see the range with ",
-            option(ties="worst"),
-            " and ",
-            option(ties="best"),
-        )
+        says = "its expectation over the orders of tied documents has no closed form; set another rule for ties, as in "
+        super().__init__(says, on(ties="doc_desc"))
 
 
 class Expectation:

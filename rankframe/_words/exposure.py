@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple, Protocol, TypeAlias
@@ -87,26 +86,22 @@ class Counted:
 
 
 class Known(Protocol):
-    """What stands beside the lists: the catalog, and what users chose before."""
+    """The context of the lists: the catalog, and what users chose before."""
 
+    #: The number of items in the catalog, if it is known.
     @property
-    @abstractmethod
-    def size(self) -> int | None:
-        """The number of items in the catalog, if it is known."""
+    def size(self) -> int | None: ...
 
+    #: Whether past interactions are known.
     @property
-    @abstractmethod
-    def has_past(self) -> bool:
-        """Whether past interactions are known."""
+    def has_past(self) -> bool: ...
 
+    #: The groups of the catalog's items; None if no column names them.
     @property
-    @abstractmethod
-    def groups(self) -> Mapping[str, Group] | None:
-        """The groups of the catalog's items; None if no column names them."""
+    def groups(self) -> Mapping[str, Group] | None: ...
 
-    @abstractmethod
-    def head_and_tail(self, head: float, tail: float | None) -> Mapping[str, Group] | None:
-        """The popular items of the catalog and the others; None if the catalog does not name its items."""
+    #: The popular items of the catalog and the others; None if the catalog does not name its items.
+    def head_and_tail(self, head: float, tail: float | None) -> Mapping[str, Group] | None: ...
 
 
 def weight_of(weight: Weight, p: float) -> pl.Expr:
@@ -174,9 +169,8 @@ class Exposure:
     @property
     def _label(self) -> pl.Expr:
         if not self._labels:
-            raise InvalidOption(
-                f"{self.text} reads labels, which its declaration does not tell; write @rf.catalog_metric(labels=True)"
-            )
+            says = f"{self.text} reads labels, which its declaration does not tell; write "
+            raise InvalidOption(f"{says}@rf.catalog_metric(labels=True)")
         self.counted.columns.add(LABEL)
         return pl.col(LABEL)
 
@@ -242,19 +236,14 @@ class Exposure:
         `head` is the share of all past interactions that the most popular items reach before the tail starts. `tail` is
         the least share of the items of the past that are in the tail, as for ``tail_share``.
         """
-        found: Mapping[str, Group] | None
-        if head is None and tail is None:
-            found, advice = self._known.groups, on(group="provider", items=Verbatim("catalog"))
-            what = "name the column of groups in the catalog"
+        if of_column := head is None and tail is None:
+            found = self._known.groups
         else:
             self._require_past()
-            found, advice = (
-                self._known.head_and_tail(0.8 if head is None else head, tail),
-                on(items=Verbatim("catalog")),
-            )
-            what = "give the items of the catalog, whose popularity makes the groups"
+            found = self._known.head_and_tail(0.8 if head is None else head, tail)
         if not found:
-            raise InvalidOption(f"{self.text} compares groups of items; {what}, as ", advice)
+            advice = on(**{"group": "provider"} if of_column else {}, items=Verbatim("catalog"))
+            raise InvalidOption(f"{self.text} compares groups of items; give the items of the catalog, as ", advice)
         return {**found}
 
     def group_sums(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
@@ -276,13 +265,9 @@ class Exposure:
     def n_items(self) -> pl.Expr:
         """The number of items in the catalog."""
         if self._known.size is None:
-            raise InvalidOption(
-                f"{self.text} divides by the number of items in the catalog, which recommendations do not tell; say ",
-                option(items=1000),
-                ", their number, or ",
-                option(items=Verbatim("catalog")),
-                Code(", a frame or a list of their ids", command=", a file with a row for each"),
-            )
+            says = f"{self.text} divides by the number of items in the catalog, which recommendations do not tell; say "
+            frame = Code(", or a frame or a list of their ids", command=", or a file with a row for each")
+            raise InvalidOption(says, option(items=1000), ", their number", frame)
         return pl.lit(float(self._known.size))
 
     def of_users(self, x: pl.Expr, k: int | None = None, *, squared: bool = False) -> pl.Expr:
@@ -319,8 +304,8 @@ class Exposure:
 
     def _require_past(self) -> None:
         if not self._known.has_past:
-            raise InvalidOption(
+            says, what = (
                 f"{self.text} compares with what users chose before; say ",
-                option(interactions=Verbatim("train")),
                 ", a frame with a row per user and item",
             )
+            raise InvalidOption(says, option(interactions=Verbatim("train")), what)

@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
-from .._table.columns import BY_DOCUMENT, TEXTS, is_finite, is_weight, message_of, naming
+from .._table.columns import TEXTS, is_finite, is_weight, message_of, naming
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .rows import Pairs, Rows, on_rows
@@ -22,16 +22,12 @@ class GroupRows(Rows):
     """The rows of one group, in rank order by an expression over the group's raw columns."""
 
     def __init__(self, setup: Setup, *, labels: bool = True) -> None:
-        if setup.policies.ties == "expected":
-            raise InvalidOption(
-                "an expression ranks its group in one order; for ties='expected' write df.rank.on(ties='expected')"
-            )
+        if setup.policies.tie_rule.averages:
+            ties = f"ties={setup.policies.ties!r}"
+            raise InvalidOption(f"an expression ranks its group in one order; for {ties} write df.rank.on({ties})")
         if setup.policies.unjudged == "bounds":
-            raise InvalidOption(
-                "an expression gives one value, not two; for unjudged='bounds' write df.rank.on(unjudged='bounds')"
-            )
+            raise InvalidOption("an expression gives one value, not two; write df.rank.on(unjudged='bounds')")
         self.setup = setup
-        self.faults: list[tuple[pl.Expr, str | pl.Expr]] = []
         label = pl.col(setup.roles.label).cast(pl.Float64)
         if not labels and not setup.policies.orders_by_label:  # null, where the table has none
             there = cs.by_name(setup.roles.label, require_all=False).cast(pl.Float64)
@@ -61,31 +57,26 @@ class GroupRows(Rows):
         if setup.policies.unretrieved == "drop":
             self.raw = pl.when(retrieved).then(self.raw)
         self.label = pl.when(self.raw > 0).then(self.raw).otherwise(0.0)
+        self.faults = self._faults(score, label, [setup.roles.score, *([setup.roles.label] if labels else [])])
+
+    def _faults(self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]) -> list[tuple[pl.Expr, str | pl.Expr]]:
+        """The faults of the columns, whose types are not known, with their messages."""
+        setup, doc, none = self.setup, columns_of(self.setup), pl.lit(False)
+        texts = {name: cs.by_name(name) - cs.numeric() - cs.boolean() for name in numbers}
+        found = {
+            "NaN score": pl.any_horizontal(none, (cs.by_name(setup.roles.score) & cs.float()).is_nan()),
+            "label not finite": ~is_finite(label),
+            "repeated document": pl.any_horizontal(none, doc.is_duplicated()),
+        }
         if setup.roles.weight is not None:
-            self._fault(
-                (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight)), message_of("weight", setup)
-            )
-        self._check(score, label, [setup.roles.score, *([setup.roles.label] if labels else [])])
-
-    def _fault(self, bad: pl.Expr, message: str) -> None:
-        self.faults.append((bad.any(), message))
-
-    def _check(self, score: pl.Expr, label: pl.Expr, numbers: Sequence[str]) -> None:
-        none = pl.lit(False)
-        doc = columns_of(self.setup)
-        is_nan = pl.any_horizontal(none, (cs.by_name(self.setup.roles.score) & cs.float()).is_nan())
-        for name in numbers:
-            other = cs.by_name(name) - cs.numeric() - cs.boolean()
-            held = pl.any_horizontal(none, other.is_not_null())
-            self._fault(held, f"column {name!r} holds no numbers; cast it, as with .cast(pl.Float64)")
-        self._fault(is_nan, message_of("NaN score", self.setup))
-        self._fault(~is_finite(label), message_of("label not finite", self.setup))
-        self._fault(pl.any_horizontal(none, doc.is_duplicated()), message_of("repeated document", self.setup))
-        if self.setup.policies.ties == "trec_eval":
-            nested = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
-            self._fault(nested, message_of("nested document", self.setup))
-        if self.setup.policies.ties == "error":
-            self._fault(score.is_duplicated() & score.is_not_null(), message_of("tied score", self.setup))
+            found["weight"] = (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
+        if setup.policies.tie_rule.as_text:
+            found["nested document"] = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
+        if setup.policies.tie_rule.refuses:
+            found["tied score"] = score.is_duplicated() & score.is_not_null()
+        says = "column {!r} holds no numbers; cast it, as with .cast(pl.Float64)"
+        no_numbers = [(pl.any_horizontal(none, x.is_not_null()).any(), says.format(name)) for name, x in texts.items()]
+        return [*no_numbers, *((x.any(), message_of(kind, setup)) for kind, x in found.items())]
 
     @property
     def place(self) -> pl.Expr:
@@ -154,10 +145,8 @@ class GroupRows(Rows):
 
     @property
     def largest_label_of_table(self) -> pl.Expr:
-        raise InvalidOption(
-            "an expression sees one query at a time, not the largest label of the table; say it: "
-            "rf.expr.err(max_label=4), or max_label='query' for the largest label of each query"
-        )
+        says = "an expression sees one query at a time, not the largest label of the table"
+        raise InvalidOption(f"{says}; say it, as rf.expr.err(max_label=4)")
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         self.faults.append((bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message))
@@ -166,32 +155,31 @@ class GroupRows(Rows):
 def columns_of(setup: Setup) -> cs.Selector:
     """The document column; none if none was named, the table lacks the default and no tie rule needs it."""
     if setup.roles.doc_name is None:
-        if setup.policies.ties in BY_DOCUMENT:
+        if setup.policies.tie_rule.needs_document:
             raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
         return cs.by_name()
-    needed = setup.roles.doc is not ... or setup.policies.ties in BY_DOCUMENT
+    needed = setup.roles.doc is not ... or setup.policies.tie_rule.needs_document
     return cs.by_name(setup.roles.doc_name, require_all=needed)
 
 
 def _order(setup: Setup, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
     """One sort key that puts the group's rows in rank order, and whether it descends; it fits any dtype."""
-    doc = columns_of(setup)
-    if setup.policies.ties == "trec_eval":
-        text = [(doc - cs.nested()).cast(pl.String)]
-    else:
-        named = doc & (cs.enum() | cs.categorical())
-        text = [(doc - named).as_expr(), named.cast(pl.String)]
-    text = [x.name.prefix("#doc ") for x in text]
-    retrieved = score.is_not_null().alias("#retrieved")
+    rule, doc = setup.policies.tie_rule, columns_of(setup)
+    named = doc & (cs.enum() | cs.categorical())
+    ids = [(doc - cs.nested()).cast(pl.String)] if rule.as_text else [(doc - named).as_expr(), named.cast(pl.String)]
+    retrieved, graded = score.is_not_null(), label.fill_null(-float("inf"))
     row = pl.int_range(pl.len()).alias("#row")  # a sort by a struct is not stable
-    fields = [score.alias("#score")]
-    if setup.policies.ties in ("best", "worst"):
-        graded = label.fill_null(-float("inf"))
-        fields.append((graded if setup.policies.ties == "best" else -graded).alias("#label"))
-    if setup.policies.ties == "order":
-        return pl.struct(retrieved, *fields, -row), True
-    if setup.policies.ties == "doc_asc":
-        falling = score.rank("dense", descending=True).alias("#score")
-        unnamed = doc.is_null().name.prefix("#null ")
-        return pl.struct(~retrieved, falling, unnamed, *text, row), False
-    return pl.struct(retrieved, *fields, *text, -row), True
+    # a struct has one direction: that of the ids, which may be of any type
+    falling = all(key.falling for key in rule.keys if key.of == "document")
+    fields = [(retrieved if falling else ~retrieved).alias("#retrieved"), _turned(score, not falling).alias("#score")]
+    for i, key in enumerate(rule.keys):
+        values = [key.value(x) for x in ([graded] if key.of == "label" else ids)]
+        if not falling:
+            fields += [x.is_null().name.prefix(f"#null {i} ") for x in values]
+        fields += [_turned(x, key.falling != falling).name.prefix(f"#key {i} ") for x in values]
+    return pl.struct(*fields, -row if falling else row), falling
+
+
+def _turned(x: pl.Expr, turned: bool) -> pl.Expr:
+    """`x`, or if `turned` numbers that sort the other way round."""
+    return x.rank("dense", descending=True) if turned else x

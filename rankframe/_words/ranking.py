@@ -19,10 +19,10 @@ from .._table.policies import Cutoff as Cutoff
 from .._table.policies import Label as Label
 from .._table.setup import Setup
 from ..errors import shown
-from .beside import Beside
-from .beside import ListDivisor as ListDivisor
-from .beside import RankWeight as RankWeight
-from .beside import UnseenItems as UnseenItems
+from .context import Context
+from .context import ListDivisor as ListDivisor
+from .context import RankWeight as RankWeight
+from .context import UnseenItems as UnseenItems
 from .expected_ties import Expectation, NoExpectation
 from .rows import Answer, Rows
 
@@ -59,7 +59,7 @@ class Used:
     weight: bool = False
 
 
-class Ranking(Beside):
+class Ranking(Context):
     """One query's ranking, as expressions: the words that formulas are written in.
 
     Every row is a document: retrieved (it has a `rank`), judged (it has a label from 0 on), or both.
@@ -223,10 +223,8 @@ class Ranking(Beside):
                 return self.label
             if worth_of == "binary":
                 return self.relevant
-            self.refuse(
-                self.label >= 900,
-                "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}",
-            )
+            says = "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}"
+            self.refuse(self.label >= 900, says)
             return self.rows.exponential(self.label)
         labels, worths = [float(x) for x in worth_of], [float(x) for x in worth_of.values()]
         unmapped = (self.label > 0) & ~self.label.is_in(labels)
@@ -309,12 +307,7 @@ class Ranking(Beside):
         return self.rows.count_so_far(rows, of_all=True) - rows.cast(pl.Float64)
 
     def total(
-        self,
-        x: pl.Expr,
-        k: int | pl.Expr | None = None,
-        *,
-        weight: pl.Expr | None = None,
-        over: pl.Expr | None = None,
+        self, x: pl.Expr, k: int | pl.Expr | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
     ) -> pl.Expr:
         """The sum over ranks down to `k`; `curve` shows its running sums, and `explain` its terms.
 

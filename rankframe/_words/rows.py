@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import polars as pl
 
@@ -21,7 +20,7 @@ class Pairs(NamedTuple):
     inverted: pl.Expr
 
 
-class Rows(ABC):
+class Rows(Protocol):
     """The rows of one query in rank order, as expressions; documents that were not retrieved come last.
 
     If formulas use gains only, rows with label 0 are dropped before most columns are computed. `count`, `count_so_far`
@@ -36,89 +35,70 @@ class Rows(ABC):
     label: pl.Expr
     answer: Answer = "query"
 
+    #: The number of the row among the remaining rows of its query, from 1 on, as a float.
     @property
-    @abstractmethod
-    def place(self) -> pl.Expr:
-        """The number of the row among the remaining rows of its query, from 1 on, as a float."""
+    def place(self) -> pl.Expr: ...
 
+    #: The place among all rows of the first row with the same score, as a float.
     @property
-    @abstractmethod
-    def tied_from(self) -> pl.Expr:
-        """The place among all rows of the first row with the same score, as a float."""
+    def tied_from(self) -> pl.Expr: ...
 
+    #: The place among all rows of the last row with the same score, as a float.
     @property
-    @abstractmethod
-    def tied_to(self) -> pl.Expr:
-        """The place among all rows of the last row with the same score, as a float."""
+    def tied_to(self) -> pl.Expr: ...
 
+    #: The largest label of all queries, at least 0.
     @property
-    @abstractmethod
-    def largest_label_of_table(self) -> pl.Expr:
-        """The largest label of all queries, at least 0."""
+    def largest_label_of_table(self) -> pl.Expr: ...
 
-    @abstractmethod
-    def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
-        """`x`, an expression over the table's columns, on rows in rank order; `known_by` identifies one that calls Python."""
+    #: `x`, an expression over the table's columns, on rows in rank order; `known_by` identifies one that calls Python.
+    def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr: ...
 
-    @abstractmethod
-    def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
-        """The value at each row's place, from 0 on; null for null. `known_by` identifies the values."""
+    #: The value at each row's place, from 0 on; null for null. `known_by` identifies the values.
+    def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr: ...
 
-    @abstractmethod
-    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
-        """The floats that a function gives for the rows of whole queries: `columns`, and `query`, a number for each query."""
+    #: The floats that a function gives for the rows of whole queries: `columns`, and `query`, a number for each query.
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr: ...
 
-    @abstractmethod
-    def each(self, x: pl.Expr) -> pl.Expr:
-        """`x` on every row, where `x` is one number for all."""
+    #: `x` on every row, where `x` is one number for all.
+    def each(self, x: pl.Expr) -> pl.Expr: ...
 
     def once(self, x: pl.Expr) -> pl.Expr:
         """`x`, computed once even if it is used several times."""
         return x
 
-    @abstractmethod
-    def along(self, x: pl.Expr) -> pl.Expr:
-        """An expression `x` that looks up or down the rows, applied within each query."""
+    #: An expression `x` that looks up or down the rows, applied within each query.
+    def along(self, x: pl.Expr) -> pl.Expr: ...
 
-    @abstractmethod
-    def next_to(self, x: pl.Expr, step: Literal[1, -1], end: float) -> pl.Expr:
-        """`x` of the row above (1) or below (-1), and `end` where the query has no such row."""
+    #: `x` of the row above (1) or below (-1), and `end` where the query has no such row.
+    def next_to(self, x: pl.Expr, step: Literal[1, -1], end: float) -> pl.Expr: ...
 
-    @abstractmethod
-    def first_tied(self, x: pl.Expr) -> pl.Expr:
-        """`x` of the first row with the same score."""
+    #: `x` of the first row with the same score.
+    def first_tied(self, x: pl.Expr) -> pl.Expr: ...
 
-    @abstractmethod
-    def last_tied(self, x: pl.Expr) -> pl.Expr:
-        """`x` of the last row with the same score."""
+    #: `x` of the last row with the same score.
+    def last_tied(self, x: pl.Expr) -> pl.Expr: ...
 
-    @abstractmethod
-    def whole(self, x: pl.Expr) -> pl.Expr:
-        """The sum of `x` over the query."""
+    #: The sum of `x` over the query.
+    def whole(self, x: pl.Expr) -> pl.Expr: ...
 
-    @abstractmethod
-    def largest(self, x: pl.Expr) -> pl.Expr:
-        """The largest `x` of the query."""
+    #: The largest `x` of the query.
+    def largest(self, x: pl.Expr) -> pl.Expr: ...
 
-    @abstractmethod
-    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
-        """The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a sum per query."""
+    #: The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a sum per query.
+    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr: ...
 
-    @abstractmethod
-    def count(self, rows: pl.Expr) -> pl.Expr:
-        """The number of all rows for which `rows` is true."""
+    #: The number of all rows for which `rows` is true.
+    def count(self, rows: pl.Expr) -> pl.Expr: ...
 
-    @abstractmethod
-    def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
-        """The number of rows down to each row for which `rows` is true, `of_all` rows or of the remaining ones."""
+    #: The number of rows down to each row for which `rows` is true, `of_all` rows or of the remaining ones.
+    def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr: ...
 
-    @abstractmethod
-    def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
-        """The pairs of rows with different labels, for rows where `among` is true."""
+    #: The pairs of rows with different labels, for rows where `among` is true.
+    def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs: ...
 
-    @abstractmethod
-    def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
-        """Fail with `message` where `bad` holds for a row; it names the label found, if the fault is one `of_label`."""
+    #: Fail with `message` where `bad` holds for a row; it names the label found, if the fault is one `of_label`.
+    def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None: ...
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x`, which has no null, down to each row."""

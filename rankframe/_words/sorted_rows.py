@@ -59,9 +59,9 @@ class SortedRows(Rows):
 
     def each(self, x: pl.Expr) -> pl.Expr:
         if is_by_row(x) is False:
+            words = "r.whole(x) for x.sum(), r.largest(x) for x.max() and r.so_far(x) for x.cum_sum()"
             raise InvalidOption(
-                f"a formula is given the rows of all queries at once, so {x} would mix them; write it in the words of the "
-                "ranking, as r.whole(x) for x.sum(), r.largest(x) for x.max() and r.so_far(x) for x.cum_sum()"
+                f"a formula is given the rows of all queries at once, so {x} would mix them; write {words}"
             )
         return x if x.meta.root_names() else pl.when(POSITION > 0).then(x)
 

@@ -64,10 +64,7 @@ def elasticsearch_rrf(
 
 @fusion(of="engine", depth=WINDOW)
 def elasticsearch_linear(
-    r: Rankings,
-    *,
-    weights: Shares | None = None,
-    normalizer: Literal["none", "minmax", "l2_norm"] = "none",
+    r: Rankings, *, weights: Shares | None = None, normalizer: Literal["none", "minmax", "l2_norm"] = "none"
 ) -> pl.Expr:
     r"""Elasticsearch's ``linear`` retriever: the weighted sum of the normalised scores.
 
@@ -180,10 +177,7 @@ def _opensearch_z_score(r: Scores) -> pl.Expr:
 
 @fusion(of="engine")
 def opensearch_rrf(
-    r: Rankings,
-    *,
-    rank_constant: Annotated[int, Range(least=1, most=10_000)] = 60,
-    weights: Shares | None = None,
+    r: Rankings, *, rank_constant: Annotated[int, Range(least=1, most=10_000)] = 60, weights: Shares | None = None
 ) -> pl.Expr:
     r"""OpenSearch's ``score-ranker-processor``: the sum of 1 over `rank_constant` plus the rank, to ten decimals.
 

@@ -7,9 +7,8 @@ from typing import Annotated
 import polars as pl
 
 from .._catalog.fusions import trained
-from .._words.judged_rankings import JudgedRankings, Learned
 from .._words.ranking import Range
-from .._words.rankings import Rankings
+from .._words.rankings import JudgedRankings, Learned, Rankings
 
 __all__ = ["bayesfuse", "mapfuse", "posfuse", "probfuse", "segfuse", "slidefuse"]
 

@@ -5,11 +5,9 @@ from .binary import *
 from .cascade import *
 from .catalog import *
 from .cwl import *
-from .cwl_nerr import *
 from .diversity import *
 from .gain import *
 from .group_exposure import *
-from .group_parity import *
 from .item_groups import *
 from .judgments import *
 from .list_diversity import *
@@ -19,4 +17,3 @@ from .popularity import *
 from .preference import *
 from .serendipity import *
 from .trec import *
-from .trec_gain import *

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import polars as pl
 
@@ -13,6 +13,12 @@ __all__ = [
     "f1", "f_beta", "fall_out", "hit_rate", "hits", "precision", "r_precision", "recall", "set_average_precision",
 ]  # fmt: skip
 
+FIRST_FOUND: Any = {"bounds": (0, 1), "judging": "monotone", "gains_only": True}
+"""The declaration of a metric from 0 to 1 that no further relevant document lowers."""
+
+SHARE: Any = {**FIRST_FOUND, "judging": "threshold"}
+"""The declaration of a metric from 0 to 1 of relevant documents over all that are relevant."""
+
 
 def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
     return "threshold" if divisor == "min(k,R)" else "monotone"
@@ -22,6 +28,7 @@ def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
     "p",
     "set_p",
     "setp",
+    "retrieval_precision",
     display="P",
     bounds=(0, 1),
     judging=_judging,
@@ -61,7 +68,7 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
 
 
-@metric("r", "set_recall", "setr", display="Recall", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("r", "set_recall", "setr", "retrieval_recall", display="Recall", **SHARE)
 def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Recall: the share of the query's relevant documents that are in the top `k`.
 
@@ -91,7 +98,7 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(relevant, k) / r.whole(relevant)
 
 
-@metric("f1_score", display="F1", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("f1_score", display="F1", **SHARE)
 def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""F1: the harmonic mean of precision and recall in the top `k`, which is 2 hits / (k + relevant documents).
 
@@ -120,18 +127,7 @@ def f1(r: Ranking, k: int | None = None) -> pl.Expr:
     return f_beta(r, k)
 
 
-@metric(
-    "set_F",
-    "SetF",
-    "f_measure",
-    "f-measure",
-    "fbeta_score",
-    display="F-beta",
-    bounds=(0, 1),
-    dot="beta",
-    judging="threshold",
-    gains_only=True,
-)
+@metric("set_F", "SetF", "f_measure", "f-measure", "fbeta_score", display="F-beta", dot="beta", **SHARE)
 def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(least=0, most=1e100)] = 1.0) -> pl.Expr:
     r"""F-beta: a mean of precision and recall in the top `k`, in which recall counts `beta` times as much.
 
@@ -162,7 +158,7 @@ def f_beta(r: Ranking, k: int | None = None, *, beta: Annotated[float, Range(lea
     return (1 + beta**2) * r.total(r.relevant, k) / (r.depth(k) + beta**2 * r.n_relevant)
 
 
-@metric("set_map", "SetAP", display="SetAP", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("set_map", "SetAP", display="SetAP", **SHARE)
 def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Set average precision: precision times recall of the top `k`, as for a set without order.
 
@@ -191,7 +187,7 @@ def set_average_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.relevant, k) * r.hits_down_to(k) / (r.depth(k) * r.n_relevant)
 
 
-@metric("fallout", display="Fall-out", bounds=(0, 1), higher_is_better=False, judging="threshold")
+@metric("fallout", "retrieval_fall_out", display="Fall-out", bounds=(0, 1), higher_is_better=False, judging="threshold")
 def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Fall-out: the share of the non-relevant documents that is in the top `k`; lower is better.
 
@@ -257,7 +253,7 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.weighed(r.relevant), k)
 
 
-@metric("success", "hr", "hitrate", "hit_ratio", display="Hit rate", bounds=(0, 1), judging="monotone", gains_only=True)
+@metric("success", "hr", "hitrate", "hit_ratio", "retrieval_hit_rate", display="Hit rate", **FIRST_FOUND)
 def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Hit rate, also called success: 1 if a relevant document is in the top `k`, else 0.
 
@@ -287,7 +283,7 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.first_relevant, k)
 
 
-@metric("rprec", "r-precision", display="R-precision", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("rprec", "r-precision", "retrieval_r_precision", display="R-precision", **SHARE)
 def r_precision(r: Ranking) -> pl.Expr:
     r"""R-precision: precision at rank R, where R is the number of the query's relevant documents.
 

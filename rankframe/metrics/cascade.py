@@ -101,12 +101,7 @@ def _pfound_judging(
 
 @metric("PFound", display="pFound", bounds=(0, 1), judging=_pfound_judging, gains_only=True)
 def pfound(
-    r: Ranking,
-    k: int | None = None,
-    *,
-    decay: Proportion = 0.85,
-    gain: ChanceGain = "linear",
-    max_label: MaxLabel = 1,
+    r: Ranking, k: int | None = None, *, decay: Proportion = 0.85, gain: ChanceGain = "linear", max_label: MaxLabel = 1
 ) -> pl.Expr:
     r"""PFound: the probability that a reader is satisfied, who until then goes on with probability `decay`.
 

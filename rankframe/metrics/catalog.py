@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._catalog.catalog_metrics import catalog_metric
+from .._catalog.registry import catalog_metric
 from .._words.exposure import Exposure, Least, Persistence, Weight
 
 __all__ = [

@@ -12,7 +12,7 @@ from .._words.ranking import Cutoff, ListedCutoff, Persistence, Range, Ranking, 
 from .cwl_user_models import (
     BEYOND,
     Gains,
-    Reading,
+    ReaderSums,
     Report,
     Share,
     Target,
@@ -26,7 +26,7 @@ from .cwl_user_models import (
     without_residual,
 )
 
-__all__ = ["bpm", "insq", "inst", "rbp_residual", "sdcg"]
+__all__ = ["bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11", "rbp_residual", "sdcg"]
 
 
 def _judging(
@@ -129,7 +129,7 @@ def bpm(
     0.5
     """
 
-    def reader(g: Gains) -> Reading:
+    def reader(g: Gains) -> ReaderSums:
         so_far = r.so_far(g.each)
         read = r.product_before((so_far < target).cast(pl.Float64))
         enough = (so_far >= target).cast(pl.Float64) * read
@@ -141,7 +141,7 @@ def bpm(
             more = pl.min_horizontal(missing, g.depth - g.retrieved)
             found += more
             last = pl.when(stop > 0).then(stop).otherwise(g.retrieved + more)
-        return Reading(found, last)
+        return ReaderSums(found, last)
 
     return reported(r, reader, k, report, residual, max_label, gain)
 
@@ -240,7 +240,7 @@ def inst(
     """
     wanted = 2 * target
 
-    def reader(g: Gains) -> Reading:
+    def reader(g: Gains) -> ReaderSums:
         # With x(i) = i + 2 T - (gain of the first i), C(i) = ((x(i) - 1) / x(i))^2. Where the gain is 0,
         # x(i) - 1 = x(i - 1), and the product shrinks to V(i) = (2 T Q(i) / x(i - 1))^2, where Q is a product over
         # the documents above that have a gain, each 1 - gain / x just above it.
@@ -263,7 +263,7 @@ def inst(
             stays = factor ** (g.depth - last)
             more = beyond * (1 - stays) / (1 - factor)
             gained, seen, beyond = gained + more, seen + more, beyond * stays
-        return Reading(gained, seen, beyond)
+        return ReaderSums(gained, seen, beyond)
 
     return reported(r, reader, depth, report, residual, max_label, gain)
 
@@ -300,3 +300,175 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     unknown = (~r.judged).cast(pl.Float64) * ((1 - p) * p ** (r.rank - 1))
     last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
     return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(pl.Float64)
+
+
+@metric(display="nERR8", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+def nerr8(
+    r: Ranking,
+    k: ListedCutoff,
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
+) -> pl.Expr:
+    r"""NERR by equation 8: the gain per document of a reader who stops at a document with probability equal to its gain.
+
+    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \prod_{j=1}^{i-1} (1 - g_j)
+
+    Parameters
+    ----------
+    k
+        The last rank that is read, at most 1,000,000.
+    max_label, gain, report, residual
+        As for :func:`rankframe.metrics.cwl.sdcg`.
+
+    Returns
+    -------
+    One Float64 per query; EU is from 0 to 1.
+
+    References
+    ----------
+    Azzopardi, Mackenzie and Moffat, ERR is not C/W/L: exploring the relationship between expected reciprocal rank and
+    other metrics, ICTIR 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.evaluate("nerr8@3")["nerr8@3"].item()             # a gain of 1 from two documents
+    0.5
+    """
+    reader = by_rank(lambda i: 1.0, lambda i: i, stops=True, cascade=True)
+    return reported(r, reader, k, report, residual, max_label, gain)
+
+
+@metric(display="nERR9", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+def nerr9(
+    r: Ranking,
+    k: ListedCutoff,
+    *,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
+) -> pl.Expr:
+    r"""NERR by equation 9: as :func:`nerr8`, but a reader not satisfied at rank i gives up with probability 1 / (i + 1).
+
+    .. math:: \frac{\sum_{i=1}^{k} V_i \, g_i}{\sum_{i=1}^{k} V_i}, \quad V_i = \frac{1}{i} \prod_{j=1}^{i-1} (1 - g_j)
+
+    Parameters
+    ----------
+    k
+        The last rank that is read, at most 1,000,000.
+    max_label, gain, report, residual
+        As for :func:`rankframe.metrics.cwl.sdcg`.
+
+    Returns
+    -------
+    One Float64 per query; EU is from 0 to 1.
+
+    References
+    ----------
+    Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> round(df.rank.evaluate("nerr9@3")["nerr9@3"].item(), 4)   # 1/2 over 1 + 1/2
+    0.3333
+    """
+    chances = [1 / i for i in range(1, k + 1)]
+    reader = by_rank(table([0.0, *chances]), table(running(chances)), stops=True, cascade=True)
+    return reported(r, reader, k, report, residual, max_label, gain)
+
+
+@metric(display="nERR10", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+def nerr10(
+    r: Ranking,
+    depth: Cutoff = 1000,
+    *,
+    p: Persistence = 0.9,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
+) -> pl.Expr:
+    r"""NERR by equation 10: as :func:`nerr8`, but a reader who is not satisfied goes on with probability `p`.
+
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = p^{\,i-1} \prod_{j=1}^{i-1} (1 - g_j)
+
+    The sums go down to `depth`.
+
+    Parameters
+    ----------
+    depth
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
+    p
+        The reader's persistence, between 0 and 1.
+    max_label, gain, report, residual
+        As for :func:`rankframe.metrics.cwl.sdcg`.
+
+    Returns
+    -------
+    One Float64 per query; EU is from 0 to 1.
+
+    References
+    ----------
+    Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> round(df.rank.evaluate("nerr10(p=0.5)")["nerr10(p=0.5)"].item(), 4)     # 1/2 over 1 + 1/2
+    0.3333
+    """
+    reader = by_rank(lambda i: p ** (i - 1), lambda i: (1 - p**i) / (1 - p), stops=False, cascade=True)
+    return reported(r, reader, depth, report, residual, max_label, gain)
+
+
+@metric(display="nERR11", bounds=(0, 1), beyond=BEYOND, gains_only=without_residual)
+def nerr11(
+    r: Ranking,
+    depth: Cutoff = 1000,
+    *,
+    target: Target = 1.0,
+    max_label: TopLabel = None,
+    gain: Share = None,
+    report: Report = "EU",
+    residual: bool = False,
+) -> pl.Expr:
+    r"""NERR by equation 11: as :func:`nerr8`, but a reader who is not satisfied goes on as in :func:`rankframe.metrics.cwl.insq`.
+
+    .. math:: \frac{\sum_i V_i \, g_i}{\sum_i V_i}, \quad V_i = \left(\frac{2T}{2T + i - 1}\right)^2 \prod_{j=1}^{i-1} (1 - g_j)
+
+    `T` is `target`; the sums go down to `depth`.
+
+    Parameters
+    ----------
+    depth
+        The last rank that is read, by default 1000, as in cwl_eval, even if fewer documents were retrieved.
+    target
+        The gain that the reader needs, above 0 and up to 1,000,000.
+    max_label, gain, report, residual
+        As for :func:`rankframe.metrics.cwl.sdcg`.
+
+    Returns
+    -------
+    One Float64 per query; EU is from 0 to 1.
+
+    References
+    ----------
+    Azzopardi, Mackenzie and Moffat, ERR is not C/W/L, ICTIR 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> round(df.rank.evaluate("nerr11")["nerr11"].item(), 4)     # 4/9 over 1 + 4/9
+    0.3077
+    """
+    reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)
+    return reported(r, reader, depth, report, residual, max_label, gain)

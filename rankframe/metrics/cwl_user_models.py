@@ -11,7 +11,7 @@ import polars as pl
 from .._words.ranking import Label, Proportion, Range, Ranking
 
 __all__ = [
-    "BEYOND", "ByRank", "Gains", "Reader", "Reading", "Report", "Share", "Target", "TopLabel", "by_rank", "insq_weights",
+    "BEYOND", "ByRank", "Gains", "Reader", "ReaderSums", "Report", "Share", "Target", "TopLabel", "by_rank", "insq_weights",
     "reported", "running", "squares_from", "table", "without_residual",
 ]  # fmt: skip
 
@@ -42,7 +42,7 @@ LISTED = 10_000
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReaderSums:
     """Sums over the ranks 1 to the depth that a reader sees."""
 
     gained: pl.Expr  # the sum of V x gain, with the share of each rank in its row
@@ -87,7 +87,7 @@ class Gains:
         return self.whole(self.each) + self.unknown * (self.depth - self.retrieved)
 
 
-Reader: TypeAlias = Callable[[Gains], Reading]
+Reader: TypeAlias = Callable[[Gains], ReaderSums]
 
 
 def reported(
@@ -122,12 +122,12 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
     each document, the sum of V is ``seen(depth)`` less the sum of P x gain x (``seen(depth)`` - ``seen(rank)``).
     """
 
-    def reader(g: Gains) -> Reading:
+    def reader(g: Gains) -> ReaderSums:
         rank, last = g.r.rank, pl.lit(seen(float(g.depth)))
         after = None if stops else pl.lit(sees(g.depth + 1.0))
         if not cascade:
             found = g.total(g.each, sees(rank))
-            return Reading(found + last - seen(g.retrieved) if g.unknown else found, last, after)
+            return ReaderSums(found + last - seen(g.retrieved) if g.unknown else found, last, after)
         ends = g.r.stops(g.each)
         found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
         left = 1 - g.whole(ends)
@@ -136,7 +136,7 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
             found += room * sees(g.retrieved + 1)
             number -= room * (last - seen(g.retrieved + 1))
             left -= room
-        return Reading(found, number, None if after is None else after * left)
+        return ReaderSums(found, number, None if after is None else after * left)
 
     return reader
 

@@ -111,6 +111,7 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 
 @metric(
     "discounted_cumulative_gain",
+    "dcg_score",
     display="DCG",
     judging="monotone",
     spellings={"dcg_burges": {"gain": "exponential"}},
@@ -175,6 +176,8 @@ def _ndcg_judging(
     "normalized_dcg",
     "normalised_dcg",
     "ndcg_cut",
+    "ndcg_score",
+    "retrieval_normalized_dcg",
     display="nDCG",
     bounds=(0, 1),
     judging=_ndcg_judging,

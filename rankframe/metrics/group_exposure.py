@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import Proportion, Range, Ranking, RankWeight, ValueOf
+from .._words.ranking import Gain, Proportion, Range, Ranking, RankWeight, ValueOf
 from ..errors import InvalidOption
 
-__all__ = ["awrf", "group_exposure", "ndkl", "rkl", "rnd", "rrd"]
+__all__ = [
+    "awrf",
+    "demographic_parity",
+    "exposed_utility_ratio",
+    "group_exposure",
+    "ndkl",
+    "realized_utility_ratio",
+    "rkl",
+    "rnd",
+    "rrd",
+]
 
 GroupName: TypeAlias = Annotated[str | int, ValueOf("group")]
 Inner: TypeAlias = Annotated[float, Range(above=0, below=1)]
@@ -123,8 +133,7 @@ def kinds(r: Ranking, group: GroupName | None, target: str | float, metric: str)
     if group is None:
         if not isinstance(target, str):
             raise InvalidOption(
-                f"{metric}(target={target}): target is the share of one group, and none is named; write "
-                f"{metric}(group=M,target={target})."
+                f"{metric}(target={target}): write the group whose share this is, as {metric}(group=M,target={target})"
             )
         return r.group, target
     return in_group(r, group).cast(pl.Boolean).cast(pl.String), 0.5 if target == "equal" else target
@@ -202,11 +211,11 @@ def _distance(found: pl.Expr, rank: pl.Expr, protected: pl.Expr, n: pl.Expr, kin
     return terms[0] + terms[1]
 
 
-Step: TypeAlias = Annotated[int, Range(least=2)]
+CutStep: TypeAlias = Annotated[int, Range(least=2)]
 
 
 @metric(display="rND", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
-def rnd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
+def rnd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     r"""Normalized discounted difference: how a group's share in the first ranks differs from its share in all.
 
     .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i} - \frac{S}{n} \right|
@@ -242,7 +251,7 @@ def rnd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
 
 
 @metric(display="rKL", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
-def rkl(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
+def rkl(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     r"""Normalized discounted KL divergence of a group's share in the first ranks from its share in all.
 
     .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \mathrm{KL}\left(\frac{S_i}{i} \,\|\, \frac{S}{n}\right)
@@ -271,7 +280,7 @@ def rkl(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
 
 
 @metric(display="rRD", labels=False, needs=("group",), higher_is_better=False, adds_up=False)
-def rrd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
+def rrd(r: Ranking, *, group: GroupName, step: CutStep = 10) -> pl.Expr:
     r"""Normalized discounted ratio difference: how a group's ratio to the others in the first ranks differs from that in all.
 
     .. math:: \frac{1}{Z} \sum_{i = 10, 20, \ldots} \frac{1}{\log_2 i} \left| \frac{S_i}{i - S_i} - \frac{S}{n - S} \right|
@@ -299,3 +308,180 @@ def rrd(r: Ranking, *, group: GroupName, step: Step = 10) -> pl.Expr:
     0.0
     """
     return _of_cut_points(r, group, step, "ratio")
+
+
+Smoothing: TypeAlias = Annotated[float, Range(least=0)]
+
+
+def _is_ratio(absolute: bool = False, **_: object) -> bool:
+    return not absolute
+
+
+LOG_RATIO: Any = {"bounds": (None, None), "needs": ("group",), "higher_is_better": _is_ratio, "adds_up": False}
+"""The declaration of a log ratio of one group to all others."""
+
+
+def _log_ratio(r: Ranking, group: GroupName, x: pl.Expr, over: pl.Expr, smoothing: float, absolute: bool) -> pl.Expr:
+    """The log of the group's sum of `x` over its sum of `over`, less that of all others; null where it is not finite."""
+    within = in_group(r, group)
+
+    def of(member: pl.Expr) -> pl.Expr:
+        divisor = r.whole((over * member).fill_null(0.0))
+        return r.whole((x * member).fill_null(0.0)) / pl.when(divisor > 0).then(divisor) + smoothing
+
+    one, other = of(within), of(1 - within)
+    value = pl.when((one > 0) & (other > 0)).then(one.log() - other.log())
+    return value.abs() if absolute else value
+
+
+def _attention(r: Ranking, k: int | None, weight: RankWeight) -> pl.Expr:
+    """The weight of each document's rank, 0.0 below `k` and for a document that was not retrieved."""
+    return pl.when(r.listed(k)).then(r.weight_of_rank(weight)).otherwise(0.0)
+
+
+@metric("logDP", display="Demographic parity", labels=False, **LOG_RATIO)
+def demographic_parity(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    group: GroupName,
+    weight: RankWeight = "log2",
+    smoothing: Smoothing = 0.0,
+    absolute: bool = False,
+) -> pl.Expr:
+    r"""Demographic parity: how much more attention a document of a group gets than one of the others, as a log ratio.
+
+    .. math:: \ln \frac{\frac{1}{|g|} \sum_{d \in g} w_d}{\frac{1}{|h|} \sum_{d \in h} w_d}
+
+    The group g, often a minority, and all other documents with a group, h, are those of ``on(group=...)``, retrieved or
+    not. The weight w of a document is that of its rank, 0 for one without a rank. 0 is parity, above 0 g gets more than h,
+    at ln 2 twice as much; swapping g and h changes the sign.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all. Documents below rank k get no attention.
+    group
+        The group g, by the text of its name, which the column must hold.
+    weight
+        As for ``group_exposure``.
+    smoothing
+        A number added to the numerator and to the denominator, as 0.000001, so that a group without attention has a value.
+    absolute
+        True for the distance from parity, whichever group gets more; lower values are better then. By default a higher
+        value is better, for the group.
+
+    Returns
+    -------
+    One Float64 per query, of any sign; null if g or h has no document, or if either gets no attention and `smoothing` is 0.
+
+    References
+    ----------
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018; as logDP: Raj and Ekstrand, Measuring fairness in ranked
+    results, SIGIR 2022, whose code adds 0.000001, divides by the weights and sums up a group's attention in place of its mean.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "by": ["M", "F"]})
+    >>> ranker = df.rank.on(group="by")
+    >>> round(ranker.metrics.demographic_parity(group="F", weight=0.5)["demographic_parity(group=F,weight=0.5)"].item(), 6)   # ln 1/2
+    -0.693147
+    """
+    return _log_ratio(r, group, _attention(r, k, weight), pl.lit(1.0), smoothing, absolute)
+
+
+@metric("logEUR", display="Exposed utility ratio", **LOG_RATIO)
+def exposed_utility_ratio(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    group: GroupName,
+    weight: RankWeight = "log2",
+    gain: Gain = "linear",
+    smoothing: Smoothing = 0.0,
+    absolute: bool = False,
+) -> pl.Expr:
+    r"""Exposed utility ratio: how much more attention per utility a group of documents gets than the others, as a log ratio.
+
+    .. math:: \ln \frac{\sum_{d \in g} w_d / \sum_{d \in g} u_d}{\sum_{d \in h} w_d / \sum_{d \in h} u_d}
+
+    The groups g and h and the weight w are those of ``demographic_parity``. The utility of a group is the mean gain u of
+    its documents; the numbers of documents cancel out. 0 is equal treatment: attention is in proportion to utility.
+
+    Parameters
+    ----------
+    k, group, weight, absolute
+        As for ``demographic_parity``.
+    gain
+        The utility of a document, as for ``cg``; by default its label.
+    smoothing
+        As for ``demographic_parity``; added to the quotient of each group.
+
+    Returns
+    -------
+    One Float64 per query, of any sign; null if g or h has no utility, or if either gets no attention and `smoothing` is 0.
+
+    References
+    ----------
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018, the logarithm of their disparate treatment ratio; as
+    logEUR: Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [2, 1], "by": ["M", "F"]}
+    ... )
+    >>> ranker = df.rank.on(group="by")                                # half of the attention for half of the utility
+    >>> ranker.metrics.exposed_utility_ratio(group="F", weight=0.5)["exposed_utility_ratio(group=F,weight=0.5)"].item()
+    0.0
+    """
+    return _log_ratio(r, group, _attention(r, k, weight), r.gain(gain), smoothing, absolute)
+
+
+@metric("logRUR", display="Realized utility ratio", **LOG_RATIO)
+def realized_utility_ratio(
+    r: Ranking,
+    k: int | None = None,
+    *,
+    group: GroupName,
+    weight: RankWeight = "log2",
+    gain: Gain = "linear",
+    smoothing: Smoothing = 0.0,
+    absolute: bool = False,
+) -> pl.Expr:
+    r"""Realized utility ratio: how much more of its utility reaches readers for a group than for the others, as a log ratio.
+
+    .. math:: \ln \frac{\sum_{d \in g} w_d u_d / \sum_{d \in g} u_d}{\sum_{d \in h} w_d u_d / \sum_{d \in h} u_d}
+
+    The groups g and h, the weight w and the utility u are those of ``exposed_utility_ratio``. If readers click by attention
+    and utility, w u is the expected number of clicks. 0 is equal impact: clicks are in proportion to utility.
+
+    Parameters
+    ----------
+    k, group, weight, gain, smoothing, absolute
+        As for ``exposed_utility_ratio``.
+
+    Returns
+    -------
+    One Float64 per query, of any sign; null if g or h has no utility, or if no utility of either gets attention and
+    `smoothing` is 0.
+
+    References
+    ----------
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018, the logarithm of their disparate impact ratio; as
+    logRUR: Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame(
+    ...     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [2, 1], "by": ["M", "F"]}
+    ... )
+    >>> found = df.rank.on(group="by").metrics.realized_utility_ratio(group="F", weight="equal")        # all get all attention
+    >>> found["realized_utility_ratio(group=F,weight=equal)"].item()
+    0.0
+    """
+    utility = r.gain(gain)
+    return _log_ratio(r, group, _attention(r, k, weight) * utility, utility, smoothing, absolute)

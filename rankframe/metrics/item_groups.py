@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-from .._catalog.catalog_metrics import catalog_metric
+from .._catalog.registry import catalog_metric
 from .._words.exposure import Exposure, Persistence, Weight, weight_of
 from .._words.ranking import Proportion
 from ..errors import InvalidOption, did_you_mean, shown

@@ -8,6 +8,7 @@ import polars as pl
 
 from .._catalog.registry import Judging, metric
 from .._words.ranking import AverageDivisor, Proportion, Range, Ranking, Rounding
+from .binary import FIRST_FOUND, SHARE
 
 __all__ = [
     "auc", "average_precision", "bpref", "eleven_point_average", "interpolated_precision", "ordered_pair_accuracy",
@@ -19,11 +20,11 @@ __all__ = [
     "ap",
     "map_cut",
     "mean_average_precision",
+    "average_precision_score",
     text="map",
+    spellings={name: {"divisor": "hits"} for name in ("context_precision", "retrieval_average_precision")},
     display="MAP",
-    bounds=(0, 1),
-    judging="threshold",
-    gains_only=True,
+    **SHARE,
 )
 def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivisor = "R") -> pl.Expr:
     r"""Average precision: the mean over the relevant documents of the precision at their ranks; its mean is MAP.
@@ -67,7 +68,7 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     return found / pl.min_horizontal(*most)
 
 
-@metric("mrr", "recip_rank", text="rr", display="RR", bounds=(0, 1), judging="monotone", gains_only=True)
+@metric("mrr", "recip_rank", "retrieval_reciprocal_rank", text="rr", display="RR", **FIRST_FOUND)
 def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
 
@@ -96,7 +97,7 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(r.first_relevant, k, over=r.rank)
 
 
-@metric(bounds=(0, 1), judging="threshold", gains_only=True)
+@metric(**SHARE)
 def bpref(r: Ranking) -> pl.Expr:
     r"""Binary preference: how rarely documents judged non-relevant rank above relevant ones, unjudged ones left out.
 
@@ -126,7 +127,7 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", "iprec", display="IPrec", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("iprec_at_recall", "iprec", display="IPrec", **SHARE)
 def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
     r"""Interpolated precision: the best precision at any rank with a recall of at least `recall`; 0 if there is none.
 
@@ -159,7 +160,7 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     return r.largest(pl.when(r.retrieved & (r.hits >= needed)).then(r.hits / r.rank).otherwise(0.0))
 
 
-@metric("11pt_avg", display="11pt avg", bounds=(0, 1), judging="threshold", gains_only=True)
+@metric("11pt_avg", display="11pt avg", **SHARE)
 def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Expr:
     r"""Eleven-point average: the mean of the interpolated precision at recall 0, 0.1, ... 1.
 
@@ -193,7 +194,15 @@ def _auc_judging(k: int | None = None, max_fpr: float | None = None) -> Judging:
     return "threshold" if k is None and max_fpr is None else None
 
 
-@metric("area_under_curve", display="AUC", bounds=(0, 1), judging=_auc_judging, gains_only=True)
+@metric(
+    "area_under_curve",
+    "roc_auc_score",
+    "retrieval_auroc",
+    display="AUC",
+    bounds=(0, 1),
+    judging=_auc_judging,
+    gains_only=True,
+)
 def auc(
     r: Ranking, k: int | None = None, *, max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None
 ) -> pl.Expr:

@@ -46,13 +46,6 @@ def test_a_column_has_the_flat_name_and_the_same_values(kind: str, text: str) ->
     assert [*one[text]] == [*other[FLAT[text]]]
 
 
-@pytest.mark.parametrize("text", [text for text in FLAT if text != FLAT[text]])
-def test_a_flat_name_is_answered_by_the_text_that_it_stands_for(text: str) -> None:
-    with pytest.raises(rf.UnknownMetric) as caught:
-        rf.parse(FLAT[text])
-    assert str(caught.value).endswith(f"Did you mean {text!r}?")
-
-
 def test_every_metric_has_a_name_of_its_own_that_sqlite_takes_without_quotes() -> None:
     names = [flat_name(text) for name in rf.METRICS for text in (name, f"{name}@10")]
     assert len({*names}) == len(names)

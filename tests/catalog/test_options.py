@@ -136,13 +136,12 @@ def roles(metric: Metric) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("text", "advised"), [("ndcg(gain=exp)", "ndcg(gain=exponential)"), ("dcg(discount=lg2)", "dcg(discount=log2)")]
+    ("text", "advised"),
+    [("ndcg(gain=exp)", "exponential"), ("dcg(discount=lg2)", "log2"), ("map(divisor=hit)", "hits")],
 )
-def test_a_misspelt_option_is_answered_by_one_sentence_of_advice(text: str, advised: str) -> None:
-    with pytest.raises(rf.InvalidOption) as caught:
+def test_a_misspelt_word_is_answered_by_the_nearest_one(text: str, advised: str) -> None:
+    with pytest.raises(rf.InvalidOption, match=rf"\. Did you mean '{advised}'\?$"):
         rf.parse(text)
-    assert str(caught.value).endswith(f"; write {advised}.")
-    assert "Did you mean" not in str(caught.value)
 
 
 def by_text(metric: Metric, text: str) -> Callable[[], Any]:
@@ -154,11 +153,11 @@ def by_text(metric: Metric, text: str) -> Callable[[], Any]:
 def refused(run: Callable[[], Any], metric: Metric, name: str) -> None:
     with pytest.raises(rf.InvalidOption) as caught:
         run()
-    found = re.fullmatch(rf"{metric.name}\({name}=.+\): {name} is .+; write (.+)\.", str(caught.value))
-    assert found is not None, str(caught.value)
-    assert len(str(caught.value)) < 500
-    (advised,) = rf.parse(found[1], {metric.name: metric})  # and what it says to write can be written
-    assert name in advised.said
+    message = str(caught.value)
+    assert re.fullmatch(
+        rf"{metric.name}\({name}=.+\): write (the group|{re.escape(str(metric.kinds[name]))}).*", message
+    )
+    assert len(message) < 500
 
 
 def sane(table: pl.DataFrame, metric: Metric, options: dict[str, Any]) -> None:
@@ -212,9 +211,9 @@ def test_a_threshold_is_a_finite_number_from_0_on(text: str) -> None:
     value = HOSTILE[text]
     if value is not None:
         for ranker in RANKERS:
-            with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110} is no threshold; give the least label"):
+            with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110}: write a number from 0"):
                 ranker.on(relevant=value)
-        with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110} is no threshold; give the least label"):
+        with pytest.raises(rf.InvalidOption, match=r"^relevant=.{1,110}: write a number from 0"):
             TABLE.rank.evaluate(f"map(relevant={text})")
 
 
@@ -304,9 +303,7 @@ class Mute:
 
 
 def test_what_has_no_text_is_refused_by_its_type() -> None:
-    with pytest.raises(
-        rf.InvalidOption, match=r"^rbp\(p=<Mute>\): p is a number above 0 and below 1; write rbp\(p=0\.8\)\.$"
-    ):
+    with pytest.raises(rf.InvalidOption, match=r"^rbp\(p=<Mute>\): write a number between 0 and 1\.$"):
         TABLE.rank.rbp(p=Mute())  # type: ignore[arg-type]
 
 
@@ -446,9 +443,9 @@ def test_a_metric_of_ones_own_has_the_checks_of_its_annotations(declared: Metric
 
 
 def test_words_in_text_are_never_columns(declared: Metric) -> None:
-    with pytest.raises(rf.InvalidOption, match=r"declared\(by='score'\): by is a Polars expression or None\."):
+    with pytest.raises(rf.InvalidOption, match=r"declared\(by='score'\): write a Polars expression or None\.$"):
         TABLE.rank.evaluate("declared(by=score)")
-    with pytest.raises(rf.InvalidOption, match=r"ndcg\(gain='label'\): gain is"):
+    with pytest.raises(rf.InvalidOption, match=r"ndcg\(gain='label'\): write"):
         TABLE.rank.evaluate("ndcg(gain=label)")
     with pytest.raises(rf.InvalidOption, match=r"discount=a function gives 'abc'; let it make an expression"):
         TABLE.rank.dcg(discount=lambda rank: "abc")
@@ -477,9 +474,9 @@ def test_a_value_that_equals_the_default_is_the_default_but_a_truth_is_no_number
         (Range(most=5), "up to 5", [5, -1], [6]),
         (Range(below=5), "below 5", [4, -1], [5]),
         (Range(least=0, most=1), "from 0 to 1", [0, 1], [1.1]),
-        (Range(above=0, below=1), "above 0 and below 1", [0.5], [0, 1]),
+        (Range(above=0, below=1), "between 0 and 1", [0.5], [0, 1]),
         (Range(least=1, most=1_000_000), "from 1 to 1,000,000", [1], [0]),
-        (Range(above=0, below=0.5), "above 0 and below 0.5", [0.25], [0, 0.5]),
+        (Range(above=0, below=0.5), "between 0 and 0.5", [0.25], [0, 0.5]),
         (Range(below=0), "below 0", [-1], [0]),
         (Range(least=20, below=30), "from 20 to below 30", [20], [30]),
     ],
@@ -490,4 +487,3 @@ def test_a_range_says_which_numbers_it_holds(
     assert str(within) == text
     assert all(x in within for x in inside)
     assert not any(x in within for x in outside)
-    assert within.example in within

@@ -321,7 +321,7 @@ def test_where_nothing_differs_there_is_no_telling_how_many_queries_it_takes() -
         ("map", {"difference": "0.1"}, "difference='0.1': write"),
         ("map", {"difference": 1e-10}, r"difference=1e-10 of map, .* more than 2\*\*53 queries to see; write a larger"),
         ("map", {"difference": 1e-300}, "difference=1e-300 of map, "),
-        ("map", {"difference": 0.1, "power": 80}, "power=80: write a number above 0 and below 1"),
+        ("map", {"difference": 0.1, "power": 80}, "power=80: write a number between 0 and 1"),
         ("map", {"difference": 0.1, "alpha": 0}, "alpha=0: write"),
         ("gm_map", {"difference": 0.1}, "ask for the power of map"),
     ],

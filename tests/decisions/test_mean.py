@@ -87,7 +87,6 @@ def test_runs_are_slices_of_a_table_whose_queries_are_those_of_a_run() -> None:
         (lambda df: df.rank.mean("rr", by="doc_id"), "several values of 'doc_id'"),
         (lambda df: df.rank.mean("rr", by="market"), "no column 'market' for by"),
         (lambda df: df.rename({"day": "rr"}).rank.mean("rr", by="rr"), "'rr'"),
-        (lambda df: df.rank.average, r"df\.rank\.mean\('ndcg@10'\)"),
     ],
 )
 def test_calls_without_a_mean_are_refused(ask: Any, said: str) -> None:

@@ -37,6 +37,12 @@ def state_of(module: str, code: str) -> Iterator[str]:
     own = {name for node in tree.body for name in bound(node)}
     for node in tree.body:
         holder = next(bound(node), "import")
+        if (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.value, ast.Call)
+            and name_of(node.value.func) == "Registry"
+        ):
+            yield f"{module}.{holder}"
         for part in ast.walk(node):
             if isinstance(part, ast.Global):
                 yield from (f"{module}.{name}" for name in part.names)

@@ -74,7 +74,7 @@ def test_an_error_of_ours_becomes_one_row_and_others_stay_errors() -> None:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        (pa.concat_tables([TABLE, TABLE]), "or keep the best row of each (found in 6 rows"),
+        (pa.concat_tables([TABLE, TABLE]), "name the column that says which: query=[..., 'query_id'] (found in 6 rows"),
         (TABLE.set_column(2, "score", pa.array([float("nan")] * 3)), "that was not retrieved (found in 3 rows"),
     ],
 )

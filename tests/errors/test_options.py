@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import io
+import math
 import random
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,9 @@ import pytest
 
 import rankframe as rf
 from rankframe._rankers.ranker import FrameRanker
-from rankframe._support.methods import Lifted
+from rankframe._support.methods import Lifted, called_by_users
 from rankframe._support.option_kinds import kinds_of
+from rankframe._support.option_values import Range
 from rankframe.plot import PLOTS, Plots
 
 HOSTILE: list[Any] = [
@@ -194,3 +196,45 @@ def test_values_that_passed_or_broke_are_refused(call: Callable[[Any], object], 
 def test_deep_json_of_a_trained_method_is_refused() -> None:
     with pytest.raises(rf.InvalidData, match="is no JSON"):
         rf.FittedFusion.from_json("[" * 100_000)
+
+
+Confidence: TypeAlias = Annotated[float, Range(above=0, below=1)]
+
+
+@called_by_users
+def interval(
+    *metrics: str,
+    ci: Confidence | None = 0.95,
+    method: Literal["bca", "percentile", "t"] = "bca",
+    resamples: Annotated[int, Range(least=1, most=10_000_000)] = 1000,
+    seed: Annotated[int, Range(least=0)] = 0,
+) -> tuple[object, ...]:
+    """A function with the options of statistics."""
+    return metrics, ci, method, resamples, seed
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"ci": ci}, "ci=.*: write a number between 0 and 1 or None") for ci in (95, 0, 1, "0.95", True, math.nan)),
+        *(
+            ({"resamples": n}, "resamples=.*: write a whole number from 1 to 10,000,000")
+            for n in (0, 1.5, True, None, 2**64, 10**400)
+        ),
+        *(({"seed": seed}, "seed=.*: write a whole number from 0 on") for seed in (-1, 0.5, False, None)),
+        ({"method": "percentil"}, r"method='percentil': .* 'bca', 'percentile', 't'\. Did you mean 'percentile'\?"),
+        (
+            {"ties": "order"},
+            r"interval: got an unexpected keyword argument 'ties'; its signature is interval\(\*metrics",
+        ),
+    ],
+)
+def test_an_option_of_statistics_is_read_by_its_annotation(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(rf.InvalidOption, match=f"^{message}"):
+        interval("map", **options)
+
+
+def test_numbers_of_other_libraries_are_pythons_own_once_read() -> None:
+    found = interval("map", ci=np.float32(0.5), resamples=np.int64(7), seed=np.uint8(3))
+    assert found == (("map",), 0.5, "bca", 7, 3)
+    assert [type(x) for x in found[1:]] == [float, str, int, int]

@@ -50,14 +50,14 @@ def test_an_error_is_the_same_in_another_process(kind: type[Any], way: Any) -> N
     found = way(kind(*SAID))
     text = "cast it, as in df.cast(), or say df.rank.on(label='rel')"
     assert type(found) is kind
-    assert (str(found), found.args, found.said) == (text, (text,), SAID)
-    assert in_options(found.said) == "cast it, or say --label rel"
-    assert worded(found.said, spelled) == "cast it, as in df.astype(), or say df.rank.on(label='rel')"
+    assert (str(found), found.args, found.parts) == (text, (text,), SAID)
+    assert in_options(found.parts) == "cast it, or say --label rel"
+    assert worded(found.parts, spelled) == "cast it, as in df.astype(), or say df.rank.on(label='rel')"
 
 
 def test_an_error_of_one_text_says_just_that() -> None:
     error = rf.InvalidOption("no such thing")
-    assert (str(error), error.args, error.said, error.kind) == (
+    assert (str(error), error.args, error.parts, error.kind) == (
         "no such thing",
         ("no such thing",),
         ("no such thing",),
@@ -127,7 +127,7 @@ def test_a_fault_that_only_a_plan_finds_is_told_by_its_kind_whatever_columns_are
         df.rank.on(score=name).with_ranks()
     assert caught.value.kind == "NaN score"
     assert str(caught.value) == (
-        f"column {name!r} holds NaN, which has no place in a ranking; write null for a document that was not retrieved, as "
+        f"column {name!r} holds NaN; write null for a document that was not retrieved, as "
         "df.fill_nan(None) does (found in 1 row: query_id=1, doc_id='b')"
     )
 

@@ -215,7 +215,7 @@ def test_distances_rank_the_lowest_first() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"persistence": 1}, r"^persistence=1: write a number above 0 and below 1\."),
+        ({"persistence": 1}, r"^persistence=1: write a number between 0 and 1\."),
         ({"k": 0}, r"^k=0: write a whole number from 1 on or None\."),
         ({"judgments": "all"}, r"^judgments='all': write one of 'complete', 'incomplete'\."),
         ({"runs": ["score"], "run": "doc_id"}, "say which runs to compare"),

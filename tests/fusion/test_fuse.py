@@ -20,7 +20,7 @@ from rankframe._fusion.fuse import fuse
 from rankframe._table.setup import Setup
 from rankframe._table.table import Whole
 from rankframe._verbs.declaration import call_of_verb
-from rankframe._words import duels
+from rankframe._words import rankings
 from rankframe._words.rankings import Rankings
 from tests.support.calls import thinned
 
@@ -252,7 +252,7 @@ def test_duels_do_not_depend_on_the_blocks_in_which_pairs_are_compared(
     pairs: int, weights: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = scores(RUNS.rank.fuse("condorcet", run="run", weights=weights))
-    monkeypatch.setattr(duels, "PAIRS", pairs)
+    monkeypatch.setattr(rankings, "PAIRS", pairs)
     assert scores(RUNS.rank.fuse("condorcet", run="run", weights=weights)) == expected
 
 

@@ -76,7 +76,7 @@ def test_a_fused_score_that_is_no_number_is_refused(method: str, weights: Any) -
 
 @pytest.mark.parametrize("method", ["elasticsearch_rrf", "elasticsearch_linear", "opensearch_hybrid", "opensearch_rrf"])
 def test_weights_below_0_are_refused_where_the_engine_refuses_them(method: str) -> None:
-    with pytest.raises(rf.InvalidOption, match="a list of finite numbers from 0 on"):
+    with pytest.raises(rf.InvalidOption, match="each a finite number from 0 on"):
         fused(TWO, method, weights=[-1, 1])
 
 
@@ -110,7 +110,7 @@ def test_an_error_of_too_many_or_too_few_weights_shows_those_that_were_given(met
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, None, "0.5", True])
 def test_weights_that_are_no_numbers_are_refused(bad: Any) -> None:
-    with pytest.raises(rf.InvalidOption, match=r"a list of finite numbers, as \[0.7, 0.3\]"):
+    with pytest.raises(rf.InvalidOption, match=r"a list \(each a (finite )?number"):
         fused(TWO, "wsum", weights=[bad, 1])
 
 
@@ -128,7 +128,7 @@ def test_a_depth_is_a_whole_number_from_1_on(depth: Any) -> None:
 def test_the_depth_is_the_window_of_an_engine_that_has_one() -> None:
     expected = [1 / 61, 1 / 61, None]
     assert fused(TWO, "elasticsearch_rrf", depth=1) == fused(TWO, "elasticsearch_rrf(rank_window_size=1)") == expected
-    with pytest.raises(rf.InvalidOption, match="rank_window_size=2 is given beside"):
+    with pytest.raises(rf.InvalidOption, match="both give rank_window_size"):
         fused(TWO, "elasticsearch_rrf(rank_window_size=1)", depth=2)
 
 

@@ -60,16 +60,16 @@ def test_normalisations_have_other_names(name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("comb_mzn", "Did you mean 'comb_mnz'?"),
+        ("comb_mzn", "Did you mean 'comb_mnz' or 'comb_min'?"),
         ("sum(norm=max,normalize=sum)", "unexpected keyword argument 'norm'"),
         ("rrf(norm=max)", "unexpected keyword argument 'norm'"),
         ("rrf(p=0.5)", "unexpected keyword argument 'p'"),
-        ("combos(strategy=avg)", "unknown method of fusion 'avg'"),
-        ("comb_sum(normalize=borda)", "normalize is 'min_max'"),
+        ("combos(strategy=avg)", "unknown fusion method 'avg'"),
+        ("comb_sum(normalize=borda)", "write 'min_max', "),
         ("langchain(normalize=max)", "unexpected keyword argument 'normalize'"),
         ("rrf(k=60", "is no method of fusion|cannot read"),
         ("rrf(60)", "write name=value"),
-        ("comb_sum(normalize=2-1)", "normalize is 'min_max'|cannot read"),
+        ("comb_sum(normalize=2-1)", "write 'min_max', |cannot read"),
     ],
 )
 def test_a_text_that_names_no_method_is_refused_with_advice(text: str, message: str) -> None:
@@ -80,7 +80,7 @@ def test_a_text_that_names_no_method_is_refused_with_advice(text: str, message: 
 @pytest.mark.parametrize("name", rf.FUSIONS)
 def test_a_method_that_takes_no_normalised_scores_says_so(name: str) -> None:
     if rf.FUSIONS[name].of != "scores":
-        with pytest.raises(rf.errors.InvalidOption, match="has no effect; leave it out"):
+        with pytest.raises(rf.errors.InvalidOption, match=r"has no effect$"):
             fusion_of(name, normalize="min_max")
 
 

@@ -344,11 +344,15 @@ def test_a_small_number_of_items_is_no_less_than_those_that_are_shown() -> None:
 @pytest.mark.parametrize(
     ("options", "text", "message"),
     [
-        ({"group": None}, "rsp", "rsp compares groups of items; name the column of groups in the catalog"),
+        (
+            {"group": None},
+            "rsp",
+            "rsp compares groups of items; give the items .*, as df.rank.on.group='provider', items=catalog",
+        ),
         (
             {"items": 4, "group": None},
             "rsp(head=0.5)",
-            "give the items of the catalog, whose popularity makes the groups",
+            "give the items of the catalog, as df.rank.on.items=catalog",
         ),
         ({"interactions": None}, "rsp", "say interactions=train"),
         ({"interactions": None}, "reo(tail=0.5)", "say interactions=train"),

@@ -263,7 +263,7 @@ def test_check_lists_what_is_wrong() -> None:
     assert found.loc[found["problem"] == "repeated document", "doc_id"].tolist() == [1]
     assert found["rows"].dtype == "Int64"
     assert (
-        "df.sort_values('score', ascending=False).drop_duplicates(['query_id', 'doc_id'])"
+        "keep one row of each, or, if these are several rankings, name the column that says which: df.rank.on("
         in found.set_index("problem").loc["repeated document", "advice"]
     )
     both = RUN.rank.check(QRELS)
@@ -588,8 +588,9 @@ def test_empty_frames_have_empty_results() -> None:
          "no column 'query_id' for query; the table has qid, doc_id, score, label. Say df.rank.on(query='qid')"),
         (lambda: SMALL.set_axis(range(4), axis=1).rank.ndcg(), rf.MissingColumn, "the table has 0, 1, 2, 3"),
         (lambda: SMALL.rank.on(score=7).ndcg(), rf.MissingColumn, "no column '7' for score"),
-        (lambda: SMALL.rank.on(score="doc_id", doc=None).ndcg(), rf.InvalidData, "df.assign(**{'doc_id': df['doc_id'].map({'x': ..., 'y': ...})})"),
-        (lambda: SMALL.assign(doc_id="x").rank.ndcg(), rf.InvalidData, "df.sort_values('score', ascending=False).drop_duplicates(['query_id', 'doc_id'])"),
+        (lambda: SMALL.rank.on(score="doc_id", doc=None).ndcg(), rf.InvalidData, "cast numbers that are text, as in df.astype({'doc_id': 'float64'})"),
+        (lambda: SMALL.assign(subtopic="x", doc_id="x", score=1.0).rank.on(subtopic="subtopic").alpha_ndcg(), rf.InvalidData,
+         "df.drop_duplicates(['query_id', 'doc_id', 'subtopic'])"),
         (lambda: SMALL.assign(label=np.inf).rank.ndcg(), rf.InvalidData, "infinite label"),
         (lambda: SMALL.assign(doc_id=[1, "x", 1, "x"]).rank.ndcg(), rf.InvalidData,
          "column 'doc_id' holds objects of type int (1) and str ('x'); make text of all, as df.astype({'doc_id': str}) does"),
@@ -621,22 +622,22 @@ def test_an_error_says_what_is_wrong_in_words_of_pandas(call: Any, error: type[E
 def test_values_of_the_user_are_no_code_to_spell() -> None:
     name = "df.unique(['a'])"
     with pytest.raises(rf.InvalidData) as caught:
-        SMALL.assign(doc_id=name).rank.ndcg()
-    assert "drop_duplicates(['query_id', 'doc_id'])" in str(caught.value)
+        SMALL.assign(doc_id=name, subtopic="x", score=1.0).rank.on(subtopic="subtopic").alpha_ndcg()
+    assert "drop_duplicates(['query_id', 'doc_id', 'subtopic'])" in str(caught.value)
     assert f"doc_id={name!r}" in str(caught.value)
 
 
 def test_an_error_has_its_parts_and_its_kind_in_pandas_too() -> None:
-    repeated = SMALL.assign(doc_id="x")
+    weighted = SMALL.assign(w=[1.0, None, 1.0, 1.0])
     found = []
-    for df in (repeated, pl.from_pandas(repeated)):
+    for df in (weighted, pl.from_pandas(weighted)):
         with pytest.raises(rf.InvalidData) as caught:
-            df.rank.ndcg()
+            df.rank.on(weight="w").dcg()
         found.append(pickle.loads(pickle.dumps(caught.value)))
     in_pandas, in_polars = found
-    assert in_pandas.kind == in_polars.kind == "repeated document"
-    assert in_options(in_pandas.said) == in_options(in_polars.said)
-    assert worded(in_polars.said, spelled) == str(in_pandas) != str(in_polars)
+    assert in_pandas.kind == in_polars.kind == "weight"
+    assert in_options(in_pandas.parts) == in_options(in_polars.parts)
+    assert worded(in_polars.parts, spelled) == str(in_pandas) != str(in_polars)
 
 
 def test_results_hold_texts_as_pandas_does_by_default() -> None:

@@ -48,7 +48,9 @@ def run(found: Any) -> Any:
     ids=["method", "text", "beside another", "with_metrics", "curve", "mean", "summarize", "compare", "condensed"],
 )
 def test_values_of_a_table_that_nobody_judged_come_with_a_warning(ask: Any, named: str, form: Any) -> None:
-    with pytest.warns(rf.RankframeWarning, match=rf"^{NOBODY}\..*\(it concerns {named}\)$") as caught:
+    with pytest.warns(
+        rf.RankframeWarning, match=rf"^{NOBODY}; join the judgments, .*\(it concerns {named}\)$"
+    ) as caught:
         ask(form(UNJUDGED).rank)
     assert [warning.filename for warning in caught] == [__file__]
 

@@ -382,7 +382,7 @@ def test_mistakes_in_the_call_are_told_at_once(spark: Any, sdf: Any) -> None:
         evaluate(DF, "ndcg")  # type: ignore[arg-type]
     with pytest.raises(rf.InvalidOption, match="buckets=0: write a whole number"):
         evaluate(sdf, "ndcg", buckets=0)
-    with pytest.raises(rf.InvalidOption, match=r"evaluate has no option 'tie'\. Did you mean ties='order'"):
+    with pytest.raises(rf.InvalidOption, match="evaluate: got an unexpected keyword argument 'tie'"):
         evaluate(sdf, "ndcg", tie="order")
     with pytest.raises(rf.InvalidData, match=r"write rankframe\.spark\.evaluate"):
         rf.rank(sdf)
@@ -490,5 +490,5 @@ def test_weights_of_named_runs_are_named(spark: Any) -> None:
 
 
 def test_a_method_that_is_unknown_is_refused_by_the_call(spark: Any) -> None:
-    with pytest.raises(rf.InvalidOption, match="unknown method of fusion 'rff'"):
+    with pytest.raises(rf.InvalidOption, match="unknown fusion method 'rff'"):
         rankframe.spark.fuse(to_spark(spark, DF), "rff", runs=["score"])

@@ -106,21 +106,3 @@ def test_a_preset_names_the_columns_of_a_tool(name: str) -> None:
 def test_a_name_beside_a_preset_takes_precedence() -> None:
     df = pl.DataFrame({"qid": [1], "docno": ["a"], "bm25": [1.0], "label": [1]})
     assert df.rank.on(names="pyterrier", score="bm25").evaluate("rr").rows() == [(1, 1.0)]
-
-
-@pytest.mark.parametrize(
-    ("columns", "proposed"),
-    [
-        (["qid", "docno", "score", "label"], ", or df.rank.on(names='pyterrier')"),
-        (["qid", "docno", "score"], ", or df.rank.on(names='pyterrier')"),  # a run, to be judged
-        (["user_id", "item_id", "score", "label"], ""),  # recommenders' tools call the label otherwise
-        (["qid", "docno", "points", "label"], ""),
-    ],
-    ids=str,
-)
-def test_a_preset_is_proposed_only_where_the_table_has_its_columns(columns: list[str], proposed: str) -> None:
-    table = pl.DataFrame({name: [1.0] for name in columns})
-    with pytest.raises(rf.MissingColumn) as error:
-        table.rank.on(score="score").evaluate("rr") if "label" in columns else table.rank.with_ranks()
-    said = str(error.value)
-    assert (proposed in said) if proposed else ("names=" not in said)

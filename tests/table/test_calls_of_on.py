@@ -240,8 +240,8 @@ def test_a_convention_that_counts_otherwise_than_was_set_is_refused_with_the_cal
     with pytest.raises(rf.InvalidOption) as error:
         ranker.on(convention="ranx")
     assert str(error.value) == (
-        "ranx counts by relevant=1, depth=None, not by relevant=2, depth=10 as set before; leave relevant=2, depth=10 out, or set it beside "
-        "the convention: df.rank.on(convention='ranx', relevant=2, depth=10)"
+        "ranx counts by relevant=1, depth=None, not by relevant=2, depth=10 as set before; to keep that, say "
+        "df.rank.on(convention='ranx', relevant=2, depth=10)"
     )
     kept = ranker.on(convention="ranx", relevant=2, depth=10)
     assert kept._setup == RANKED.rank.on(convention="ranx").on(rank="rank", relevant=2, depth=10)._setup

@@ -80,16 +80,17 @@ def test_a_column_of_one_run_is_not_taken_for_the_name_of_several(form: Any) -> 
 
 @pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        (lambda df: df.drop("run"), r"tells them apart, or add one: df.rank.judge\(qrels, run=...\)"),
-        (lambda df: df.rename({"run": "owner"}), r"tells them apart: df.rank.judge\(qrels, run='owner'\)"),
-        (lambda df: df.with_columns(run=pl.lit("t")), r"df.rank.judge\(qrels, run=...\)"),
-        (lambda df: df.with_columns(system="run"), r"run='run'\) or df.rank.judge\(qrels, run='system'\)"),
+        lambda df: df.drop("run"),
+        lambda df: df.rename({"run": "owner"}),
+        lambda df: df.with_columns(run=pl.lit("t")),
+        lambda df: df.with_columns(system="run"),
     ],
     ids=["no such column", "a column of another name", "a column that does not", "two such columns"],
 )
-def test_documents_that_repeat_without_doubt_are_refused(change: Any, message: str, form: Any) -> None:
+def test_documents_that_repeat_without_doubt_are_refused(change: Any, form: Any) -> None:
+    message = r"name the column that says which: df.rank.judge\(qrels, run=...\)"
     with pytest.raises(rf.InvalidData, match=rf"holds a document of a query more than once.*{message}.*query_id='1'"):
         form(change(RUNS)).rank.judge(form(QRELS))
 
@@ -99,7 +100,7 @@ def test_documents_that_repeat_without_doubt_are_refused(change: Any, message: s
 def test_a_lazy_table_of_several_runs_asks_for_their_column(use: Any, engine: Any) -> None:
     judged = RUNS.lazy().rank.judge(QRELS.lazy())
     with pytest.raises(
-        pl.exceptions.InvalidOperationError, match=r"rankframe: the run holds .*judge\(qrels, run='run'\)"
+        pl.exceptions.InvalidOperationError, match=r"rankframe: the run holds .*judge\(qrels, run=...\)"
     ):
         use(judged).collect(engine=engine)
 
@@ -107,7 +108,8 @@ def test_a_lazy_table_of_several_runs_asks_for_their_column(use: Any, engine: An
 def test_a_run_that_repeats_a_document_is_refused_whatever_its_name() -> None:
     twice = pl.concat([RUNS, RUNS.head(1)])
     with pytest.raises(
-        rf.InvalidData, match=r"more than once. If more columns than 'run' .*run='x', query_id='1', doc_id='a'\)"
+        rf.InvalidData,
+        match=r"more than once.*on\(query=\[..., 'run', 'query_id'\]\).*run='x', query_id='1', doc_id='a'\)",
     ):
         twice.rank.judge(QRELS, run="run")
     days = pl.concat([RUNS.with_columns(day=pl.lit(day)) for day in (1, 2)])
@@ -264,23 +266,12 @@ def test_judgments_that_repeat_are_refused_and_the_highest_is_kept_as_advised(fo
         rf.InvalidData, match=r"judgments hold a document .*\(found in 3 rows: query_id='1', doc_id='a'\)"
     ) as found:
         form(ONE).rank.judge(form(twice))
-    advice = re.search(r"the highest: (qrels\..*), or name", str(found.value))
+    advice = re.search(r"the highest: (qrels\..*) \(found", str(found.value))
     assert advice is not None
     once = eval(advice[1], {"qrels": form(twice)})
     judged = form(ONE).rank.judge(once)
     assert len(judged) == 5
     assert dict(zip(judged["doc_id"], judged["label"], strict=True))["a"] == 3
-
-
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
-def test_a_run_that_repeats_is_mended_as_advised(form: Any) -> None:
-    twice = pl.concat([ONE, ONE.head(1).with_columns(score=2.0)])
-    with pytest.raises(rf.InvalidData) as found:
-        form(twice).rank.judge(form(QRELS))
-    advice = re.search(r"such as the best: (df\..*) \(found", str(found.value))
-    assert advice is not None
-    judged = eval(advice[1], {"df": form(twice)}).rank.judge(form(QRELS))
-    assert dict(zip(judged["doc_id"], judged["score"], strict=True))["a"] == 2.0
 
 
 @pytest.mark.parametrize("name", ["system", "number"])
@@ -315,7 +306,7 @@ def test_judgments_of_several_subtopics_join(form: Any, name: str) -> None:
     )  # a, b, c and d for both subtopics, and e, which nobody judged
     if name != "theme":
         return
-    with pytest.raises(rf.InvalidData, match=r"df.rank.on\(subtopic=...\)"):
+    with pytest.raises(rf.InvalidData, match="judged for several subtopics, name their column as subtopic"):
         ONE.rank.judge(of_both)
     assert "repeated judgment" not in list(ONE.rank.on(subtopic="theme").check(of_both)["problem"])
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Collection
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -20,6 +21,7 @@ import rankframe as rf
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.name_presets import PRESETS
 from rankframe._table.policies import Policies, declared
+from rankframe._table.roles import ROLES
 from rankframe._table.setup import OPTIONS, Roles, Running, Setup
 
 PACKAGE = Path(rf.__file__).parent
@@ -60,6 +62,11 @@ def test_the_text_of_on_names_each_convention_and_preset(name: str, words: Colle
 def test_the_pages_tell_each_policy(name: str) -> None:
     assert f"`--{name.replace('_', '-')}`" in (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     assert re.search(rf"on\([^)]*\b{name}=", (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8"))
+
+
+def test_each_role_is_a_row_and_a_field_which_may_be_none_beyond_those_of_every_table() -> None:
+    assert [field.name for field in fields(Roles)] == [*ROLES]
+    assert [name for name in ROLES if getattr(Roles(), name) is not None] == ["query", "doc", "score", "label"]
 
 
 @pytest.mark.parametrize("part", [Roles, Policies, Running])
@@ -193,7 +200,7 @@ def test_a_policy_is_one_field_and_the_place_where_it_acts(with_new_policy: Path
     assert found["values"] == [1.0, 0.5, 0.5]
     assert (found["expression"], found["kernel"]) == (0.5, 0.5)
     assert found["refused"] == "at_threshold='no': write one of 'in', 'out'."
-    assert "Did you mean at_threshold='in'?" in found["near"]
+    assert "unexpected keyword argument 'at_treshold'" in found["near"]
     assert found["advice"].endswith("df.rank.on(at_threshold=...)")
     assert found["in options"] == "say --at-threshold out"
     assert found["differs by"] == "at_threshold=in"

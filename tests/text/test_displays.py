@@ -334,7 +334,7 @@ def test_the_list_of_metrics_shows_their_names() -> None:
     assert max(map(len, shown.split("\n"))) <= 118
     assert [name in rf.METRICS for name in ("ndcg", "mrr", 3)] == [True, False, False]
     assert repr(rf.AGREEMENTS).startswith(f"{len(rf.AGREEMENTS)} measures by name:\nkendall_distance, kendall_tau,")
-    assert repr(rf.FUSIONS).startswith(f"{len(rf.FUSIONS)} methods of fusion by name:\nrrf,")
+    assert repr(rf.FUSIONS).startswith(f"{len(rf.FUSIONS)} fusion methods by name:\nrrf,")
     with pytest.raises(TypeError):
         rf.METRICS["mine"] = rf.METRICS["ndcg"]  # type: ignore[index]
 

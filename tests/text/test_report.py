@@ -162,7 +162,7 @@ def test_digits_that_no_number_has_are_refused(digits: Any) -> None:
 
 @pytest.mark.parametrize("alpha", [5, 0, 1, -0.05, float("nan"), None, "0.05", True])
 def test_a_level_that_is_no_share_is_refused(alpha: Any) -> None:
-    with pytest.raises(rf.InvalidOption, match=f"alpha={alpha!r}: write a number above 0 and below 1"):
+    with pytest.raises(rf.InvalidOption, match=f"alpha={alpha!r}: write a number between 0 and 1"):
         comparison().to_markdown(alpha=alpha)
 
 

@@ -178,7 +178,7 @@ def test_embeddings_of_nan_are_refused() -> None:
         ({"ascending": True}, rf.InvalidOption, "a search takes the most similar documents; leave it out"),
         ({"rank": "rank"}, rf.InvalidOption, "ranks by the scores of the trainer"),
         ({"query": ["a", "b"]}, rf.InvalidOption, "name one column of queries"),
-        ({"unknown": 1}, rf.InvalidOption, "has no option 'unknown'"),
+        ({"unknown": 1}, rf.InvalidOption, "unexpected keyword argument 'unknown'"),
     ],
 )
 def test_what_is_wrong_is_refused_before_the_training(given: dict[str, Any], error: type[Exception], said: str) -> None:

@@ -1,0 +1,89 @@
+"""The tie rules, a row each: what orders documents with equal scores, and what that needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+import polars as pl
+
+Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
+
+
+class TieKey(NamedTuple):
+    """A key that orders documents with equal scores.
+
+    Attributes
+    ----------
+    of
+        What it compares. A table without documents has no key of these.
+    falling
+        Whether the largest value comes first.
+    value
+        The value that is compared, of the label (the least for a document that nobody judged) or of the id.
+    """
+
+    of: Literal["label", "document"]
+    falling: bool = True
+    value: Callable[[pl.Expr], pl.Expr] = lambda x: x
+
+
+@dataclass(frozen=True)
+class TieRule:
+    """How documents with equal scores count; where its keys leave documents equal, they stay in the order of the rows.
+
+    Attributes
+    ----------
+    says
+        Its effect, as a clause.
+    keys
+        The keys that order documents with equal scores, which also decide which of them a cut at a depth keeps.
+    needs_document
+        Whether the table must have a column of documents.
+    as_text
+        Whether ids of any type are compared as text.
+    averages
+        Whether metrics are means over all orders of documents with equal scores.
+    refuses
+        Whether equal scores are an error.
+    """
+
+    says: str
+    keys: tuple[TieKey, ...] = (TieKey("document"),)
+    needs_document: bool = False
+    as_text: bool = False
+    averages: bool = False
+    refuses: bool = False
+
+    @property
+    def by_label(self) -> bool:
+        """Whether labels order documents."""
+        return any(key.of == "label" for key in self.keys)
+
+    @property
+    def by_document(self) -> bool:
+        """Whether ids order documents, if the table has them."""
+        return any(key.of == "document" for key in self.keys)
+
+    def by_row(self, *, documents: bool) -> bool:
+        """Whether the order of rows changes metrics of a table with, or without, a column of documents."""
+        ordered = self.by_label or (documents and self.by_document)
+        return not (ordered or self.averages or self.refuses)
+
+
+TIE_RULES: dict[Ties, TieRule] = {
+    "doc_desc": TieRule("documents with equal scores stand by falling id"),
+    "doc_asc": TieRule(
+        "documents with equal scores stand by rising id", (TieKey("document", falling=False),), needs_document=True),
+    "order": TieRule("documents with equal scores stay in the order given", ()),
+    "best": TieRule(
+        "of documents with equal scores the better one stands first", (TieKey("label"), TieKey("document"))),
+    "worst": TieRule(
+        "of documents with equal scores the worse one stands first", (TieKey("label", falling=False), TieKey("document"))),
+    "expected": TieRule("documents with equal scores count the mean over all their orders", averages=True),
+    "error": TieRule("equal scores are refused", refuses=True),
+    "trec_eval": TieRule(
+        "documents with equal scores stand by falling id, compared as trec_eval does", needs_document=True, as_text=True),
+}  # fmt: skip
+"""The tie rules, as words of the policy `ties`."""
