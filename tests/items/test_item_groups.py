@@ -194,10 +194,10 @@ def test_slices_rows_in_any_order_and_kinds_of_frames_change_nothing() -> None:
     sliced = table.ranker(table.frame.with_columns(day=pl.lit("mo"))).items.catalog(*ONE_EACH, by="day", resamples=39)
     assert_frame_equal(sliced.drop("day"), found, check_exact=True)
     assert_frame_equal(
-        table.ranker(table.frame.lazy()).catalog(*ONE_EACH, resamples=39).collect(), found, check_exact=True
+        table.ranker(table.frame.lazy()).items.catalog(*ONE_EACH, resamples=39).collect(), found, check_exact=True
     )
     pandas, values = table.ranker(table.frame.to_pandas()), table.ranker().items.catalog(*TEXTS, ci=None)["value"]
-    assert pl.Series(pandas.catalog(*TEXTS, ci=None)["value"]).fill_nan(None).to_list() == pytest.approx(
+    assert pl.Series(pandas.items.catalog(*TEXTS, ci=None)["value"]).fill_nan(None).to_list() == pytest.approx(
         values.to_list()
     )
     assert pandas.items.counts(*TEXTS).catalog()["value"].to_list() == pytest.approx(values.to_list())
