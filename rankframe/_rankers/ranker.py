@@ -416,9 +416,8 @@ def method_of(owner: Any, name: str) -> Any:
             return found.__get__(owner)
     message = f"{type(owner).__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):  # tools look these up on every object
-        at, place = owner._elsewhere, owner._elsewhere.get(name)
-        near = near_names(name, METRICS, {own: repr(own) for own in dir(owner)} | at)
-        message += near if place is None else f". Did you mean {place}?"
+        names = {own: repr(own) for own in dir(owner)} | owner._elsewhere
+        message += f". Did you mean {names[name]}?" if name in names else near_names(name, METRICS, names)
     raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
 
@@ -649,9 +648,7 @@ class FrameMetrics(Topic[R], AllMetrics[R]):
         return [entry.formula.__name__ for entry in METRICS.values()]
 
     if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            return method_of(self, name)
+        __getattr__ = method_of
 
 
 class ExprRanker(Ranker[pl.Expr], AllMetrics[pl.Expr]):
