@@ -329,7 +329,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ),
         ({"runs": ["old", "new"], "family": "run"}, "family='run': write one of 'all', 'metric'"),
         ({"runs": ["old", "new"], "missing": "mean"}, "missing='mean': write one of 'error'"),
-        ({"runs": ["old", "new"], "ci": 95}, "ci=95(\\.0)?: write a number above 0 and below 1"),
+        ({"runs": ["old", "new"], "ci": 95}, "ci=95(\\.0)?: write a number between 0 and 1"),
         ({"runs": ["old", "new"], "ci": None}, "ci=None: write a"),
         ({"runs": ["old", "new"], "interval": "normal"}, "interval='normal': write one of 'auto'"),
         ({"runs": ["old", "new"], "resamples": 0}, "resamples=0: write a whole number from 1 "),

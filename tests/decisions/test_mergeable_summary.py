@@ -231,7 +231,7 @@ def test_slices_are_one_for_all_rows_of_a_query() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"ci": 95}, "ci=95(\\.0)?: write a number above 0 and below 1"),
+        ({"ci": 95}, "ci=95(\\.0)?: write a number between 0 and 1"),
         ({"ci": "0.9"}, "ci='0.9'"),
         ({"resamples": 0}, "resamples=0: write a whole number from 1 "),
         ({"resamples": 38}, "resamples=38: write a whole number from 39 on"),

@@ -360,7 +360,7 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
         (lambda r: r.items.catalog(), "no metric given"),
         (lambda r: r.items.catalog("entropy", by="group"), "several values of 'group'"),
         (lambda r: r.items.catalog("entropy", by="grup"), "Did you mean 'group'"),
-        (lambda r: r.items.catalog("entropy", ci=2), "above 0 and below 1"),
+        (lambda r: r.items.catalog("entropy", ci=2), "between 0 and 1"),
         (lambda r: r.items.catalog("entropy", unknown_items="keep"), "write one of 'error', 'drop'"),
         (lambda r: r.items.exposure(k=0), "a whole number from 1 on"),
         (lambda r: r.items.exposure(weight="lg2"), r"Did you mean 'log2'\?"),

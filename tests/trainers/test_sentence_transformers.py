@@ -163,7 +163,7 @@ def test_embeddings_of_nan_are_refused() -> None:
         ({"top_k": 0}, rf.InvalidOption, "top_k=0"),
         ({"batch_size": 0}, rf.InvalidOption, "batch_size=0"),
         ({"chunk_size": -1}, rf.InvalidOption, "chunk_size=-1"),
-        ({"ci": 95}, rf.InvalidOption, "ci=95(\\.0)?: write a number above 0 and below 1"),
+        ({"ci": 95}, rf.InvalidOption, "ci=95(\\.0)?: write a number between 0 and 1"),
         ({"resamples": 10.5}, rf.InvalidOption, "resamples=10.5"),
         ({"resamples": 5}, rf.InvalidOption, "resamples=5: write a whole number from 39 on"),
         ({"seed": -1}, rf.InvalidOption, "seed=-1"),
