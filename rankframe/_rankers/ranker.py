@@ -492,7 +492,7 @@ class FrameRanker(Ranker[R], Verbs[R]):
     @property
     def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
         rare = [x.formula.__name__ for x in METRICS.values() if x.own and not hasattr(type(self), x.formula.__name__)]
-        topics = {"plot": PLOTS, "metrics": rare, "fusion": dir(self.fusion), "items": dir(self.items)}
+        topics = {"plot": PLOTS, "fusion": dir(self.fusion), "items": dir(self.items), "metrics": rare}
         own = dir(self)
         return {name: f"'{topic}.{name}'" for topic, names in topics.items() for name in names if name not in own}
 

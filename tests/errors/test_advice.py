@@ -27,12 +27,11 @@ from rankframe._items import gaps as items_gaps
 from rankframe._items import lists as items_lists
 from rankframe._items import parts as items_parts
 from rankframe._items.recount import resamples_of
-from rankframe._plan import absent_values
 from rankframe._support import option_kinds
 from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
 from rankframe._table import columns as columns_module
-from rankframe._table.runs import Runs
-from rankframe._verbs import verbs
+from rankframe._table.table import Table, Whole
+from rankframe._verbs import running, verbs
 from rankframe._words import exposure as exposure_words
 from rankframe._words import rankings
 from rankframe.fusions import search_engines
@@ -47,6 +46,7 @@ LISTED = pl.DataFrame({"query_id": [1, 2], "retrieved": [["a", "b"], ["c"]], "re
 TUNED = "tuned := df.rank.tune('wsum', metric='rr', runs=['score', 'new'], folds=2, resamples=99)"
 TWO = OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))
 STACK = pl.concat([OK.with_columns(run=pl.lit("a")), OK.with_columns(run=pl.lit("b"))])
+PART_OF_RUNS = Table[pl.DataFrame](STACK, setup.Setup(), Whole(runs=frozenset("ab")))
 NAN, INF = float("nan"), float("inf")
 
 CODE = r"\b(?:df|qrels|pl|pd)\."
@@ -290,7 +290,7 @@ CASES = {
     ),
     'an option of on under another name': Case('OK', "df.rank.on(qid='query_id').rr()", "df.rank.on(query='query_id').rr()"),
     # tables beside the ranker's own
-    "no interactions": Case("OK", "df.rank.metrics.novelty()", "ADVICE.novelty()"),
+    "no interactions": Case("OK", "df.rank.metrics.novelty()", "ADVICE.metrics.novelty()"),
     "interactions that are no frame": Case("OK", "df.rank.on(interactions=3)", "df.rank.on(interactions=train).metrics.novelty()"),
     "interactions without the items": Case(
         "OK", "df.rank.on(interactions=TRAIN_X).metrics.novelty()",
@@ -313,7 +313,7 @@ CASES = {
     "counts of an item twice": Case(
         "OK", "df.rank.on(interactions=COUNTS_TWICE).mean_popularity()", "df.rank.on(interactions=COUNTS).mean_popularity()"
     ),
-    "counts where users count": Case("OK", "df.rank.on(interactions=COUNTS).metrics.unseen()", "ADVICE.unseen()"),
+    "counts where users count": Case("OK", "df.rank.on(interactions=COUNTS).metrics.unseen()", "ADVICE.metrics.unseen()"),
     "items without their ids": Case(
         "OK", "df.rank.on(interactions=train, items=ITEMS_X).serendipity()",
         "(lambda items: df.rank.on(interactions=train, items=ADVICE).serendipity())(ITEMS_X)", r"items\.rename",
@@ -407,11 +407,11 @@ CASES = {
     "a catalog of unknown size": Case("OK", "df.rank.items.catalog('coverage@10')", "df.rank.items.catalog('coverage@10', ADVICE)", r"(items=1000)"),
     "groups without a catalog": Case(
         "OK", "df.rank.items.catalog('group_exposure_ratio')",
-        "(lambda catalog: ADVICE.catalog('group_exposure_ratio', ci=None))(PROVIDERS)", r"as (df\.rank\.on\(.*\))",
+        "(lambda catalog: ADVICE.items.catalog('group_exposure_ratio', ci=None))(PROVIDERS)", r"as (df\.rank\.on\(.*\))",
     ),
     "groups by popularity of a number of items": Case(
         "OK", "df.rank.on(interactions=train).items.catalog('rsp(head=0.5)', items=9)",
-        "(lambda catalog: ADVICE.on(interactions=train).catalog('rsp(head=0.5)', ci=None))(ITEMS)", r"as (df\.rank\.on\(.*\))",
+        "(lambda catalog: ADVICE.on(interactions=train).items.catalog('rsp(head=0.5)', ci=None))(ITEMS)", r"as (df\.rank\.on\(.*\))",
     ),
     "a group of no item": Case(
         "OK", "df.rank.on(group='genre', items=catalog, interactions=train).items.catalog('bias_disparity(group=xx)')",
@@ -426,7 +426,7 @@ CASES = {
     "relevance of ranks": Case(
         "OK.with_columns(rank=pl.Series([1, 2, 1]))",
         "df.rank.on(rank='rank').items.catalog('attention_relevance_gap(across=items,relevance=score)')",
-        "ADVICE.catalog('attention_relevance_gap(across=items,relevance=score)')", r": (df\.rank\.on\(.*\))$", fill="'score'",
+        "ADVICE.items.catalog('attention_relevance_gap(across=items,relevance=score)')", r": (df\.rank\.on\(.*\))$", fill="'score'",
     ),
     "relevance of scores below 0": Case(
         "OK.with_columns(score=-pl.col('score'))", "df.rank.items.catalog('attention_relevance_gap(across=items,relevance=score)')",
@@ -475,7 +475,7 @@ CASES = {
         ".serendipity(against='features')", None, polars_only=True,
     ),
     "items without a column": Case(
-        "OK.rename({'doc_id': 'd'})", "df.rank.items.exposure()", "ADVICE.exposure()", r"df\.rank\.on\(", fill="'d'"
+        "OK.rename({'doc_id': 'd'})", "df.rank.items.exposure()", "ADVICE.items.exposure()", r"df\.rank\.on\(", fill="'d'"
     ),
     "an unknown weight": Case("OK", "df.rank.items.exposure(weight='lg2')", "df.rank.items.exposure(weight=ADVICE)", r"Did you mean (.*)\?"),
     "a weight out of its range": Case(
@@ -483,7 +483,7 @@ CASES = {
     ),
     "labels of a catalog metric": Case("OK", "df.rank.items.catalog('hhi(relevant=2)')", "df.rank.items.catalog('hhi')"),
     "an interval in parts": Case(
-        "OK", "items_catalog.in_parts(setup.Setup(), None, (), 'error', WITH_INTERVALS, 'hhi')",
+        "OK", "items_parts.Parts.of(setup.Setup(), None, 'hhi', ci=0.95)",
         "df.rank.items.catalog('hhi', ADVICE)", r"say (ci=None)$",
     ),
     "counts of other metrics": Case(
@@ -579,7 +579,7 @@ CASES = {
         "df.rank.fuse('rrf(depth=1)', runs=['score', 'new'])"),
     'fusion by ranks, normalised': Case('TWO', "df.rank.fuse('rrf', runs=['score', 'new'], normalize='max')", "df.rank.fuse('sum', runs=['score', 'new'], normalize='max')"),
     "fusion, weights of runs without an order": Case(
-        "STACK", "fuse.fuse(STACK, setup.Setup(), 'rrf', OF_COLUMN, weights=[1, 2], names=frozenset('ab'))",
+        "STACK", "fuse.fuse(PART_OF_RUNS, 'rrf', run='run', weights=[1, 2])",
         "df.rank.fuse('rrf', run='run', weights={'a': 1, 'b': 2})",
     ),
     "fusion of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))", "df.rank.fuse('rrf')",
@@ -625,7 +625,6 @@ def table(**columns: Any) -> pl.DataFrame:
     return OK.with_columns(**{name: pl.Series(values, strict=False) for name, values in columns.items()})
 
 
-OF_COLUMN = Runs.of(None, "run")
 WITH_INTERVALS = Resampling(0.95, "percentile", 1000, 0, progress=False)
 
 
@@ -795,7 +794,7 @@ MODULES: list[ModuleType] = [
     name_presets,
     option_kinds,
     parse,
-    absent_values,
+    running,
     policies,
     rankings,
     registry,

@@ -91,10 +91,10 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "correction='none': write 'holm', 'bh', 'by' or None",
     ),
-    "a margin of a gate": (
-        lambda: OK.rank.gate("rr", margin=0.01, runs=["score", "label"]),  # type: ignore[call-arg,arg-type]
+    "a gate without budgets": (
+        lambda: OK.rank.gate("rr", runs=["score", "label"]),
         rf.InvalidOption,
-        "gate: got an unexpected keyword argument 'margin'; its signature is gate(budgets",
+        "the budget of 'rr' is None; give how much worse its mean may be, as gate({'ndcg@10': 0.01}",
     ),
     "no method of fusion": (
         lambda: OK.rank.fuse(runs=["score", "label"]),  # type: ignore[call-arg]
@@ -397,7 +397,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a budget beside its metric": (
         lambda: OK.rank.gate("map", 0.01, runs=["score", "label"]),
         rf.InvalidOption,
-        "gate: too many positional arguments; its signature is gate(budgets",
+        "the budget of 'map' is None; give how much worse its mean may be, as gate(",
     ),
     "a power without a difference": (
         lambda: OK.rank.power("map", runs=["score", "label"]),

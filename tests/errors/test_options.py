@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -46,18 +47,17 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "compare": (("map",), TWO | QUICK),
     "power": (("map",), {**TWO, "difference": 0.1}),
     "gate": (({"map": 0.1},), TWO | QUICK),
-    "noninferior": (("map",), TWO | QUICK | {"margin": 0.1}),
     "fuse": (("wsum",), TWO),
-    "explain_fusion": (("rrf",), TWO),
-    "overlap": ((), TWO),
-    "oracle": (("map",), TWO | QUICK),
+    "fusion.explain": (("rrf",), TWO),
+    "fusion.overlap": ((), TWO),
+    "fusion.oracle": (("map",), TWO | QUICK),
     "expected_exposure": ((), TWO),
-    "fit_fusion": (("posfuse",), TWO),
+    "fusion.fit": (("posfuse",), TWO),
     "tune": (("wsum",), TWO | QUICK | {"step": 0.5, "folds": 2}),
-    "exposure": ((), {}),
-    "catalog": (("coverage@2",), {"items": 9, **QUICK}),
-    "compare_catalog": (("coverage@2",), TWO | QUICK | {"items": 9}),
-    "item_counts": (("coverage@2",), {"items": 9}),
+    "items.exposure": ((), {}),
+    "items.catalog": (("coverage@2",), {"items": 9, **QUICK}),
+    "items.compare": (("coverage@2",), TWO | QUICK | {"items": 9}),
+    "items.counts": (("coverage@2",), {"items": 9}),
     "gaps": (("map",), {"by": "side", **QUICK}),
     "on": ((), {}),
 }
@@ -104,7 +104,7 @@ def test_every_option_is_read_by_its_annotation() -> None:
     assert len(functions) > 55
     for name, function in functions.items():
         kinds = kinds_of(function)[1]
-        unread = {*options_of(inspect.unwrap(function))} - {"ranker", "self"} - kinds.keys()
+        unread = {*options_of(inspect.unwrap(function))} - {"table", "self"} - kinds.keys()
         assert unread <= READ_INSIDE | TYPES_OF_OTHERS, name
 
 
@@ -141,7 +141,7 @@ def refused(name: str, option: str, value: Any, call: Callable[[], object]) -> b
 def test_no_value_of_an_option_gives_an_error_of_another_library(front: Callable[[pl.DataFrame], Any]) -> None:
     def method(name: str) -> Any:
         table = TABLE.drop("label") if name == "judge" else TABLE
-        return getattr(rf.rank(front(table)), name)
+        return attrgetter(name)(rf.rank(front(table)))
 
     verbs = {
         name: (tuple(front(x) if isinstance(x, pl.DataFrame) else x for x in args), options)
@@ -161,7 +161,9 @@ def test_no_value_of_an_option_of_a_function_gives_an_error_of_another_library()
 
 
 def test_resamples_have_an_upper_bound() -> None:
-    with pytest.raises(rf.InvalidOption, match="resamples=18446744073709551616: write at most 10,000,000"):
+    with pytest.raises(
+        rf.InvalidOption, match="resamples=18446744073709551616: write a whole number from 1 to 10,000,000"
+    ):
         TABLE.rank.summarize("map", resamples=2**64)
 
 

@@ -55,7 +55,7 @@ MISTAKES = {
     "repeated document, pandas": "twice.to_pandas().rank.ndcg(k=10)",
     "objects of several types, pandas": "pdf.assign(doc_id=[['a', 1], ['b', 2]]).rank.on(subtopic='doc_id', doc=None).alpha_ndcg()",
     "one run": "df.rank.compare('rr', runs=['score'])",
-    "no margin": "df.rank.noninferior('rr', margin=-1, runs=['score', 'label'])",
+    "no margin": "df.rank.gate('rr', margin=-1, runs=['score', 'label'])",
     "repeated document, several runs": "twice.rank.compare('rr', runs=['score', 'label'])",
     "repeated document, plot": "twice.rank.plot.curve('ndcg', runs=['score', 'label'])",
     "column of an expression as a role": "df.rank.on(score=-pl.col('score'))",
