@@ -163,7 +163,7 @@ def test_runs_of_one_table_are_judged_each_and_asked_for_where_documents_repeat(
     judged = to_dask(runs, 3).rank.judge(to_dask(qrels, 2), run="run")
     wanted = runs.rank.on(query=query).judge(qrels, run_only="drop").rank.on(query=query).evaluate("map")
     assert_same(judged.rank.on(query=query).evaluate("map"), wanted)
-    with pytest.raises(rf.InvalidData, match=r"more than once.*df.rank.judge\(qrels, run='run'\)"):
+    with pytest.raises(rf.InvalidData, match=r"more than once.*df.rank.judge\(qrels, run=\.\.\.\)"):
         to_dask(runs, 3).rank.judge(to_dask(qrels, 2)).compute()
 
 
