@@ -13,7 +13,7 @@ from ._fusion.fitted import FittedFusion, FusionMethod, ranker_of
 from ._support.methods import called_by_users
 from ._support.option_kinds import Column, ReadInside
 from ._table.policies import Cutoff
-from ._table.runs import Runs, TheRuns
+from ._table.runs import TheRuns
 from ._words.rankings import Missing
 from .errors import Code, InvalidOption, shown
 from .io import read_run
@@ -118,18 +118,10 @@ def fit_fusion(
     >>> rf.fit_fusion(train, "mapfuse", runs=["bm25", "dense"], qrels=qrels).learned.rows()
     [('bm25', 0.25), ('dense', 0.5)]
     """
-    policies, chosen = dict(on or {}), Runs.of(runs, run)
-    score = {"score": chosen.scores[0]} if chosen.scores else {}
-
-    def judged(frame: Any) -> Any:
-        table = _table(frame)
-        return table if qrels is None else table.rank.on(**{**policies, **score}).judge(qrels, run=run)
-
+    own = _table(train)
     if isinstance(runs, Mapping):
-        tables = {name: judged(table) for name, table in runs.items()}
-        own = next((tables[name] for name, table in runs.items() if table is train), train)
-        return own.rank.on(**policies).fusion.fit(method, runs=tables, run=run, **options)  # type: ignore[no-any-return]
-    return judged(train).rank.on(**policies).fusion.fit(method, runs=runs, run=run, **options)  # type: ignore[no-any-return]
+        runs = {name: own if table is train else _table(table) for name, table in runs.items()}
+    return own.rank.on(**dict(on or {})).fusion.fit(method, runs=runs, run=run, qrels=qrels, **options)  # type: ignore[no-any-return]
 
 
 def _named(runs: Sequence[object] | Mapping[str, object]) -> Mapping[str, object]:

@@ -88,7 +88,7 @@ def evaluate(
         document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
     two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(evaluate_verb, df, metrics, options, buckets, **two)
+    return _lifted(evaluate, evaluate_verb, df, metrics, options, buckets, **two)
 
 
 def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -158,7 +158,7 @@ def summarize(
         a weight is not a number from 0 on.
     """
     two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(summarize_verb, df, metrics, options, buckets, **two)
+    return _lifted(summarize, summarize_verb, df, metrics, options, buckets, **two)
 
 
 def mean(
@@ -190,7 +190,7 @@ def mean(
         As for :func:`summarize`.
     """
     two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(mean_verb, df, metrics, options, buckets, **two)
+    return _lifted(mean, mean_verb, df, metrics, options, buckets, **two)
 
 
 def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -220,7 +220,7 @@ def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **opti
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate` and ``df.rank.items.catalog``.
     """
-    return _lifted(catalog_verb, df, metrics, {"ci": None, **options}, buckets)
+    return _lifted(catalog, catalog_verb, df, metrics, {"ci": None, **options}, buckets)
 
 
 def fuse(df: DataFrame, method: str | FittedFusion[object], *, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -249,7 +249,7 @@ def fuse(df: DataFrame, method: str | FittedFusion[object], *, buckets: int | No
     InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate`.
     """
-    return _lifted(fuse_verb, df, (method,), options, buckets)
+    return _lifted(fuse, fuse_verb, df, (method,), options, buckets)
 
 
 def explain_fusion(
@@ -273,10 +273,11 @@ def explain_fusion(
     InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate`.
     """
-    return _lifted(explain_fusion_verb, df, (method,), options, buckets)
+    return _lifted(explain_fusion, explain_fusion_verb, df, (method,), options, buckets)
 
 
 def _lifted(
+    caller: Callable[..., object],
     verb: Callable[..., object],
     df: DataFrame,
     args: Sequence[object],
@@ -284,10 +285,10 @@ def _lifted(
     buckets: int | None,
     **two: Any,
 ) -> DataFrame:
-    """The result of a verb; its options are told from those of `on` by its signature."""
+    """The result of a verb for its function of Spark tables; its options are told from those of `on` by its signature."""
     declared = verb_of(verb)
     own = {name: x for name, x in options.items() if name in declared.parameters and name not in TABLES}
-    setup = bound({name: x for name, x in options.items() if name not in own}, verb)
+    setup = bound({name: x for name, x in options.items() if name not in own}, caller)
     call = declared.bound(args, own)
     if call.runs.tables:
         raise InvalidOption(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import polars as pl
 
@@ -139,6 +139,8 @@ class Summary:
     resampling: Resampling
     whole: Mapping[str, float] | None = None
 
+    verb: ClassVar = "summarize"
+
     @classmethod
     def of(
         cls,
@@ -156,7 +158,7 @@ class Summary:
         progress: bool = False,
     ) -> Self:
         """The summary that a call of a verb asks for."""
-        calls, chosen = averaged(metrics, "summarize('ndcg@10', 'map')"), Runs.of(runs, run)
+        calls, chosen = averaged(metrics, f"{cls.verb}('ndcg@10', 'map')"), Runs.of(runs, run)
         refuse_bounds(setup)
         slices = chosen.apart(setup, names_of(by))[1]
         refuse_names(list(FIGURES), slices, "by")
@@ -195,14 +197,13 @@ class Summary:
         return pl.concat(self._of_run(frame, *run) for run in self.runs.apart(self.setup, ())[0].items())
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
-        largest = None if self.whole is None else self.whole.get(setup.roles.score)
+        query, largest = setup.roles.query, None if self.whole is None else self.whole.get(setup.roles.score)
+        slices = by_query(frame, query, self.by, self.weights)  # first, as it names columns that are missing
         values = measure(frame, setup, *self.calls, largest_label=largest)
         if self.runs.scores:
             values = values.with_columns(pl.lit(run).alias(RUN))
         if not self.by and self.weights is None:
             return values.with_columns(pl.lit(1.0).alias("#weight"))
-        query = setup.roles.query
-        slices = by_query(frame, query, self.by, self.weights)
         return collect(values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left"), frame, setup)
 
     def summed(self, per_query: pl.DataFrame) -> pl.DataFrame:
@@ -243,8 +244,10 @@ class Summary:
             slices,
         )
         draws = self._draws(per_query)
-        found = draws.lazy().join(sums, on=self.key, nulls_equal=True, maintain_order="left")
-        return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect()
+        found = draws.lazy().join(sums, on=[*slices, "metric"], nulls_equal=True, maintain_order="left")
+        return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect(
+            engine="in-memory"
+        )
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """A row per slice and metric: for each resample, the weight and the sum of its drawn queries; its different values."""
@@ -340,6 +343,8 @@ class Summary:
 
 class Means(Summary):
     """The means of a summary, in a column per metric."""
+
+    verb = "mean"
 
     @property
     def key(self) -> list[str]:

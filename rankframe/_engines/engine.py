@@ -12,7 +12,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_largest
 from .._table.run_and_judgments import Missing
-from .._table.runs import Runs
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Whole, in_memory
 from .._table.ties import TIE_RULES
@@ -119,8 +119,8 @@ class Partial:
 
     @property
     def kept(self) -> Mapping[str, str]:
-        """The slices, under internal names."""
-        return self.figures.slices
+        """The slices that are columns of the table, under internal names."""
+        return {at: name for at, name in self.figures.slices.items() if at != RUN}
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,8 @@ class Engine(Protocol[T]):
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[T]) -> T:
         """Run the work on parts of one or two tables.
 
-        All rows with the same values of the key come to one part; without a key, rows are in any part. The result is a
+        All rows with the same values of the key come to one part, all rows if it has no columns; without a key, rows are in
+        any part. The result is a
         table that is computed when the caller asks for it.
         """
 
@@ -245,7 +246,8 @@ def run(
         empties[1] = empties[1].select(x for x in empties[1].columns if x in sides[1].names or x not in empties[0])
         joined_by = call_of_verb(judge, None, judged_only=judged_only, run_only=run_only)
         judging, key = _joining(engine, sides, setups[0], empties, joined_by)
-    shape = _work(call, setup, judging, Whole({}, frozenset()))(*empties)  # refuses wrong columns before anything runs
+    nothing = Whole({}, frozenset() if call.runs.key else None)
+    shape = _work(call, setup, judging, nothing)(*empties)  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     calls, setups = call.calls if call.reads_labels else [], [*call.runs.apart(setup, ())[0].values()]
     if verb.labels is not True:

@@ -174,6 +174,7 @@ def fit(
     *,
     runs: TheRuns | None = None,
     run: Column | None = None,
+    qrels: object = None,
     normalize: str | None = None,
     missing: Missing | None = None,
     depth: Cutoff | None = None,
@@ -190,6 +191,8 @@ def fit(
         ``rf.TRAINED_FUSIONS`` lists them all.
     runs, run
         As for :meth:`fuse`.
+    qrels
+        The judgments of runs without labels, as for :meth:`tune`.
     normalize, missing
         For segfuse, which multiplies scores: as for :meth:`fuse`. They also hold when the method is applied.
     depth
@@ -205,7 +208,7 @@ def fit(
     InvalidOption
         If the method is unknown or needs no training, or an option is out of its range.
     MissingColumn, InvalidData
-        If there are no labels, or no document is relevant; and as for :meth:`fuse`.
+        If there are no labels, or no document is relevant; and as for :meth:`fuse` and, with `qrels`, :meth:`judge`.
 
     Examples
     --------

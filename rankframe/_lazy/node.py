@@ -6,7 +6,7 @@ import atexit
 import os
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import chain, islice
@@ -113,7 +113,7 @@ def source(
     run: Run,
     name: str,
     *,
-    reads: Sequence[str],
+    reads: Collection[str],
     carries: bool = False,
     whole: Whole | None = None,
     check: Check | None = None,
@@ -121,7 +121,7 @@ def source(
 ) -> pl.LazyFrame:
     """A source node that runs the verb `run`, called `name`, over the rows when the plan runs.
 
-    Columns with a role and those it `reads` are collected; if the result `carries` the rows' columns along, also those of
+    The columns that it `reads` are collected; if the result `carries` the rows' columns along, also those of
     them that the plan selects. Rows that exceed the memory limit are spilled to disk and come back in buckets of whole
     queries; `run` then also takes the fact that `whole` computes from all rows. `check` may refuse the rows before that, and
     `watch` makes what looks at all rows and warns when all are read.
@@ -136,7 +136,7 @@ def source(
             names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
         )
         carried = () if not carries else schema if computed is None else computed
-        wanted = rows.select(x for x in schema if x in {*setup.roles.names, *reads, *carried})
+        wanted = rows.select(x for x in schema if x in {*reads, *carried})
         wanted = wanted.filter(predicate) if of_query and predicate is not None else wanted
         watching = None if watch is None else watch()
         _run(wanted, setup, run, computed, whole, check, watching, give)

@@ -43,7 +43,7 @@ from .._table.ties import Ties
 from .._verbs import verbs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.running import worked
-from ..errors import InvalidOption
+from ..errors import InvalidOption, did_you_mean
 from ..plot import PLOTS, Plots
 from .callers_frames import in_polars, stacked
 from .display import Help, Shown, page_of_topic, shown_of, spelled
@@ -418,7 +418,8 @@ def method_of(owner: Any, name: str) -> Any:
             return found.__get__(owner)
     message = f"{type(owner).__name__!r} object has no attribute {name!r}"
     if not name.startswith("_"):  # tools look these up on every object
-        message += near_names(name, METRICS, {own: repr(own) for own in dir(owner)} | owner._elsewhere)
+        names = {own: repr(own) for own in dir(owner)} | owner._elsewhere
+        message += f". Did you mean {names[name]}?" if name in names else near_names(name, METRICS, names)
     raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
 
@@ -607,6 +608,12 @@ class Topic(Verbs[R], Metrics[R]):
     def __dir__(self) -> list[str]:
         return [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            near = did_you_mean(name, dir(self)) or f" It has {', '.join(dir(self))}"
+            raise AttributeError(f".rank.{self._name} has no verb {name!r}.{near}", name=name)
+
     def __repr__(self) -> str:
         return f".rank.{self._name}: {', '.join(self.__dir__())}"
 
@@ -645,9 +652,7 @@ class FrameMetrics(Topic[R], AllMetrics[R]):
         return [entry.formula.__name__ for entry in METRICS.values()]
 
     if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            return method_of(self, name)
+        __getattr__ = method_of
 
 
 class ExprRanker(Ranker[pl.Expr], AllMetrics[pl.Expr]):

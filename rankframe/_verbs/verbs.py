@@ -174,12 +174,6 @@ def with_ranks(table: Table[R], name: str | None = None) -> R:
     [2, 1, 3]
     """
     setup, schema = table.setup, table.rows.schema
-    if setup.policies.tie_rule.averages:
-        raise InvalidOption(
-            option(ties=setup.policies.ties),
-            " ranks tied documents in all orders at once; with_ranks needs one, as with ",
-            option(ties="doc_desc"),
-        )
     Columns.of(setup, schema, label=False)
     new = rank_column(schema) if name is None else name
     refuse_names(
@@ -193,6 +187,12 @@ def with_ranks(table: Table[R], name: str | None = None) -> R:
 
 def ranks_of(rows: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
     """The rank of each row in a column of its own; null for a document that was not retrieved."""
+    if setup.policies.tie_rule.averages:
+        raise InvalidOption(
+            option(ties=setup.policies.ties),
+            " ranks tied documents in all orders at once; with_ranks needs one, as with ",
+            option(ties="doc_desc"),
+        )
     return in_parts(rows, setup, [], lambda part: _ranks(part, setup, name))
 
 

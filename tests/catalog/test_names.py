@@ -192,6 +192,8 @@ def test_one_list_of_names_answers_texts_methods_functions_plots_and_keys() -> N
         "df.rank.kendalltau": "'kendall_tau' (of agreement)",
         "df.rank.average_precision_scor": "'map'",
         "df.rank.overlp": "'fusion.overlap'",
+        "df.rank.fusion.overlp": "'overlap'",
+        "df.rank.items.catalg": "'catalog'",
         "df.rank.distribution": "'plot.distribution'",
         "df.rank.plot.distributon": "'distribution'",
         "rf.evaluate": "'df.rank.evaluate'",

@@ -107,6 +107,7 @@ TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     **{name: {"gain": set()} for name in ("err", "nerr", "pfound")},
     **dict.fromkeys(("sdcg", "bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11"), OF_READERS),
 }
+METHODS: list[Any] = [*(table.rank.metrics for table in (TABLE, TABLE.lazy(), TABLE.to_pandas())), rf.expr]
 RANKERS: list[Any] = [TABLE.rank, TABLE.lazy().rank, TABLE.to_pandas().rank, rf.expr]
 ALL = [*rf.METRICS.values(), *rf.AGREEMENTS.values()]
 OPTIONS = [pytest.param(metric, name, id=f"{metric.name}-{name}") for metric in ALL for name in metric.parameters]
@@ -120,7 +121,7 @@ def evaluations(table: pl.DataFrame, metric: Metric, options: dict[str, Any]) ->
         return
     name = metric.formula.__name__
     for form in (table, table.lazy()):
-        ranker = form.rank.on(**roles(metric))
+        ranker = form.rank.on(**roles(metric)).metrics
         yield lambda ranker=ranker: getattr(ranker, name)(**options).lazy().collect()
     alone = {**options, "max_label": options.get("max_label", 1)} if "max_label" in metric.parameters else options
     if metric.over == "documents" and alone.get("max_label", 1) is not None:
@@ -201,7 +202,7 @@ def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(
         refused(written, metric, name)
         several = name == metric.first and isinstance(value, list)  # a method gives a column for each cutoff
         if metric.name not in rf.AGREEMENTS and not several:
-            for ranker in part_of(RANKERS, which, list(HOSTILE).index(text), 4):
+            for ranker in part_of(METHODS, which, list(HOSTILE).index(text), 4):
                 refused(lambda ranker=ranker, o=options: getattr(ranker, metric.formula.__name__)(**o), metric, name)
 
 
@@ -335,8 +336,8 @@ def test_a_large_cutoff_counts_as_any_other(case: tuple[str, int]) -> None:
     table = frame(rows, seed=1)
     text = call_of(rf.METRICS[CANONICAL[name]], (), options).text
     found = [
-        values(getattr(table.rank, name)(**options), text),
-        values(getattr(table.lazy().rank, name)(**options).collect(), text),
+        values(getattr(table.rank.metrics, name)(**options), text),
+        values(getattr(table.lazy().rank.metrics, name)(**options).collect(), text),
         values(table.group_by("query_id").agg(getattr(rf.expr, name)(**options)), text),
     ]
     for query, value in expected(rows, name, options, {}).items():

@@ -159,7 +159,7 @@ def test_without_a_baseline_the_first_run_is_the_one_to_replace() -> None:
     found = DF.rank.gate({"map": 0.1}, runs=RUNS)
     assert_frame_equal(found.table, DF.rank.gate({"map": 0.1}, runs=RUNS, baseline="old").table)
     assert found.settings["baseline"] == "old"
-    assert DF.rank.noninferior("map", margin=0.1, runs=RUNS).table.equals(found.table)
+    assert DF.rank.gate("map", margin=0.1, runs=RUNS).table.equals(found.table)
     with pytest.raises(rf.InvalidOption, match=r"its runs are .*, .*: write baseline='"):
         LONG.rank.gate({"map": 0.1}, run="system")
 
@@ -169,7 +169,7 @@ def test_one_margin_for_all_metrics_is_the_gate_with_equal_budgets() -> None:
     def top(r: rf.Ranking) -> pl.Expr:
         return r.total(r.relevant, 1)
 
-    one = DF.rank.noninferior("map", top, margin=0.1, runs=["old", "new"], baseline="old", by="day")
+    one = DF.rank.gate("map", top, margin=0.1, runs=["old", "new"], baseline="old", by="day")
     other = DF.rank.gate({"map": 0.1, "top": 0.1}, runs=["old", "new"], baseline="old", by="day")
     rf.unregister(top)
     assert_frame_equal(one.table, other.table)
@@ -250,9 +250,13 @@ def test_annotations_are_escaped_as_github_wants_it() -> None:
     ("budgets", "options", "message"),
     [
         ({}, {}, "no metric given"),
-        (["map"], {}, r"\['map'\] gives no budgets; write .* as gate\({'ndcg@10': 0.01}"),
-        ("map", {}, "'map' gives no budgets"),
-        (None, {}, "None gives no budgets"),
+        (
+            ["map"],
+            {},
+            r"the budget of \['map'\] is None; give how much worse its mean may be, as gate\({'ndcg@10': 0.01}",
+        ),
+        ("map", {}, "the budget of 'map' is None"),
+        (None, {}, "the budget of None is None"),
         ({"map": 0.25}, {"resamples": 1}, "resamples=1: write a whole number from 19 on, as an interval of 0.9 takes"),
         ({"map": -1}, {}, "the budget of 'map' is -1"),
         ({"map": "1%"}, {}, "the budget of 'map' is '1%'"),
@@ -393,10 +397,10 @@ FAR = r"^a budget of 0.3 is more than a quarter of the range of rr, 0 to 1; 0.3%
 
 def test_a_budget_of_a_metrics_whole_range_is_refused_and_one_above_a_quarter_warns() -> None:
     """No run loses more than the range, so that a gate with such a budget passes whatever happens."""
-    for ask, budget in ((TINY.rank.gate, {"budgets": {"rr": 1}}), (TINY.rank.noninferior, {"margin": 1})):
-        metrics = () if "budgets" in budget else ("rr",)
-        with pytest.raises(rf.InvalidOption, match=BEYOND):
-            ask(*metrics, **TWO, **budget)  # type: ignore[operator]
+    with pytest.raises(rf.InvalidOption, match=BEYOND):
+        TINY.rank.gate({"rr": 1}, **TWO)
+    with pytest.raises(rf.InvalidOption, match=BEYOND):
+        TINY.rank.gate("rr", margin=1, **TWO)
     with pytest.raises(
         rf.InvalidOption, match=r"^a budget of 5 allows any loss, as ndcg@10 goes from 0 to 1; 5% is 0.05"
     ):

@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._decisions.summary import NO_INTERVAL, Means, Summary
+from rankframe._decisions.summary import Means
 
 # Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
 DF = pl.DataFrame(
@@ -66,7 +66,7 @@ def test_lazy_and_pandas_frames_give_the_same_means() -> None:
 
 def test_the_parts_of_a_table_give_the_means_of_the_whole() -> None:
     for by in ((), ("day",)):
-        means = Means(Summary(tuple(rf.parse("rr") + rf.parse("num_ret")), DF.rank._setup, by, NO_INTERVAL))
+        means = Means.of(DF.rank._setup, None, "rr", "num_ret", by=by)
         parts = [means.part(DF.filter(pl.col("query_id").is_in(queries))) for queries in ([1, 4], [2], [3])]
         assert_frame_equal(means.merge(pl.concat(parts)), DF.rank.mean("rr", "num_ret", by=by))
 

@@ -13,8 +13,9 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rankframe as rf
-from rankframe._decisions.summary import NO_INTERVAL, Summary, _poisson, _seeds, summary_of
+from rankframe._decisions.summary import Summary, _poisson, _seeds, summarize
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._verbs.declaration import call_of_verb
 from tests.support.calls import thinned
 from tests.support.tables import frame, random_table
 
@@ -24,8 +25,10 @@ METRICS = ("ndcg@10", "map", "gm_map", "hits")
 
 
 def summed(df: pl.DataFrame, parts: int, *metrics: Any, by: Any = None, **given: Any) -> pl.DataFrame:
-    given = {"interval": "poisson", **given}
-    summary = summary_of(bound(given.pop("on", {}), arrow_kernel), metrics or METRICS, by, **given)
+    """The merged figures of parts, for the options that a call of `summarize` takes."""
+    setup = bound(given.pop("on", {}), arrow_kernel)
+    call = call_of_verb(summarize, *(metrics or METRICS), by=by, **{"interval": "poisson", **given})
+    summary = call.mergeable(setup)
     split = df.with_columns(part=pl.col("query_id").rank("dense") % parts).partition_by("part", include_key=False)
     return summary.merge(pl.concat(summary.part(part) for part in split))
 
@@ -219,7 +222,7 @@ def test_slices_are_one_for_all_rows_of_a_query() -> None:
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": list("ab"), "score": 1.0, "label": 1, "day": ["mo", None]})
     with pytest.raises(rf.InvalidData, match="several values of 'day'; name a column that has one value in all rows"):
         summed(df.with_columns(day="doc_id"), 1, "rr", by="day")
-    both = Summary(tuple(rf.parse("rr")), bound({}, arrow_kernel), ("day",), NO_INTERVAL)
+    both = Summary.of(bound({}, arrow_kernel), None, "rr", by="day")
     assert both.merge(both.part(df)).row(0, named=True)["day"] == "mo"
     with pytest.raises(rf.MissingColumn, match="no column 'market' for by"):
         summed(df, 1, "rr", by="market")
@@ -228,9 +231,10 @@ def test_slices_are_one_for_all_rows_of_a_query() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"ci": 95}, "ci=95(\\.0)?: write a number above 0 and below 1"),
+        ({"ci": 95}, "ci=95(\\.0)?: write a number between 0 and 1"),
         ({"ci": "0.9"}, "ci='0.9'"),
-        ({"resamples": 0}, "resamples=0: write a whole number from 39 on"),
+        ({"resamples": 0}, "resamples=0: write a whole number from 1 "),
+        ({"resamples": 38}, "resamples=38: write a whole number from 39 on"),
         ({"resamples": 10.5}, "resamples=10.5"),
         ({"seed": -1}, "seed=-1: write a whole number from 0 on"),
         ({"seed": True}, "seed=True"),
@@ -273,7 +277,7 @@ def test_many_queries_of_which_few_differ_have_the_interval_of_few_in_parts_too(
 def test_values_that_are_not_few_are_not_sent() -> None:
     """A part sends up to fifty different values; the whole has the bootstrap's interval where one part has more."""
     df = pl.DataFrame({"query_id": range(120), "score": 1.0}).with_columns(label=pl.col("query_id") / 120)
-    part = summary_of(bound({}, arrow_kernel), ["cg"], None, resamples=39).part(df)
+    part = Summary.of(bound({}, arrow_kernel), None, "cg", ci=0.95, resamples=39).part(df)
     assert part.select("values", "weights", "counts").row(0) == (None, None, None)
     (row,) = summed(df, 1, "cg", interval="auto").iter_rows(named=True)
     assert row["interval"] == "poisson"

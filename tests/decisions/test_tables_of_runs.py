@@ -60,7 +60,7 @@ def test_tables_are_planned_for_and_held_to_one_margin() -> None:
     other = OLD.with_columns(score=pl.Series([2.0, 1.0, 1.0, 2.0]))  # differences 0 and -1/2: their spread is 1/√8
     found = OLD.rank.power("rr", runs={"old": OLD, "other": other}, difference=0.1)
     assert rows(found, "std") == [(pytest.approx(8**-0.5),)]
-    assert not OLD.rank.noninferior("rr", margin=0.1, runs={"old": OLD, "new": NEW})
+    assert not OLD.rank.gate("rr", margin=0.1, runs={"old": OLD, "new": NEW})
 
 
 @pytest.mark.parametrize("plot", ["curve", "precision_recall", "differences", "distribution"])

@@ -13,16 +13,16 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._audit import tool_comparison
-from rankframe._decisions.resampling import SummaryResampling
-from rankframe._decisions.summary import summarize
+from rankframe._decisions.summary import mean, summarize
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Side, Work, run
 from rankframe._fusion.expected_exposure import expected_exposure
+from rankframe._fusion.fuse import fuse
 from rankframe._rankers.polars import PolarsRanker
-from rankframe._table.runs import Runs
-from rankframe._table.setup import Setup
+from rankframe._support.option_kinds import Column
+from rankframe._table.table import Table
 from rankframe._verbs import verbs
-from rankframe._verbs.declaration import verb
+from rankframe._verbs.declaration import call_of_verb, verb
 from tests.support.calls import POLICIES
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
@@ -54,6 +54,8 @@ class Lists:
         tables = [[part.select(side.names) for part in side.table] for side in sides]
         if key is not None:
             wholes = [pl.concat(parts) for parts in tables]
+            if not key:  # all rows have its values
+                return [work(*wholes)]
             tables = [[x.filter(x.select(key).hash_rows() % 5 == part) for part in range(5)] for x in wholes]
         return [work(*parts) for parts in zip(*tables, strict=True)]
 
@@ -66,8 +68,11 @@ def parted(df: pl.DataFrame, n: int = 3) -> Parts:
     return [df.gather_every(n, i) for i in range(n)]
 
 
-def asked(df: pl.DataFrame, function: Any, *args: Any, on: Mapping[str, Any] = {}, **two: Any) -> pl.DataFrame:
-    return pl.concat(run(Lists(), parted(df), bound(on, arrow_kernel), function, *args, **two))
+def asked(
+    df: pl.DataFrame, function: Any, *args: Any, on: Mapping[str, Any] = {}, two: Mapping[str, Any] = {}, **options: Any
+) -> pl.DataFrame:
+    call = call_of_verb(function, *args, **options)
+    return pl.concat(run(Lists(), parted(df), bound(on, arrow_kernel), call, **two))
 
 
 def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
@@ -100,7 +105,7 @@ def test_every_verb_within_queries_runs_on_the_three_methods(function: Any, args
 @pytest.mark.parametrize("query", ["query_id", ["system", "query_id"]])
 def test_a_part_has_the_rows_of_all_runs_of_a_query_where_these_are_brought_together(query: Any) -> None:
     df = pl.concat(DF.with_columns(pl.col("score") * (i - 1), system=pl.lit(f"s{i}")) for i in range(3))
-    found = asked(df, expected_exposure, Runs(column="system"), None, 0.5, "complete", on={"query": query})
+    found = asked(df, expected_exposure, run="system", on={"query": query})
     assert_same(found, df.rank.expected_exposure(run="system"))
 
 
@@ -117,24 +122,24 @@ def test_a_new_verb_runs_on_an_engine_by_its_declaration() -> None:
         asked(DF, undeclared)
 
 
-@verb(gives="query", reads=["of"], labels=False)
-def greatest(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
-    return frame.group_by(setup.roles.query).agg(pl.col(of).max())
+@verb(gives="query", labels=False)
+def greatest(table: Table[Any], of: Column) -> Any:
+    return table.give(table.rows.group_by(table.setup.roles.query).agg(pl.col(of).max()))
 
 
 @verb(gives="table")
-def number(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
-    return frame.select(pl.len())
+def number(table: Table[Any]) -> Any:
+    return table.give(table.rows.select(pl.len()))
 
 
-def undeclared(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
-    return frame
+def undeclared(table: Table[Any]) -> Any:
+    return table.rows
 
 
-@pytest.mark.parametrize("function", [verbs.check, tool_comparison.conventions])
-def test_verbs_of_the_whole_table_are_refused(function: Any) -> None:
+@pytest.mark.parametrize(("function", "args"), [(verbs.check, []), (tool_comparison.conventions, ["ndcg"])])
+def test_verbs_of_the_whole_table_are_refused(function: Any, args: list[str]) -> None:
     with pytest.raises(rf.InvalidOption, match=f"{function.__name__} needs the whole table in one piece"):
-        asked(DF, function, "ndcg")
+        asked(DF, function, *args)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +160,7 @@ def test_the_largest_label_is_that_of_the_documents_that_count(
         label=pl.when(pl.col("score") > 0).then(pl.col("label").clip(None, 2)).otherwise(pl.col("label"))
     )
     engine = Lists()
-    found = pl.concat(run(engine, parted(df), bound(policies, arrow_kernel), verbs.evaluate, metric))
+    found = pl.concat(run(engine, parted(df), bound(policies, arrow_kernel), call_of_verb(verbs.evaluate, metric)))
     assert_same(found, df.rank.on(**policies).evaluate(metric))
     (_, key), _ = engine.worked
     assert (key is None) is shown  # rows that show it need not come together
@@ -163,7 +168,7 @@ def test_the_largest_label_is_that_of_the_documents_that_count(
 
 def test_labels_that_nobody_asks_the_largest_of_are_read_once() -> None:
     engine = Lists()
-    run(engine, parted(DF), bound({}, arrow_kernel), verbs.evaluate, "map")
+    run(engine, parted(DF), bound({}, arrow_kernel), call_of_verb(verbs.evaluate, "map"))
     assert len(engine.worked) == 1
 
 
@@ -178,8 +183,8 @@ def test_judgments_of_their_own_join_within_queries(judged_only: Any, run_only: 
     given = {"judged_only": judged_only, "run_only": run_only}
     texts = ("ndcg@3", "map", "err", "recall")
     wanted = one.drop("split").rank.judge(qrels, **given)
-    assert_same(asked(one, verbs.evaluate, *texts, qrels=parted(qrels), **given), wanted.rank.evaluate(*texts))
-    joined = asked(one.drop("split"), verbs.judge, parted(qrels), None, judged_only, run_only)
+    assert_same(asked(one, verbs.evaluate, *texts, two={"qrels": parted(qrels), **given}), wanted.rank.evaluate(*texts))
+    joined = asked(one.drop("split"), verbs.judge, parted(qrels), **given)
     assert_same(joined, wanted)
 
 
@@ -189,20 +194,22 @@ def test_judgments_without_the_run_hold_for_every_run_of_the_table() -> None:
     )
     on = {"query": ["run", "query_id"]}
     wanted = runs.rank.on(**on).judge(QRELS, judged_only="keep", run_only="drop")
-    assert_same(asked(runs, verbs.evaluate, "map", on=on, qrels=parted(QRELS)), wanted.rank.on(**on).evaluate("map"))
-    named = asked(runs.drop_nulls("run"), verbs.judge, parted(QRELS), "run", "keep", "drop")
+    assert_same(
+        asked(runs, verbs.evaluate, "map", on=on, two={"qrels": parted(QRELS)}), wanted.rank.on(**on).evaluate("map")
+    )
+    named = asked(runs.drop_nulls("run"), verbs.judge, parted(QRELS), run="run", judged_only="keep", run_only="drop")
     assert_same(named, runs.drop_nulls("run").rank.judge(QRELS, run="run", judged_only="keep", run_only="drop"))
 
 
 def test_what_is_wrong_with_judgments_is_told_before_anything_runs() -> None:
     engine = Lists()
-    columns = bound({}, arrow_kernel)
+    columns, call = bound({}, arrow_kernel), call_of_verb(verbs.evaluate, "map")
     with pytest.raises(rf.MissingColumn, match=r"no column 'label' for label; qrels has .*on\(label='grade'\)"):
-        run(engine, parted(RUN), columns, verbs.evaluate, "map", qrels=parted(QRELS.rename({"label": "grade"})))
+        run(engine, parted(RUN), columns, call, qrels=parted(QRELS.rename({"label": "grade"})))
     with pytest.raises(rf.InvalidOption, match="judged_only='kep'"):
-        run(engine, parted(RUN), columns, verbs.evaluate, "map", qrels=parted(QRELS), judged_only="kep")  # type: ignore[arg-type]
+        run(engine, parted(RUN), columns, call, qrels=parted(QRELS), judged_only="kep")  # type: ignore[arg-type]
     with pytest.raises(rf.UnknownMetric, match="Did you mean 'ndcg'"):
-        run(engine, parted(RUN), columns, verbs.evaluate, "ndgc")
+        run(engine, parted(RUN), columns, call_of_verb(verbs.evaluate, "ndgc"))
     assert engine.worked == []
 
 
@@ -218,8 +225,7 @@ def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str
     )
     texts = ("ndcg@10", "err", "gm_map")
     given: dict[str, Any] = {"by": by, "weights": weights, "ci": ci, "resamples": 200, "seed": 3}
-    resampling = SummaryResampling(ci, "poisson", 200, 3, progress=False)
-    found = asked(df, summarize, by, weights, resampling, *texts)
+    found = asked(df, summarize, *texts, interval="poisson", **given)
     wanted = df.rank.summarize(*texts, interval="poisson", **given)
     assert ci is None or found["interval"].unique().to_list() == ["poisson"]
     assert found.schema == wanted.schema
@@ -231,8 +237,7 @@ def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str
 
 def test_slices_of_a_run_are_those_of_its_queries() -> None:
     one = RUN.with_columns(market=pl.col("query_id").str.len_chars())
-    resampling = SummaryResampling(None, "bca", 1, 0, progress=False)
-    found = asked(one, summarize, ("market",), None, resampling, "map", qrels=parted(QRELS))
+    found = asked(one, summarize, "map", by="market", ci=None, two={"qrels": parted(QRELS)})
     markets = one.group_by("query_id").agg(pl.col("market").first())
     values = (
         RUN.rank.judge(QRELS, judged_only="keep", run_only="drop")
@@ -248,19 +253,39 @@ def test_a_comparison_has_no_poisson_bootstrap() -> None:
         DF.rank.compare("rr", runs=["score", "label"], interval="poisson")
 
 
-def test_summarize_has_the_same_parameters_and_defaults_on_every_engine() -> None:
+def test_summarize_has_the_same_parameters_and_defaults_on_every_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     from rankframe import spark
 
-    ours = inspect.signature(PolarsRanker.summarize).parameters
-    theirs = inspect.signature(spark.summarize).parameters
-    own = {"ranker", "metrics"}
-    assert {name: theirs[name].default for name in ours if name not in own} == {
-        name: x.default for name, x in ours.items() if name not in own
-    }
-    source = inspect.getsource(spark).replace("def summarize", "", 1)
-    assert "def summarize" not in source
+    calls: list[Any] = []
+    monkeypatch.setattr(spark, "run_on", lambda engine, table, setup, call, **two: calls.append((setup, call)))
+    given: dict[str, Any] = {
+        "runs": ["score", "label"], "run": None, "by": "slice", "ci": 0.9, "interval": "poisson", "weights": "asked",
+        "resamples": 99, "seed": 3, "progress": False,
+    }  # fmt: skip
+    assert {*given} == {*inspect.signature(PolarsRanker.summarize).parameters} - {"table", "metrics"}
+    spark.summarize(None, "rr", **given, relevant=2)
+    spark.summarize(None, "rr")
+    wanted = [call_of_verb(summarize, "rr", **given), call_of_verb(summarize, "rr")]
+    assert [call.arguments for _, call in calls] == [call.arguments for call in wanted]
+    assert [setup.policies.relevant for setup, _ in calls] == [2, 1]
 
 
 def test_an_order_of_rows_is_refused() -> None:
     with pytest.raises(rf.InvalidOption, match="the rows of a list have no order"):
         asked(DF, verbs.evaluate, "map", on={"ties": "order"})
+
+
+def test_weights_of_score_columns_may_be_a_list() -> None:
+    df, options = DF.with_columns(other=-pl.col("score")), {"runs": ["score", "other"], "weights": [0.7, 0.3]}
+    assert_same(asked(df, fuse, "wsum(normalize=rank)", **options), df.rank.fuse("wsum(normalize=rank)", **options))
+
+
+@pytest.mark.parametrize("by", [None, "slice"])
+def test_means_of_parts_are_those_of_the_frame_in_one(by: str | None) -> None:
+    df = DF.with_columns(slice=pl.col("query_id").str.slice(-1))
+    assert_same(asked(df, mean, "ndcg@3", "num_ret", "err", by=by), df.rank.mean("ndcg@3", "num_ret", "err", by=by))
+
+
+def test_a_weight_that_is_misspelt_is_named_before_other_columns_are_missed() -> None:
+    with pytest.raises(rf.MissingColumn, match="no column 'wieght' for weights"):
+        asked(RUN, summarize, "map", weights="wieght")

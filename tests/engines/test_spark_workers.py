@@ -11,26 +11,29 @@ import pyarrow as pa
 import pytest
 
 import rankframe as rf
-from rankframe._decisions.summary import summary_of
+from rankframe._decisions.summary import Summary
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Distinct, LargestLabel, Merged, OnQueries, Partial, refuse_row_order
 from rankframe._engines.spark_workers import Guarded, OnArrow
 from rankframe._table.run_and_judgments import Missing
+from rankframe._table.table import Whole
 from rankframe._verbs import verbs
+from rankframe._verbs.declaration import call_of_verb
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
 QRELS = pa.table({"query_id": [1, 1, 3], "doc_id": ["b", "c", "a"], "label": [1, 1, 1]})
 TABLE = RUN.append_column("label", pa.array([0, 1, 1]))
 COLUMNS = bound({}, arrow_kernel)
+WHOLE = Whole()
 TYPES = {"rr": pa.float64(), "recall": pa.float64(), "!": pa.string()}
 
 
 def values(judging: OnQueries | None = None) -> OnArrow:
-    return OnArrow(OnQueries(verbs.evaluate, COLUMNS, (*rf.parse("rr"), *rf.parse("recall")), judging=judging))
+    return OnArrow(OnQueries(call_of_verb(verbs.evaluate, "rr", "recall"), COLUMNS, WHOLE, judging=judging))
 
 
 def judging(judged_only: Missing, run_only: Missing) -> OnQueries:
-    return OnQueries(verbs.judge, COLUMNS, (None, judged_only, run_only), {"part": True})
+    return OnQueries(call_of_verb(verbs.judge, None, judged_only=judged_only, run_only=run_only), COLUMNS, WHOLE)
 
 
 def guarded(function: Any, *tables: pa.Table) -> pa.Table:
@@ -107,7 +110,7 @@ def test_columns_keep_their_types_where_a_result_has_them() -> None:
 
 
 def test_parts_of_a_summary_merge() -> None:
-    summary = summary_of(COLUMNS, ["rr"], "day", resamples=39)
+    summary = Summary.of(COLUMNS, None, "rr", by="day", ci=0.95, resamples=39)
     parts = [OnArrow(Partial(summary))(TABLE.slice(0, 2)), OnArrow(Partial(summary))(TABLE.slice(2))]
     assert parts[0].schema.field("#by0").type == pa.string()
     merged = OnArrow(Merged(summary))(pa.concat_tables(parts))
@@ -132,3 +135,12 @@ def test_rows_without_an_order_do_not_break_ties() -> None:
     ):
         with pytest.raises(rf.InvalidOption, match=f"the rows of a heap have no order, which {why}"):
             refuse_row_order(bound(options, arrow_kernel), calls, names, "heap")
+
+
+def test_the_runs_of_score_columns_are_no_column_of_the_table() -> None:
+    summary = Summary.of(COLUMNS, None, "rr", runs=["score", "new"])
+    table = TABLE.append_column("new", pa.array([1.0, 2.0, 1.0])).append_column("run", pa.array([1, 2, 3]))
+    parts = [OnArrow(Partial(summary))(table.slice(0, 2)), OnArrow(Partial(summary))(table.slice(2))]
+    merged = OnArrow(Merged(summary))(pa.concat_tables(parts))
+    found = pl.DataFrame(merged.select(["run", "mean", "n_queries"])).sort("run")
+    assert found.rows() == [("new", 1.0, 2), ("score", 0.75, 2)]

@@ -13,8 +13,8 @@ import pytest
 import rankframe as rf
 from rankframe._catalog.fusions import NORMALIZATIONS
 from rankframe._fusion.fuse import fuse
-from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
+from rankframe._table.table import Whole, in_memory
 from tests.support.calls import thinned
 
 from .test_worked_values import LONG, WIDE
@@ -159,10 +159,10 @@ def test_scores_where_less_is_better_give_fused_scores_where_more_is_better() ->
     assert found.select("doc_id", "rank", "fused_rank").rows() == [("a", 1, 1), ("a", 1, 1), ("b", 2, 2), ("b", 2, 2)]
 
 
-@pytest.mark.parametrize("verb", ["fuse", "explain_fusion"])
+@pytest.mark.parametrize("verb", ["fuse", "explain"])
 def test_pandas_keeps_labels_and_takes_whole_numbers_as_scores(verb: str) -> None:
     df = WIDE.select("query_id", "doc_id", pl.col("A", "C").fill_null(1).cast(int), label=pl.int_range(5)).to_pandas()
-    found = getattr(df.rank, verb)("wsum", runs=["A", "C"], weights=[0.5, 0.25])
+    found = getattr(df.rank.fusion, verb)("wsum", runs=["A", "C"], weights=[0.5, 0.25])
     assert dict(zip(found["doc_id"], found["label"], strict=True)) == dict(zip(df["doc_id"], df["label"], strict=True))
     assert (found["label"].dtype, found["score"].dtype) == ("int64", "float64")
 
@@ -190,7 +190,7 @@ def test_bounds_of_scores_are_refused() -> None:
 
 
 def test_weights_are_named_where_runs_have_no_order() -> None:
-    of_part = partial(fuse, LONG, Setup(), "rrf", Runs(column="run"), names=frozenset("ABC"))
+    of_part = partial(fuse, in_memory(LONG, Setup(), Whole({}, frozenset("ABC"))), "rrf", run="run")
     with pytest.raises(rf.InvalidOption, match=r"name the run of each weight: weights=\{'bm25': 0.7, 'dense': 0.3\}"):
         of_part(weights=[0.5, 0.3, 0.2])
     found = of_part(weights={"C": 0.2, "B": 0.3, "A": 0.5})

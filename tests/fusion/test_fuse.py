@@ -17,8 +17,9 @@ from rankframe._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
 from rankframe._engines.arrow_kernel import kernel_of
 from rankframe._engines.engine import OnQueries
 from rankframe._fusion.fuse import fuse
-from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
+from rankframe._table.table import Whole
+from rankframe._verbs.declaration import call_of_verb
 from rankframe._words import rankings
 from rankframe._words.rankings import Rankings
 from tests.support.calls import thinned
@@ -129,7 +130,8 @@ def in_buckets(table: pl.DataFrame, method: Any, options: dict[str, Any]) -> pl.
         given = {name: list(weights.values()) for name, weights in options.items()}
         kernel = rf.arrow_kernel(fusion=fusion_of(method, **given).text, run="run", runs=list(WEIGHTS))
     else:
-        kernel = kernel_of(setup, (), None, OnQueries(fuse, setup, (method, Runs(column="run")), {"names": [*WEIGHTS]}))
+        call = call_of_verb(fuse, method, run="run")
+        kernel = kernel_of(setup, (), None, OnQueries(call, setup, Whole({}, [*WEIGHTS])))
     parts = table.with_columns(bucket=pl.col("query_id") % 3).partition_by("bucket", include_key=False)
     return pl.concat(pl.DataFrame(kernel(part.to_arrow())) for part in parts)
 

@@ -118,9 +118,9 @@ def test_lazy_and_pandas_tables_give_the_same_in_their_own_kind(verb: str) -> No
     df = table(TOPS, RELEVANT).filter(pl.col("system") != "c")
     requests = ["ndcg@10"] if verb == "oracle" else []
     options: dict[str, Any] = {"run": "system"}
-    eager = getattr(df.rank, verb)(*requests, **options)
-    lazy = getattr(df.lazy().rank, verb)(*requests, **options)
-    of_pandas = getattr(df.to_pandas().rank, verb)(*requests, **options)
+    eager = getattr(df.rank.fusion, verb)(*requests, **options)
+    lazy = getattr(df.lazy().rank.fusion, verb)(*requests, **options)
+    of_pandas = getattr(df.to_pandas().rank.fusion, verb)(*requests, **options)
     assert lazy.table.collect().equals(eager.table)
     assert pl.from_pandas(of_pandas.table).cast(dict(eager.table.schema)).equals(eager.table)
     assert repr(of_pandas) == repr(eager)

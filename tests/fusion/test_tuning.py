@@ -369,7 +369,7 @@ def test_the_progress_of_tuning_is_told_by_the_settings(monkeypatch: pytest.Monk
 
 
 def test_a_tuned_fusion_is_no_method_but_fuses_by_itself(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
-    fuses: list[Any] = [TABLE.rank.fuse, TABLE.rank.explain_fusion, TABLE.rank.plot.contributions]
+    fuses: list[Any] = [TABLE.rank.fuse, TABLE.rank.fusion.explain, TABLE.rank.plot.contributions]
     for fuse in fuses:
         with pytest.raises(rf.InvalidOption, match="a TunedFusion is no method of fusion"):
             fuse(tuned)
@@ -393,7 +393,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (tune(folds=13), rf.InvalidOption, r"folds=13 are more than the table's 12 queries; write folds=5"),
     (tune(metric="ndgc@10"), rf.UnknownMetric, "Did you mean 'ndcg'"),
     (tune("wsun"), rf.InvalidOption, "Did you mean 'wsum'"),
-    (tune("posfuse"), rf.InvalidOption, "rf.fit_fusion"),
+    (tune("posfuse"), rf.InvalidOption, "posfuse is trained on judged rankings, by fit_fusion"),
     (tune([]), rf.InvalidOption, "no method to tune"),
     (tune("comb_sum"), rf.InvalidOption, "nothing to choose"),
     (tune(step=0.3), rf.InvalidOption, r"step=0.3 .* write one that does, as step=0.1"),

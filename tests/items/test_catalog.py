@@ -78,7 +78,7 @@ def test_the_ratio_of_exposure_of_groups_is_that_of_plain_python_also_in_parts(s
     assert 0 <= found["ci_low"] <= expected <= found["ci_high"] <= 1
     users = pl.col("query_id").is_in([*lists][:5])
     days = [part.rank.on(items=items, group="maker") for part in (frame.filter(users), frame.filter(~users))]
-    one, other = (day.item_counts("group_exposure_ratio@3") for day in days)
+    one, other = (day.items.counts("group_exposure_ratio@3") for day in days)
     assert close(one.merge(other).catalog()["value"].item(), expected)
 
 
@@ -275,7 +275,7 @@ def test_tables_that_on_names_are_those_of_arguments(seed: int) -> None:
     assert_frame_equal(frame.rank.on(**bound).items.catalog(*asked, ci=None), expected)
     assert_frame_equal(frame.lazy().rank.on(**bound).items.catalog(*asked, ci=None).collect(), expected)
     in_pandas: Any = frame.to_pandas().rank
-    found = in_pandas.on(items=CATALOG, interactions=PAST.to_pandas()).catalog(*asked, ci=None)
+    found = in_pandas.on(items=CATALOG, interactions=PAST.to_pandas()).items.catalog(*asked, ci=None)
     assert found["value"].to_list() == pytest.approx(expected["value"].to_list(), rel=1e-15, nan_ok=True)
     counted = frame.rank.on(items=CATALOG, interactions=PAST).items.counts(*asked).catalog()
     assert_frame_equal(counted, expected)
@@ -334,41 +334,41 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
 @pytest.mark.parametrize(
     ("asks", "message"),
     [
-        (lambda r: r.catalog("coverage@10"), "coverage@10 divides by the number of items"),
-        (lambda r: r.catalog("gini"), "say items=1000"),
-        (lambda r: r.catalog("group_exposure_ratio", items=["a", "b"]), "give the items of the catalog, as"),
-        (lambda r: r.on(group="group").catalog("group_exposure_ratio", items=2), "give the items of the catalog, as"),
-        (lambda r: r.catalog("popularity_lift"), "say interactions=train"),
-        (lambda r: r.catalog("coverage", items=1), "items=1, but 2 different items are shown"),
-        (lambda r: r.catalog("coverage", items=0), "from 1 to"),
-        (lambda r: r.catalog("coverage", items=True), "is no catalog"),
-        (lambda r: r.catalog("coverage", items=2.5), "is no catalog"),
-        (lambda r: r.catalog("coverage", items="abc"), "is no catalog"),
-        (lambda r: r.catalog("coverage", items=[]), r"^items=\[\] holds no item"),
-        (lambda r: r.catalog("coverage", items=["a", None]), "column 'doc_id' is null"),
-        (lambda r: r.catalog("coverage", items=["a", 1]), "no ids of one type"),
-        (lambda r: r.catalog("coverage", items=[1, 2]), "is String in the table and Int64 in items"),
-        (lambda r: r.catalog("coverage", items=["a"]), r"1 rows show 1 items that the catalog lacks \('b'\)"),
-        (lambda r: r.catalog("coverage", items=pl.DataFrame({"doc_id": [1]})), "is String in the table and Int64 in items"),
-        (lambda r: r.catalog("coverage", items=pl.DataFrame({"item_id": ["a"]})), r"items\.rename\(\{'item_id': 'doc_id'\}\)"),
-        (lambda r: r.catalog("popularity_lift", interactions=3), "is no frame"),
-        (lambda r: r.catalog("popularity_lift", interactions=pl.DataFrame({"x": [1]})), "interactions has x"),
-        (lambda r: r.catalog("ndcg@10"), r"Did you mean 'ndcg' \(of evaluate\)"),
-        (lambda r: r.catalog("coverage(relevant=2)", items=9), "takes no threshold of relevance"),
-        (lambda r: r.catalog("coverage@0", items=9), "a whole number from 1 on"),
-        (lambda r: r.catalog("exposure_gini(weight=lg)", items=9), "one of 'count', 'log2', 'rbp'"),
-        (lambda r: r.catalog(), "no metric given"),
-        (lambda r: r.catalog("entropy", by="group"), "several values of 'group'"),
-        (lambda r: r.catalog("entropy", by="grup"), "Did you mean 'group'"),
-        (lambda r: r.catalog("entropy", ci=2), "between 0 and 1"),
-        (lambda r: r.catalog("entropy", unknown_items="keep"), "write one of 'error', 'drop'"),
-        (lambda r: r.exposure(k=0), "a whole number from 1 on"),
-        (lambda r: r.exposure(weight="lg2"), r"Did you mean 'log2'\?"),
-        (lambda r: r.exposure(weight="rbp(p=2)"), "above 0 and below 1"),
-        (lambda r: r.exposure(weight="rbp(p=x)"), "above 0 and below 1"),
-        (lambda r: r.exposure(weight=2), "write one of"),
-        (lambda r: r.on(ties="expected").exposure(), "with_ranks needs one"),
-        (lambda r: r.on(doc=None).exposure(), "no column names the items"),
+        (lambda r: r.items.catalog("coverage@10"), "coverage@10 divides by the number of items"),
+        (lambda r: r.items.catalog("gini"), "say items=1000"),
+        (lambda r: r.items.catalog("group_exposure_ratio", items=["a", "b"]), "give the items of the catalog, as"),
+        (lambda r: r.on(group="group").items.catalog("group_exposure_ratio", items=2), "give the items of the catalog, as"),
+        (lambda r: r.items.catalog("popularity_lift"), "say interactions=train"),
+        (lambda r: r.items.catalog("coverage", items=1), "items=1, but 2 different items are shown"),
+        (lambda r: r.items.catalog("coverage", items=0), "from 1 to"),
+        (lambda r: r.items.catalog("coverage", items=True), "is no catalog"),
+        (lambda r: r.items.catalog("coverage", items=2.5), "is no catalog"),
+        (lambda r: r.items.catalog("coverage", items="abc"), "is no catalog"),
+        (lambda r: r.items.catalog("coverage", items=[]), r"^items=\[\] holds no item"),
+        (lambda r: r.items.catalog("coverage", items=["a", None]), "column 'doc_id' is null"),
+        (lambda r: r.items.catalog("coverage", items=["a", 1]), "no ids of one type"),
+        (lambda r: r.items.catalog("coverage", items=[1, 2]), "is String in the table and Int64 in items"),
+        (lambda r: r.items.catalog("coverage", items=["a"]), r"1 rows show 1 items that the catalog lacks \('b'\)"),
+        (lambda r: r.items.catalog("coverage", items=pl.DataFrame({"doc_id": [1]})), "is String in the table and Int64 in items"),
+        (lambda r: r.items.catalog("coverage", items=pl.DataFrame({"item_id": ["a"]})), r"items\.rename\(\{'item_id': 'doc_id'\}\)"),
+        (lambda r: r.items.catalog("popularity_lift", interactions=3), "is no frame"),
+        (lambda r: r.items.catalog("popularity_lift", interactions=pl.DataFrame({"x": [1]})), "interactions has x"),
+        (lambda r: r.items.catalog("ndcg@10"), r"Did you mean 'ndcg' \(of evaluate\)"),
+        (lambda r: r.items.catalog("coverage(relevant=2)", items=9), "takes no threshold of relevance"),
+        (lambda r: r.items.catalog("coverage@0", items=9), "a whole number from 1 on"),
+        (lambda r: r.items.catalog("exposure_gini(weight=lg)", items=9), "one of 'count', 'log2', 'rbp'"),
+        (lambda r: r.items.catalog(), "no metric given"),
+        (lambda r: r.items.catalog("entropy", by="group"), "several values of 'group'"),
+        (lambda r: r.items.catalog("entropy", by="grup"), "Did you mean 'group'"),
+        (lambda r: r.items.catalog("entropy", ci=2), "between 0 and 1"),
+        (lambda r: r.items.catalog("entropy", unknown_items="keep"), "write one of 'error', 'drop'"),
+        (lambda r: r.items.exposure(k=0), "a whole number from 1 on"),
+        (lambda r: r.items.exposure(weight="lg2"), r"Did you mean 'log2'\?"),
+        (lambda r: r.items.exposure(weight="rbp(p=2)"), "above 0 and below 1"),
+        (lambda r: r.items.exposure(weight="rbp(p=x)"), "above 0 and below 1"),
+        (lambda r: r.items.exposure(weight=2), "write one of"),
+        (lambda r: r.on(ties="expected").items.exposure(), "with_ranks needs one"),
+        (lambda r: r.on(doc=None).items.exposure(), "no column names the items"),
     ],
 )  # fmt: skip
 def test_what_has_no_answer_is_refused_with_advice(asks: Any, message: str) -> None:
@@ -413,7 +413,7 @@ FAULTY = {
 def test_a_faulty_lazy_table_is_refused_with_its_rows_when_the_plan_runs(verb: str, fault: str, engine: Any) -> None:
     frame, said = FAULTY[fault]
     metrics = {"catalog": ["attention_relevance_gap(across=items)"], "exposure": []}[verb]
-    lazy = getattr(frame.lazy().rank, verb)(*metrics, by="by" if "by" in frame.columns else None)
+    lazy = getattr(frame.lazy().rank.items, verb)(*metrics, by="by" if "by" in frame.columns else None)
     with pytest.raises(rf.InvalidData, match=re.escape(said)):
         lazy.collect(engine=engine)
 

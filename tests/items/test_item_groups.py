@@ -151,7 +151,7 @@ def refused(found: Any) -> str:
 @pytest.mark.parametrize("k", [None, 3])
 def test_the_values_are_those_of_plain_python(seed: int, k: int | None) -> None:
     table, at = drawn(seed), "" if k is None else f"@{k}"
-    found = table.ranker().catalog(*(text + at for text in EXPECTED), ci=None)
+    found = table.ranker().items.catalog(*(text + at for text in EXPECTED), ci=None)
     for text, value in zip(EXPECTED, found["value"], strict=True):
         assert close(value, EXPECTED[text](table, k)), text
 
@@ -173,48 +173,48 @@ def test_merged_parts_have_the_values_of_the_whole_table(seed: int) -> None:
     table = drawn(seed)
     mine = pl.col("query_id").is_in(["u1", "u4", "u5", "u8"])
     one, other = (
-        table.ranker(part).item_counts(*TEXTS) for part in (table.frame.filter(mine), table.frame.filter(~mine))
+        table.ranker(part).items.counts(*TEXTS) for part in (table.frame.filter(mine), table.frame.filter(~mine))
     )
-    assert_frame_equal(other.merge(one).catalog(), table.ranker().catalog(*TEXTS, ci=None), rel_tol=1e-12)
+    assert_frame_equal(other.merge(one).catalog(), table.ranker().items.catalog(*TEXTS, ci=None), rel_tol=1e-12)
 
 
 def test_metrics_that_count_merge_to_the_bit() -> None:
     table = drawn(1)
     texts = [text for text in TEXTS if text.startswith(("rsp", "reo", "bias"))]
-    parts = [table.ranker(part).item_counts(*texts) for part in table.frame.partition_by("query_id")]
+    parts = [table.ranker(part).items.counts(*texts) for part in table.frame.partition_by("query_id")]
     found = parts[0].merge(*parts[1:]).catalog()
-    assert_frame_equal(found, table.ranker().catalog(*texts, ci=None), check_exact=True)
+    assert_frame_equal(found, table.ranker().items.catalog(*texts, ci=None), check_exact=True)
 
 
 def test_slices_rows_in_any_order_and_kinds_of_frames_change_nothing() -> None:
     table = drawn(2)
-    found = table.ranker().catalog(*ONE_EACH, resamples=39)
+    found = table.ranker().items.catalog(*ONE_EACH, resamples=39)
     shuffled = table.frame.sample(fraction=1, shuffle=True, seed=1)
-    assert_frame_equal(table.ranker(shuffled).catalog(*ONE_EACH, resamples=39), found, check_exact=True)
-    sliced = table.ranker(table.frame.with_columns(day=pl.lit("mo"))).catalog(*ONE_EACH, by="day", resamples=39)
+    assert_frame_equal(table.ranker(shuffled).items.catalog(*ONE_EACH, resamples=39), found, check_exact=True)
+    sliced = table.ranker(table.frame.with_columns(day=pl.lit("mo"))).items.catalog(*ONE_EACH, by="day", resamples=39)
     assert_frame_equal(sliced.drop("day"), found, check_exact=True)
     assert_frame_equal(
-        table.ranker(table.frame.lazy()).catalog(*ONE_EACH, resamples=39).collect(), found, check_exact=True
+        table.ranker(table.frame.lazy()).items.catalog(*ONE_EACH, resamples=39).collect(), found, check_exact=True
     )
-    pandas, values = table.ranker(table.frame.to_pandas()), table.ranker().catalog(*TEXTS, ci=None)["value"]
-    assert pl.Series(pandas.catalog(*TEXTS, ci=None)["value"]).fill_nan(None).to_list() == pytest.approx(
+    pandas, values = table.ranker(table.frame.to_pandas()), table.ranker().items.catalog(*TEXTS, ci=None)["value"]
+    assert pl.Series(pandas.items.catalog(*TEXTS, ci=None)["value"]).fill_nan(None).to_list() == pytest.approx(
         values.to_list()
     )
-    assert pandas.item_counts(*TEXTS).catalog()["value"].to_list() == pytest.approx(values.to_list())
+    assert pandas.items.counts(*TEXTS).catalog()["value"].to_list() == pytest.approx(values.to_list())
 
 
 def test_a_slice_has_the_value_of_its_users_alone() -> None:
     table = drawn(3)
     frame = table.frame.with_columns(side=pl.col("query_id").is_in(["u1", "u4", "u5", "u8"]))
-    found = table.ranker(frame).catalog(*TEXTS, by="side", ci=None)
+    found = table.ranker(frame).items.catalog(*TEXTS, by="side", ci=None)
     for (side,), part in frame.group_by("side"):
-        alone = table.ranker(part).catalog(*TEXTS, ci=None)
+        alone = table.ranker(part).items.catalog(*TEXTS, ci=None)
         assert_frame_equal(found.filter(pl.col("side") == side).drop("side"), alone, check_exact=True)
 
 
 def test_intervals_hold_the_values_within_the_bounds() -> None:
     table = drawn(0, users=25)
-    for row in table.ranker().catalog(*TEXTS, resamples=39).drop_nulls("value").iter_rows(named=True):
+    for row in table.ranker().items.catalog(*TEXTS, resamples=39).drop_nulls("value").iter_rows(named=True):
         low, high = rf.parse(row["metric"], rf.CATALOG_METRICS)[0].bounds
         least, most = -math.inf if low is None else low, math.inf if high is None else high
         assert least <= row["ci_low"] <= row["value"] <= row["ci_high"] <= most, row["metric"]
@@ -225,7 +225,7 @@ def test_every_user_drawn_twice_changes_no_share() -> None:
     again = table._replace(past=table.past | {f"{user}'": items for user, items in table.past.items()})
     both = pl.concat([table.frame, table.frame.with_columns(pl.col("query_id") + "'")])
     texts = [text for text in TEXTS if "gap(combine" not in text and not text.startswith("group_exposure_gap")]
-    one, two = (x.catalog(*texts, ci=None) for x in (table.ranker(), again.ranker(both)))
+    one, two = (x.items.catalog(*texts, ci=None) for x in (table.ranker(), again.ranker(both)))
     assert_frame_equal(one.drop("n_queries"), two.drop("n_queries"), rel_tol=1e-12)
 
 
@@ -234,7 +234,7 @@ def test_runs_are_compared_by_these_metrics_and_a_run_does_not_differ_from_itsel
     frame = table.frame.with_columns(other=-pl.col("score") + 9, same=pl.col("score"))
     ranker = table.ranker(frame)
     found = ranker.items.compare(*ONE_EACH, runs=["score", "other", "same"], baseline="score", resamples=39)
-    expected = table.ranker(frame.drop("score").rename({"other": "score"})).catalog(*ONE_EACH, ci=None)
+    expected = table.ranker(frame.drop("score").rename({"other": "score"})).items.catalog(*ONE_EACH, ci=None)
     assert found.filter(run="other")["value"].to_list() == expected["value"].to_list()
     assert found.filter(run="same").drop_nulls("value").select("difference", "p_value").unique().rows() == [(0.0, 1.0)]
 
@@ -329,8 +329,10 @@ def test_ids_of_other_widths_are_the_same_items() -> None:
     train = pl.DataFrame({"query_id": [1, 2, 1], "doc_id": [300, 300, 1]})
     texts = ("rsp", "reo", "bias_disparity(group=y)", "rsp(head=0.5)")
     one, other = (x.rank.on(group="maker", items=items, interactions=train) for x in (frame, narrow))
-    assert one.catalog(*texts, ci=None)["value"].to_list() == other.catalog(*texts, ci=None)["value"].to_list()
-    assert_frame_equal(other.item_counts(*texts).catalog(), other.catalog(*texts, ci=None))
+    assert (
+        one.items.catalog(*texts, ci=None)["value"].to_list() == other.items.catalog(*texts, ci=None)["value"].to_list()
+    )
+    assert_frame_equal(other.items.counts(*texts).catalog(), other.items.catalog(*texts, ci=None))
 
 
 def test_a_small_number_of_items_is_no_less_than_those_that_are_shown() -> None:
@@ -392,7 +394,7 @@ def test_labels_that_cannot_be_added_up_are_refused(label: float) -> None:
 def test_the_frame_of_the_caller_stays_as_it_was() -> None:
     table = drawn(0)
     before = table.frame.clone()
-    table.ranker().catalog(*TEXTS, ci=None)
+    table.ranker().items.catalog(*TEXTS, ci=None)
     assert_frame_equal(table.frame, before)
 
 

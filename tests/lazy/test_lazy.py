@@ -20,8 +20,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._lazy import memory_limit, node, rows_on_disk
-from rankframe._plan import per_query
+from rankframe._lazy import node, rows_on_disk
+from rankframe._verbs import verbs
 from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
 from tests.support.tables import DOCS, frame, random_pairs, random_table
 
@@ -75,13 +75,13 @@ def test_a_column_that_nobody_selects_is_not_computed(verb: str) -> None:
     for name in eager.columns:
         assert_frame_equal(lazy.select(name).collect().sort(name), eager.select(name).sort(name), rel_tol=1e-12)
     asked: list[str] = []
-    measured = per_query._measure_frame
+    measured = verbs.measure
 
-    def seen(rows: pl.DataFrame, setup: Any, calls: Any, largest: Any) -> pl.DataFrame:
+    def seen(rows: pl.DataFrame, setup: Any, *calls: Any, **options: Any) -> pl.DataFrame:
         asked.extend(call.text for call in calls if rows.height)
-        return measured(rows, setup, calls, largest)
+        return measured(rows, setup, *calls, **options)
 
-    with patch.object(per_query, "_measure_frame", seen):
+    with patch.object(verbs, "measure", seen):
         DF.lazy().rank.evaluate("ndcg", "map", "rr").select("query_id", "map").collect()
         assert asked == ["map"]
         DF.lazy().rank.evaluate("ndcg", "map", "rr").filter(pl.col("rr") > 0).select("map").collect()
@@ -311,7 +311,7 @@ def test_a_query_is_never_cut_and_small_ones_share_a_batch() -> None:
     df, seen = frame(table), []
     with (
         patch.object(node, "_run", wraps=node._run),
-        patch.object(per_query, "_measure_frame", wraps=per_query._measure_frame) as run,
+        patch.object(verbs, "measure", wraps=verbs.measure) as run,
     ):
         df.lazy().rank.on(memory_limit=16_000).evaluate("map").collect()
         seen = [call.args[0] for call in run.call_args_list if call.args[0].height]
@@ -328,7 +328,7 @@ def test_files_are_read_together_only_up_to_a_size_that_is_enough(enough: int, b
     with (
         patch.object(rows_on_disk, "BYTES_AT_ONCE", enough),
         patch.object(node, "threads", lambda: 1),
-        patch.object(per_query, "_measure_frame", wraps=per_query._measure_frame) as run,
+        patch.object(verbs, "measure", wraps=verbs.measure) as run,
     ):
         df.lazy().rank.on(memory_limit=8_000_000).evaluate("map").collect()
     heights = [call.args[0].height for call in run.call_args_list if call.args[0].height]
@@ -346,17 +346,18 @@ def test_files_go_away_when_a_bucket_fails_or_nobody_reads_on(temporary: Path) -
 
 
 SLOW = """
-import sys, threading, time, polars as pl, rankframe as rf, rankframe._plan.per_query as measure
+import sys, threading, time, polars as pl, rankframe as rf
+from rankframe._verbs import verbs
 from rankframe._lazy import node
 df = pl.DataFrame({"query_id": [i // 3 for i in range(3000)], "doc_id": range(3000), "score": [1.0] * 3000, "label": [1] * 3000})
 lazy = df.lazy().rank.on(memory_limit=3000).evaluate("map")
-eager, first = measure._measure_frame, threading.Lock()
-def slow(rows, columns, *calls):
+eager, first = verbs.measure, threading.Lock()
+def slow(rows, columns, *calls, **options):
     if rows.height and first.acquire(blocking=False):
         print("running", flush=True)
     time.sleep(0.05 if rows.height else 0)
-    return eager(rows, columns, *calls)
-measure._measure_frame = slow
+    return eager(rows, columns, *calls, **options)
+verbs.measure = slow
 node.LEAST_ROOM = 0
 lazy.collect()
 """
@@ -490,7 +491,7 @@ def test_batches_end_where_queries_end(tmp_path: Path) -> None:
         {"query_id": [i // 1000 for i in range(300_000)], "score": range(300_000), "label": [0, 1] * 150_000}
     )
     rows.write_parquet(tmp_path / "table.parquet", row_group_size=7777)
-    with patch.object(per_query, "_measure_frame", wraps=per_query._measure_frame) as run:
+    with patch.object(verbs, "measure", wraps=verbs.measure) as run:
         scan = pl.scan_parquet(tmp_path / "table.parquet")
         found = scan.rank.on(grouped=True, memory_limit=4_000_000).evaluate("num_ret").collect()
         heights = [call.args[0].height for call in run.call_args_list if call.args[0].height]
@@ -511,13 +512,13 @@ def test_rows_and_results_of_batches_have_room_in_the_limit_however_short_querie
     table.with_columns(label=pl.col("doc_id") % 3).write_parquet(tmp_path / "table.parquet", row_group_size=1000)
     scan, sizes = pl.scan_parquet(tmp_path / "table.parquet"), []
 
-    def run(rows: pl.DataFrame, columns: Any, *calls: Any) -> pl.DataFrame:
-        found = evaluate(rows, columns, *calls)
+    def run(rows: pl.DataFrame, columns: Any, *calls: Any, **options: Any) -> pl.DataFrame:
+        found = evaluate(rows, columns, *calls, **options)
         sizes.append((rows.estimated_size(), found.estimated_size()))
         return found
 
-    evaluate, names = per_query._measure_frame, [f"ndcg@{k}" for k in range(1, 11)]
-    with patch.object(per_query, "_measure_frame", run), patch.object(node, "threads", lambda: at_once):
+    evaluate, names = verbs.measure, [f"ndcg@{k}" for k in range(1, 11)]
+    with patch.object(verbs, "measure", run), patch.object(node, "threads", lambda: at_once):
         found = scan.rank.on(grouped=grouped, memory_limit=memory).evaluate(*names).collect()
     assert found.height == rows / n_documents
     # ranking, and results on their way
@@ -537,8 +538,8 @@ def test_rows_and_results_of_batches_have_room_in_the_limit_however_short_querie
 def test_a_memory_limit_is_bytes_or_text(given: Any, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert DF.rank.on(memory_limit=given)._setup.running.memory_limit == size
     monkeypatch.setenv("RANKFRAME_MEMORY_LIMIT", str(given))
-    assert memory_limit.memory_limit(None) == size
-    assert memory_limit.memory_limit(3) == 3
+    assert node.memory_limit(None) == size
+    assert node.memory_limit(3) == 3
 
 
 @pytest.mark.parametrize("given", [0, -1, True, 1.5, "", "much", "2 XB", "-1GB", "0.1", float("nan"), [1]])
@@ -563,17 +564,17 @@ def test_the_limit_is_a_share_of_the_machines_memory_or_the_containers(
 ) -> None:
     monkeypatch.delenv("RANKFRAME_MEMORY_LIMIT", raising=False)
     container = tmp_path / "memory.max"
-    monkeypatch.setattr(memory_limit, "OF_CONTAINERS", [str(container)])
-    of_machine = memory_limit.memory_limit(None)
+    monkeypatch.setattr(node, "OF_CONTAINERS", [str(container)])
+    of_machine = node.memory_limit(None)
     assert of_machine > 10**8
     container.write_text("max\n")
-    assert memory_limit.memory_limit(None) == of_machine
+    assert node.memory_limit(None) == of_machine
     container.write_text("600000000\n")
-    assert memory_limit.memory_limit(None) == 10**8
+    assert node.memory_limit(None) == 10**8
     container.unlink()
     monkeypatch.delattr(os, "sysconf")
-    assert memory_limit.memory_limit(None) == memory_limit.BYTES_IF_UNKNOWN // 6
+    assert node.memory_limit(None) == node.BYTES_IF_UNKNOWN // 6
 
 
 def test_texts_count_with_what_they_take() -> None:
-    assert memory_limit.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)
+    assert node.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)

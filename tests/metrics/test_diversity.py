@@ -116,7 +116,7 @@ def test_values_are_the_oracles(policies: Options, which: str) -> None:
 def test_the_method_returns_one_column_of_the_oracles_values(name: str) -> None:
     table = diverse_table(31)
     for options in CALLS[name]:
-        found = getattr(ranker(rows_of(table)), name)(**options)
+        found = getattr(ranker(rows_of(table)).metrics, name)(**options)
         assert found.columns == ["query_id", spell(name, options)]
         assert_equal(values(found, spell(name, options)), expected(table, name, options, {}), spell(name, options))
 
@@ -566,8 +566,8 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         rf.MissingColumn,
         r"df.rank.on\(subtopic='intent'\)",
     ),
-    "no document": (lambda: ranker(ROWS.drop("doc_id")).nrbp(), rf.InvalidOption, "needs a name"),
-    "no label": (lambda: ranker(ROWS.drop("label")).nrbp(), rf.MissingColumn, "no column 'label'"),
+    "no document": (lambda: ranker(ROWS.drop("doc_id")).metrics.nrbp(), rf.InvalidOption, "needs a name"),
+    "no label": (lambda: ranker(ROWS.drop("label")).metrics.nrbp(), rf.MissingColumn, "no column 'label'"),
     "two roles": (lambda: ROWS.rank.on(subtopic="doc_id"), rf.InvalidOption, "named for two roles"),
     "no cutoff": (
         lambda: ranker(ROWS).evaluate("alpha_dcg"),
@@ -580,7 +580,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         r"alpha_ndcg\(alpha=1.5\): write a number from 0 to 1",
     ),
     "beta": (
-        lambda: ranker(ROWS).nrbp(beta=1),
+        lambda: ranker(ROWS).metrics.nrbp(beta=1),
         rf.InvalidOption,
         r"nrbp\(beta=1\): write a number between 0 and 1",
     ),
@@ -604,12 +604,12 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     ),
     "agreement": (lambda: ranker(ROWS).agreement("label", "kendall_tau"), rf.InvalidOption, "keep one of each"),
     "objects": (
-        lambda: ranker(ROWS.with_columns(pl.Series("subtopic", [{1}, {2}, {3}], dtype=pl.Object))).nrbp(),
+        lambda: ranker(ROWS.with_columns(pl.Series("subtopic", [{1}, {2}, {3}], dtype=pl.Object))).metrics.nrbp(),
         rf.InvalidData,
         "Python objects",
     ),
     "lists of many types": (
-        lambda: ranker(LISTS.to_pandas().assign(subtopic=[["x", 1], ["y"]])).nrbp(),
+        lambda: ranker(LISTS.to_pandas().assign(subtopic=[["x", 1], ["y"]])).metrics.nrbp(),
         rf.InvalidData,
         "several types",
     ),

@@ -369,7 +369,7 @@ def test_canonical_text_reads_back_as_itself(call: tuple[str, Options]) -> None:
     df = frame(random_table(41, queries=5))
     text = spell(name, options)
     by_text = df.rank.evaluate(text)
-    by_method = getattr(df.rank, name)(**options)
+    by_method = getattr(df.rank.metrics, name)(**options)
     assert by_text.columns == ["query_id", text]
     assert by_text.equals(by_method)
     calls = rf.parse(text)

@@ -41,7 +41,7 @@ def test_a_probability_above_1_is_an_error(name: str) -> None:
     df = frame({"q": [("a", 1.0, 3)]})
     for gain, says in (({3: 1.5}, "each value a number from 0 to 1\\)"), (pl.col("label"), "above 1")):
         with pytest.raises(rf.RankframeError, match=says):
-            getattr(df.rank, name)(gain=gain)
+            getattr(df.rank.metrics, name)(gain=gain)
 
 
 @pytest.mark.parametrize("call", ["pfound(decay=1.5)", "auc(max_fpr=0)", "auc(max_fpr=2)", "opa(tied=-1)"])
@@ -144,9 +144,9 @@ def test_a_gain_may_be_an_expression_over_the_tables_columns(
     df = frame(table, seed=None).with_columns(of_column("worth", worth))
     wanted = expected(table, name, {"gain": worth, **options}, policies)
     gain = pl.col("worth") / 2 * 2
-    found = getattr(df.rank.on(**policies), name)(gain=gain, **options)
+    found = getattr(df.rank.on(**policies).metrics, name)(gain=gain, **options)
     text = found.columns[1]
-    lazy = getattr(df.lazy().rank.on(**policies), name)(gain=gain, **options).collect()
+    lazy = getattr(df.lazy().rank.on(**policies).metrics, name)(gain=gain, **options).collect()
     alone = df.group_by("query_id").agg(getattr(rf.expr.on(**policies), name)(gain=gain, **options).alias(text))
     for form in (found, lazy, alone):
         assert_equal(values(form, text), wanted, text)
@@ -171,7 +171,7 @@ def test_a_discount_may_be_a_function_of_the_rank(name: str, discount: Any, same
             if name == "dcg"
             else {q: x / best[q] if best[q] else 0.0 for q, x in gained.items() if x is not None}
         )
-    found = getattr(df.rank, name)(k=5, discount=discount)
-    lazy = getattr(df.lazy().rank, name)(k=5, discount=discount).collect()
+    found = getattr(df.rank.metrics, name)(k=5, discount=discount)
+    lazy = getattr(df.lazy().rank.metrics, name)(k=5, discount=discount).collect()
     for form in (found, lazy):
         assert_equal(values(form, form.columns[1]), wanted, name)

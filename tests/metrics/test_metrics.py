@@ -119,7 +119,7 @@ def test_the_method_returns_one_column_of_the_oracles_values(name: str, policies
     table = random_table(7, queries=30, labels=FRACTIONAL_LABELS)
     ranker = frame(table, seed=None).rank.on(**policies)
     for options in CALLS[name]:
-        found = getattr(ranker, name)(**options)
+        found = getattr(ranker.metrics, name)(**options)
         assert found.columns == ["query_id", spell(name, options)]
         assert_equal(
             values(found, spell(name, options)),
@@ -483,18 +483,18 @@ def required(name: str) -> Options:
 def test_a_label_above_max_label_is_an_error(name: str) -> None:
     df = frame({"q": [("a", 1.0, 3), ("b", 2.0, 0)]})
     needed = required(name)
-    assert getattr(df.rank, name)(**needed, max_label=3).shape == (1, 2)
+    assert getattr(df.rank.metrics, name)(**needed, max_label=3).shape == (1, 2)
     with pytest.raises(rf.RankframeError, match="a label is above"):
-        getattr(df.rank, name)(**needed, max_label=2)
+        getattr(df.rank.metrics, name)(**needed, max_label=2)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "gain" in rf.METRICS[CANONICAL[name]].parameters])
 def test_a_positive_label_without_a_gain_is_an_error_and_others_are_worth_nothing(name: str) -> None:
     df = frame({"q": [("a", 1.0, 2), ("b", 2.0, 0), ("c", 2.0, None), ("d", 2.0, -1)]})
     needed = required(name)
-    assert getattr(df.rank, name)(**needed, gain={2: 1}).shape == (1, 2)
+    assert getattr(df.rank.metrics, name)(**needed, gain={2: 1}).shape == (1, 2)
     with pytest.raises(rf.RankframeError, match="a label has no gain"):
-        getattr(df.rank, name)(**needed, gain={1: 1})
+        getattr(df.rank.metrics, name)(**needed, gain={1: 1})
 
 
 # Two tables ----------------------------------------------------------------------------------------------------

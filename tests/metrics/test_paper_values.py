@@ -157,7 +157,7 @@ def test_worked_value(
     rows = df.select("doc_id", "score", "label").rows()
     largest = max(label for label in (*labels, *missed) if label is not None)
     assert evaluate(name, rows, options, table_max=largest) == pytest.approx(value, rel=0, abs=error)
-    result = getattr(df.rank, name)(**options)
+    result = getattr(df.rank.metrics, name)(**options)
     assert result.shape == (1, 2)
     assert result.item(0, 1) == pytest.approx(value, rel=0, abs=error)
 
@@ -168,7 +168,10 @@ def test_a_reader_may_go_deeper_than_sums_are_listed(name: str, options: dict[st
     options = {"target": 2.5, "depth": 20_000, **options}
     df = table([0, None, 2, 1, None], [1])
     oracle = evaluate(name, df.select("doc_id", "score", "label").rows(), options, table_max=2)
-    for found in (getattr(df.rank, name)(**options), getattr(df.lazy().rank, name)(**options).collect()):
+    for found in (
+        getattr(df.rank.metrics, name)(**options),
+        getattr(df.lazy().rank.metrics, name)(**options).collect(),
+    ):
         assert found.item(0, 1) == pytest.approx(oracle, rel=1e-11)
     deep = df.filter(label=2).rank.metrics.insq(target=1, depth=10**9, max_label=2).item(0, 1)
     assert deep == pytest.approx(1 / (4 * (math.pi**2 / 6 - 1)), rel=1e-8)  # V(1) over the sum of all V

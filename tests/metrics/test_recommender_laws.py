@@ -156,7 +156,7 @@ def test_every_text_reads_back_as_itself_and_the_method_gives_its_column(which: 
     df = frame(random_table(8, queries=5))
     for (name, options), text in part_of(list(zip(ALL, TEXTS, strict=True)), which, 0, 4):
         assert [str(call) for call in rf.parse(text)] == [text]
-        assert getattr(ranker(df), name)(**options).equals(ranker(df).evaluate(text))
+        assert getattr(ranker(df).metrics, name)(**options).equals(ranker(df).evaluate(text))
 
 
 def orders(rows: list[Row]) -> Iterator[list[Row]]:

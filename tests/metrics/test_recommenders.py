@@ -402,9 +402,9 @@ def test_a_metric_needs_the_roles_that_it_declares(name: str) -> None:
         lacking = {other: x for other, x in ROLES.items() if other in metric.needs and other != role}
         lacking = {other: x for other, x in lacking.items() if other != "category" or "items" in lacking}
         with pytest.raises(rf.InvalidOption, match=rf"{name}.*: it needs .*; say df\.rank\.on\((\w+)="):
-            getattr(JUDGED.rank.on(**lacking), name)(**options)
+            getattr(JUDGED.rank.on(**lacking).metrics, name)(**options)
     df = JUDGED.with_columns(x=pl.lit(1.0), y=0, z=0, by=pl.lit("M"), genre=pl.lit("g"))
-    assert getattr(df.rank.on(**needed), name)(**options).height == 3
+    assert getattr(df.rank.on(**needed).metrics, name)(**options).height == 3
 
 
 def test_a_ranker_with_other_tables_is_pickled_with_them() -> None:
@@ -412,7 +412,7 @@ def test_a_ranker_with_other_tables_is_pickled_with_them() -> None:
     assert setup.background.interactions.frame.equals(TRAIN)
     assert (
         RECS.rank.on(interactions=setup.background.interactions)
-        .novelty()
+        .metrics.novelty()
         .equals(RECS.rank.on(interactions=TRAIN).metrics.novelty())
     )
 

@@ -288,8 +288,11 @@ OK = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]
 BOUNDS = OK.rank.on(unjudged="bounds")
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "no proof": (lambda: BOUNDS.nerr(), "no bounds are known for 'nerr': the top of its label scale"),
-    "a best order without a form": (lambda: BOUNDS.nerr(max_label=4), "its value follows the judgments in no way"),
+    "no proof": (lambda: BOUNDS.metrics.nerr(), "no bounds are known for 'nerr': the top of its label scale"),
+    "a best order without a form": (
+        lambda: BOUNDS.metrics.nerr(max_label=4),
+        "its value follows the judgments in no way",
+    ),
     "a scale that moves": (lambda: BOUNDS.err(k=5), "no bounds are known for 'err@5': the top of its label scale"),
     "a gain that falls": (
         lambda: BOUNDS.on(unjudged_labels=(0, 2)).dcg(gain={1: 3, 2: 1}),

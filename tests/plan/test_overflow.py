@@ -12,11 +12,11 @@ import rankframe as rf
 
 DF = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": 1.0, "w": 1.0})
 FORMS: dict[str, Callable[[pl.DataFrame, dict[str, Any], str, dict[str, Any]], Any]] = {
-    "eager": lambda df, on, name, options: getattr(df.rank.on(**on), name)(**options),
-    "lazy": lambda df, on, name, options: getattr(df.lazy().rank.on(**on), name)(**options).collect(),
+    "eager": lambda df, on, name, options: getattr(df.rank.on(**on).metrics, name)(**options),
+    "lazy": lambda df, on, name, options: getattr(df.lazy().rank.on(**on).metrics, name)(**options).collect(),
     "expr": lambda df, on, name, options: df.group_by("query_id").agg(getattr(rf.expr.on(**on), name)(**options)),
     "over": lambda df, on, name, options: df.select(getattr(rf.expr.on(**on), name)(**options).over("query_id")),
-    "pandas": lambda df, on, name, options: getattr(df.to_pandas().rank.on(**on), name)(**options),
+    "pandas": lambda df, on, name, options: getattr(df.to_pandas().rank.on(**on).metrics, name)(**options),
     "kernel": lambda df, on, name, options: rf.arrow_kernel(name, **on)(df.to_arrow()),
     "bounds": lambda df, on, name, options: df.rank.on(**on, unjudged="bounds").evaluate(name),
 }

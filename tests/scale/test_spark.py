@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 import rankframe.spark
-from rankframe._decisions.summary import summary_of
+from rankframe._decisions.summary import Summary
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
@@ -200,7 +200,7 @@ def test_rows_keep_all_their_columns(spark: Any) -> None:
 def test_summaries_are_those_of_one_polars_frame_for_any_number_of_buckets(spark: Any, by: Any) -> None:
     df = DF.with_columns(slice=pl.col("query_id").str.slice(-1).replace("0", None), day=pl.lit(dt.date(2020, 1, 1)))
     sdf, texts = to_spark(spark, df), ("ndcg@10", "err", "gm_map")
-    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200)
+    summary = Summary.of(bound({}, arrow_kernel), None, *texts, by=by, ci=0.95, seed=3, resamples=200)
     one = summary.merge(summary.part(df))
     polars = df.rank.summarize(*texts, by=by, ci=None)
     for buckets in (1, 4, 50):
@@ -242,7 +242,7 @@ def test_weights_mean_what_they_mean_on_a_polars_frame(spark: Any, by: Any) -> N
     df = df.with_columns(asked=pl.when(pl.col("slice") != "3").then("asked").otherwise(0))
     texts = ("ndcg@10", "err", "gm_map")
     wanted = df.rank.summarize(*texts, by=by, weights="asked", ci=None)
-    summary = summary_of(bound({}, arrow_kernel), texts, by, seed=3, resamples=200, weights="asked")
+    summary = Summary.of(bound({}, arrow_kernel), None, *texts, by=by, ci=0.95, seed=3, resamples=200, weights="asked")
     for buckets in (1, 4, 50):
         found = to_polars(
             rankframe.spark.summarize(
@@ -435,7 +435,7 @@ def runs_of_three(*, absent: bool = True) -> pl.DataFrame:
 def test_a_bucket_holds_the_rows_of_all_runs_of_a_query(spark: Any, verb: str, method: str, buckets: int) -> None:
     df = runs_of_three()
     found = getattr(rankframe.spark, verb)(to_spark(spark, df), method, run="system", buckets=buckets)
-    assert_same(found, getattr(df.rank, verb)(method, run="system"))
+    assert_same(found, getattr(df.rank.fusion, verb.removesuffix("_fusion"))(method, run="system"))
 
 
 @pytest.mark.parametrize("verb", ["fuse", "explain_fusion"])
@@ -443,7 +443,7 @@ def test_a_trained_fusion_is_applied_to_the_runs_of_its_training(spark: Any, ver
     df = runs_of_three()
     fitted = df.rank.fusion.fit("bayesfuse", run="system")
     found = getattr(rankframe.spark, verb)(to_spark(spark, df), fitted, buckets=3)
-    assert_same(found, getattr(df.rank, verb)(fitted))
+    assert_same(found, getattr(df.rank.fusion, verb.removesuffix("_fusion"))(fitted))
 
 
 def test_figures_of_an_explained_fusion_are_longs_and_doubles(spark: Any) -> None:

@@ -200,7 +200,7 @@ def test_parts_with_few_rows_are_looked_at_together() -> None:
         {"query_id": np.repeat(np.arange(90), 4), "doc_id": np.arange(360), "score": np.arange(360) % 4 * 1.0}
     ).with_columns(label=(pl.col("score") == 0).cast(pl.Int64))
     calls = rf.parse("map")
-    watching = watch.Watch(Setup(), calls, lambda rows, *_: rows["score"], None)
+    watching = watch.Watch(Setup(), calls)
     for part in range(10):
         watching.see(df.filter(pl.col("query_id") // 9 == part))
     assert not watching.found

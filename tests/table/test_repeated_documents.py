@@ -22,8 +22,8 @@ VERBS: dict[str, Any] = {
     "with_ranks": lambda x: x.with_ranks(),
     "curve": lambda x: x.curve("precision"),
     "summarize": lambda x: x.summarize("rr", ci=None),
-    "exposure": lambda x: x.exposure(),
-    "catalog": lambda x: x.on(items=9).catalog("coverage", ci=None),
+    "exposure": lambda x: x.items.exposure(),
+    "catalog": lambda x: x.on(items=9).items.catalog("coverage", ci=None),
 }
 
 

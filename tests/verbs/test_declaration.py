@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import pandas as pd
 import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._decisions.summary import summarize
+from rankframe._rankers.method import lift
 from rankframe._rankers.pandas import PandasRanker
 from rankframe._rankers.pandas_tables import SHAPES
 from rankframe._rankers.polars import PolarsRanker
+from rankframe._support.option_kinds import Column
 from rankframe._table.setup import Setup
-from rankframe._verbs.declaration import Gives, verb, verb_of
+from rankframe._table.table import Table, in_memory
+from rankframe._verbs import verbs
+from rankframe._verbs.declaration import Gives, VerbCall, call_of_verb, verb, verb_of
+
+R = TypeVar("R")
 
 DF = pd.DataFrame(
     {"query_id": ["x", "x", "y"], "score": [1.0, 2.0, 3.0], "label": [1, 0, 1], "price": [5, 7, 9]}, index=[30, 20, 10]
 )
 
 
-@verb(gives="query", reads=["of"], labels=False)
-def dearest(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
+@verb(gives="query", labels=False)
+def dearest(table: Table[R], of: Column) -> R:
     """The greatest value of a column in each query."""
-    return frame.group_by(setup.roles.query, maintain_order=True).agg(pl.col(of).max())
+    return table.give(table.rows.group_by(table.setup.roles.query, maintain_order=True).agg(pl.col(of).max()))
 
 
-@verb(gives="row", reads=["of"], labels=False)
-def with_share(frame: pl.DataFrame, setup: Setup, of: str) -> pl.DataFrame:
+@verb(gives="row", labels=False)
+def with_share(table: Table[R], of: Column) -> R:
     """The rows with a column's share in the query's sum."""
-    return frame.with_columns(share=pl.col(of) / pl.col(of).sum().over(setup.roles.query))
+    return table.give(table.rows.with_columns(share=pl.col(of) / pl.col(of).sum().over(table.setup.roles.query)))
 
 
-def undeclared(frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
-    return frame
+def undeclared(table: Table[R]) -> R:
+    return table.give(table.rows)
 
 
 class Ranker(PandasRanker):
     """The ranker of pandas with two verbs more."""
 
-    def dearest(self, of: str) -> pd.DataFrame:
-        found: pd.DataFrame = self._run(dearest, of)
-        return found
-
-    def with_share(self, of: str) -> pd.DataFrame:
-        found: pd.DataFrame = self._run(with_share, of)
-        return found
+    dearest = lift(dearest)
+    with_share = lift(with_share)
 
 
 def test_a_new_verb_is_a_function_and_a_method_and_pandas_knows_its_index() -> None:
@@ -79,12 +82,29 @@ def test_a_column_that_a_verb_reads_may_have_a_label_that_is_no_text() -> None:
 )
 def test_a_verb_that_is_not_declared_is_an_error(front: Any) -> None:
     with pytest.raises(TypeError, match=r"undeclared is not declared as a verb.*write @verb\(gives=\.\.\.\) above it"):
-        front._run(undeclared)
+        lift(undeclared).__get__(front)()
 
 
-def test_a_declaration_that_names_no_parameter_is_an_error() -> None:
-    with pytest.raises(TypeError, match="undeclared has no parameter 'of'"):
+def test_a_declaration_of_what_no_front_knows_is_an_error() -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument 'reads'"):
         verb(gives="query", reads=["of"])(undeclared)
+
+
+def test_a_verb_names_columns_by_the_annotations_of_its_parameters() -> None:
+    assert verb_of(dearest).reads == ("of",)
+    assert verb_of(verbs.with_ranks).reads == ()
+    assert verb_of(summarize).reads == ("runs", "run", "by", "weights")
+    assert call_of_verb(dearest, "price").columns(Setup()) >= {"query_id", "score", "price"}
+    assert "label" not in call_of_verb(dearest, "price").columns(Setup())
+
+
+def test_a_call_and_its_verb_go_to_workers_by_name() -> None:
+    call = call_of_verb(verbs.evaluate, "ndcg@5", pl.len())
+    back = pickle.loads(pickle.dumps(call))
+    assert back.verb is call.verb
+    assert [x.text for x in back.calls] == ["ndcg@5"]
+    table = in_memory(pl.DataFrame(DF), Setup())
+    assert back.on(table).equals(call.on(table))
 
 
 def test_every_shape_comes_back_as_pandas() -> None:
@@ -101,7 +121,7 @@ ROWS: dict[Gives, str] = {
     "document": "one per document, in rank order",
     "join": "one per pair of query and document in either table",
     "table": "one per finding|one per metric and slice",
-    "comparison": "an object with several frames",
+    "whole": "an object with several frames|one per metric and slice",
 }
 
 
@@ -112,8 +132,8 @@ class Asked(Exception):
 class Asking(PolarsRanker[Any]):
     """A ranker that tells which verb a method runs."""
 
-    def _run(self, verb: Any, *args: Any) -> Any:
-        raise Asked(verb_of(verb))
+    def _run(self, call: VerbCall) -> Any:
+        raise Asked(call.verb)
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -85,8 +85,8 @@ def test_every_metric_with_a_cutoff_takes_several(name: str) -> None:
         for option, parameter in entry.parameters.items()
         if parameter.default is parameter.empty and option != "k"
     }
-    both = getattr(ranker, method)(k=[1, 2], **needed)
-    one, two = (getattr(ranker, method)(k=k, **needed) for k in (1, 2))
+    both = getattr(ranker.metrics, method)(k=[1, 2], **needed)
+    one, two = (getattr(ranker.metrics, method)(k=k, **needed) for k in (1, 2))
     assert both.equals(pl.concat([one, two.drop("query_id")], how="horizontal"))
 
 
@@ -105,8 +105,8 @@ BY_VERB = {
     "summarize": lambda ranker: ranker.summarize("rr,ndcg@1,2", ci=None)["metric"].to_list(),
     "compare": lambda ranker: ranker.compare("rr,ndcg@1,2", runs=["score", "new"]).table["metric"].to_list(),
     "gate": lambda ranker: ranker.gate({"rr,ndcg@1,2": 0.25}, runs=["score", "new"]).table["metric"].to_list(),
-    "noninferior": lambda ranker: (
-        ranker.noninferior("rr,ndcg@1,2", margin=0.25, runs=["score", "new"]).table["metric"].to_list()
+    "gate with a margin": lambda ranker: (
+        ranker.gate("rr,ndcg@1,2", margin=0.25, runs=["score", "new"]).table["metric"].to_list()
     ),
     "explain": lambda ranker: ranker.explain("rr,ndcg@1,2").columns[-3:],
 }

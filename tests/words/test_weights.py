@@ -57,9 +57,9 @@ CASES = [
 def test_documents_count_by_their_weight(name: str, kind: str, k: int | None) -> None:
     options: dict[str, Any] = {"k": k, **({} if kind == "relevant" else {"gain": kind})}
     wanted = {query: weighted(rows, name, kind, k) for query, rows in TABLE.items()}
-    eager = getattr(DF.rank.on(weight="ips"), name)(**options)
+    eager = getattr(DF.rank.on(weight="ips").metrics, name)(**options)
     text = eager.columns[1]
-    lazy = getattr(DF.lazy().rank.on(weight="ips"), name)(**options).collect()
+    lazy = getattr(DF.lazy().rank.on(weight="ips").metrics, name)(**options).collect()
     alone = DF.group_by("query_id").agg(getattr(rf.expr.on(weight="ips"), name)(**options))
     for found in (eager, lazy, alone):
         assert_equal(values(found, text), wanted, text)
