@@ -96,7 +96,7 @@ class Policies:
     collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
     scores: Annotated[Scores, "the precision in which scores are compared"] = "as_given"
 
-    @cached_property
+    @property  # not cached, as a rule with a function of its own cannot be pickled
     def tie_rule(self) -> TieRule:
         """The row of the tie rule."""
         return TIE_RULES[self.ties]

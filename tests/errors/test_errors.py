@@ -94,7 +94,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a gate without budgets": (
         lambda: OK.rank.gate("rr", runs=["score", "label"]),
         rf.InvalidOption,
-        "the budget of 'rr' is None; give how much worse its mean may be, as gate({'ndcg@10': 0.01}",
+        "the budget of 'rr' is None; give how much worse its mean may be, as df.rank.gate({'ndcg@10': 0.01}",
     ),
     "no method of fusion": (
         lambda: OK.rank.fuse(runs=["score", "label"]),  # type: ignore[call-arg]
@@ -397,7 +397,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a budget beside its metric": (
         lambda: OK.rank.gate("map", 0.01, runs=["score", "label"]),
         rf.InvalidOption,
-        "the budget of 'map' is None; give how much worse its mean may be, as gate(",
+        "the budget of 'map' is None; give how much worse its mean may be, as df.rank.gate(",
     ),
     "a power without a difference": (
         lambda: OK.rank.power("map", runs=["score", "label"]),

@@ -460,10 +460,11 @@ VERBS: dict[str, tuple[Any, ...]] = {
 }
 
 
-def test_the_plan_of_a_check_is_native() -> None:
+def test_a_lazy_check_finds_what_an_eager_one_finds() -> None:
     df = frame(random_table(45))
     eager = df.rank.check()
-    assert_plan(df.lazy().rank.check(), eager, [name for name in ("problem", "query_id", "doc_id") if name in eager])
+    key = [name for name in ("problem", "query_id", "doc_id") if name in eager]
+    assert_frame_equal(df.lazy().rank.check().collect().sort(key), eager.sort(key))
 
 
 @pytest.mark.parametrize("judged_only", ["keep", "drop", "error"])
@@ -478,7 +479,8 @@ def test_the_plan_of_a_join_with_judgments_is_native(judged_only: Any, run_only:
     eager = run.rank.judge(qrels, **options)
     assert_plan(run.lazy().rank.judge(qrels.lazy(), **options), eager, ["query_id", "doc_id"])
     missing = run.lazy().rank.check(qrels.lazy())
-    assert_plan(missing, run.rank.check(qrels), ["problem", "query_id"])
+    key = ["problem", "query_id"]
+    assert_frame_equal(missing.collect().sort(key), run.rank.check(qrels).sort(key))
 
 
 def assert_plan(lazy: pl.LazyFrame, eager: pl.DataFrame, key: list[str]) -> None:

@@ -1,0 +1,130 @@
+"""All metrics as methods, a line each, in the order of the page of metrics."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from .. import metrics
+from .method import Metrics
+from .method import formula_as_method as formula
+
+R = TypeVar("R")
+
+
+class AllMetrics(Metrics[R]):
+    """All metrics as methods, by family."""
+
+    # counts of relevant documents
+    precision = formula(metrics.precision)
+    recall = formula(metrics.recall)
+    f1 = formula(metrics.f1)
+    f_beta = formula(metrics.f_beta)
+    set_average_precision = formula(metrics.set_average_precision)
+    fall_out = formula(metrics.fall_out)
+    hits = formula(metrics.hits)
+    hit_rate = formula(metrics.hit_rate)
+    r_precision = formula(metrics.r_precision)
+
+    # user models: readers who stop when satisfied
+    err = formula(metrics.err)
+    nerr = formula(metrics.nerr)
+    pfound = formula(metrics.pfound)
+    rbp = formula(metrics.rbp)
+
+    # user models: the C/W/L family
+    sdcg = formula(metrics.sdcg)
+    bpm = formula(metrics.bpm)
+    insq = formula(metrics.insq)
+    inst = formula(metrics.inst)
+    rbp_residual = formula(metrics.rbp_residual)
+    nerr8 = formula(metrics.nerr8)
+    nerr9 = formula(metrics.nerr9)
+    nerr10 = formula(metrics.nerr10)
+    nerr11 = formula(metrics.nerr11)
+
+    # novelty and diversity
+    alpha_dcg = formula(metrics.alpha_dcg)
+    alpha_ndcg = formula(metrics.alpha_ndcg)
+    err_ia = formula(metrics.err_ia)
+    nerr_ia = formula(metrics.nerr_ia)
+    nrbp = formula(metrics.nrbp)
+    nnrbp = formula(metrics.nnrbp)
+    precision_ia = formula(metrics.precision_ia)
+    average_precision_ia = formula(metrics.average_precision_ia)
+    subtopic_recall = formula(metrics.subtopic_recall)
+
+    # cumulative gain
+    cg = formula(metrics.cg)
+    mean_label = formula(metrics.mean_label)
+    average_relevance_position = formula(metrics.average_relevance_position)
+    dcg = formula(metrics.dcg)
+    ndcg = formula(metrics.ndcg)
+
+    # fairness of exposure
+    group_exposure = formula(metrics.group_exposure)
+    awrf = formula(metrics.awrf)
+    ndkl = formula(metrics.ndkl)
+    rnd = formula(metrics.rnd)
+    rkl = formula(metrics.rkl)
+    rrd = formula(metrics.rrd)
+    demographic_parity = formula(metrics.demographic_parity)
+    exposed_utility_ratio = formula(metrics.exposed_utility_ratio)
+    realized_utility_ratio = formula(metrics.realized_utility_ratio)
+
+    # metrics of the judgments
+    judged = formula(metrics.judged)
+    pairwise_accuracy = formula(metrics.pairwise_accuracy)
+    inferred_ap = formula(metrics.inferred_ap)
+    num_retrieved = formula(metrics.num_retrieved)
+    num_relevant = formula(metrics.num_relevant)
+
+    # recommenders: popularity
+    mean_popularity = formula(metrics.mean_popularity)
+    popularity_percentile = formula(metrics.popularity_percentile)
+    tail_share = formula(metrics.tail_share)
+
+    # recommenders: diversity of lists
+    ild = formula(metrics.ild)
+    category_diversity = formula(metrics.category_diversity)
+    category_entropy = formula(metrics.category_entropy)
+
+    # recommenders: novelty
+    novelty = formula(metrics.novelty)
+    surprisal = formula(metrics.surprisal)
+    unseen = formula(metrics.unseen)
+    unexpectedness = formula(metrics.unexpectedness)
+    least_item_promoted = formula(metrics.least_item_promoted)
+    efd = formula(metrics.efd)
+    epc = formula(metrics.epc)
+
+    # order of the relevant documents
+    average_precision = formula(metrics.average_precision)
+    reciprocal_rank = formula(metrics.reciprocal_rank)
+    bpref = formula(metrics.bpref)
+    interpolated_precision = formula(metrics.interpolated_precision)
+    eleven_point_average = formula(metrics.eleven_point_average)
+    auc = formula(metrics.auc)
+    ordered_pair_accuracy = formula(metrics.ordered_pair_accuracy)
+
+    # graded preferences
+    compatibility = formula(metrics.compatibility)
+
+    # recommenders: compared with past interactions
+    serendipity = formula(metrics.serendipity)
+    calibration = formula(metrics.calibration)
+
+    # trec_eval's own
+    num_nonrel_judged_ret = formula(metrics.num_nonrel_judged_ret)
+    unjudged = formula(metrics.unjudged)
+    r_precision_multiple = formula(metrics.r_precision_multiple)
+    utility = formula(metrics.utility)
+    yaap = formula(metrics.yaap)
+    rbp_resid = formula(metrics.rbp_resid)
+    gm_map = formula(metrics.gm_map)
+    gm_bpref = formula(metrics.gm_bpref)
+    relstring = formula(metrics.relstring)
+    bin_g = formula(metrics.bin_g)
+    g = formula(metrics.g)
+    ndcg_rel = formula(metrics.ndcg_rel)
+    rndcg = formula(metrics.rndcg)
+    ideal_dcg = formula(metrics.ideal_dcg)
