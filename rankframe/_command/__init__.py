@@ -1,4 +1,4 @@
-"""The command line, ``rankframe`` or ``python -m rankframe``: a module per command, each with a declaration.
+"""The command line, ``rankframe`` or ``python -m rankframe``: a declaration per command, families of commands in a module.
 
 It uses argparse, since Typer or Click would be a fifth package that everyone installs.
 """
@@ -18,28 +18,25 @@ import rankframe as rf
 
 from .._text.user_text import visible
 from ..errors import RankframeError
-from . import check, conventions, convert, curve, decide, demo, evaluate, fuse, listing, recommenders, report, trec_eval
-from .command import Answer, Parser, epilog
-from .options import with_names
-from .output import warnings_as_notes
-from .run_names import with_baseline
-from .target import prepare, text_of, write
-from .words import in_options, naming_file
+from . import check, convert, decide, demo, evaluate, fuse, listing, recommenders, trec_eval
+from .command import Answer, Parser, epilog, with_names
+from .output import in_options, prepare, text_of, warnings_as_notes, write
+from .reading import naming_file, with_baseline
 
 COMMANDS = (
-    evaluate.COMMAND,
+    evaluate.EVALUATE,
     decide.COMPARE,
     decide.GATE,
     decide.POWER,
-    curve.COMMAND,
+    evaluate.CURVE,
     fuse.FUSE,
     fuse.TUNE,
     recommenders.CATALOG,
     recommenders.GAPS,
-    check.COMMAND,
-    conventions.COMMAND,
+    check.CHECK,
+    check.OTHER_TOOLS,
     convert.COMMAND,
-    report.COMMAND,
+    decide.REPORT,
     listing.COMMAND,
     demo.COMMAND,
     trec_eval.COMMAND,
@@ -61,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             words = [*words[1:2], "--help"]
         arguments, others = parser(words).parse_known_args(words)
         if others:
-            arguments.parser.refuse(others, arguments)
+            arguments.parser.refuse(others[0])
         prepare(arguments)
         arguments = with_baseline(with_names(arguments))
         with warnings_as_notes(), naming_file(arguments):
@@ -100,7 +97,7 @@ def in_one_line(error: Exception) -> str:
     return in_options(error.said if isinstance(error, RankframeError) else str(error))
 
 
-FIRST = (evaluate.COMMAND, decide.COMPARE, check.COMMAND)
+FIRST = (evaluate.EVALUATE, decide.COMPARE, check.CHECK)
 """The commands shown without arguments."""
 
 
@@ -118,7 +115,6 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
         epilog=epilog(EXAMPLES),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.commands = COMMANDS
     top.set_defaults(command=start, parser=top)
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")

@@ -104,6 +104,6 @@ COMMAND = Command(
     "",
     "evaluate a small real table and show what cost the worst queries",
     ("rankframe demo",),
-    lambda sub: None,
     demo,
+    formats=None,
 )

@@ -19,15 +19,8 @@ from .._catalog.registry import Metric
 from .._support.docstrings import entries, sections
 from ..errors import UnknownMetric
 from .command import Answer, Command, Parser
-from .options import add_format
 from .output import FOR_PEOPLE, Table
 
-EXAMPLES = (
-    "rankframe metrics",
-    "rankframe metrics ndcg@10",
-    "rankframe metrics precision reciprocal",
-    "rankframe metrics --format json > metrics.json",
-)
 USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
 ELSEWHERE = (
     (rf.CATALOG_METRICS, "Only rankframe catalog takes {}."),
@@ -42,9 +35,8 @@ def options(sub: Parser) -> None:
         "texts",
         metavar="NAME",
         nargs="*",
-        help="a metric, as ndcg@10, which is told in full, or a part of names, as precis; default: all metrics",
+        help="a metric, as ndcg@10, which is described in full, or a part of names, as precis; default: all metrics",
     )
-    add_format(sub)
 
 
 def metrics(arguments: argparse.Namespace) -> Answer:
@@ -57,8 +49,8 @@ def metrics(arguments: argparse.Namespace) -> Answer:
     if arguments.format not in FOR_PEOPLE:
         return Answer(Table(table))
     notes = [
-        told.format(", ".join(there))
-        for among, told in ELSEWHERE
+        note.format(", ".join(there))
+        for among, note in ELSEWHERE
         if (there := [x.name for x in found if x.name in among])
     ]
     if len(found) > 1:
@@ -140,10 +132,14 @@ COMMAND = Command(
     "metrics",
     "[options] [NAME ...]",
     "list the metrics and their other names, or tell all of one",
-    EXAMPLES,
-    options,
+    (
+        "rankframe metrics",
+        "rankframe metrics ndcg@10",
+        "rankframe metrics precision reciprocal",
+        "rankframe metrics --format json > metrics.json",
+    ),
     metrics,
-    "With names, lists the metrics that have one of them in their names; of a single metric it prints the options, the range "
-    "of the values and the source, too. csv, json and the like have these columns for every metric.",
-    other_names=("list", "measures"),
+    options,
+    description="With names, lists the metrics that have one of them in their names; of a single metric it prints the options, "
+    "the range of the values and the source, too. csv, json and the like have these columns for every metric.",
 )

@@ -21,15 +21,8 @@ from .._table.run_and_judgments import Missing
 from .._table.setup import Setup
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
-from .command import Answer, Command, Parser
-from .options import at_least
-from .reading import only_one_input, read_file, refuse_strangers, require_rows
-
-EXAMPLES = (
-    "rankframe trec_eval qrels.txt bm25.run",
-    "rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run",
-    "zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -",
-)
+from .command import Answer, Command, Parser, at_least
+from .reading import of_file, only_one_input, read_file, require_rows
 
 
 class Line(NamedTuple):
@@ -104,20 +97,21 @@ def options(parser: Parser) -> None:
 
 def trec_eval(arguments: argparse.Namespace) -> Answer:
     """The lines that trec_eval prints for the judgments and the run."""
-    only_one_input({"QRELS": [arguments.qrels], "RUN": arguments.files})
+    only_one_input([arguments.qrels, *arguments.files])
     (qrels, _), (run, _) = (
         read_file(path, layout, say, once=("query_id", "doc_id"), comments=False)
         for path, layout in ((arguments.qrels, QRELS), (arguments.files[0], RUN))
     )
     require_rows(run, arguments.files[0])
+    require_rows(qrels, arguments.qrels, "judgment")
     if not qrels["label"].is_finite().all():
         raise InvalidData(*TEXTS["label not finite"](Setup()), kind="label not finite")
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
-    refuse_strangers(run, qrels, arguments.files[0], arguments.qrels)
     kept: Missing = "keep" if arguments.complete else "drop"
-    table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
+    with of_file(arguments.files[0]):
+        table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
     ranker = rf.rank(table).on(
         convention="trec_eval",
         relevant=arguments.relevant,
@@ -160,7 +154,7 @@ def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
     for text in measures:
         name, _, parameters = text.partition(".")
         if name not in MEASURES and name not in SETS:
-            raise unknown(text, name)
+            raise UnknownMetric(f"unknown measure {text!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
         if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
             raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
         if (
@@ -191,18 +185,6 @@ def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
             yield line(f"{name}_{parameters}", name, f"{name}(gain={gains(name, parameters, labels)})")
         else:
             yield line(f"{name}_{parameters}", name, f"{name}.{parameters}")
-
-
-def unknown(text: str, name: str) -> UnknownMetric:
-    """The error for a measure that trec_eval or rankframe does not have, with advice if the meant measure is known."""
-    if re.search(r",[^\d.=]", text):
-        return UnknownMetric(f"unknown measure {text!r}. Say -m for each: -m {text.replace(',', ' -m ')}")
-    bare, parameters = re.fullmatch(r"(.*?)(?:[_@]([\d.,]+))?", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    if parameters and (meant := {"ndcg": "ndcg_cut", "map": "map_cut"}.get(bare, bare)) in MEASURES:
-        return UnknownMetric(f"unknown measure {text!r}. Did you mean '{meant}.{parameters}'?")
-    if name.startswith("prefs"):
-        return UnknownMetric(f"unknown measure {name!r}: trec_eval's preferences are not computed here")
-    return UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
 
 
 def line(name: str, measure: str, *texts: str) -> Line:
@@ -260,10 +242,15 @@ COMMAND = Command(
     "trec_eval",
     "[options] QRELS RUN",
     "the options and output of trec_eval, for scripts that call it",
-    EXAMPLES,
-    options,
+    (
+        "rankframe trec_eval qrels.txt bm25.run",
+        "rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run",
+        "zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -",
+    ),
     trec_eval,
-    "Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where "
+    options,
+    formats=None,
+    description="Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where "
     "trec_eval 10.0 stops with an error.",
     abbreviated=True,  # as trec_eval's are
 )
