@@ -19,29 +19,12 @@ import rankframe as rf
 from .._text.user_text import visible
 from ..errors import RankframeError
 from . import check, convert, decide, demo, evaluate, fuse, listing, recommenders, trec_eval
-from .command import Answer, Parser, epilog, with_names
+from .command import Answer, Command, Parser, epilog, with_names
 from .output import in_options, prepare, text_of, warnings_as_notes, write
 from .reading import naming_file, with_baseline
 
-COMMANDS = (
-    evaluate.EVALUATE,
-    decide.COMPARE,
-    decide.GATE,
-    decide.POWER,
-    evaluate.CURVE,
-    fuse.FUSE,
-    fuse.TUNE,
-    recommenders.CATALOG,
-    recommenders.GAPS,
-    check.CHECK,
-    check.OTHER_TOOLS,
-    convert.COMMAND,
-    decide.REPORT,
-    listing.COMMAND,
-    demo.COMMAND,
-    trec_eval.COMMAND,
-)
-EXAMPLES = tuple(command.examples[0] for command in COMMANDS)
+MODULES = (evaluate, decide, fuse, recommenders, check, convert, listing, demo, trec_eval)
+COMMANDS = tuple(x for module in MODULES for x in vars(module).values() if isinstance(x, Command))
 
 CLOSED_PIPE = 141
 INTERRUPTED = 130
@@ -82,8 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (RankframeError, pl.exceptions.PolarsError, OSError, UnicodeEncodeError) as error:
         print(f"rankframe: error: {visible(in_one_line(error))}", file=sys.stderr)
         return 2
-    code: int = answer.code
-    return code
+    return int(answer.code)
 
 
 def in_one_line(error: Exception) -> str:
@@ -112,7 +94,7 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     top = Parser(
         prog="rankframe",
         description="Ranking metrics of a table, or of runs and their judgments. 'rankframe COMMAND --help' tells more.",
-        epilog=epilog(EXAMPLES),
+        epilog=epilog([command.examples[0] for command in COMMANDS]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.set_defaults(command=start, parser=top)

@@ -59,7 +59,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankframeWarning)  # the findings include these warnings
         reads = columns_read(arguments, lambda ranker: ranker.evaluate())
-        found = _found(ranker(join(arguments, shown_path(arguments.files[0]), run, qrels, [*reads]), arguments))
+        found = _found(ranker(join(arguments, shown_path(arguments.files[0]), run, qrels, reads), arguments))
     known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # reported as "judged only"
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
     found = found.filter(pl.col("problem") != "nothing missed")  # always true after a join that keeps missed documents
@@ -159,23 +159,19 @@ def in_sentences(table: pl.DataFrame, form: str) -> Table:
 
 
 CHECK = Command(
-    "check",
-    "[options] RUN",
+    check,
     "what is wrong with a run and its judgments, or worth knowing",
     (
         "rankframe check bm25.run --qrels qrels.txt",
         "rankframe check table.parquet --format json",
         "rankframe check clicks.csv --query session --doc item --label clicks --format csv > findings.csv",
     ),
-    check,
     files=1,
-    one_run=True,
     description="Prints a row per kind of finding, with the places of the first few; as CSV and JSON a row per finding. An "
     "error stops every metric, and check exits with 1; a note does not.",
 )
 OTHER_TOOLS = Command(
-    "conventions",
-    "[options] [RUN]",
+    conventions,
     "how other tools count, and what each would print for a run",
     (
         "rankframe conventions",
@@ -184,10 +180,8 @@ OTHER_TOOLS = Command(
         "rankframe conventions --explain ndcg@10",
         "rankframe conventions bm25.run --qrels qrels.txt --explain ndcg@10 --observed 0.81",
     ),
-    conventions,
     options_of_conventions,
-    files="*",
-    one_run=True,
+    files="?",
     metrics=("ndcg@10",),
     description="Without a run, prints what each tool's convention sets. Given a run, prints the metric as each tool counts "
     "it, side by side, and which of the tool's choices make the difference; --observed names the tools that print a number.",

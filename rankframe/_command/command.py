@@ -8,7 +8,6 @@ import re
 import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from shutil import get_terminal_size
 from types import NoneType
 from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
@@ -18,7 +17,8 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.parse import texts_of
-from .._files.formats import Format, spelled
+from .._files.formats import SUFFIXES, Format, spelled, suffix_of
+from .._files.read import NUMBER, scan_table
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker
 from .._support.docstrings import entries, sections
@@ -61,14 +61,6 @@ ROLES = {
     "rank": "the column of ranks, 1 being the best, instead of scores",
 }
 """The options that name columns, with their help."""
-
-READERS: Mapping[str, Callable[[str], pl.DataFrame]] = {
-    ".parquet": pl.read_parquet,
-    ".csv": pl.read_csv,
-    ".tsv": partial(pl.read_csv, separator="\t"),
-    ".ndjson": pl.read_ndjson,
-}
-"""The functions that read other tables, by the endings of their files."""
 
 POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 """The policies, by their declarations."""
@@ -114,22 +106,16 @@ class Command:
 
     Attributes
     ----------
-    name
-        The name to type.
-    usage
-        The arguments after the name.
+    run
+        Runs the command with parsed options; its name is that of the command.
     help
         A line of help.
     examples
         Command lines for its help.
-    run
-        Runs the command with parsed options.
     options
         Adds the options of this command alone to a parser.
     files
-        How many runs it takes, as argparse says it: 1, ``"+"`` or ``"*"``; ``None``: it reads no runs.
-    one_run
-        Whether each call is about one run.
+        How many runs it takes, as argparse writes it: 1, ``"?"``, ``"+"`` or ``"*"``; ``None``: it reads no runs.
     metrics
         The default of its metrics; empty if it takes none.
     verb
@@ -142,26 +128,27 @@ class Command:
         Whether options may be abbreviated, which can break scripts when new options are added.
     """
 
-    name: str
-    usage: str
+    run: Callable[[argparse.Namespace], Answer]
     help: str
     examples: tuple[str, ...]
-    run: Callable[[argparse.Namespace], Answer]
     options: Callable[[Parser], object] = lambda sub: None
     files: int | str | None = None
-    one_run: bool = False
     metrics: Sequence[str] = ()
     verb: Callable[..., object] | None = None
     formats: Mapping[str, Any] | None = field(default_factory=dict)
     description: str = ""
     abbreviated: bool = False
 
+    @property
+    def name(self) -> str:
+        """The name to type."""
+        return self.run.__name__
+
     def add_to(self, commands: argparse._SubParsersAction[Parser], *, with_options: bool = True) -> None:
         """Add the command to a parser; without its options if another command is to run, as they take longest."""
         text = f"{self.help[0].upper()}{self.help[1:]}. {self.description}".strip()
         sub = commands.add_parser(
             self.name,
-            usage=f"rankframe {self.name} {self.usage}".rstrip(),
             help=self.help,
             description=textwrap.fill(text, get_terminal_size().columns - 2),
             epilog=epilog(self.examples),
@@ -174,18 +161,25 @@ class Command:
 
     def _add_options(self, sub: Parser) -> None:
         if self.files is not None:
-            add_files(sub, self.files, one_run=self.one_run)
+            add_files(sub, self.files)
         if self.metrics:
             text = f"a metric, or several with commas; may be repeated; default: {','.join(self.metrics)}. 'rankframe metrics' "
-            add_texts(sub, "-m", "--metric", dest="metrics", metavar="METRIC", help=f"{text}lists them")
+            sub.add_argument(
+                *("-m", "--metric"), dest="metrics", action="append", metavar="METRIC", help=f"{text}lists them"
+            )
         self.options(sub)
         if self.verb is not None:
             add_parameters(sub, self.verb)
         if self.formats is not None:
             add_format(sub, **self.formats)
+        must = [f"{x.option_strings[0]} {x.metavar}" for x in sub._actions if x.option_strings and x.required]
+        runs = {"?": "[RUN]", "*": "[RUN ...]", "+": "RUN [RUN ...]"}
+        named = [runs.get(str(x.nargs), str(x.metavar)) for x in sub._actions if not x.option_strings]
+        options = ["[options]"] if len(sub._actions) > 1 else []  # --help is one
+        sub.usage = " ".join(["rankframe", self.name, *options, *must, *named])
 
 
-def epilog(examples: tuple[str, ...]) -> str:
+def epilog(examples: Sequence[str]) -> str:
     """The end of a help text: examples and exit codes."""
     return "\n".join(["examples:", *(f"  {example}" for example in examples), "", EXIT_CODES])
 
@@ -193,9 +187,11 @@ def epilog(examples: tuple[str, ...]) -> str:
 # options of files, columns and policies
 
 
-def add_files(sub: Parser, nargs: int | str, *, one_run: bool) -> None:
+def add_files(sub: Parser, nargs: int | str) -> None:
     """The runs, their judgments, the policies and the names of columns."""
-    sub.add_argument("files", metavar="RUN", nargs=nargs, help=ONE_RUN if one_run else SEVERAL_RUNS)
+    one_run = nargs in (1, "?")
+    several = "*" if nargs == "?" else nargs  # argparse makes a list of them
+    sub.add_argument("files", metavar="RUN", nargs=several, help=ONE_RUN if one_run else SEVERAL_RUNS)
     sub.set_defaults(runs=None, run=None)
     if not one_run:
         runs = sub.add_mutually_exclusive_group()
@@ -226,10 +222,10 @@ def add_files(sub: Parser, nargs: int | str, *, one_run: bool) -> None:
             policies.add_argument(_option(name), action="store_const", const=True, help=option.says)
             continue
         words = tuple(CONVENTIONS) if name == "convention" else option.words
-        kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _pair
+        kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _separated(int)
         text = option.says + (f": {', '.join(words)}" if words else "")
         default = "" if option.default is None else f"; default: {option.default}"
-        metavar = METAVARS.get(name, "RULE" if words else "NUMBER" if kind is not _pair else "LEAST,MOST")
+        metavar = METAVARS.get(name, "RULE" if words else "NUMBER" if kind in (int, float) else "LEAST,MOST")
         policies.add_argument(_option(name), type=kind, metavar=metavar, help=text + default)
     others = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
     for name, what in (
@@ -237,19 +233,6 @@ def add_files(sub: Parser, nargs: int | str, *, one_run: bool) -> None:
         ("items", "the catalog, with a row for each item; or their number"),
     ):
         others.add_argument(f"--{name}", type=_table_or_number, metavar="FILE", help=what)
-
-
-def add_texts(sub: Parser, *flags: str, **settings: Any) -> None:
-    """An option of texts of metrics."""
-    sub.add_argument(*flags, action="extend", type=texts_of_metrics, **settings)
-
-
-def texts_of_metrics(text: str) -> list[str]:
-    """The texts of the metrics that an argument names."""
-    try:
-        return texts_of(text)
-    except InvalidOption as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def add_format(
@@ -297,15 +280,6 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _pair(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(number) for number in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no pair of labels; write the least and the greatest, as 0,3"
-        ) from None
-
-
 def _texts(text: str) -> list[str]:
     return text.split(",")
 
@@ -314,11 +288,11 @@ def _table_or_number(text: str) -> pl.DataFrame | int:
     """The table in a file, by the ending of its name; or a number."""
     if text.isdecimal():
         return int(text)
-    read = next((read for ending, read in READERS.items() if text.lower().endswith(ending)), None)
-    if read is None:
-        raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(READERS)}; name a file that does")
+    kind = SUFFIXES.get(suffix_of(text))
+    if kind is None:
+        raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(SUFFIXES)}; name a file that does")
     try:
-        return read(text)
+        return scan_table(text, kind, []).collect().drop(NUMBER, strict=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be read: {str(error).splitlines()[0]}") from None
 
@@ -418,10 +392,12 @@ def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
 def metrics_of(arguments: argparse.Namespace) -> list[str]:
     """The given metrics; default: the command's, without those that the convention's tool lacks."""
     usual = arguments.usual_metrics
-    if arguments.metrics is None and usual == DEFAULT_METRICS and arguments.convention in CONVENTIONS:
+    if arguments.metrics is not None:
+        return [text for given in arguments.metrics for text in texts_of(given)]
+    if usual == DEFAULT_METRICS and arguments.convention in CONVENTIONS:
         has = CONVENTIONS[arguments.convention].metrics
         return [text for text in usual if rf.parse(text)[0].metric.name in has]
-    return list(arguments.metrics or usual)
+    return list(usual)
 
 
 def values_of(arguments: argparse.Namespace, verb: Callable[..., object] | None = None) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def convert(arguments: argparse.Namespace) -> Answer:
 
 def run_table(arguments: argparse.Namespace) -> pl.DataFrame:
     """The runs with all their columns, joined with the judgments if they are given."""
-    table = judged(arguments, None).table
+    table, _ = judged(arguments, None)
     if arguments.ascending:  # --rank named a column of ranks in place of scores
         table = table.with_columns(score=1 / pl.col("score"))
     if "run" in table.columns and len(tags := table["run"].drop_nulls().unique()) == 1:
@@ -79,8 +79,7 @@ def write_run(arguments: argparse.Namespace, table: pl.DataFrame, text: BytesIO)
 
 
 COMMAND = Command(
-    "convert",
-    "[options] [RUN ...] [--qrels QRELS]",
+    convert,
     "write runs and judgments in another format",
     (
         "rankframe convert bm25.run -o bm25.parquet",
@@ -90,7 +89,6 @@ COMMAND = Command(
         "rankframe convert --qrels table.parquet --format trec > judgments.txt",
         "rankframe convert --qrels qrels.txt --format beir > test.tsv",
     ),
-    convert,
     options,
     files="*",
     formats={

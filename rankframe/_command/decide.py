@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, get_args
 
+from .._catalog.parse import texts_of
 from .._decisions.gate import Style
 from .._pictures.methods import ENDINGS
 from .._rankers.polars import PolarsRanker
@@ -13,7 +14,7 @@ from .._text.result_table import records
 from .._text.sentences import power_sentences
 from ..errors import InvalidOption
 from ..report import latex, notebook
-from .command import DEFAULT_METRICS, Answer, Command, Parser, add_texts, help_of, metrics_of, values_of
+from .command import DEFAULT_METRICS, Answer, Command, Parser, help_of, metrics_of, values_of
 from .output import FORMATS, Table, writable
 from .reading import answered
 
@@ -24,7 +25,7 @@ LINES = get_args(Style)
 def add_budgets(sub: Parser, *, required: bool = False) -> None:
     """The budgets: how much worse a run may be."""
     text = f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated"
-    add_texts(sub, "--budget", dest="budgets", required=required, metavar="METRIC=NUMBER", help=text)
+    sub.add_argument("--budget", dest="budgets", action="append", required=required, metavar="METRIC=NUMBER", help=text)
 
 
 def compare(arguments: argparse.Namespace) -> Answer:
@@ -71,7 +72,7 @@ def verdict_of(arguments: argparse.Namespace, ranker: Any, options: dict[str, An
 def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
     """The budgets by their metric, split at the last =, since the metric's options may contain one."""
     budgets: dict[str, float] = {}
-    for text in arguments.budgets:
+    for text in [text for given in arguments.budgets for text in texts_of(given)]:
         metric, _, number = text.rpartition("=")
         try:
             budget = float(number if metric else "")
@@ -85,7 +86,7 @@ def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
 
 def report(arguments: argparse.Namespace) -> Answer:
     """Write the report; nothing is printed."""
-    target = writable(arguments.output, "-o", ENDINGS)
+    target = writable(arguments.output, ENDINGS)
     metrics, options = metrics_of(arguments), values_of(arguments)
     of_gate: dict[str, Any] = {name: options[name] for name in ("baseline", "resamples", "seed") if name in options}
 
@@ -106,29 +107,25 @@ def options_of_report(sub: Parser) -> None:
 
 
 COMPARE = Command(
-    "compare",
-    "[options] RUN [RUN ...]",
+    compare,
     "paired tests between runs, on the same queries",
     (
         "rankframe compare bm25.run dense.run --qrels qrels.txt -m ndcg@10 --baseline bm25",
         "rankframe compare table.parquet --runs bm25,ltr -m ndcg@10 -m map",
         "rankframe compare runs.csv --run system --baseline bm25 --test tukey --by market",
     ),
-    compare,
     files="+",
     metrics=DEFAULT_METRICS,
     verb=PolarsRanker.compare,
 )
 GATE = Command(
-    "gate",
-    "[options] --budget METRIC=NUMBER RUN [RUN ...]",
+    gate,
     "whether runs may replace the baseline; exits with 1 if one may not",
     (
         "rankframe gate old.run new.run --qrels qrels.txt --baseline old --budget ndcg@10=0.01",
         "rankframe gate table.parquet --runs bm25,ltr --baseline bm25 --budget ndcg@10=0.01 --budget rr=0.02",
         "rankframe gate table.parquet --runs bm25,ltr --baseline bm25 --budget map=0.01 --by market --format github",
     ),
-    gate,
     lambda sub: add_budgets(sub, required=True),
     files="+",
     verb=PolarsRanker.gate,
@@ -140,28 +137,24 @@ GATE = Command(
     },
 )
 POWER = Command(
-    "power",
-    "[options] --difference NUMBER RUN [RUN ...]",
+    power,
     "how many queries it takes to detect a difference between runs",
     (
         "rankframe power bm25.run dense.run --qrels qrels.txt -m ndcg@10 --difference 0.01",
         "rankframe power table.parquet --runs bm25,ltr -m ndcg@10,map --difference 0.01 --difference 0.02 --by market",
     ),
-    power,
     files="+",
     metrics=DEFAULT_METRICS,
     verb=PolarsRanker.power,
 )
 REPORT = Command(
-    "report",
-    "[options] -o FILE RUN [RUN ...]",
+    report,
     "write one HTML file that says how good runs are",
     (
         "rankframe report bm25.run --qrels qrels.txt -o report.html",
         "rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 --budget map=0.01 -o report.html",
         "rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html",
     ),
-    report,
     options_of_report,
     files="+",
     metrics=DEFAULT_METRICS,

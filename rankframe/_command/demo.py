@@ -100,10 +100,8 @@ def indented(text: str) -> list[str]:
 
 
 COMMAND = Command(
-    "demo",
-    "",
+    demo,
     "evaluate a small real table and show what cost the worst queries",
     ("rankframe demo",),
-    demo,
     formats=None,
 )

@@ -26,7 +26,7 @@ from .._text.user_text import CONTROL
 from ..errors import InvalidOption
 from .command import DEFAULT_METRICS, Answer, Command, Parser, at_least, columns_read, metrics_of, ranker
 from .output import FOR_PEOPLE, FORMATS, PICTURE, Table, write_bytes
-from .reading import Judged, judged
+from .reading import judged
 
 RANKS = 20
 PICTURES = (".svg", ".png", ".html")
@@ -52,14 +52,12 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     if by is not None and arguments.format == "trec":
         raise InvalidOption("--format trec has no room for --by. Leave one of them out")
     metrics = metrics_of(arguments)
-    found = _judged(arguments, metrics)
-    runs, ranked = Runs.of(found.runs, found.run), ranker(found.table, arguments)
+    table, named = _judged(arguments, metrics)
+    runs, ranked = Runs.of(**named), ranker(table, arguments)
     if runs.columns and arguments.format == "trec":
-        raise InvalidOption(
-            "--format trec has no room for the names of several runs. Give one run, or write --format csv"
-        )
+        raise InvalidOption("--format trec has no room for the names of several runs. Give one run, or --format csv")
     with Busy("evaluating"):
-        scores = runs.each(found.table, ranked._setup, lambda of_run: ranked._with(of_run).evaluate(*metrics))
+        scores = runs.each(table, ranked._setup, lambda of_run: ranked._with(of_run).evaluate(*metrics))
     calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}
     if arguments.flat:
         flat = flat_names(calls)
@@ -71,23 +69,23 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     key = [RUN_OF_TABLE] if runs.columns else []
     if by is not None:
         refuse_names(["query_id", *key, *([] if arguments.per_query else ["queries"]), *calls], [by], "--by")
-        slices = found.table.select("query_id", by).unique()
+        slices = table.select("query_id", by).unique()
         scores = scores.join(slices, on="query_id", how="left", maintain_order="left")
         scores = scores.select(RUN, "query_id", by, pl.exclude(RUN, "query_id", by))
     if arguments.per_query:
         return Answer(Table(scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)))
     of_runs = scores.partition_by(RUN, maintain_order=True, as_dict=True)
-    table = pl.concat(
+    averaged = pl.concat(
         means(part, calls, by).select(*(pl.lit(run).alias(name) for name in key), pl.all())
         for (run,), part in of_runs.items()
     )
     if not key or by is not None or arguments.format not in FOR_PEOPLE:
-        return Answer(Table(table))
-    counted = queries_of(table.select(n_queries="queries").to_dicts())
-    return Answer(Table(table.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
+        return Answer(Table(averaged))
+    counted = queries_of(averaged.select(n_queries="queries").to_dicts())
+    return Answer(Table(averaged.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
 
 
-def _judged(arguments: argparse.Namespace, metrics: Sequence[str]) -> Judged:
+def _judged(arguments: argparse.Namespace, metrics: Sequence[str]) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The files, with the columns that metrics read."""
     named = Runs.of(arguments.runs, arguments.run).columns
     return judged(arguments, {*columns_read(arguments, lambda ranker: ranker.evaluate(*metrics)), *named})
@@ -106,14 +104,8 @@ def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl
     sums = _numbers(calls, Mean.unweighted)
     if by:
         return scores.group_by(by).agg(pl.len().alias("queries"), **sums).sort(by, nulls_last=True)
-    return pl.DataFrame(
-        {
-            "metric": list(sums),
-            "mean": scores.select(**sums).row(0),
-            "queries": scores.select(pl.col(*sums).count()).row(0),
-        },
-        schema={"metric": pl.String, "mean": pl.Float64, "queries": pl.Int64},
-    )
+    columns = list(sums), scores.select(**sums).row(0), scores.select(pl.col(*sums).count()).row(0)
+    return pl.DataFrame(columns, schema={"metric": pl.String, "mean": pl.Float64, "queries": pl.Int64}, orient="col")
 
 
 def trec_lines(
@@ -143,18 +135,11 @@ def _line(name: str, query: object, value: object, *, whole: bool) -> str:
 
 def options_of_curve(sub: Parser) -> None:
     """The ranks, and the form of the curve."""
-    sub.add_argument(
-        "--to",
-        type=at_least(1),
-        metavar="RANK",
-        help=f"the last rank; default: {RANKS}, or the length of the longest ranking if that is less; of pictures, that length",
-    )
+    last = f"the last rank; default: {RANKS}, or the length of the longest ranking if that is less; of pictures, that length"
+    sub.add_argument("--to", type=at_least(1), metavar="RANK", help=last)
     sub.add_argument("--per-query", action="store_true", help="one row per query and rank instead of the means")
-    sub.add_argument(
-        "--background",
-        metavar="COLOUR",
-        help="the picture's background: white (default), black or a colour such as '#1e1e1e'",
-    )
+    colour = "the picture's background: white (default), black or a colour such as '#1e1e1e'"
+    sub.add_argument("--background", metavar="COLOUR", help=colour)
     sub.add_argument("--title", metavar="TEXT", help="the picture's title; default: what it shows")
 
 
@@ -176,15 +161,15 @@ def curve(arguments: argparse.Namespace) -> Answer:
         raise InvalidOption("a picture shows means. Leave --per-query out, or -o")
     if arguments.unjudged == "bounds" and not drawn:
         raise InvalidOption("bounds have no curve; set another rule: --unjudged nonrelevant")
-    found = _judged(arguments, [call.text for call in calls])
+    table, named = _judged(arguments, [call.text for call in calls])
+    ranked, runs = ranker(table, arguments), Runs.of(**named)
     if drawn:
         with Busy("drawing"):
-            write_bytes(arguments.target, picture(found, calls, arguments))
+            write_bytes(arguments.target, picture(ranked, named, calls, arguments))
         return Answer(None)
-    setup, runs = ranker(found.table, arguments)._setup, Runs.of(found.runs, found.run)
-    last = arguments.to or min(RANKS, deepest(found.table, setup, runs))
+    last = arguments.to or min(RANKS, deepest(table, ranked._setup, runs))
     with Busy("evaluating"):
-        table = by_rank(found.table, setup, runs, calls, last)
+        table = by_rank(table, ranked._setup, runs, calls, last)
     if not arguments.per_query:
         key = [name for name in ("run", "rank") if name in table.columns]
         averaged = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}
@@ -211,18 +196,12 @@ def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]
     return rows.sort("#number", "#query", "rank").drop("#number", "#query")
 
 
-def picture(found: Judged, calls: list[Call], arguments: argparse.Namespace) -> bytes:
+def picture(ranked: Any, named: Mapping[str, Any], calls: Sequence[Call], arguments: argparse.Namespace) -> bytes:
     """The curves as a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
     background = background_of("white" if arguments.background is None else arguments.background)
-    chart: Any = ranker(found.table, arguments).plot.curve(
-        *(call.text for call in calls),
-        cutoffs=cutoffs,
-        runs=found.runs,
-        run=found.run,
-        title=arguments.title,
-        background=background,
-    )
+    texts, shown = [call.text for call in calls], {"title": arguments.title, "background": background}
+    chart = ranked.plot.curve(*texts, cutoffs=cutoffs, **named, **shown)
     vl_convert, drawing = load("vl_convert", "plot"), chart.to_dict()
     kind = arguments.target.suffix.lower()
     if kind == ".png":
@@ -235,8 +214,7 @@ def picture(found: Judged, calls: list[Call], arguments: argparse.Namespace) -> 
 
 
 EVALUATE = Command(
-    "evaluate",
-    "[options] RUN [RUN ...]",
+    evaluate,
     "metrics of runs, as means or query by query",
     (
         "rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map",
@@ -248,22 +226,19 @@ EVALUATE = Command(
         "rankframe evaluate bm25.run --qrels diversity.txt --subtopic iteration -m alpha_ndcg@20",
         "zcat bm25.run.gz | rankframe evaluate - --qrels qrels.txt",
     ),
-    evaluate,
     options_of_evaluate,
     files="+",
     metrics=DEFAULT_METRICS,
     formats={"formats": (*FORMATS, "trec"), "flattens": True},
 )
 CURVE = Command(
-    "curve",
-    "[options] RUN [RUN ...]",
+    curve,
     "metrics at every rank, as numbers or as a picture",
     (
         "rankframe curve bm25.run --qrels qrels.txt -m ndcg -m recall --to 10",
         "rankframe curve bm25.run dense.run --qrels qrels.txt -m precision --format csv > curve.csv",
         "rankframe curve bm25.run dense.run --qrels qrels.txt -m ndcg -o curve.svg",
     ),
-    curve,
     options_of_curve,
     files="+",
     metrics=("ndcg",),

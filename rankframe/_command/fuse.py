@@ -56,8 +56,7 @@ def tune(arguments: argparse.Namespace) -> Answer:
 
 
 FUSE = Command(
-    "fuse",
-    "[options] RUN [RUN ...]",
+    fuse,
     "merge several runs into one, with a fused score per document",
     (
         "rankframe fuse bm25.run dense.run --method rrf -o fused.run",
@@ -65,21 +64,18 @@ FUSE = Command(
         "rankframe fuse table.parquet --runs bm25,ltr --method comb_mnz --normalize min_max -o fused.parquet",
         "rankframe fuse bm25.run dense.run --qrels qrels.txt --format csv > fused.csv",
     ),
-    fuse,
     options_of_fuse,
     files="+",
     verb=PolarsRanker.fuse,
     formats={"formats": (*FORMATS, "trec"), "endings": TREC},
 )
 TUNE = Command(
-    "tune",
-    "[options] RUN [RUN ...]",
+    tune,
     "choose the weights of a fusion by cross-validation over the queries",
     (
         "rankframe tune bm25.run dense.run --qrels qrels.txt --method wsum --normalize min_max -m ndcg@10 --folds 2",
         "rankframe tune table.parquet --runs bm25,ltr --method rrf --method comb_mnz --normalize min_max --folds 2 --format csv",
     ),
-    tune,
     options_of_tune,
     files="+",
     verb=PolarsRanker.tune,

@@ -129,8 +129,7 @@ def in_words(text: str) -> str:
 
 
 COMMAND = Command(
-    "metrics",
-    "[options] [NAME ...]",
+    metrics,
     "list the metrics and their other names, or tell all of one",
     (
         "rankframe metrics",
@@ -138,7 +137,6 @@ COMMAND = Command(
         "rankframe metrics precision reciprocal",
         "rankframe metrics --format json > metrics.json",
     ),
-    metrics,
     options,
     description="With names, lists the metrics that have one of them in their names; of a single metric it prints the options, "
     "the range of the values and the source, too. csv, json and the like have these columns for every metric.",

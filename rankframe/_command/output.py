@@ -238,16 +238,12 @@ def spelled(advice: Advice | Code) -> str:
     """The spelling of advice at a prompt."""
     if isinstance(advice, Code):
         return advice.spelled(advice.command)
-    options = [
-        f"--{name.replace('_', '-')}{'' if value is True else ' ' + _file_or(name, value)}"
-        for name, value in advice.options.items()
-    ]
-    return " ".join([*filter(None, [METHODS.get(advice.method)]), *options])
-
-
-def _file_or(name: str, value: object) -> str:
-    """An option's value; a Python variable with a table becomes a file name."""
-    return f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value)
+    words = [METHODS[advice.method]] if advice.method in METHODS else []
+    for name, value in advice.options.items():
+        words.append(f"--{name.replace('_', '-')}")
+        if value is not True:  # a Python variable with a table becomes a file name
+            words.append(f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value))
+    return " ".join(words)
 
 
 def _value(value: object) -> str:
@@ -278,42 +274,33 @@ PICTURE = "picture"
 
 
 def prepare(arguments: argparse.Namespace) -> None:
-    """Set the format and the target of a command that prints a table, before it runs."""
-    arguments.target = None
-    refuse_input(arguments)
-    pictures = getattr(arguments, "pictures", None)
-    if pictures is None:  # the command prints no table
-        return
-    if arguments.output is None:
-        arguments.format = arguments.format or arguments.usual_format
-        if arguments.format in BINARY:
-            raise InvalidOption(f"--format {arguments.format} is no text; name the file to write, as -o table.parquet")
-        return
-    if arguments.format is None:
-        formats = dict.fromkeys(pictures, PICTURE)
-        formats |= {x: kind for x, kind in arguments.endings.items() if x not in formats}
-        ending = ending_of(arguments.output, pictures)
-        arguments.target = writable(arguments.output, "-o", [*formats], ending)
-        arguments.format = formats[ending]
-    else:
-        arguments.target = writable(arguments.output, "-o")
-
-
-def refuse_input(arguments: argparse.Namespace) -> None:
-    """Refuse to write over a file that the command reads."""
-    output = getattr(arguments, "output", None)
+    """Set the format and the target of a command, before it runs; refuse to write over a file that it reads."""
+    arguments.target, output = None, getattr(arguments, "output", None)
     for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):
         if output and path and os.path.isfile(output) and os.path.isfile(path) and os.path.samefile(output, path):
             raise InvalidOption(f"-o {output}: the command reads this file; write another one")
+    if not hasattr(arguments, "pictures"):  # the command prints no table
+        return
+    if output is None:
+        arguments.format = arguments.format or arguments.usual_format
+        if arguments.format in BINARY:
+            raise InvalidOption(f"--format {arguments.format} is no text; name the file to write, as -o table.parquet")
+    elif arguments.format is None:
+        formats = {**arguments.endings, **dict.fromkeys(arguments.pictures, PICTURE)}
+        endings = dict.fromkeys([*arguments.pictures, *formats])
+        ending = ending_of(output, arguments.pictures)
+        arguments.target, arguments.format = writable(output, [*endings], ending), formats.get(ending)
+    else:
+        arguments.target = writable(output)
 
 
-def writable(path: str, option: str, endings: Sequence[str] = (), ending: str | None = None) -> Path:
+def writable(path: str, endings: Sequence[str] = (), ending: str | None = None) -> Path:
     """The file to write; refuse a missing folder and an ending that is not one of these."""
     file = as_path(path)
     if endings and (ending or file.suffix.lower()) not in endings:
-        raise InvalidOption(f"{option} {path}: write a file that ends in {' or '.join(endings)}")
+        raise InvalidOption(f"-o {path}: write a file that ends in {' or '.join(endings)}")
     if not file.parent.is_dir():
-        raise InvalidOption(f"{option} {path}: there is no folder {file.parent}")
+        raise InvalidOption(f"-o {path}: there is no folder {file.parent}")
     there = file.exists()
     file.open("ab").close()
     if not there:

@@ -34,29 +34,24 @@ class File(NamedTuple):
     stored: Collection[str]
 
 
-class Judged(NamedTuple):
-    """A table, with labels if there are any, and its runs: score columns, or a column that names the run of each row."""
-
-    table: pl.DataFrame
-    runs: Sequence[str] | None = None
-    run: str | None = None
-
-
 def answered(arguments: argparse.Namespace, verb: Callable[..., Any], doing: str) -> Any:
     """The result of `verb`, a function of a ranker and the runs that the files name, on the files."""
     run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
-    found = judged(arguments, columns_read(arguments, verb, **_named(arguments.runs, run)))
+    table, named = judged(arguments, columns_read(arguments, verb, **_named(arguments.runs, run)))
     with Busy(doing):
-        return verb(ranker(found.table, arguments), **_named(found.runs, found.run))
+        return verb(ranker(table, arguments), **named)
 
 
 def _named(runs: Sequence[str] | None, run: str | None) -> dict[str, Any]:
-    """The runs, if there are several, as a verb's arguments."""
+    """The runs, if there are several, as a verb's arguments: score columns, or a column that names the run of each row."""
     return {name: x for name, x in {"runs": runs, "run": run}.items() if x}
 
 
-def judged(arguments: argparse.Namespace, reads: Collection[str] | None) -> Judged:
-    """Read the files as one table, with the library's column names and the further columns that a verb reads (None: all)."""
+def judged(arguments: argparse.Namespace, reads: Collection[str] | None) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
+
+    `reads` are the further columns that a verb reads; ``None``: all.
+    """
     runs, run, several = arguments.runs, arguments.run, len(arguments.files) > 1
     if several and (runs or run):
         option = "--run names a column" if run else "--runs names columns"
@@ -69,31 +64,27 @@ def judged(arguments: argparse.Namespace, reads: Collection[str] | None) -> Judg
                 raise InvalidData(f"--run {run}: the column names the run of each row, and is null on some")
             tables, several = tables[0].partition_by(run, maintain_order=True), True
             names = [str(table[run][0]) for table in tables]
-        others = {*(reads or ()), *(name for file in files for name in file.columns if reads is None)} - {*COLUMNS}
-        scores = runs or ["score"]
+        kept = reads if reads is not None else [name for file in files for name in file.columns]
         of_runs = names if several else map(shown_path, arguments.files)
-        tables = [
-            join(arguments, name, of_run, qrels, [*scores, *others])
-            for name, of_run in zip(of_runs, tables, strict=True)
-        ]
+        tables = [join(arguments, name, x, qrels, kept) for name, x in zip(of_runs, tables, strict=True)]
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
     table = _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments))
-    return Judged(table, runs, "run" if several else run)
+    return table, _named(runs, "run" if several else run)
 
 
 def join(
-    arguments: argparse.Namespace, name: str, run: pl.DataFrame, qrels: pl.DataFrame, columns: Sequence[str]
+    arguments: argparse.Namespace, name: str, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str]
 ) -> pl.DataFrame:
-    """Join a run with its judgments; of `columns` in both, take scores from the run and others from the judgments."""
+    """Join a run with its judgments; of the columns `kept` in both, take scores from the run and others from the judgments."""
     scores = arguments.runs or ["score"]
-    qrels = qrels.select(*QRELS.needed, cs.by_name({*columns} - {*QRELS.needed, *scores}, require_all=False))
-    run = run.select(
-        "query_id", "doc_id", *scores, cs.by_name({*columns} - {*qrels.columns, *scores}, require_all=False)
-    )
-    ranked = rf.rank(run).on(score=scores[0], subtopic=arguments.subtopic)
+    further = [x for x in qrels.columns if x in kept and x not in (*COLUMNS, *scores)]
+    own = [x for x in run.columns if x in kept and x not in (*COLUMNS, *scores, *further)]
+    ranked = rf.rank(run.select("query_id", "doc_id", *scores, *own)).on(score=scores[0], subtopic=arguments.subtopic)
     with warnings_as_notes(f"{name}: "), of_file(name):
-        return ranked.judge(qrels, judged_only=arguments.judged_only, run_only=arguments.run_only)
+        return ranked.judge(
+            qrels.select(*QRELS.needed, *further), judged_only=arguments.judged_only, run_only=arguments.run_only
+        )
 
 
 @contextmanager
@@ -111,7 +102,8 @@ def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except InvalidData as error:
-        files, qrels = getattr(arguments, "files", ()), getattr(arguments, "qrels", None)
+        files: Sequence[str] = getattr(arguments, "files", ())
+        qrels: str | None = getattr(arguments, "qrels", None)
         of_qrels = error.kind == "label not finite" and qrels is not None
         path = qrels if of_qrels else files[0] if len(files) == 1 else None
         if error.kind is None or path is None:  # an error of reading, which names its file

@@ -28,31 +28,25 @@ def gaps(arguments: argparse.Namespace) -> Answer:
 
 
 CATALOG = Command(
-    "catalog",
-    "[options] RUN",
+    catalog,
     "metrics of the items that all users are shown, such as coverage and Gini",
     (
         "rankframe catalog bm25.run -m coverage@10,gini@10 --items 1000",
         "rankframe catalog table.parquet --items catalog.csv --by market --format csv > catalog_metrics.csv",
         "rankframe catalog table.parquet -m popularity_lift@10 --interactions train.csv --score ltr",
     ),
-    catalog,
     files=1,
-    one_run=True,
     metrics=("coverage@10", "gini@10", "personalization@10"),
     verb=ItemVerbs.catalog,
 )
 GAPS = Command(
-    "gaps",
-    "[options] --by COLUMN RUN",
+    gaps,
     "how far the means of groups of queries are apart, and whether that may be chance",
     (
         "rankframe gaps table.parquet -m ndcg@10 --by market",
         "rankframe gaps bm25.run --qrels market.parquet -m ndcg@10,rr --by market --format json",
     ),
-    gaps,
     files=1,
-    one_run=True,
     metrics=DEFAULT_METRICS,
     verb=PolarsRanker.gaps,
 )

@@ -38,61 +38,34 @@ class Line(NamedTuple):
         return self.calls[0].metric.summary if len(self.calls) == 1 else None
 
 
+FLAGS = (
+    ("-q", "--query_eval_wanted", "queries", "print each query too"),
+    ("-n", "--nosummary", "no_summary", "print no summary"),
+    (
+        *("-c", "--complete_rel_info_wanted", "complete"),
+        "count judged queries that the run lacks as having retrieved nothing",
+    ),
+    ("-J", "--Judged_docs_only", "judged", "leave out retrieved documents that nobody judged"),
+)
+NUMBERS = (
+    (0, 1, "-l", "--level_for_rel", "relevant", "LABEL", "the least label that counts as relevant; default: 1"),
+    (1, None, "-M", "--Max_retrieved_per_topic", "depth", "DEPTH", "count only this many documents of each ranking"),
+    (0, 0, "-N", "--Number_docs_in_coll", "size", "SIZE", "the number of documents in the collection"),
+)
+"""The least value and the default of options with a number, with their names."""
+
+
 def options(parser: Parser) -> None:
     """The options of trec_eval."""
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, as TREC text or in a format that evaluate reads")
     parser.add_argument("files", metavar="RUN", nargs=1, help="the run, likewise; - is standard input")
-    parser.add_argument(
-        "-m",
-        "--measure",
-        dest="measures",
-        action="append",
-        metavar="MEASURE",
-        help="a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set and all_trec "
-        "each stand for several; default: official",
-    )
-    parser.add_argument("-q", "--query_eval_wanted", dest="queries", action="store_true", help="print each query too")
-    parser.add_argument("-n", "--nosummary", dest="summary", action="store_false", help="print no summary")
-    parser.add_argument(
-        "-c",
-        "--complete_rel_info_wanted",
-        dest="complete",
-        action="store_true",
-        help="count judged queries that the run lacks as having retrieved nothing",
-    )
-    parser.add_argument(
-        "-l",
-        "--level_for_rel",
-        dest="relevant",
-        type=at_least(0),
-        default=1,
-        metavar="LABEL",
-        help="the least label that counts as relevant; default: 1",
-    )
-    parser.add_argument(
-        "-J",
-        "--Judged_docs_only",
-        dest="judged",
-        action="store_true",
-        help="leave out retrieved documents that nobody judged",
-    )
-    parser.add_argument(
-        "-M",
-        "--Max_retrieved_per_topic",
-        dest="depth",
-        type=at_least(1),
-        metavar="DEPTH",
-        help="count only this many documents of each ranking",
-    )
-    parser.add_argument(
-        "-N",
-        "--Number_docs_in_coll",
-        dest="size",
-        type=at_least(0),
-        default=0,
-        metavar="SIZE",
-        help="the number of documents in the collection",
-    )
+    text = "a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set and all_trec each "
+    text += "stand for several; default: official"
+    parser.add_argument("-m", "--measure", dest="measures", action="append", metavar="MEASURE", help=text)
+    for short, long, dest, text in FLAGS:
+        parser.add_argument(short, long, dest=dest, action="store_true", help=text)
+    for least, default, short, long, dest, metavar, text in NUMBERS:
+        parser.add_argument(short, long, dest=dest, type=at_least(least), default=default, metavar=metavar, help=text)
 
 
 def trec_eval(arguments: argparse.Namespace) -> Answer:
@@ -127,7 +100,7 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
         of_queries = [line for line in lines if line.calls and line.summary != "geometric mean"]
         for of_query in values.iter_rows(named=True):
             printed += [as_printed(line, of_query["query_id"], value_of(line, of_query)) for line in of_queries]
-    if arguments.summary:
+    if not arguments.no_summary:
         numbers = [call for call in calls if call.metric.dtype == pl.Float64]
         summed = {call.text: Mean.of(call).over_run(pl.col(call.text)) for call in numbers}
         summary = values.select(**summed).row(0, named=True) if numbers else {}
@@ -157,12 +130,8 @@ def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
             raise UnknownMetric(f"unknown measure {text!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
         if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
             raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
-        if (
-            parameters
-            and name in MEASURES
-            and MEASURES[name].defaults
-            and not all(map(is_level, parameters.split(",")))
-        ):
+        ranked = parameters and name in MEASURES and MEASURES[name].defaults
+        if ranked and not all(re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in parameters.split(",")):
             raise InvalidOption(f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10")
         for each in SETS.get(name, (name,)):
             wanted[each] = wanted.get(each) or parameters
@@ -200,20 +169,13 @@ def is_number(text: str) -> bool:
         return False
 
 
-def is_level(text: str) -> bool:
-    """Whether a text is a number of 0 or more, written in digits."""
-    return re.fullmatch(r"\d+\.?\d*|\.\d+", text) is not None
-
-
 def gains(name: str, parameters: str, labels: list[int]) -> str:
     """The gains of all labels as text; labels without a gain in the parameters, as in ndcg.1=3,2=9, are their own gain."""
     of_label = {float(label): float(label) for label in labels if label >= 0}
     for pair in parameters.split(","):
         label, _, gain = pair.partition("=")
         if not gain:
-            raise InvalidOption(
-                f"{name}.{parameters}: {pair!r} names no gain; write a label and its gain, as in {name}.1=3,2=9"
-            )
+            raise InvalidOption(f"{pair!r} names no gain; write a label and its gain, as in {name}.1=3,2=9")
         if float(label) < 0:
             raise InvalidOption(f"{name}.{parameters}: a document of label {label} is not judged, and has no gain here")
         of_label[float(label)] = float(gain)
@@ -239,15 +201,13 @@ def as_printed(line: Line, query: str, value: float | str) -> str:
 
 
 COMMAND = Command(
-    "trec_eval",
-    "[options] QRELS RUN",
+    trec_eval,
     "the options and output of trec_eval, for scripts that call it",
     (
         "rankframe trec_eval qrels.txt bm25.run",
         "rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run",
         "zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -",
     ),
-    trec_eval,
     options,
     formats=None,
     description="Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where "

@@ -361,6 +361,7 @@ WRONG = [
     ("evaluate t.csv -m ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
     ("evaluate t.csv -m rbp(p=2)", "write rbp(p=0.8)"),
     ("evaluate t.csv -m ndcg@ten", "'ndcg@ten'"),
+    ("evaluate t.csv -m ndcg@10,,map", "'ndcg@10,,map' has a comma without a metric"),
     ("evaluate t.csv -m nDCG(judged_only=True)@5", "judged_only is a policy of the table; say --unjudged drop"),
     ("evaluate t.csv -m alpha_ndcg@5", "name the column that holds them: --subtopic subtopic"),
     ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it separately, without --weight"),
@@ -407,7 +408,7 @@ WRONG = [
     ("compare qrels.txt a.run", "qrels.txt, line 1: 4 fields instead of 6 in 'q1 0 d2 1', a line of judgments"),
     (
         "evaluate a.run b.run --qrels qrels.txt --format trec",
-        "no room for the names of several runs. Give one run, or write",
+        "no room for the names of several runs. Give one run, or --format csv",
     ),
     ("evaluate long.csv --run system -m rr --by run", "no column 'run' for by"),
     ("evaluate long.csv --run system -m rr --by query_id", "a second column 'query_id', which --by has"),
@@ -549,7 +550,6 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
             "b is one word too many for 'rankframe compare [options] RUN [RUN ...]'; ",
         ),
         ("evaluate t.csv --format xml", "argument --format: invalid choice: 'xml'"),
-        ("evaluate t.csv -m ndcg@10,,map", "argument -m/--metric: 'ndcg@10,,map' has a comma without a metric"),
         ("evaluate t.csv --relevant high", "argument --relevant: invalid float value: 'high'"),
         (
             "power t.csv --runs score,label -m rr --difference 0.1,x",
@@ -558,7 +558,7 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
         ("curve t.csv --to 0", "argument --to: '0' is no whole number from 1 on"),
         (
             "evaluate t.csv --unjudged-labels a,b",
-            "'a,b' is no pair of labels; write the least and the greatest, as 0,3",
+            "argument --unjudged-labels: invalid int value: 'a,b'",
         ),
         ("evaluate t.csv --lable rel", "there is no option --lable (did you mean --label?); rankframe evaluate --help"),
         ("evaluate t.csv --lable=rel", "there is no option --lable (did you mean --label?)"),
