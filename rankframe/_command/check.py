@@ -14,6 +14,7 @@ import rankframe as rf
 from .._audit.tool_comparison import conventions as compared
 from .._audit.tool_comparison import explained, short
 from .._catalog.requests import calls_of
+from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker
 from .._table.convention import Convention
 from .._table.conventions import CONVENTIONS
@@ -23,7 +24,7 @@ from .._verbs import verbs
 from ..errors import InvalidOption, RankframeWarning
 from .command import Answer, Command, Parser, Reading, columns_read, metrics_of, ranker
 from .output import FOR_PEOPLE, Table, spelled
-from .reading import answered, join, runs_and_judgments, shown_path
+from .reading import answered, join, of_file, runs_and_judgments, shown_path
 
 OF_BOTH_FILES = ("run only", "judged only", "repeated judgment")
 
@@ -56,10 +57,11 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     pair = alone.filter(pl.col("problem").is_in(OF_BOTH_FILES))
     if alone["problem"].is_in(("repeated document", "repeated judgment")).any():
         return alone  # the files cannot be joined
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), of_file(shown_path(arguments.files[0])):
         warnings.simplefilter("ignore", RankframeWarning)  # the findings include these warnings
         reads = columns_read(arguments, lambda ranker: ranker.evaluate())
-        found = _found(ranker(join(arguments, shown_path(arguments.files[0]), run, qrels, reads), arguments))
+        joined = join(arguments, run, qrels, reads, judged_only="keep", run_only="drop")
+        found = _found(ranker(joined, arguments))
     known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # reported as "judged only"
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
     found = found.filter(pl.col("problem") != "nothing missed")  # always true after a join that keeps missed documents
@@ -69,11 +71,8 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
 def options_of_conventions(sub: Parser) -> None:
     """The metric to explain, and the number to find."""
     sub.add_argument("--explain", metavar="METRIC", help="one metric, and how each tool counts it, in words")
-    sub.add_argument(
-        "--observed",
-        metavar="NUMBER",
-        help="with RUN and --explain: a value of the metric that you saw elsewhere; names the tools that print it",
-    )
+    text = "with RUN and --explain: a value of the metric that you saw elsewhere; names the tools that print it"
+    sub.add_argument("--observed", metavar="NUMBER", help=text)
 
 
 def conventions(arguments: argparse.Namespace) -> Answer:
@@ -82,28 +81,27 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         raise InvalidOption("conventions looks at one RUN. Leave the others out")
     if arguments.observed is not None and not (arguments.files and arguments.explain):
         raise InvalidOption(
-            "--observed goes with a run and a metric. Write rankframe conventions RUN --qrels QRELS --explain ndcg@10 "
-            "--observed 0.81"
+            "--observed goes with a run and a metric; write RUN --qrels QRELS --explain ndcg@10 --observed 0.81"
         )
     if arguments.explain is not None:
         if arguments.metrics is not None:
             raise InvalidOption("--explain names the metric. Leave -m out")
         found = of_run(arguments, [arguments.explain]) if arguments.files else explained(arguments.explain)
-        return Answer(in_sentences(found, arguments.format))
+        if arguments.format not in FOR_PEOPLE:
+            return Answer(Table(found))
+        said = found.filter(pl.col("says") != "").select("tool", "says").rows()
+        sentences = [text if "difference" in found.columns else f"{tool}: {text}" for tool, text in said]
+        return Answer(Table(found.drop("says", "note"), [*sentences, "", *notes_of(found)]))
     if arguments.files:
         metrics = [call.text for call in calls_of(*metrics_of(arguments))]
         return Answer(with_notes_below(of_run(arguments, metrics).drop("says"), arguments.format))
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
-    table = pl.DataFrame(
-        [row for tool, convention in CONVENTIONS.items() for row in rows_of(tool, convention)],
-        orient="row",
-        schema=COLUMNS,
-    )
+    rows = [row for tool, convention in CONVENTIONS.items() for row in rows_of(tool, convention)]
+    table = pl.DataFrame(rows, orient="row", schema=["tool", "policies", "options", "metrics", "note"])
     if arguments.format in FOR_PEOPLE:  # one column for both kinds of settings, so that rows fit 80 letters
-        settings = (
-            pl.concat_list("policies", "options").list.eval(pl.element().filter(pl.element() != "")).list.join(", ")
-        )
+        both = pl.concat_list("policies", "options").list.eval(pl.element().filter(pl.element() != ""))
+        settings = both.list.join(", ")
         table = table.select("tool", settings.alias("settings"), "metrics", "note")
     return Answer(with_notes_below(table, arguments.format, ("settings", "metrics")))
 
@@ -112,12 +110,13 @@ def with_notes_below(table: pl.DataFrame, format: str, wraps: Sequence[str] = ()
     """The table; for people, with each tool's note on a line below, since the longest would fill a screen's width."""
     if format not in FOR_PEOPLE:
         return Table(table)
+    return Table(table.drop("note"), notes_of(table), wraps=wraps)
+
+
+def notes_of(table: pl.DataFrame) -> list[str]:
+    """A line for each tool with a note."""
     notes = table.unique("tool", maintain_order=True).filter(pl.col("note") != "")
-    below = [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()]
-    return Table(table.drop("note"), below, wraps=wraps)
-
-
-COLUMNS = ["tool", "policies", "options", "metrics", "note"]
+    return [f"{tool}: {note}" for tool, note in notes.select("tool", "note").rows()]
 
 
 def rows_of(tool: str, convention: Convention) -> list[tuple[str, ...]]:
@@ -149,15 +148,6 @@ def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFram
     return found
 
 
-def in_sentences(table: pl.DataFrame, form: str) -> Table:
-    """The table; for people, with its sentences and notes below."""
-    if form not in FOR_PEOPLE:
-        return Table(table)
-    rows = table.select("tool", "says", "note").rows()
-    sentences = [say if "difference" in table.columns else f"{tool}: {say}" for tool, say, _ in rows if say]
-    return Table(table.drop("says", "note"), [*sentences, "", *(f"{tool}: {note}" for tool, _, note in rows if note)])
-
-
 CHECK = Command(
     check,
     "what is wrong with a run and its judgments, or worth knowing",
@@ -167,6 +157,7 @@ CHECK = Command(
         "rankframe check clicks.csv --query session --doc item --label clicks --format csv > findings.csv",
     ),
     files=1,
+    verb=PolarsRanker.check,
     description="Prints a row per kind of finding, with the places of the first few; as CSV and JSON a row per finding. An "
     "error stops every metric, and check exits with 1; a note does not.",
 )

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from shutil import get_terminal_size
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
 
 import polars as pl
@@ -28,7 +28,6 @@ from .._table.policies import Policies, declared
 from .._table.setup import TABLES, Setup
 from .._verbs.declaration import VerbCall
 from ..errors import InvalidOption, did_you_mean, nearest
-from ..errors import option as option_of
 from .output import ENDINGS, FORMATS, Table
 
 EXIT_CODES = """\
@@ -42,12 +41,12 @@ DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
 FILES = (
     "TREC text, .parquet, .csv, .tsv or .ndjson, or a file of BEIR, Quepid, _rank_eval or mteb, text also as .gz; - is "
-    "standard input"
 )
-ONE_RUN = f"the results of a system: {FILES}. Without --qrels, a table with scores and labels"
+FILES += "standard input"
+LABELLED = "Without --qrels, a table with scores and labels"
+ONE_RUN = f"the results of a system: {FILES}. {LABELLED}"
 SEVERAL_RUNS = (
-    f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs. Without --qrels, a "
-    "table with scores and labels"
+    f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs. {LABELLED}"
 )
 
 ROLES = {
@@ -61,6 +60,11 @@ ROLES = {
     "rank": "the column of ranks, 1 being the best, instead of scores",
 }
 """The options that name columns, with their help."""
+
+TABLES_OF_ITEMS = {
+    "interactions": "past interactions, with the columns of users and items",
+    "items": "the catalog, with a row for each item; or their number",
+}
 
 POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 """The policies, by their declarations."""
@@ -162,11 +166,12 @@ class Command:
     def _add_options(self, sub: Parser) -> None:
         if self.files is not None:
             add_files(sub, self.files)
+        if self.metrics or self.verb is not None:
+            add_policies(sub)
         if self.metrics:
             text = f"a metric, or several with commas; may be repeated; default: {','.join(self.metrics)}. 'rankframe metrics' "
-            sub.add_argument(
-                *("-m", "--metric"), dest="metrics", action="append", metavar="METRIC", help=f"{text}lists them"
-            )
+            text += "lists them"
+            sub.add_argument("-m", "--metric", dest="metrics", action="append", metavar="METRIC", help=text)
         self.options(sub)
         if self.verb is not None:
             add_parameters(sub, self.verb)
@@ -188,34 +193,30 @@ def epilog(examples: Sequence[str]) -> str:
 
 
 def add_files(sub: Parser, nargs: int | str) -> None:
-    """The runs, their judgments, the policies and the names of columns."""
+    """The runs, their judgments, and the names of columns."""
     one_run = nargs in (1, "?")
     several = "*" if nargs == "?" else nargs  # argparse makes a list of them
     sub.add_argument("files", metavar="RUN", nargs=several, help=ONE_RUN if one_run else SEVERAL_RUNS)
     sub.set_defaults(runs=None, run=None)
     if not one_run:
-        runs = sub.add_mutually_exclusive_group()
-        runs.add_argument(
-            "--runs", type=_texts, metavar="COLUMN,COLUMN", help="the columns of the runs' scores, in one table"
-        )
+        runs, text = sub.add_mutually_exclusive_group(), "the columns of the runs' scores, in one table"
+        runs.add_argument("--runs", type=_texts, metavar="COLUMN,COLUMN", help=text)
         runs.add_argument("--run", metavar="COLUMN", help="the column that names the run of each row, in one table")
-    sub.add_argument(
-        "--qrels", metavar="QRELS", help="the judgments, in any of these formats; labels in RUN are ignored"
-    )
+    text = "the judgments, in any of these formats; labels in RUN are ignored"
+    sub.add_argument("--qrels", metavar="QRELS", help=text)
     add_parameters(sub, PolarsRanker.judge)
     sub.add_argument("--input", choices=get_args(Format), help="the format of RUN; default: from its name")
     sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS; default: from its name")
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for role, what in ROLES.items():
         names.add_argument(f"--{role}", type=_texts if role == "features" else str, metavar="COLUMN", help=what)
-    names.add_argument(
-        "--names",
-        choices=tuple(PRESETS),
-        metavar="NAME",
-        action="append",
-        help=f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics "
-        "under names for SQL, as ndcg_at_10; may be repeated",
-    )
+    text = f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics under "
+    text += "names for SQL, as ndcg_at_10; may be repeated"
+    names.add_argument("--names", choices=tuple(PRESETS), metavar="NAME", action="append", help=text)
+
+
+def add_policies(sub: Parser) -> None:
+    """The policies, and the tables that they name."""
     policies = sub.add_argument_group("policies")
     for name, option in POLICIES.items():
         if option.kinds == (bool,):
@@ -228,10 +229,7 @@ def add_files(sub: Parser, nargs: int | str) -> None:
         metavar = METAVARS.get(name, "RULE" if words else "NUMBER" if kind in (int, float) else "LEAST,MOST")
         policies.add_argument(_option(name), type=kind, metavar=metavar, help=text + default)
     others = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
-    for name, what in (
-        ("interactions", "past interactions, with the columns of users and items"),
-        ("items", "the catalog, with a row for each item; or their number"),
-    ):
+    for name, what in TABLES_OF_ITEMS.items():
         others.add_argument(f"--{name}", type=_table_or_number, metavar="FILE", help=what)
 
 
@@ -239,7 +237,7 @@ def add_format(
     sub: Parser,
     formats: Sequence[str] = FORMATS,
     pictures: Sequence[str] = (),
-    endings: Mapping[str, str] | None = None,
+    endings: Mapping[str, str] = MappingProxyType({}),
     default: str = "table",
     about: str = "",
     *,
@@ -250,15 +248,11 @@ def add_format(
     `endings` are further endings of files, with their formats; `about` is help on formats that few commands have; `flattens`
     says whether the table has columns of metrics.
     """
-    sub.add_argument(
-        "--format",
-        choices=formats,
-        metavar="FORMAT",
-        help=f"the format of the output: {', '.join(formats)}; {about}csv, tsv, json, ndjson, parquet and ipc have all digits, "
-        f"safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of --output, else {default}",
-    )
+    text = f"the format of the output: {', '.join(formats)}; {about}csv, tsv, json, ndjson, parquet and ipc have all digits, "
+    text += f"safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of FILE, else {default}"
+    sub.add_argument("--format", choices=formats, metavar="FORMAT", help=text)
     drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
-    of_formats = {x: kind for x, kind in {**(endings or {}), **ENDINGS, **(endings or {})}.items() if kind in formats}
+    of_formats = {x: kind for x, kind in {**endings, **ENDINGS, **endings}.items() if kind in formats}
     others = ", ".join(ending for ending in of_formats if ending not in pictures)
     text = f"write the table to this file: {others}, text also with .gz{drawn}"
     sub.add_argument("-o", "--output", metavar="FILE", help=text)
@@ -318,20 +312,13 @@ def add_parameters(sub: Parser, method: Callable[..., object]) -> None:
         text = help_of(method, name).replace("None", "none" if "none" in words else "the default")
         text = re.sub("; the default .*", "", text) if must else text
         text += f"; may be repeated{', or separated by commas' if number else ''}" if several else ""
-        settings: dict[str, Any] = {"choices": words} if words else {"type": number or spelled}
-        action = "append" if several else "store"
-        if several and number:
-            settings["type"], action = _separated(number), "extend"
-        if not words:
-            settings["metavar"] = "NUMBER" if number else METAVARS.get(name, "COLUMN")
-        sub.add_argument(
-            _option(name),
-            action=action,
-            required=must,
-            default=None if several else default,
-            help=(text if must or several or default is None else f"{text}; default: {default}").replace("%", "%%"),
-            **settings,
-        )
+        text += "" if must or several or default is None else f"; default: {default}"
+        kind = _separated(number) if several and number else number or spelled
+        metavar = "NUMBER" if number else METAVARS.get(name, "COLUMN")
+        settings: dict[str, Any] = {"choices": words} if words else {"type": kind, "metavar": metavar}
+        action = "store" if not several else "extend" if number else "append"
+        default, text = None if several else default, text.replace("%", "%%")
+        sub.add_argument(_option(name), action=action, required=must, default=default, help=text, **settings)
 
 
 def _separated(number: type[float | int]) -> Callable[[str], list[float | int]]:
@@ -383,8 +370,7 @@ def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
     given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
     if rank is not None:
         if arguments.score is not None:
-            both = option_of(rank=rank), " and ", option_of(score=arguments.score)
-            raise InvalidOption(*both, " both name the column to rank by; name one of them")
+            raise InvalidOption("--rank and --score both name the column to rank by; name one of them")
         given |= {"score": rank, "ascending": True}
     return argparse.Namespace(**given)
 

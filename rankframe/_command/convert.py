@@ -38,9 +38,7 @@ def convert(arguments: argparse.Namespace) -> Answer:
     elif arguments.format == "trec":
         write_run(arguments, table, text)
     else:
-        raise InvalidOption(
-            f"--format {arguments.format} holds judgments alone. Name them with --qrels, and leave RUN out"
-        )
+        raise InvalidOption(f"--format {arguments.format} holds judgments alone. Name them with --qrels; leave RUN out")
     if arguments.target is None:
         return Answer(text.getvalue().decode())
     write_bytes(arguments.target, text.getvalue())
@@ -50,7 +48,7 @@ def convert(arguments: argparse.Namespace) -> Answer:
 def run_table(arguments: argparse.Namespace) -> pl.DataFrame:
     """The runs with all their columns, joined with the judgments if they are given."""
     table, _ = judged(arguments, None)
-    if arguments.ascending:  # --rank named a column of ranks in place of scores
+    if arguments.rank is not None:  # --rank named a column of ranks in place of scores
         table = table.with_columns(score=1 / pl.col("score"))
     if "run" in table.columns and len(tags := table["run"].drop_nulls().unique()) == 1:
         table = table.with_columns(pl.col("run").fill_null(tags[0]))  # of judged documents that the run missed
@@ -68,9 +66,7 @@ def whole_labels(table: pl.DataFrame) -> pl.DataFrame:
 def write_run(arguments: argparse.Namespace, table: pl.DataFrame, text: BytesIO) -> None:
     """Write one run as TREC text, with a note on the columns that have no place there."""
     if arguments.qrels is not None:
-        raise InvalidOption(
-            "--format trec has no place for labels. Leave --qrels out, or write a table, as -o table.csv"
-        )
+        raise InvalidOption("--format trec has no place for labels. Leave --qrels out, or write a table")
     if arguments.runs is not None:
         raise InvalidOption("--format trec holds one run. Name its column with --score instead of --runs")
     if lost := [name for name in table.columns if name not in (*COLUMNS[:3], "run")]:

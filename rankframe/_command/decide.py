@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, get_args
 
 from .._catalog.parse import texts_of
@@ -32,26 +34,19 @@ def compare(arguments: argparse.Namespace) -> Answer:
     """A row per metric, slice and pair of runs."""
     metrics, options = metrics_of(arguments), values_of(arguments)
     compared = answered(arguments, lambda ranker, **runs: ranker.compare(*metrics, **runs, **options), "comparing")
-    forms = {
-        "table": lambda: comparison_text(compared, most=None),
-        "markdown": lambda: comparison_markdown(compared),
-        "latex": lambda: latex(compared),
-        "html": lambda: notebook(compared),
-    }
+    forms = {"table": lambda: comparison_text(compared, most=None), "markdown": lambda: comparison_markdown(compared)}
+    forms |= {"latex": lambda: latex(compared), "html": lambda: notebook(compared)}
     return Answer(Table(compared.table, forms=forms))
 
 
 def gate(arguments: argparse.Namespace) -> Answer:
     """A line per metric, slice and run; the exit code is 1 unless all of them pass; too few queries do not pass."""
-    options = values_of(arguments)
-    verdict = answered(
-        arguments, lambda ranker, **runs: verdict_of(arguments, ranker, {**runs, **options}), "comparing"
-    )
+    verdict = answered(arguments, partial(verdict_of, arguments, values_of(arguments)), "comparing")
     code = 0 if verdict else 1
     if arguments.format in LINES:
         return Answer("\n".join(verdict.lines(arguments.format)), code)
-    sentences = [passing(records(verdict.table))]
-    return Answer(Table(verdict.table, sentences=sentences, grid=verdict_grid(verdict)), code)
+    sentence = passing(records(verdict.table))
+    return Answer(Table(verdict.table, sentences=[sentence], grid=verdict_grid(verdict)), code)
 
 
 def power(arguments: argparse.Namespace) -> Answer:
@@ -62,11 +57,11 @@ def power(arguments: argparse.Namespace) -> Answer:
     return Answer(Table(found, sentences=power_sentences(records(found), settings)))
 
 
-def verdict_of(arguments: argparse.Namespace, ranker: Any, options: dict[str, Any]) -> Any:
+def verdict_of(arguments: argparse.Namespace, options: Mapping[str, Any], ranker: Any, **runs: Any) -> Any:
     """The gate with the given budgets; for files, the baseline is the first unless it is named."""
     if len(arguments.files) > 1 and "run" in ranker._frame.columns:  # not on the empty frame of `columns_read`
         options = {"baseline": ranker._frame["run"][0], **options}
-    return ranker.gate(budgets_of(arguments), **options)
+    return ranker.gate(budgets_of(arguments), **runs, **options)
 
 
 def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
@@ -91,7 +86,7 @@ def report(arguments: argparse.Namespace) -> Answer:
     of_gate: dict[str, Any] = {name: options[name] for name in ("baseline", "resamples", "seed") if name in options}
 
     def write(ranker: Any, **runs: Any) -> Any:
-        verdict = verdict_of(arguments, ranker, {**runs, **of_gate}) if arguments.budgets else None
+        verdict = verdict_of(arguments, of_gate, ranker, **runs) if arguments.budgets else None
         if isinstance(verdict, set):  # of the columns that it reads
             return verdict | ranker.report(target, *metrics, **runs, **options)
         return ranker.report(target, *metrics, **runs, **options, gate=verdict)

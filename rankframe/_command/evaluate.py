@@ -65,7 +65,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     if arguments.format == "trec":
         of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)
         counts = [name for name, call in calls.items() if call.metric.summary == "sum"]
-        return Answer("\n".join(trec_lines(scores.drop(RUN), of_all, counts, queries=arguments.per_query)))
+        return Answer("\n".join(in_trec(scores.drop(RUN), of_all, counts, queries=arguments.per_query)))
     key = [RUN_OF_TABLE] if runs.columns else []
     if by is not None:
         refuse_names(["query_id", *key, *([] if arguments.per_query else ["queries"]), *calls], [by], "--by")
@@ -108,7 +108,7 @@ def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl
     return pl.DataFrame(columns, schema={"metric": pl.String, "mean": pl.Float64, "queries": pl.Int64}, orient="col")
 
 
-def trec_lines(
+def in_trec(
     scores: pl.DataFrame, of_all: Mapping[str, object], counts: Sequence[str], *, queries: bool
 ) -> Iterator[str]:
     """The lines of trec_eval -q: measure, query and value; the queries sorted by name, then the line for all."""
@@ -121,11 +121,12 @@ def trec_lines(
                 )
         for row in scores.sort(pl.col("query_id").cast(pl.String)).iter_rows(named=True):
             query = row.pop("query_id")
-            yield from (_line(name, query, value, whole=name in counts) for name, value in row.items())
-    yield from (_line(name, "all", value, whole=name in counts) for name, value in of_all.items())
+            yield from (trec_line(name, query, value, whole=name in counts) for name, value in row.items())
+    yield from (trec_line(name, "all", value, whole=name in counts) for name, value in of_all.items())
 
 
-def _line(name: str, query: object, value: object, *, whole: bool) -> str:
+def trec_line(name: str, query: object, value: object, *, whole: bool) -> str:
+    """A line as trec_eval prints it; sums are whole numbers."""
     if isinstance(value, float):
         shown = f"{value:.0f}" if whole else f"{value:6.4f}"
     else:
@@ -182,15 +183,10 @@ def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]
     at = {(call, k): call.with_defaults({"k": k}) for k in range(1, last + 1) for call in calls}
     found = values(table, setup, runs, list(dict.fromkeys(at.values()))).with_row_index("#query")
     numbers = {name: number for number, name in enumerate(runs.named(found))}
+    key = [pl.col(RUN).replace_strict(numbers, return_dtype=pl.Int64).alias("#number"), pl.col("#query")]
+    key += [*([pl.col(RUN).alias("run")] if runs.columns else []), pl.col("query_id")]
     rows = pl.concat(
-        found.select(
-            pl.col(RUN).replace_strict(numbers, return_dtype=pl.Int64).alias("#number"),
-            "#query",
-            *([pl.col(RUN).alias("run")] if runs.columns else []),
-            "query_id",
-            pl.lit(k).alias("rank"),
-            **{call.text: pl.col(at[call, k].text) for call in calls},
-        )
+        found.select(*key, rank=pl.lit(k), **{call.text: pl.col(at[call, k].text) for call in calls})
         for k in range(1, last + 1)
     )
     return rows.sort("#number", "#query", "rank").drop("#number", "#query")
@@ -200,8 +196,8 @@ def picture(ranked: Any, named: Mapping[str, Any], calls: Sequence[Call], argume
     """The curves as a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
     background = background_of("white" if arguments.background is None else arguments.background)
-    texts, shown = [call.text for call in calls], {"title": arguments.title, "background": background}
-    chart = ranked.plot.curve(*texts, cutoffs=cutoffs, **named, **shown)
+    options = {**named, "cutoffs": cutoffs, "title": arguments.title, "background": background}
+    chart = ranked.plot.curve(*(call.text for call in calls), **options)
     vl_convert, drawing = load("vl_convert", "plot"), chart.to_dict()
     kind = arguments.target.suffix.lower()
     if kind == ".png":

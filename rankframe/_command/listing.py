@@ -31,12 +31,8 @@ ELSEWHERE = (
 
 def options(sub: Parser) -> None:
     """The names to look for, and the output."""
-    sub.add_argument(
-        "texts",
-        metavar="NAME",
-        nargs="*",
-        help="a metric, as ndcg@10, which is described in full, or a part of names, as precis; default: all metrics",
-    )
+    text = "a metric, as ndcg@10, which is described in full, or a part of names, as precis; default: all metrics"
+    sub.add_argument("texts", metavar="NAME", nargs="*", help=text)
 
 
 def metrics(arguments: argparse.Namespace) -> Answer:
@@ -48,11 +44,8 @@ def metrics(arguments: argparse.Namespace) -> Answer:
     table = pl.DataFrame([record(metric) for metric in found])
     if arguments.format not in FOR_PEOPLE:
         return Answer(Table(table))
-    notes = [
-        note.format(", ".join(there))
-        for among, note in ELSEWHERE
-        if (there := [x.name for x in found if x.name in among])
-    ]
+    elsewhere = [([x.name for x in found if x.name in among], note) for among, note in ELSEWHERE]
+    notes = [note.format(", ".join(there)) for there, note in elsewhere if there]
     if len(found) > 1:
         also = pl.when(pl.col("other names") != "").then(pl.format(" Also {}.", "other names")).otherwise(pl.lit(""))
         listed = table.select("metric", pl.concat_str("what it is", also))  # in two columns, which fit narrow terminals

@@ -95,10 +95,9 @@ class Table:
 
 def formatted(table: Table, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
-    form = table.forms.get(format, lambda: _plainly(table, format))
-    return (
-        form().encode("ascii", "xmlcharrefreplace").decode() if format == "html" else form()
-    )  # a fragment has no encoding
+    shown = table.forms.get(format, lambda: _plainly(table, format))()
+    # a fragment of HTML has no encoding
+    return shown.encode("ascii", "xmlcharrefreplace").decode() if format == "html" else shown
 
 
 def _plainly(table: Table, format: str) -> str:
@@ -156,11 +155,8 @@ def _for_programs(frame: pl.DataFrame, format: str) -> str:
     if format in ("csv", "tsv"):
         return _all_written(frame, visible).write_csv(separator=delimiter(format)).removesuffix("\n")
     if format == "safe-csv":
-        return (
-            _all_written(frame, lambda text: visible(_no_formula(text)))
-            .write_csv(quote_style="non_numeric")
-            .removesuffix("\n")
-        )
+        safe = _all_written(frame, lambda text: visible(_no_formula(text)))
+        return safe.write_csv(quote_style="non_numeric").removesuffix("\n")
     if format == "ndjson":
         return "\n".join(CONTROL.sub(_code, line) for line in frame.write_ndjson().split("\n")).removesuffix("\n")
     return CONTROL.sub(_code, frame.write_json())
@@ -286,10 +282,9 @@ def prepare(arguments: argparse.Namespace) -> None:
         if arguments.format in BINARY:
             raise InvalidOption(f"--format {arguments.format} is no text; name the file to write, as -o table.parquet")
     elif arguments.format is None:
-        formats = {**arguments.endings, **dict.fromkeys(arguments.pictures, PICTURE)}
-        endings = dict.fromkeys([*arguments.pictures, *formats])
-        ending = ending_of(output, arguments.pictures)
-        arguments.target, arguments.format = writable(output, [*endings], ending), formats.get(ending)
+        pictures = dict.fromkeys(arguments.pictures, PICTURE)
+        formats, ending = {**pictures, **arguments.endings, **pictures}, ending_of(output, arguments.pictures)
+        arguments.target, arguments.format = writable(output, [*formats], ending), formats.get(ending)
     else:
         arguments.target = writable(output)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,7 +66,10 @@ def judged(arguments: argparse.Namespace, reads: Collection[str] | None) -> tupl
             names = [str(table[run][0]) for table in tables]
         kept = reads if reads is not None else [name for file in files for name in file.columns]
         of_runs = names if several else map(shown_path, arguments.files)
-        tables = [join(arguments, name, x, qrels, kept) for name, x in zip(of_runs, tables, strict=True)]
+        missing = {"judged_only": arguments.judged_only, "run_only": arguments.run_only}
+        for i, name in enumerate(of_runs):
+            with warnings_as_notes(f"{name}: "), of_file(name):
+                tables[i] = join(arguments, tables[i], qrels, kept, **missing)
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
     table = _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments))
@@ -74,17 +77,17 @@ def judged(arguments: argparse.Namespace, reads: Collection[str] | None) -> tupl
 
 
 def join(
-    arguments: argparse.Namespace, name: str, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str]
+    arguments: argparse.Namespace, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str], **missing: Any
 ) -> pl.DataFrame:
-    """Join a run with its judgments; of the columns `kept` in both, take scores from the run and others from the judgments."""
+    """Join a run with its judgments; of the columns `kept` in both, take scores from the run and others from the judgments.
+
+    `missing` are the options of `judge` for queries that one of them lacks.
+    """
     scores = arguments.runs or ["score"]
     further = [x for x in qrels.columns if x in kept and x not in (*COLUMNS, *scores)]
     own = [x for x in run.columns if x in kept and x not in (*COLUMNS, *scores, *further)]
     ranked = rf.rank(run.select("query_id", "doc_id", *scores, *own)).on(score=scores[0], subtopic=arguments.subtopic)
-    with warnings_as_notes(f"{name}: "), of_file(name):
-        return ranked.judge(
-            qrels.select(*QRELS.needed, *further), judged_only=arguments.judged_only, run_only=arguments.run_only
-        )
+    return ranked.judge(qrels.select(*QRELS.needed, *further), **missing)
 
 
 @contextmanager
@@ -121,21 +124,16 @@ def runs_and_judgments(
     """Read the runs, and the judgments if they are given; with `once`, repeated judgments are refused."""
     only_one_input([*arguments.files, arguments.qrels])
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
-    needed = tuple(
-        name
-        for name in RUN.needed
-        if (name != "doc_id" or qrels is not None) and (name != "score" or not arguments.runs)
-    )
+    left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if arguments.runs else [])}
+    needed = tuple(name for name in RUN.needed if name not in left_out)
     layout = RUN._replace(needed=needed, told=() if qrels is not None else ("doc_id", "label"))
     renamed = COLUMNS if qrels is None else needed
-    runs = [_read(arguments, path, layout, renamed, reads=reads) for path in arguments.files]
+    runs = [_read(arguments, path, layout, renamed, reads) for path in arguments.files]
     files = [*runs, *([] if qrels is None else [qrels])]
     stored = dict.fromkeys(name for file in files for name in file.stored)
-    given = [(getattr(arguments, role), f"--{role}") for role in ("query", "doc", "score", "label")]
-    _require(stored, [(name, option) for name, option in given if name is not None])
+    _require(stored, {f"--{role}": [getattr(arguments, role)] for role in ("query", "doc", "score", "label")})
     for file in runs:
-        named = [*(arguments.runs or ()), *([arguments.run] if arguments.run else [])]
-        _require(file.table.columns, [(name, "--runs" if arguments.runs else "--run") for name in named])
+        _require(file.table.columns, {"--runs": arguments.runs or (), "--run": [arguments.run]})
     tables = [file.table for file in files]
     ids = cs.by_name("query_id", "doc_id", require_all=False)
     if len({tuple(table.select(ids).dtypes) for table in tables}) > 1:  # text files have ids of text
@@ -147,7 +145,7 @@ def judgments_of(arguments: argparse.Namespace, reads: Collection[str] | None = 
     """Read the judgments; with `once`, repeated ones are refused."""
     identifying = [name for name in (arguments.run, arguments.subtopic) if name is not None]
     key = ("query_id", "doc_id", *identifying) if once else ()
-    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input", key, reads, "judgment")
+    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, reads, key)
 
 
 def _read(
@@ -155,15 +153,13 @@ def _read(
     path: str,
     layout: Layout,
     renamed: Sequence[str],
-    option: str = "input",
+    reads: Collection[str] | None,
     once: Sequence[str] = (),
-    reads: Collection[str] | None = None,
-    holds: str = "document",
 ) -> File:
     """Read a file, with its columns under the library's names; columns that are not in `reads` are null."""
     roles = {column.removesuffix("_id"): column for column in renamed}
     named = {role: name for role in roles if (name := getattr(arguments, role)) is not None}
-    names = [*named.values()]
+    names, of_qrels = [*named.values()], layout is QRELS
     if twice := [name for name in names if names.count(name) > 1]:
         raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
 
@@ -171,15 +167,14 @@ def _read(
         """Spell an option in the advice of a reader's error."""
         if name == "columns":
             return " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in value.items())
-        return f"--{option.replace('_', '-')} {value}"
+        return f"--{'qrels-' if of_qrels else ''}input {value}"
 
     must = renamed if arguments.qrels is None else ("score", "label")  # the two files may name ids differently
     columns = {name: roles[role] for role, name in named.items()}
     only = None if reads is None else {*reads, *layout.needed}
-    file = read_file(
-        path, layout, say, once=once, only=only, format=getattr(arguments, option), columns=columns, must=must
-    )
-    require_rows(file.table, path, holds)
+    kind = arguments.qrels_input if of_qrels else arguments.input
+    file = read_file(path, layout, say, once=once, only=only, format=kind, columns=columns, must=must)
+    require_rows(file.table, path, "judgment" if of_qrels else "document")
     return file
 
 
@@ -224,9 +219,10 @@ def require_rows(table: pl.DataFrame, path: str, holds: str = "document") -> Non
         raise InvalidData(f"{shown_path(path)} holds no {holds}")
 
 
-def _require(there: Collection[str], names: Sequence[tuple[str, str]]) -> None:
-    for name, option in names:
-        if name not in there:
+def _require(there: Collection[str], names: Mapping[str, Sequence[str | None]]) -> None:
+    """Refuse a column, named by an option, that is not there."""
+    for option, name in [(option, name) for option, of_option in names.items() for name in of_option]:
+        if name is not None and name not in there:
             raise MissingColumn(f"no column {name!r} for {option}; there is {', '.join(there)}")
 
 

@@ -15,9 +15,8 @@ from .reading import answered
 def catalog(arguments: argparse.Namespace) -> Answer:
     """A row per slice and metric."""
     metrics, options = metrics_of(arguments), values_of(arguments)
-    return Answer(
-        Table(answered(arguments, lambda ranker: ranker.items.catalog(*metrics, **options), "counting items"))
-    )
+    found = answered(arguments, lambda ranker: ranker.items.catalog(*metrics, **options), "counting items")
+    return Answer(Table(found))
 
 
 def gaps(arguments: argparse.Namespace) -> Answer:

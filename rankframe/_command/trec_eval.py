@@ -22,6 +22,7 @@ from .._table.setup import Setup
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
 from .command import Answer, Command, Parser, at_least
+from .evaluate import trec_line
 from .reading import of_file, only_one_input, read_file, require_rows
 
 
@@ -41,10 +42,7 @@ class Line(NamedTuple):
 FLAGS = (
     ("-q", "--query_eval_wanted", "queries", "print each query too"),
     ("-n", "--nosummary", "no_summary", "print no summary"),
-    (
-        *("-c", "--complete_rel_info_wanted", "complete"),
-        "count judged queries that the run lacks as having retrieved nothing",
-    ),
+    ("-c", "--complete_rel_info_wanted", "complete", "count judged queries that the run lacks, with nothing retrieved"),
     ("-J", "--Judged_docs_only", "judged", "leave out retrieved documents that nobody judged"),
 )
 NUMBERS = (
@@ -64,8 +62,8 @@ def options(parser: Parser) -> None:
     parser.add_argument("-m", "--measure", dest="measures", action="append", metavar="MEASURE", help=text)
     for short, long, dest, text in FLAGS:
         parser.add_argument(short, long, dest=dest, action="store_true", help=text)
-    for least, default, short, long, dest, metavar, text in NUMBERS:
-        parser.add_argument(short, long, dest=dest, type=at_least(least), default=default, metavar=metavar, help=text)
+    for least, usual, short, long, dest, name, text in NUMBERS:
+        parser.add_argument(short, long, dest=dest, type=at_least(least), default=usual, metavar=name, help=text)
 
 
 def trec_eval(arguments: argparse.Namespace) -> Answer:
@@ -85,13 +83,8 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
     kept: Missing = "keep" if arguments.complete else "drop"
     with of_file(arguments.files[0]):
         table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
-    ranker = rf.rank(table).on(
-        convention="trec_eval",
-        relevant=arguments.relevant,
-        unjudged="drop" if arguments.judged else "nonrelevant",
-        depth=arguments.depth,
-        collection_size=arguments.size,
-    )
+    ranker = rf.rank(table).on(convention="trec_eval", unjudged="drop" if arguments.judged else "nonrelevant")
+    ranker = ranker.on(relevant=arguments.relevant, depth=arguments.depth, collection_size=arguments.size)
     lines = list(lines_of(arguments.measures or ["official"], qrels["label"].unique().to_list()))
     calls = list(dict.fromkeys(call for line in lines for call in line.calls))
     values = ranker.evaluate(*([call.text for call in calls] or ["num_ret"]))
@@ -190,14 +183,9 @@ def value_of(line: Line, values: Mapping[str, float]) -> float | str:
 
 
 def as_printed(line: Line, query: str, value: float | str) -> str:
-    """Format a line as trec_eval prints it."""
-    if line.measure == "relstring":
-        shown = f"'{value}'"
-    elif isinstance(value, float) and line.summary != "sum":
-        shown = f"{value:6.4f}"
-    else:
-        shown = str(value if isinstance(value, str) else int(value))
-    return f"{line.name:<22}\t{query}\t{shown}"
+    """A line as trec_eval prints it."""
+    shown = f"'{value}'" if line.measure == "relstring" else value
+    return trec_line(line.name, query, shown, whole=line.summary == "sum")
 
 
 COMMAND = Command(

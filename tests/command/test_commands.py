@@ -315,6 +315,12 @@ def test_a_check_that_finds_nothing_says_so(out: Out) -> None:
     assert json.loads(out("check b.run --qrels qrels.txt --format json")) == []
 
 
+def test_a_check_prints_no_notes_on_what_it_finds(out: Out, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("more.txt").write_text(f"{QRELS}q3 0 d7 0\n")
+    assert main(["check", "a.run", "--qrels", "more.txt", "--judged-only", "error"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_notes_leave_the_exit_code_and_errors_make_it_one(rows: Out) -> None:
     Path("more.txt").write_text(f"{QRELS}q3 0 d7 0\n")
     Path("more.run").write_text(f"{A}q1 Q0 d8 4 1 t\nq8 Q0 d1 1 2 t\n")

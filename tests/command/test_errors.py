@@ -370,7 +370,7 @@ WRONG = [
     ("catalog a.run -m coverage@10", "--items 1000, their number, or --items catalog.csv, a file with a row for each"),
     ("catalog a.run -m popularity_lift@10", "say --interactions train.csv, "),
     ("conventions t.csv t.csv", "conventions looks at one RUN"),
-    ("conventions --explain ndcg@10 --observed 0.8", "Write rankframe conventions RUN --qrels QRELS --explain ndcg@10"),
+    ("conventions --explain ndcg@10 --observed 0.8", "write RUN --qrels QRELS --explain ndcg@10 --observed 0.81"),
     ("conventions t.csv --observed 0.8", "--observed goes with a run and a metric"),
     ("conventions t.csv --explain ndcg@10 -m map", "--explain names the metric. Leave -m out"),
     ("conventions t.csv --explain ndcg@10 --observed x", "is no number; give the one that was printed"),
@@ -423,7 +423,7 @@ WRONG = [
         "'run' has 2 runs, 'a', 'b', and a file holds one; write a table instead, as --format csv",
     ),
     ("convert t.csv --runs score,label --format trec", "Name its column with --score instead of --runs"),
-    ("convert a.run --format beir", "--format beir holds judgments alone. Name them with --qrels, and leave RUN out"),
+    ("convert a.run --format beir", "--format beir holds judgments alone. Name them with --qrels; leave RUN out"),
     ("convert --qrels qrels.txt --format rank_eval", "name the index of each document; say --index products"),
     (
         "convert --qrels qrels.txt --format trec --index i",
