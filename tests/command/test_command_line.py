@@ -212,6 +212,19 @@ def test_other_columns_of_run_and_judgments_do_not_get_in_each_others_way(out: R
     assert json.loads(text) == [{"lang": "en", "queries": 1, "rr": 0.5}]
 
 
+def test_a_slice_that_run_and_judgments_contradict_is_refused(error: Run) -> None:
+    Path("r.csv").write_text("query_id,doc_id,score,lang\nq,a,2,en\nq,b,1,en\n")
+    Path("q.csv").write_text("query_id,doc_id,label,lang\nq,b,1,fr\n")
+    said = error("evaluate", "r.csv", "--qrels", "q.csv", "-m", "rr", "--by", "lang")
+    assert "a query has several values of 'lang'" in said
+
+
+def test_a_slice_that_one_run_names_is_that_of_the_others_too(out: Run) -> None:
+    Path("r.csv").write_text("query_id,doc_id,score,lang\nq1,d2,2,en\nq2,d4,1,fr\n")
+    text = out("evaluate", "r.csv", "a.run", "--qrels", "a.qrels", "-m", "rr", "--by", "lang", "--format", "json")
+    assert {row["lang"] for row in json.loads(text) if row["run"] == "a"} >= {"en", "fr"}
+
+
 def test_a_dash_reads_standard_input(out: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
     assert json.loads(out("evaluate", "-", "--qrels", "a.qrels", "-m", "rr", "--format", "json"))[0]["mean"] == 0.5
