@@ -52,8 +52,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     (run,), qrels = runs_and_judgments(arguments, None, once=False)
     if qrels is None:
         return _found(ranker(run, arguments))
-    unlabelled = rf.rank(run.drop("label", strict=False)).on(subtopic=arguments.subtopic)
-    alone = _found(unlabelled, qrels)
+    alone = _found(rf.rank(run.drop("label", strict=False)).on(subtopic=arguments.subtopic), qrels)
     pair = alone.filter(pl.col("problem").is_in(OF_BOTH_FILES))
     if alone["problem"].is_in(("repeated document", "repeated judgment")).any():
         return alone  # the files cannot be joined
@@ -135,7 +134,7 @@ def listed(settings: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={short(value)}" for name, value in settings.items())
 
 
-def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFrame:
+def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> Any:
     """A row per metric and tool that has it: the value it prints, and the choices that cause the difference."""
 
     def of_each(ranker: Any) -> Any:
@@ -144,8 +143,7 @@ def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFram
         rows = in_memory(ranker._frame, ranker._setup, spelling=spelled)
         return pl.concat(compared(rows, metric, arguments.observed) for metric in metrics)
 
-    found: pl.DataFrame = answered(arguments, of_each, "evaluating")
-    return found
+    return answered(arguments, of_each, "evaluating")
 
 
 CHECK = Command(

@@ -47,7 +47,7 @@ def convert(arguments: argparse.Namespace) -> Answer:
 
 def run_table(arguments: argparse.Namespace) -> pl.DataFrame:
     """The runs with all their columns, joined with the judgments if they are given."""
-    table, _ = judged(arguments, None)
+    table, _ = judged(arguments, None, labels=False)
     if arguments.rank is not None:  # --rank named a column of ranks in place of scores
         table = table.with_columns(score=1 / pl.col("score"))
     if "run" in table.columns and len(tags := table["run"].drop_nulls().unique()) == 1:

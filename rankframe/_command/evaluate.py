@@ -26,7 +26,7 @@ from .._text.user_text import CONTROL
 from ..errors import InvalidOption
 from .command import DEFAULT_METRICS, Answer, Command, Parser, at_least, columns_read, metrics_of, ranker
 from .output import FOR_PEOPLE, FORMATS, PICTURE, Table, write_bytes
-from .reading import judged
+from .reading import Judged, judged
 
 RANKS = 20
 PICTURES = (".svg", ".png", ".html")
@@ -48,10 +48,9 @@ def options_of_evaluate(sub: Parser) -> None:
 
 def evaluate(arguments: argparse.Namespace) -> Answer:
     """The means of the metrics, or their values query by query, in the chosen format."""
-    by: str | None = arguments.by
+    by, metrics = arguments.by, metrics_of(arguments)
     if by is not None and arguments.format == "trec":
         raise InvalidOption("--format trec has no room for --by. Leave one of them out")
-    metrics = metrics_of(arguments)
     table, named = _judged(arguments, metrics)
     runs, ranked = Runs.of(**named), ranker(table, arguments)
     if runs.columns and arguments.format == "trec":
@@ -85,7 +84,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     return Answer(Table(averaged.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
 
 
-def _judged(arguments: argparse.Namespace, metrics: Sequence[str]) -> tuple[pl.DataFrame, dict[str, Any]]:
+def _judged(arguments: argparse.Namespace, metrics: Sequence[str]) -> Judged:
     """The files, with the columns that metrics read."""
     named = Runs.of(arguments.runs, arguments.run).columns
     return judged(arguments, {*columns_read(arguments, lambda ranker: ranker.evaluate(*metrics)), *named})

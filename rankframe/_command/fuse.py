@@ -34,8 +34,8 @@ def options_of_tune(sub: Parser) -> None:
 
 def fuse(arguments: argparse.Namespace) -> Answer:
     """A row per document of a query, with its fused score."""
-    options = values_of(arguments)
-    fused = answered(arguments, lambda ranker, **runs: ranker.fuse(arguments.method, **runs, **options), "fusing")
+    method, options = arguments.method, values_of(arguments)
+    fused = answered(arguments, lambda ranker, **runs: ranker.fuse(method, **runs, **options), "fusing", labels=False)
     if arguments.format != "trec":
         order = pl.col("row").min().over("query_id"), "score", "doc_id"
         best_first = fused.with_row_index("row").sort(*order, descending=[False, True, True], nulls_last=True)

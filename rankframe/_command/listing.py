@@ -55,8 +55,7 @@ def metrics(arguments: argparse.Namespace) -> Answer:
     notes += [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."] if others else []
     rows = {name: text for name, text in record(metric).items() if text and name not in ("metric", "options")}
     rows |= {f"option {name}": text for name, text in described(metric)}
-    turned = pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]})
-    return Answer(Table(turned, notes, wraps=[metric.name]))
+    return Answer(Table(pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]}), notes, wraps=[metric.name]))
 
 
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:

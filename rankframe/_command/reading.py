@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
@@ -34,10 +34,15 @@ class File(NamedTuple):
     stored: Collection[str]
 
 
-def answered(arguments: argparse.Namespace, verb: Callable[..., Any], doing: str) -> Any:
+Judged: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
+"""The table of all files, and its runs as a verb's arguments."""
+
+
+def answered(arguments: argparse.Namespace, verb: Callable[..., Any], doing: str, *, labels: bool = True) -> Any:
     """The result of `verb`, a function of a ranker and the runs that the files name, on the files."""
     run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
-    table, named = judged(arguments, columns_read(arguments, verb, **_named(arguments.runs, run)))
+    reads = columns_read(arguments, verb, **_named(arguments.runs, run))
+    table, named = judged(arguments, reads, labels=labels)
     with Busy(doing):
         return verb(ranker(table, arguments), **named)
 
@@ -47,15 +52,17 @@ def _named(runs: Sequence[str] | None, run: str | None) -> dict[str, Any]:
     return {name: x for name, x in {"runs": runs, "run": run}.items() if x}
 
 
-def judged(arguments: argparse.Namespace, reads: Collection[str] | None) -> tuple[pl.DataFrame, dict[str, Any]]:
+def judged(arguments: argparse.Namespace, reads: Collection[str] | None, *, labels: bool = True) -> Judged:
     """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
 
-    `reads` are the further columns that a verb reads; ``None``: all.
+    `reads` are the further columns that a verb reads; ``None``: all. `labels` says whether it needs labels.
     """
     runs, run, several = arguments.runs, arguments.run, len(arguments.files) > 1
     if several and (runs or run):
         option = "--run names a column" if run else "--runs names columns"
         raise InvalidOption(f"{option} of one table, and there are several files. Leave it out, or give one file")
+    if several and arguments.qrels is None and labels:
+        raise InvalidOption("several runs are evaluated with one file of judgments; say --qrels QRELS")
     tables, qrels = runs_and_judgments(arguments, None if reads is None else {*reads, *_slices(arguments)})
     files, names = [*tables, *([] if qrels is None else [qrels])], names_of(arguments.files)
     if qrels is not None:

@@ -404,8 +404,8 @@ WRONG = [
     ("metrics b.run", "unknown metric 'b' in 'b.run'"),
     ("metrics rbp(p=2)", "write rbp(p=0.8)"),
     # runs
-    ("evaluate a.run b.run", "bring the judgments of another table: --qrels QRELS"),
-    ("compare qrels.txt a.run", "qrels.txt, line 1: 4 fields instead of 6 in 'q1 0 d2 1', a line of judgments"),
+    ("evaluate t.csv a.run", "several runs are evaluated with one file of judgments; say --qrels QRELS"),
+    ("compare qrels.txt a.run", "several runs are evaluated with one file of judgments; say --qrels QRELS"),
     (
         "evaluate a.run b.run --qrels qrels.txt --format trec",
         "no room for the names of several runs. Give one run, or --format csv",
