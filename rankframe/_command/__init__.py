@@ -1,4 +1,4 @@
-"""The command line, ``rankframe`` or ``python -m rankframe``: a module per command, each with a declaration.
+"""The command line, ``rankframe`` or ``python -m rankframe``: a declaration per command, families of commands in a module.
 
 It uses argparse, since Typer or Click would be a fifth package that everyone installs.
 """
@@ -18,33 +18,13 @@ import rankframe as rf
 
 from .._text.user_text import visible
 from ..errors import RankframeError
-from . import check, conventions, convert, curve, decide, demo, evaluate, fuse, listing, recommenders, report, trec_eval
-from .command import Answer, Parser, epilog
-from .options import with_names
-from .output import warnings_as_notes
-from .run_names import with_baseline
-from .target import prepare, text_of, write
-from .words import in_options, naming_file
+from . import check, convert, decide, demo, evaluate, fuse, listing, recommenders, trec_eval
+from .command import Answer, Command, Parser, epilog, with_names
+from .output import in_options, prepare, text_of, warnings_as_notes, write
+from .reading import naming_file, with_baseline
 
-COMMANDS = (
-    evaluate.COMMAND,
-    decide.COMPARE,
-    decide.GATE,
-    decide.POWER,
-    curve.COMMAND,
-    fuse.FUSE,
-    fuse.TUNE,
-    recommenders.CATALOG,
-    recommenders.GAPS,
-    check.COMMAND,
-    conventions.COMMAND,
-    convert.COMMAND,
-    report.COMMAND,
-    listing.COMMAND,
-    demo.COMMAND,
-    trec_eval.COMMAND,
-)
-EXAMPLES = tuple(command.examples[0] for command in COMMANDS)
+MODULES = (evaluate, decide, fuse, recommenders, check, convert, listing, demo, trec_eval)
+COMMANDS = tuple(x for module in MODULES for x in vars(module).values() if isinstance(x, Command))
 
 CLOSED_PIPE = 141
 INTERRUPTED = 130
@@ -61,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             words = [*words[1:2], "--help"]
         arguments, others = parser(words).parse_known_args(words)
         if others:
-            arguments.parser.refuse(others, arguments)
+            arguments.parser.refuse(others[0])
         prepare(arguments)
         arguments = with_baseline(with_names(arguments))
         with warnings_as_notes(), naming_file(arguments):
@@ -85,8 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (RankframeError, pl.exceptions.PolarsError, OSError, UnicodeEncodeError) as error:
         print(f"rankframe: error: {visible(in_one_line(error))}", file=sys.stderr)
         return 2
-    code: int = answer.code
-    return code
+    return int(answer.code)
 
 
 def in_one_line(error: Exception) -> str:
@@ -100,7 +79,7 @@ def in_one_line(error: Exception) -> str:
     return in_options(error.parts if isinstance(error, RankframeError) else str(error))
 
 
-FIRST = (evaluate.COMMAND, decide.COMPARE, check.COMMAND)
+FIRST = (evaluate.EVALUATE, decide.COMPARE, check.CHECK)
 """The commands shown without arguments."""
 
 
@@ -115,10 +94,9 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     top = Parser(
         prog="rankframe",
         description="Ranking metrics of a table, or of runs and their judgments. 'rankframe COMMAND --help' tells more.",
-        epilog=epilog(EXAMPLES),
+        epilog=epilog([command.examples[0] for command in COMMANDS]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.commands = COMMANDS
     top.set_defaults(command=start, parser=top)
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND")

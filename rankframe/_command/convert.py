@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from io import BytesIO
 from typing import get_args
 
@@ -12,46 +11,25 @@ import polars as pl
 import rankframe as rf
 
 from .._files.write import QrelsFormat
-from ..errors import InvalidOption, RankframeError
-from .command import Answer, Command, Parser
+from ..errors import InvalidOption
+from .command import COLUMNS, Answer, Command, Parser
 from .fuse import TREC
-from .options import COLUMNS, add_columns, add_format, add_judgments, add_runs
-from .output import FORMATS, Table, note
-from .reading import given, judged, judgments_of, of_judgments, only_one_input, require_rows, runs_of, table_of
-from .run_names import names_of
-from .target import write_bytes
+from .output import FORMATS, Table, note, write_bytes
+from .reading import judged, judgments_of, names_of
 
-EXAMPLES = (
-    "rankframe convert bm25.run -o bm25.parquet",
-    "rankframe convert --qrels qrels.txt -o qrels.csv",
-    "rankframe convert bm25.run dense.run --qrels qrels.txt -o judged.parquet",
-    "rankframe convert table.parquet --score ltr -o ltr.run.gz",
-    "rankframe convert --qrels table.parquet --format trec > judgments.txt",
-    "rankframe convert --qrels qrels.txt --format beir > test.tsv",
-)
 OF_JUDGMENTS = get_args(QrelsFormat)
 
 
 def options(sub: Parser) -> None:
-    """The files, and the format to write."""
-    add_runs(sub, "*")
-    add_judgments(sub)
-    add_columns(sub)
+    """The index of documents."""
     sub.add_argument("--index", metavar="NAME", help="with --format rank_eval, the index that holds the documents")
-    add_format(
-        sub,
-        (*FORMATS, *OF_JUDGMENTS),
-        endings={**TREC, ".qrels": "trec"},
-        default="csv",
-        about="trec is a run or, without RUN, judgments; beir, quepid and rank_eval are judgments; ",
-    )
 
 
 def convert(arguments: argparse.Namespace) -> Answer:
     """The rows of the files in the format, a row of a table or a line each."""
     if not arguments.files and arguments.qrels is None:
         raise InvalidOption("name what to convert: a run, judgments as --qrels QRELS, or both to get one table of them")
-    table = whole_labels(run_table(arguments) if arguments.files else judgments(arguments))
+    table = whole_labels(run_table(arguments) if arguments.files else judgments_of(arguments).table)
     if arguments.format not in OF_JUDGMENTS:
         return Answer(Table(table))
     text = BytesIO()
@@ -60,9 +38,7 @@ def convert(arguments: argparse.Namespace) -> Answer:
     elif arguments.format == "trec":
         write_run(arguments, table, text)
     else:
-        raise InvalidOption(
-            f"--format {arguments.format} holds judgments alone. Name them with --qrels, and leave RUN out"
-        )
+        raise InvalidOption(f"--format {arguments.format} holds judgments alone. Name them with --qrels; leave RUN out")
     if arguments.target is None:
         return Answer(text.getvalue().decode())
     write_bytes(arguments.target, text.getvalue())
@@ -71,29 +47,11 @@ def convert(arguments: argparse.Namespace) -> Answer:
 
 def run_table(arguments: argparse.Namespace) -> pl.DataFrame:
     """The runs with all their columns, joined with the judgments if they are given."""
-    only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
-    try:
-        if arguments.qrels is not None:
-            table = judged(arguments, None).table
-        elif len(arguments.files) > 1 or arguments.run is not None:
-            table = runs_of(arguments, None).table
-        else:
-            table = table_of(arguments, arguments.files[0])
-    except RankframeError:
-        if path := next(filter(of_judgments, arguments.files), None):
-            raise InvalidOption(f"{path} holds judgments. Write --qrels {shlex.quote(path)}") from None
-        raise
-    if given(arguments, "ascending"):  # --rank named a column of ranks in place of scores
+    table, _ = judged(arguments, None, labels=False)
+    if arguments.rank is not None:  # --rank named a column of ranks in place of scores
         table = table.with_columns(score=1 / pl.col("score"))
     if "run" in table.columns and len(tags := table["run"].drop_nulls().unique()) == 1:
         table = table.with_columns(pl.col("run").fill_null(tags[0]))  # of judged documents that the run missed
-    return table
-
-
-def judgments(arguments: argparse.Namespace) -> pl.DataFrame:
-    """The judgments with all their columns."""
-    table = judgments_of(arguments).table
-    require_rows(table, arguments.qrels, "judgment")
     return table
 
 
@@ -108,9 +66,7 @@ def whole_labels(table: pl.DataFrame) -> pl.DataFrame:
 def write_run(arguments: argparse.Namespace, table: pl.DataFrame, text: BytesIO) -> None:
     """Write one run as TREC text, with a note on the columns that have no place there."""
     if arguments.qrels is not None:
-        raise InvalidOption(
-            "--format trec has no place for labels. Leave --qrels out, or write a table, as -o table.csv"
-        )
+        raise InvalidOption("--format trec has no place for labels. Leave --qrels out, or write a table")
     if arguments.runs is not None:
         raise InvalidOption("--format trec holds one run. Name its column with --score instead of --runs")
     if lost := [name for name in table.columns if name not in (*COLUMNS[:3], "run")]:
@@ -119,13 +75,24 @@ def write_run(arguments: argparse.Namespace, table: pl.DataFrame, text: BytesIO)
 
 
 COMMAND = Command(
-    "convert",
-    "[options] [RUN ...] [--qrels QRELS]",
-    "write runs and judgments in another format",
-    EXAMPLES,
-    options,
     convert,
-    "Reads runs, judgments (--qrels alone), or both, joined to one table, from any format that the other commands read. "
-    "Several runs become one table, whose column run names the run of each row.",
-    other_names=("export", "transform", "join"),
+    "write runs and judgments in another format",
+    (
+        "rankframe convert bm25.run -o bm25.parquet",
+        "rankframe convert --qrels qrels.txt -o qrels.csv",
+        "rankframe convert bm25.run dense.run --qrels qrels.txt -o judged.parquet",
+        "rankframe convert table.parquet --score ltr -o ltr.run.gz",
+        "rankframe convert --qrels table.parquet --format trec > judgments.txt",
+        "rankframe convert --qrels qrels.txt --format beir > test.tsv",
+    ),
+    options,
+    files="*",
+    formats={
+        "formats": (*FORMATS, *OF_JUDGMENTS),
+        "endings": {**TREC, ".qrels": "trec"},
+        "default": "csv",
+        "about": "trec is a run or, without RUN, judgments; beir, quepid and rank_eval are judgments; ",
+    },
+    description="Reads runs, judgments (--qrels alone), or both, joined to one table, from any format that the other commands "
+    "read. Several runs become one table, whose column run names the run of each row.",
 )

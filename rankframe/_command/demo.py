@@ -35,11 +35,8 @@ def demo(arguments: argparse.Namespace) -> Answer:
     df = rf.load_example()
     per_query = rf.rank(df).evaluate(*DEMO_METRICS)
     worst = per_query.bottom_k(3, by="ndcg@10").sort("ndcg@10")
-    costs = (
-        rf.rank(df.join(worst, on="query_id", how="semi"))
-        .explain("ndcg@10")
-        .join(df.select("query_id", "doc_id", "digit", "doc_digit"), on=["query_id", "doc_id"])
-    )
+    costs = rf.rank(df.join(worst, on="query_id", how="semi")).explain("ndcg@10")
+    costs = costs.join(df.select("query_id", "doc_id", "digit", "doc_digit"), on=["query_id", "doc_id"])
     table = pl.DataFrame({"metric": DEMO_METRICS}).with_columns(
         pl.Series(name, rf.rank(df).on(score=name).evaluate(*DEMO_METRICS).drop("query_id").mean().row(0))
         for name in SCORERS
@@ -100,10 +97,5 @@ def indented(text: str) -> list[str]:
 
 
 COMMAND = Command(
-    "demo",
-    "",
-    "evaluate a small real table and show what cost the worst queries",
-    ("rankframe demo",),
-    lambda sub: None,
-    demo,
+    demo, "evaluate a small real table and show what cost the worst queries", ("rankframe demo",), formats=None
 )

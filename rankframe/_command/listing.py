@@ -18,15 +18,8 @@ from .._catalog.registry import Metric, find
 from .._support.docstrings import entries, sections
 from ..errors import UnknownMetric
 from .command import Answer, Command, Parser
-from .options import add_format
 from .output import FOR_PEOPLE, Table
 
-EXAMPLES = (
-    "rankframe metrics",
-    "rankframe metrics ndcg@10",
-    "rankframe metrics precision reciprocal",
-    "rankframe metrics --format json > metrics.json",
-)
 USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
 ELSEWHERE = (
     (rf.CATALOG_METRICS, "Only rankframe catalog takes {}."),
@@ -37,13 +30,8 @@ ELSEWHERE = (
 
 def options(sub: Parser) -> None:
     """The names to look for, and the output."""
-    sub.add_argument(
-        "texts",
-        metavar="NAME",
-        nargs="*",
-        help="a metric, as ndcg@10, which is told in full, or a part of names, as precis; default: all metrics",
-    )
-    add_format(sub)
+    text = "a metric, as ndcg@10, which is described in full, or a part of names, as precis; default: all metrics"
+    sub.add_argument("texts", metavar="NAME", nargs="*", help=text)
 
 
 def metrics(arguments: argparse.Namespace) -> Answer:
@@ -55,11 +43,8 @@ def metrics(arguments: argparse.Namespace) -> Answer:
     table = pl.DataFrame([record(metric) for metric in found])
     if arguments.format not in FOR_PEOPLE:
         return Answer(Table(table))
-    notes = [
-        told.format(", ".join(there))
-        for among, told in ELSEWHERE
-        if (there := [x.name for x in found if x.name in among])
-    ]
+    elsewhere = [([x.name for x in found if x.name in among], note) for among, note in ELSEWHERE]
+    notes = [note.format(", ".join(there)) for there, note in elsewhere if there]
     if len(found) > 1:
         also = pl.when(pl.col("other names") != "").then(pl.format(" Also {}.", "other names")).otherwise(pl.lit(""))
         listed = table.select("metric", pl.concat_str("what it is", also))  # in two columns, which fit narrow terminals
@@ -69,8 +54,7 @@ def metrics(arguments: argparse.Namespace) -> Answer:
     notes += [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."] if others else []
     rows = {name: text for name, text in record(metric).items() if text and name not in ("metric", "options")}
     rows |= {f"option {name}": text for name, text in described(metric)}
-    turned = pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]})
-    return Answer(Table(turned, notes, wraps=[metric.name]))
+    return Answer(Table(pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]}), notes, wraps=[metric.name]))
 
 
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
@@ -136,13 +120,15 @@ def in_words(text: str) -> str:
 
 
 COMMAND = Command(
-    "metrics",
-    "[options] [NAME ...]",
-    "list the metrics and their other names, or tell all of one",
-    EXAMPLES,
-    options,
     metrics,
-    "With names, lists the metrics that have one of them in their names; of a single metric it prints the options, the range "
-    "of the values and the source, too. csv, json and the like have these columns for every metric.",
-    other_names=("list", "measures"),
+    "list the metrics and their other names, or tell all of one",
+    (
+        "rankframe metrics",
+        "rankframe metrics ndcg@10",
+        "rankframe metrics precision reciprocal",
+        "rankframe metrics --format json > metrics.json",
+    ),
+    options,
+    description="With names, lists the metrics that have one of them in their names; of a single metric it prints the options, "
+    "the range of the values and the source, too. csv, json and the like have these columns for every metric.",
 )

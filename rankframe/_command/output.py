@@ -1,8 +1,11 @@
-"""Output: the formats of tables, tables as text, notes on standard error."""
+"""Output: the formats of tables, tables as text, messages as at a prompt, and files, which are written completely or not at all."""
 
 from __future__ import annotations
 
+import argparse
+import os
 import re
+import shlex
 import sys
 import textwrap
 import warnings
@@ -10,17 +13,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
+from io import BytesIO
 from itertools import zip_longest
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any, Literal
 
 import polars as pl
 
+from .._files.formats import BINARY, SUFFIXES
+from .._files.sources import suffix_of
+from .._files.write import as_path, replaced
+from .._table.setup import TABLES
 from .._text.markup import html, latex, markdown, markdown_text, text
 from .._text.result_table import Cell, Grid
 from .._text.user_text import CONTROL, rewritten, visible
-from ..errors import InvalidOption, RankframeWarning
-from .words import in_options
+from ..errors import Advice, Code, InvalidOption, RankframeWarning, Text, Verbatim, shown, worded
 
 FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")
 """The formats of a table."""
@@ -87,10 +95,9 @@ class Table:
 
 def formatted(table: Table, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
-    form = table.forms.get(format, lambda: _plainly(table, format))
-    return (
-        form().encode("ascii", "xmlcharrefreplace").decode() if format == "html" else form()
-    )  # a fragment has no encoding
+    shown = table.forms.get(format, lambda: _plainly(table, format))()
+    # a fragment of HTML has no encoding
+    return shown.encode("ascii", "xmlcharrefreplace").decode() if format == "html" else shown
 
 
 def _plainly(table: Table, format: str) -> str:
@@ -148,11 +155,8 @@ def _for_programs(frame: pl.DataFrame, format: str) -> str:
     if format in ("csv", "tsv"):
         return _all_written(frame, visible).write_csv(separator="," if format == "csv" else "\t").removesuffix("\n")
     if format == "safe-csv":
-        return (
-            _all_written(frame, lambda text: visible(_no_formula(text)))
-            .write_csv(quote_style="non_numeric")
-            .removesuffix("\n")
-        )
+        safe = _all_written(frame, lambda text: visible(_no_formula(text)))
+        return safe.write_csv(quote_style="non_numeric").removesuffix("\n")
     if format == "ndjson":
         return "\n".join(CONTROL.sub(_code, line) for line in frame.write_ndjson().split("\n")).removesuffix("\n")
     return CONTROL.sub(_code, frame.write_json())
@@ -215,26 +219,117 @@ def _no_formula(text: str) -> str:
     return f"'{text}" if FORMULA.match(text) else text
 
 
-def trec_lines(
-    scores: pl.DataFrame, of_all: Mapping[str, object], counts: Sequence[str], *, queries: bool
-) -> Iterator[str]:
-    """The lines of trec_eval -q: measure, query and value; the queries sorted by name, then the line for all."""
-    if queries:
-        for query in scores["query_id"].cast(pl.String).drop_nulls():
-            if CONTROL.search(query):
-                raise InvalidOption(
-                    f"query_id {query!r} has a line break, a tab or the like, for which --format trec has no place; "
-                    "write --format json"
-                )
-        for row in scores.sort(pl.col("query_id").cast(pl.String)).iter_rows(named=True):
-            query = row.pop("query_id")
-            yield from (_line(name, query, value, whole=name in counts) for name, value in row.items())
-    yield from (_line(name, "all", value, whole=name in counts) for name, value in of_all.items())
+# what is said, as at a prompt
+
+METHODS = {"check": "rankframe check", "judge": "--qrels QRELS"}
+"""The spelling of a method of the ranker; `on` has none, only its options."""
 
 
-def _line(name: str, query: object, value: object, *, whole: bool) -> str:
-    if isinstance(value, float):
-        shown = f"{value:.0f}" if whole else f"{value:6.4f}"
+def in_options(said: Text) -> str:
+    """The message in one line, with its advice spelled as options of the command line."""
+    return " ".join(worded(said, spelled).split())
+
+
+def spelled(advice: Advice | Code) -> str:
+    """The spelling of advice at a prompt."""
+    if isinstance(advice, Code):
+        return advice.spelled(advice.command)
+    words = [METHODS[advice.method]] if advice.method in METHODS else []
+    for name, value in advice.options.items():
+        words.append(f"--{name.replace('_', '-')}")
+        if value is not True:  # a Python variable with a table becomes a file name
+            words.append(f"{value}.csv" if name in TABLES and isinstance(value, Verbatim) else _value(value))
+    return " ".join(words)
+
+
+def _value(value: object) -> str:
+    if value is ...:
+        return "COLUMN"
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(_value, value))
+    if isinstance(value, str) and not isinstance(value, Verbatim):
+        return shlex.quote(value if shown(value) == repr(value) else shown(value))
+    return shown(value)
+
+
+# where it goes
+
+ENDINGS = {
+    **SUFFIXES,
+    ".json": "json",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".html": "html",
+    ".htm": "html",
+    ".txt": "table",
+}
+"""The formats of tables, by the endings of files: those that commands read, and those for people."""
+
+PICTURE = "picture"
+"""The format of a file with the ending of a picture."""
+
+
+def prepare(arguments: argparse.Namespace) -> None:
+    """Set the format and the target of a command, before it runs; refuse to write over a file that it reads."""
+    arguments.target, output = None, getattr(arguments, "output", None)
+    for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):
+        if output and path and os.path.isfile(output) and os.path.isfile(path) and os.path.samefile(output, path):
+            raise InvalidOption(f"-o {output}: the command reads this file; write another one")
+    if not hasattr(arguments, "pictures"):  # the command prints no table
+        return
+    if output is None:
+        arguments.format = arguments.format or arguments.usual_format
+        if arguments.format in BINARY:
+            raise InvalidOption(f"--format {arguments.format} is no text; name the file to write, as -o table.parquet")
+    elif arguments.format is None:
+        pictures = dict.fromkeys(arguments.pictures, PICTURE)
+        formats, ending = {**pictures, **arguments.endings, **pictures}, ending_of(output, arguments.pictures)
+        arguments.target, arguments.format = writable(output, [*formats], ending), formats.get(ending)
     else:
-        shown = "nan" if value is None else str(value)
-    return f"{name:<22}\t{query}\t{shown}"
+        arguments.target = writable(output)
+
+
+def writable(path: str, endings: Sequence[str] = (), ending: str | None = None) -> Path:
+    """The file to write; refuse a missing folder and an ending that is not one of these."""
+    file = as_path(path)
+    if endings and (ending or file.suffix.lower()) not in endings:
+        raise InvalidOption(f"-o {path}: write a file that ends in {' or '.join(endings)}")
+    if not file.parent.is_dir():
+        raise InvalidOption(f"-o {path}: there is no folder {file.parent}")
+    there = file.exists()
+    file.open("ab").close()
+    if not there:
+        file.unlink()
+    return file
+
+
+def ending_of(path: str, pictures: Sequence[str]) -> str:
+    """The ending of a file that says its format: of compressed text the one before .gz."""
+    ending, inner = Path(path).suffix.lower(), suffix_of(path)
+    if ending != ".gz" or inner not in ENDINGS:
+        return ending
+    return f"{inner}.gz" if ENDINGS[inner] in BINARY or inner in pictures else inner
+
+
+def text_of(result: str | Table, format: str) -> str:
+    """A result as text."""
+    return (result if isinstance(result, str) else formatted(result, format)).removesuffix("\n")
+
+
+def write(target: Path, result: str | Table, format: str) -> None:
+    """Write a result in a format."""
+    if format in BINARY and isinstance(result, Table):
+        buffer = BytesIO()
+        (result.frame.write_parquet if format == "parquet" else result.frame.write_ipc)(buffer)
+        write_bytes(target, buffer.getvalue())
+    else:
+        write_bytes(target, text_of(result, format).encode() + b"\n")
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Replace a file when the new one is complete, or keep the old one; with the ending .gz it is compressed."""
+    try:
+        with replaced(target) as file:
+            file.write(content)
+    except OSError as error:  # which may name the file beside it that is not complete
+        raise OSError(error.errno, error.strerror, str(target)) from error

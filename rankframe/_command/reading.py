@@ -5,25 +5,27 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
 import rankframe as rf
 
+from .._decisions.summary import by_query, keys
 from .._files.formats import rows
 from .._files.read import QRELS, RUN, Layout
-from .._files.sources import beir_folder
+from .._files.sources import COMPRESSED, beir_folder, spelled
+from .._files.together import run_names
+from .._plan.per_query import collect
 from .._support.progress import Busy
-from .._table.roles import USUAL_NAMES
-from .._table.run_and_judgments import Missing
-from ..errors import InvalidData, InvalidOption, MissingColumn, RankframeError
-from .options import BESIDE, COLUMNS
-from .output import note, warnings_as_notes
-from .run_names import names_of
+from .._table.setup import Setup
+from ..errors import InvalidData, InvalidOption, MissingColumn
+from .command import COLUMNS, columns_read, ranker
+from .output import warnings_as_notes
 
 
 class File(NamedTuple):
@@ -33,154 +35,125 @@ class File(NamedTuple):
     stored: Collection[str]
 
 
-class Judged(NamedTuple):
-    """A table with labels, and its runs: score columns `runs`, or a column `run` that names the run of each row."""
+Judged: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
+"""The table of all files, and its runs as a verb's arguments."""
 
-    table: pl.DataFrame
-    runs: Sequence[str] | None = None
-    run: str | None = None
+
+def answered(arguments: argparse.Namespace, verb: Callable[..., Any], doing: str, *, labels: bool = True) -> Any:
+    """The result of `verb`, a function of a ranker and the runs that the files name, on the files."""
+    run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
+    reads = columns_read(arguments, verb, **_named(arguments.runs, run))
+    table, named = judged(arguments, reads, labels=labels)
+    with Busy(doing):
+        return verb(ranker(table, arguments), **named)
+
+
+def _named(runs: Sequence[str] | None, run: str | None) -> dict[str, Any]:
+    """The runs, if there are several, as a verb's arguments: score columns, or a column that names the run of each row."""
+    return {name: x for name, x in {"runs": runs, "run": run}.items() if x}
 
 
 def judged(arguments: argparse.Namespace, reads: Collection[str] | None, *, labels: bool = True) -> Judged:
-    """Read the files as one table, with the library's column names and the further columns that a verb reads (None: all)."""
-    only_one_input({"RUN": arguments.files, "--qrels": [arguments.qrels]})
-    runs, by = arguments.runs, _slices(arguments)
-    reads = None if reads is None else {*reads, *by}
-    others = others_of(arguments)
-    if arguments.qrels is None:
-        if len(arguments.files) > 1:
-            judgments = shlex.quote(next(filter(of_judgments, arguments.files), "QRELS"))
-            raise InvalidOption(f"several runs are evaluated with one file of judgments. Say --qrels {judgments}")
-        table = (labelled if labels else table_of)(arguments, arguments.files[0], reads)
-        require([table], others.items())
-        return Judged(_sliced(table, [table], by), runs, arguments.run)
-    scores = tuple(runs or ("score",))
-    *of_runs, qrels = runs_and_judgments(arguments, runs or (), reads, once=True)
-    names = names_of(arguments.files)
-    if arguments.run is not None:
-        if len(of_runs) > 1:
-            raise InvalidOption(
-                "--run names a column of one table, and there are several files. Leave it out, or give one file"
-            )
-        require(of_runs, [(arguments.run, "--run")])
-        if of_runs[0][arguments.run].has_nulls():
-            raise InvalidData(
-                f"--run {arguments.run}: the column names the run of each row, and is null on some; name the run there, too, "
-                "or give the table of the runs as it was before labels were joined"
-            )
-        parts = of_runs[0].partition_by(arguments.run, maintain_order=True, as_dict=True)
-        names, of_runs = [str(name) for (name,) in parts], list(parts.values())
-    elif runs and len(of_runs) > 1:
-        raise InvalidOption(
-            "--runs names columns of one table, and there are several files. Leave it out, or give one file"
-        )
-    require([*of_runs, qrels], others.items())
-    if reads is None:
-        others |= {name: "" for table in (*of_runs, qrels) for name in table.columns if name not in COLUMNS}
-    several = len(names) > 1 or arguments.run is not None
-    tables = [
-        _joined(arguments, name, run, qrels, scores, others, several=several)
-        for name, run in zip(names, of_runs, strict=True)
-    ]
+    """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
+
+    `reads` are the further columns that a verb reads; ``None``: all. `labels` says whether it needs labels.
+    """
+    runs, run, several = arguments.runs, arguments.run, len(arguments.files) > 1
+    if several and (runs or run):
+        option = "--run names a column" if run else "--runs names columns"
+        raise InvalidOption(f"{option} of one table, and there are several files. Leave it out, or give one file")
+    if several and arguments.qrels is None and labels:
+        raise InvalidOption("several runs are evaluated with one file of judgments; say --qrels QRELS")
+    tables, qrels = runs_and_judgments(arguments, None if reads is None else {*reads, *_slices(arguments)})
+    files, names = [*tables, *([] if qrels is None else [qrels])], names_of(arguments.files)
+    if qrels is not None:
+        if run:
+            if tables[0][run].has_nulls():
+                raise InvalidData(f"--run {run}: the column names the run of each row, and is null on some")
+            tables, several = tables[0].partition_by(run, maintain_order=True), True
+            names = [str(table[run][0]) for table in tables]
+        kept = reads if reads is not None else [name for file in files for name in file.columns]
+        of_runs = names if several else map(shown_path, arguments.files)
+        missing = {"judged_only": arguments.judged_only, "run_only": arguments.run_only}
+        for i, name in enumerate(of_runs):
+            with warnings_as_notes(f"{name}: "), of_file(name):
+                tables[i] = join(arguments, tables[i], qrels, kept, **missing)
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
-    table = pl.concat(tables, how="diagonal_relaxed")
-    return Judged(_sliced(table, [*of_runs, qrels], by), runs, "run" if several else None)
+    table = _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments))
+    return table, _named(runs, "run" if several else run)
 
 
-def runs_of(arguments: argparse.Namespace, reads: Collection[str] | None) -> Judged:
-    """Read the files as one table of several runs, joined with judgments if they are given."""
-    if arguments.qrels is not None:
-        return judged(arguments, reads)
-    only_one_input({"RUN": arguments.files})
-    if len(arguments.files) == 1:
-        if arguments.runs is None and arguments.run is None:
-            raise InvalidOption(
-                "one file holds one run. Give a file for each run, or say which columns of a table hold the runs: --runs "
-                "bm25,dense, or --run COLUMN, the column that names the run of each row"
-            )
-        return Judged(table_of(arguments, arguments.files[0], reads), arguments.runs, arguments.run)
-    if arguments.runs is not None or arguments.run is not None:
-        given = "--run" if arguments.runs is None else "--runs"
-        raise InvalidOption(f"{given} is for one table, and there are several files. Leave it out, or give one file")
-    tables = _of_one_type([table_of(arguments, path, reads) for path in arguments.files])
-    named = (
-        t.with_columns(pl.lit(name).alias("run")) for name, t in zip(names_of(arguments.files), tables, strict=True)
-    )
-    return Judged(pl.concat(named, how="diagonal_relaxed"), None, "run")
+def join(
+    arguments: argparse.Namespace, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str], **missing: Any
+) -> pl.DataFrame:
+    """Join a run with its judgments; of the columns `kept` in both, take scores from the run and others from the judgments.
+
+    `missing` are the options of `judge` for queries that one of them lacks.
+    """
+    scores = arguments.runs or ["score"]
+    further = [x for x in qrels.columns if x in kept and x not in (*COLUMNS, *scores)]
+    own = [x for x in run.columns if x in kept and x not in (*COLUMNS, *scores, *further)]
+    ranked = rf.rank(run.select("query_id", "doc_id", *scores, *own)).on(score=scores[0], subtopic=arguments.subtopic)
+    return ranked.judge(qrels.select(*QRELS.needed, *further), **missing)
 
 
-def others_of(arguments: argparse.Namespace) -> dict[str, str]:
-    """The further columns that options name, each with its option."""
-    named = [("--subtopic", arguments.subtopic), ("--weight", arguments.weight)]
-    named += [("--show", name) for name in given(arguments, "show") or ()]
-    catalog = given(arguments, "items")
-    elsewhere = catalog.columns if isinstance(catalog, pl.DataFrame) else ()
-    for role in BESIDE:
-        columns = given(arguments, role) or ()
-        columns = [columns] if isinstance(columns, str) else columns
-        named += [(f"--{role}", name) for name in columns if name not in elsewhere]
-    return {name: option for option, name in named if name is not None}
+@contextmanager
+def of_file(name: str) -> Iterator[None]:
+    """Begin errors in rows with the name of their file, or of their run."""
+    try:
+        yield
+    except InvalidData as error:
+        raise InvalidData(f"{name}: ", *error.parts) from error
 
 
-def given(arguments: argparse.Namespace, name: str) -> Any:
-    """The value of an option that not all commands have."""
-    return getattr(arguments, name, None)
+@contextmanager
+def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
+    """Begin errors in rows of the whole table with the name of their file; with several runs, they name the run."""
+    try:
+        yield
+    except InvalidData as error:
+        files: Sequence[str] = getattr(arguments, "files", ())
+        qrels: str | None = getattr(arguments, "qrels", None)
+        of_qrels = error.kind == "label not finite" and qrels is not None
+        path = qrels if of_qrels else files[0] if len(files) == 1 else None
+        if error.kind is None or path is None:  # an error of reading, which names its file
+            raise
+        with of_file(shown_path(path)):
+            raise
 
 
 # files
 
 
 def runs_and_judgments(
-    arguments: argparse.Namespace,
-    scores: Sequence[str] = (),
-    reads: Collection[str] | None = None,
-    *,
-    once: bool = False,
-) -> list[pl.DataFrame]:
-    """Read the runs, whose score columns are `scores` if given, and then the judgments.
-
-    With `once`, repeated judgments are refused.
-    """
-    layout = RUN._replace(needed=("query_id", "doc_id")) if scores else RUN
-    apart = [name for name in (arguments.run, arguments.subtopic) if name is not None]
-    qrels = judgments_of(arguments, ("query_id", "doc_id", *apart) if once else (), reads)
-    runs = [_read(arguments, path, layout, layout.needed, reads=reads) for path in arguments.files]
-    _refuse_misspelt(arguments, [*runs, qrels])
-    for run in runs:
-        require([run.table], [(name, "--runs") for name in scores])
-    return _of_one_type([file.table for file in (*runs, qrels)])
-
-
-def judgments_of(arguments: argparse.Namespace, once: Sequence[str] = (), reads: Collection[str] | None = None) -> File:
-    """Read the judgments; those with the same values in the columns `once` are refused."""
-    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, "qrels_input", once, reads)
+    arguments: argparse.Namespace, reads: Collection[str] | None, *, once: bool = True
+) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+    """Read the runs, and the judgments if they are given; with `once`, repeated judgments are refused."""
+    only_one_input([*arguments.files, arguments.qrels])
+    qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
+    left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if arguments.runs else [])}
+    needed = tuple(name for name in RUN.needed if name not in left_out)
+    layout = RUN._replace(needed=needed, optional=() if qrels is not None else ("doc_id", "label"))
+    renamed = COLUMNS if qrels is None else needed
+    runs = [_read(arguments, path, layout, renamed, reads) for path in arguments.files]
+    files = [*runs, *([] if qrels is None else [qrels])]
+    stored = dict.fromkeys(name for file in files for name in file.stored)
+    _require(stored, {f"--{role}": [getattr(arguments, role)] for role in ("query", "doc", "score", "label")})
+    for file in runs:
+        _require(file.table.columns, {"--runs": arguments.runs or (), "--run": [arguments.run]})
+    tables = [file.table for file in files]
+    ids = cs.by_name("query_id", "doc_id", require_all=False)
+    if len({tuple(table.select(ids).dtypes) for table in tables}) > 1:  # text files have ids of text
+        tables = [table.with_columns(ids.cast(pl.String)) for table in tables]
+    return (tables, None) if qrels is None else (tables[:-1], tables[-1])
 
 
-def labelled(arguments: argparse.Namespace, path: str, reads: Collection[str] | None) -> pl.DataFrame:
-    """Read a table, and refuse it if it has no labels."""
-    table = table_of(arguments, path, reads, told=("label",))
-    if "label" not in table.columns:
-        names = {column: _name_given(arguments, column) or column for column in COLUMNS}
-        meant = next((name for name in table.columns if name.lower() in USUAL_NAMES["label"]), None)
-        label = "--label COLUMN if one of these is the label" if meant is None else f"--label {shlex.quote(meant)}"
-        there = ", ".join(names.get(name, name) for name in table.columns)
-        raise MissingColumn(f"no column 'label' in {path}; it has {there}. Say --qrels QRELS, or {label}")
-    return table
-
-
-def table_of(
-    arguments: argparse.Namespace, path: str, reads: Collection[str] | None = None, *, told: tuple[str, ...] = ()
-) -> pl.DataFrame:
-    """Read a table with or without labels, and with one column of scores or the named ones; for `told` see `Layout`."""
-    needed = ("query_id",) if arguments.runs else ("query_id", "score")
-    file = _read(arguments, path, RUN._replace(needed=needed, optional=("doc_id", *told)), COLUMNS, reads=reads)
-    _refuse_misspelt(arguments, [file])
-    table = file.table
-    require_rows(table, path)
-    require([table], [(name, "--runs") for name in arguments.runs or ()])
-    require([table], [] if arguments.run is None else [(arguments.run, "--run")])
-    return table
+def judgments_of(arguments: argparse.Namespace, reads: Collection[str] | None = None, *, once: bool = False) -> File:
+    """Read the judgments; with `once`, repeated ones are refused."""
+    identifying = [name for name in (arguments.run, arguments.subtopic) if name is not None]
+    key = ("query_id", "doc_id", *identifying) if once else ()
+    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, reads, key)
 
 
 def _read(
@@ -188,42 +161,29 @@ def _read(
     path: str,
     layout: Layout,
     renamed: Sequence[str],
-    option: str = "input",
+    reads: Collection[str] | None,
     once: Sequence[str] = (),
-    reads: Collection[str] | None = None,
 ) -> File:
     """Read a file, with its columns under the library's names; columns that are not in `reads` are null."""
-    names = {column: _name_given(arguments, column) for column in renamed}
+    roles = {column.removesuffix("_id"): column for column in renamed}
+    named = {role: name for role in roles if (name := getattr(arguments, role)) is not None}
+    names, of_qrels = [*named.values()], layout is QRELS
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
 
     def say(name: str, value: Any) -> str:
         """Spell an option in the advice of a reader's error."""
         if name == "columns":
             return " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in value.items())
-        return f"--{option.replace('_', '-')} {value}"
+        return f"--{'qrels-' if of_qrels else ''}input {value}"
 
-    named = {column: name for column, name in names.items() if name}
-    if twice := [name for name in named.values() if list(named.values()).count(name) > 1]:
-        both = " and ".join(f"--{column.removesuffix('_id')}" for column, name in named.items() if name == twice[0])
-        raise InvalidOption(f"{both} both name the column {twice[0]!r}; each needs a column of its own")
     must = renamed if arguments.qrels is None else ("score", "label")  # the two files may name ids differently
-    columns = {name: column for column, name in named.items()}
+    columns = {name: roles[role] for role, name in named.items()}
     only = None if reads is None else {*reads, *layout.needed}
-    return read_file(
-        path, layout, say, once=once, only=only, format=getattr(arguments, option), columns=columns, must=must
-    )
-
-
-def _name_given(arguments: argparse.Namespace, column: str) -> str | None:
-    """The name that the options give to one of our columns, if any."""
-    name: str | None = getattr(arguments, column.removesuffix("_id"))
-    return name
-
-
-def _refuse_misspelt(arguments: argparse.Namespace, files: Sequence[File]) -> None:
-    """Refuse a column name in the options that no file has."""
-    stored = dict.fromkeys(name for file in files for name in file.stored)
-    named = [(_name_given(arguments, column), f"--{column.removesuffix('_id')}") for column in COLUMNS]
-    _require(stored, [(name, option) for name, option in named if name is not None])
+    kind = arguments.qrels_input if of_qrels else arguments.input
+    file = read_file(path, layout, say, once=once, only=only, format=kind, columns=columns, must=must)
+    require_rows(file.table, path, "judgment" if of_qrels else "document")
+    return file
 
 
 def read_file(
@@ -250,130 +210,71 @@ def read_file(
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
 
 
-def of_judgments(path: str) -> bool:
-    """Whether a file of TREC text holds judgments."""
-    try:
-        return Path(path).is_file() and not rows(path, QRELS, format="trec").read().is_empty()
-    except (RankframeError, pl.exceptions.PolarsError, OSError):
-        return False
-
-
-def only_one_input(paths: dict[str, Iterable[str | None]]) -> None:
+def only_one_input(paths: Sequence[str | None]) -> None:
     """Refuse to read standard input twice."""
-    twice = [name for name, of_name in paths.items() for path in of_name if path == "-"]
-    if len(twice) > 1:
-        raise InvalidOption(f"{' and '.join(twice)} cannot both be standard input. Write one of them to a file")
+    if paths.count("-") > 1:
+        raise InvalidOption("two files cannot both be standard input; write one of them to a file")
 
 
-# tables
-
-
-def _of_one_type(frames: list[pl.DataFrame]) -> list[pl.DataFrame]:
-    """Give the frames comparable ids: cast them to text if their types differ."""
-    ids = pl.col("query_id", "doc_id")
-    if len({tuple(frame.select(ids).dtypes) for frame in frames}) > 1:
-        return [frame.with_columns(ids.cast(pl.String)) for frame in frames]
-    return frames
-
-
-def _joined(
-    arguments: argparse.Namespace,
-    name: str,
-    run: pl.DataFrame,
-    qrels: pl.DataFrame,
-    scores: Sequence[str],
-    others: Iterable[str],
-    *,
-    several: bool,
-) -> pl.DataFrame:
-    """Join a run with its judgments; notes give the number of queries that only one of the two has."""
-    refuse_strangers(run, qrels, f"run {name}" if several else arguments.files[0], arguments.qrels)
-    of = f"{name}: " if several else ""
-    with warnings_as_notes(of):
-        try:
-            table = join(run, qrels, scores, others, arguments.subtopic, arguments.judged_only, arguments.run_only)
-        except InvalidData as error:
-            kind = error.kind if several else None  # of one run, the file is named here
-            raise InvalidData(of or f"{arguments.files[0]}: ", *error.parts, kind=kind) from error
-    for one, other, queries, kept, become in (
-        (run, qrels, "queries of the run without judgments", arguments.run_only, "nothing relevant"),
-        (qrels, run, "judged queries that are not in the run", arguments.judged_only, "nothing returned"),
-    ):
-        if n := one.join(other, on="query_id", how="anti")["query_id"].n_unique():
-            counted = f"counted as ones with {become}" if kept == "keep" else "left out"
-            note(f"{of}{queries}, {counted}: {n:,}")
-    return table
-
-
-def refuse_strangers(run: pl.DataFrame, qrels: pl.DataFrame, path: str, path_of_qrels: str) -> None:
-    """Refuse an empty run, and a run without a judged query, which usually belongs to another collection."""
-    require_rows(run, path)
-    require_rows(qrels, path_of_qrels, "judgment")
-    if run.join(qrels, on="query_id", how="semi").is_empty():
-        of_run, of_qrels = (
-            ", ".join(map(str, x["query_id"].unique(maintain_order=True).head(3))) for x in (run, qrels)
-        )
-        raise InvalidData(
-            f"no query of {path} is judged in {path_of_qrels}; the run has {of_run} ..., the judgments {of_qrels} ..."
-        )
+def shown_path(path: str) -> str:
+    """A file's name, as messages show it."""
+    return "standard input" if path == "-" else path
 
 
 def require_rows(table: pl.DataFrame, path: str, holds: str = "document") -> None:
     """Refuse a file without a row."""
     if table.is_empty():
-        raise InvalidData(f"{'standard input' if path == '-' else path} holds no {holds}")
+        raise InvalidData(f"{shown_path(path)} holds no {holds}")
 
 
-def join(
-    run: pl.DataFrame,
-    qrels: pl.DataFrame,
-    scores: Sequence[str],
-    others: Iterable[str],
-    subtopic: str | None,
-    judged_only: Missing = "keep",
-    run_only: Missing = "drop",
-) -> pl.DataFrame:
-    """Join a run with its judgments; of columns in both, take scores from the run and others from the judgments."""
-    of_qrels = [other for other in others if other in qrels.columns]
-    of_run = [other for other in others if other in run.columns and other not in of_qrels]
-    run = run.select(*dict.fromkeys(("query_id", "doc_id", *scores, *of_run)))
-    qrels = qrels.select(*dict.fromkeys((*QRELS.needed, *of_qrels)))
-    ranker = rf.rank(run).on(score=scores[0], subtopic=subtopic)
-    return ranker.judge(qrels, judged_only=judged_only, run_only=run_only)
+def _require(there: Collection[str], names: Mapping[str, Sequence[str | None]]) -> None:
+    """Refuse a column, named by an option, that is not there."""
+    for option, name in [(option, name) for option, of_option in names.items() for name in of_option]:
+        if name is not None and name not in there:
+            raise MissingColumn(f"no column {name!r} for {option}; there is {', '.join(there)}")
 
 
-def _slices(arguments: argparse.Namespace) -> dict[str, str]:
-    """The columns with one value per query, each with the option that names it."""
-    by = given(arguments, "by") or ()
-    weights = given(arguments, "weights")
-    names = dict.fromkeys([by] if isinstance(by, str) else by, "--by")
-    return names if weights is None else {**names, weights: "--weights"}
+# columns with one value per query
 
 
-def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Mapping[str, str]) -> pl.DataFrame:
-    """The table with the columns `slices`, the same in all rows of a query."""
-    for by, option in slices.items():
-        having = [file.select("query_id", by) for file in files if by in file.columns and by != "query_id"]
-        require([file.drop("query_id") for file in files], [(by, option)])
-        pairs = pl.concat(having, how="vertical_relaxed").drop_nulls().unique(maintain_order=True)
-        several = pairs.filter(pl.col("query_id").is_duplicated())
-        if not several.is_empty():
-            query = several["query_id"][0]
-            values = several.filter(query_id=query)[by].cast(pl.String).head(3)
-            raise InvalidData(
-                f"{option} {by}: query {query!r} has the values {', '.join(values)}. "
-                "Take a column that is the same in all rows of a query"
-            )
-        table = table.drop(by, strict=False).join(pairs, on="query_id", how="left", maintain_order="left")
+def _slices(arguments: argparse.Namespace) -> list[str]:
+    by, weights = getattr(arguments, "by", None) or (), getattr(arguments, "weights", None)
+    return [*([by] if isinstance(by, str) else by), *([weights] if isinstance(weights, str) else [])]
+
+
+def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence[str]) -> pl.DataFrame:
+    """The table with the columns `slices`, which either file may have, the same in all rows of a query."""
+    for name in slices:
+        if name != "query_id":
+            columns = cs.by_name("query_id", name, require_all=False)
+            values = pl.concat([file.select(columns) for file in files], how="diagonal_relaxed")
+            values = values if name in values.columns else table  # whose columns the error lists
+            one = collect(by_query(values, ["query_id"], [name], None), values, Setup())
+            one = one.select("query_id", pl.col(keys([name])[0]).alias(name))
+            table = table.drop(name, strict=False).join(one, on="query_id", how="left", maintain_order="left")
     return table
 
 
-def require(files: Sequence[pl.DataFrame], names: Iterable[tuple[str, str]]) -> None:
-    """Refuse a column that none of the files has."""
-    _require(dict.fromkeys(name for file in files for name in file.columns), names)
+# names of runs
 
 
-def _require(there: Collection[str], names: Iterable[tuple[str, str]]) -> None:
-    for name, option in names:
-        if name not in there:
-            raise MissingColumn(f"no column {name!r} for {option}; there is {', '.join(there)}")
+def names_of(paths: Sequence[str]) -> list[str]:
+    """The runs' names: the files' without their last ending, or as much more as distinguishes them."""
+    return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
+
+
+def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
+    """The arguments, with a baseline that is given as a file replaced by its run's name."""
+    baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
+    if baseline is not None and len(files) > 1:
+        names = names_of(files)
+        meant = [name for name, path in zip(names, files, strict=True) if baseline in _forms(Path(spelled(path)))]
+        if len(meant) == 1 and baseline not in names:
+            arguments.baseline = meant[0]
+    return arguments
+
+
+def _forms(path: Path) -> tuple[str, ...]:
+    """The forms of a file's name: path and name, each also without the ending of a compression."""
+    bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+    return str(path), path.name, str(bare), bare.name

@@ -21,15 +21,9 @@ from .._table.run_and_judgments import Missing
 from .._table.setup import Setup
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
-from .command import Answer, Command, Parser
-from .options import at_least
-from .reading import only_one_input, read_file, refuse_strangers, require_rows
-
-EXAMPLES = (
-    "rankframe trec_eval qrels.txt bm25.run",
-    "rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run",
-    "zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -",
-)
+from .command import Answer, Command, Parser, at_least
+from .evaluate import trec_line
+from .reading import of_file, only_one_input, read_file, require_rows
 
 
 class Line(NamedTuple):
@@ -45,86 +39,52 @@ class Line(NamedTuple):
         return self.calls[0].metric.summary if len(self.calls) == 1 else None
 
 
+FLAGS = (
+    ("-q", "--query_eval_wanted", "queries", "print each query too"),
+    ("-n", "--nosummary", "no_summary", "print no summary"),
+    ("-c", "--complete_rel_info_wanted", "complete", "count judged queries that the run lacks, with nothing retrieved"),
+    ("-J", "--Judged_docs_only", "judged", "leave out retrieved documents that nobody judged"),
+)
+NUMBERS = (
+    (0, 1, "-l", "--level_for_rel", "relevant", "LABEL", "the least label that counts as relevant; default: 1"),
+    (1, None, "-M", "--Max_retrieved_per_topic", "depth", "DEPTH", "count only this many documents of each ranking"),
+    (0, 0, "-N", "--Number_docs_in_coll", "size", "SIZE", "the number of documents in the collection"),
+)
+"""The least value and the default of options with a number, with their names."""
+
+
 def options(parser: Parser) -> None:
     """The options of trec_eval."""
     parser.add_argument("qrels", metavar="QRELS", help="the judgments, as TREC text or in a format that evaluate reads")
     parser.add_argument("files", metavar="RUN", nargs=1, help="the run, likewise; - is standard input")
-    parser.add_argument(
-        "-m",
-        "--measure",
-        dest="measures",
-        action="append",
-        metavar="MEASURE",
-        help="a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set and all_trec "
-        "each stand for several; default: official",
-    )
-    parser.add_argument("-q", "--query_eval_wanted", dest="queries", action="store_true", help="print each query too")
-    parser.add_argument("-n", "--nosummary", dest="summary", action="store_false", help="print no summary")
-    parser.add_argument(
-        "-c",
-        "--complete_rel_info_wanted",
-        dest="complete",
-        action="store_true",
-        help="count judged queries that the run lacks as having retrieved nothing",
-    )
-    parser.add_argument(
-        "-l",
-        "--level_for_rel",
-        dest="relevant",
-        type=at_least(0),
-        default=1,
-        metavar="LABEL",
-        help="the least label that counts as relevant; default: 1",
-    )
-    parser.add_argument(
-        "-J",
-        "--Judged_docs_only",
-        dest="judged",
-        action="store_true",
-        help="leave out retrieved documents that nobody judged",
-    )
-    parser.add_argument(
-        "-M",
-        "--Max_retrieved_per_topic",
-        dest="depth",
-        type=at_least(1),
-        metavar="DEPTH",
-        help="count only this many documents of each ranking",
-    )
-    parser.add_argument(
-        "-N",
-        "--Number_docs_in_coll",
-        dest="size",
-        type=at_least(0),
-        default=0,
-        metavar="SIZE",
-        help="the number of documents in the collection",
-    )
+    text = "a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set and all_trec each "
+    text += "stand for several; default: official"
+    parser.add_argument("-m", "--measure", dest="measures", action="append", metavar="MEASURE", help=text)
+    for short, long, dest, text in FLAGS:
+        parser.add_argument(short, long, dest=dest, action="store_true", help=text)
+    for least, usual, short, long, dest, name, text in NUMBERS:
+        parser.add_argument(short, long, dest=dest, type=at_least(least), default=usual, metavar=name, help=text)
 
 
 def trec_eval(arguments: argparse.Namespace) -> Answer:
     """The lines that trec_eval prints for the judgments and the run."""
-    only_one_input({"QRELS": [arguments.qrels], "RUN": arguments.files})
+    only_one_input([arguments.qrels, *arguments.files])
     (qrels, _), (run, _) = (
         read_file(path, layout, say, once=("query_id", "doc_id"), comments=False)
         for path, layout in ((arguments.qrels, QRELS), (arguments.files[0], RUN))
     )
     require_rows(run, arguments.files[0])
+    require_rows(qrels, arguments.qrels, "judgment")
     if not qrels["label"].is_finite().all():
         raise InvalidData(*TEXTS["label not finite"](Setup()), kind="label not finite")
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
-    refuse_strangers(run, qrels, arguments.files[0], arguments.qrels)
     kept: Missing = "keep" if arguments.complete else "drop"
-    table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
-    ranker = rf.rank(table).on(
-        convention="trec_eval",
-        relevant=arguments.relevant,
-        unjudged="drop" if arguments.judged else "nonrelevant",
-        depth=arguments.depth,
-        collection_size=arguments.size,
-    )
+    with of_file(arguments.files[0]):
+        table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
+    ranker = rf.rank(table).on(convention="trec_eval", unjudged="drop" if arguments.judged else "nonrelevant")
+    ranker = ranker.on(relevant=arguments.relevant, depth=arguments.depth, collection_size=arguments.size)
     lines = list(lines_of(arguments.measures or ["official"], qrels["label"].unique().to_list()))
     calls = list(dict.fromkeys(call for line in lines for call in line.calls))
     values = ranker.evaluate(*([call.text for call in calls] or ["num_ret"]))
@@ -133,7 +93,7 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
         of_queries = [line for line in lines if line.calls and line.summary != "geometric mean"]
         for of_query in values.iter_rows(named=True):
             printed += [as_printed(line, of_query["query_id"], value_of(line, of_query)) for line in of_queries]
-    if arguments.summary:
+    if not arguments.no_summary:
         numbers = [call for call in calls if call.metric.dtype == pl.Float64]
         summed = {call.text: Mean.of(call).over_run(pl.col(call.text)) for call in numbers}
         summary = values.select(**summed).row(0, named=True) if numbers else {}
@@ -160,15 +120,11 @@ def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
     for text in measures:
         name, _, parameters = text.partition(".")
         if name not in MEASURES and name not in SETS:
-            raise unknown(text, name)
+            raise UnknownMetric(f"unknown measure {text!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
         if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
             raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
-        if (
-            parameters
-            and name in MEASURES
-            and MEASURES[name].defaults
-            and not all(map(is_level, parameters.split(",")))
-        ):
+        ranked = parameters and name in MEASURES and MEASURES[name].defaults
+        if ranked and not all(re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in parameters.split(",")):
             raise InvalidOption(f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10")
         for each in SETS.get(name, (name,)):
             wanted[each] = wanted.get(each) or parameters
@@ -193,18 +149,6 @@ def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
             yield line(f"{name}_{parameters}", name, f"{name}.{parameters}")
 
 
-def unknown(text: str, name: str) -> UnknownMetric:
-    """The error for a measure that trec_eval or rankframe does not have, with advice if the meant measure is known."""
-    if re.search(r",[^\d.=]", text):
-        return UnknownMetric(f"unknown measure {text!r}. Say -m for each: -m {text.replace(',', ' -m ')}")
-    bare, parameters = re.fullmatch(r"(.*?)(?:[_@]([\d.,]+))?", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    if parameters and (meant := {"ndcg": "ndcg_cut", "map": "map_cut"}.get(bare, bare)) in MEASURES:
-        return UnknownMetric(f"unknown measure {text!r}. Did you mean '{meant}.{parameters}'?")
-    if name.startswith("prefs"):
-        return UnknownMetric(f"unknown measure {name!r}: trec_eval's preferences are not computed here")
-    return UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
-
-
 def line(name: str, measure: str, *texts: str) -> Line:
     """A line whose value is the mean of these metrics."""
     return Line(name, measure, tuple(call for text in texts for call in rf.parse(text)))
@@ -218,20 +162,13 @@ def is_number(text: str) -> bool:
         return False
 
 
-def is_level(text: str) -> bool:
-    """Whether a text is a number of 0 or more, written in digits."""
-    return re.fullmatch(r"\d+\.?\d*|\.\d+", text) is not None
-
-
 def gains(name: str, parameters: str, labels: list[int]) -> str:
     """The gains of all labels as text; labels without a gain in the parameters, as in ndcg.1=3,2=9, are their own gain."""
     of_label = {float(label): float(label) for label in labels if label >= 0}
     for pair in parameters.split(","):
         label, _, gain = pair.partition("=")
         if not gain:
-            raise InvalidOption(
-                f"{name}.{parameters}: {pair!r} names no gain; write a label and its gain, as in {name}.1=3,2=9"
-            )
+            raise InvalidOption(f"{pair!r} names no gain; write a label and its gain, as in {name}.1=3,2=9")
         if float(label) < 0:
             raise InvalidOption(f"{name}.{parameters}: a document of label {label} is not judged, and has no gain here")
         of_label[float(label)] = float(gain)
@@ -246,24 +183,22 @@ def value_of(line: Line, values: Mapping[str, float]) -> float | str:
 
 
 def as_printed(line: Line, query: str, value: float | str) -> str:
-    """Format a line as trec_eval prints it."""
-    if line.measure == "relstring":
-        shown = f"'{value}'"
-    elif isinstance(value, float) and line.summary != "sum":
-        shown = f"{value:6.4f}"
-    else:
-        shown = str(value if isinstance(value, str) else int(value))
-    return f"{line.name:<22}\t{query}\t{shown}"
+    """A line as trec_eval prints it."""
+    shown = f"'{value}'" if line.measure == "relstring" else value
+    return trec_line(line.name, query, shown, whole=line.summary == "sum")
 
 
 COMMAND = Command(
-    "trec_eval",
-    "[options] QRELS RUN",
-    "the options and output of trec_eval, for scripts that call it",
-    EXAMPLES,
-    options,
     trec_eval,
-    "Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where "
+    "the options and output of trec_eval, for scripts that call it",
+    (
+        "rankframe trec_eval qrels.txt bm25.run",
+        "rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run",
+        "zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -",
+    ),
+    options,
+    formats=None,
+    description="Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where "
     "trec_eval 10.0 stops with an error.",
     abbreviated=True,  # as trec_eval's are
 )

@@ -125,13 +125,12 @@ def test_by_finds_its_column_in_the_judgments_too(out: Run) -> None:
 
 def test_by_refuses_a_column_that_varies_within_a_query(error: Run) -> None:
     assert error("evaluate", "t.csv", "-m", "rr", "--by", "doc_id") == (
-        "rankframe: error: --by doc_id: query 'q1' has the values a, b. "
-        "Take a column that is the same in all rows of a query\n"
+        "rankframe: error: a query has several values of 'doc_id'; name a column that has one value in all rows of a query\n"
     )
 
 
 def test_by_names_the_columns_there_are(error: Run) -> None:
-    assert "no column 'market' for --by; there is doc_id, score, label, lang" in error(
+    assert "no column 'market' for by; the table has query_id, doc_id, score, label, lang" in error(
         "evaluate", "t.csv", "-m", "rr", "--by", "market"
     )
 
@@ -173,10 +172,18 @@ def test_columns_of_other_names_are_named_by_options(out: Run) -> None:
 def test_queries_that_only_one_file_has_are_told_of_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     Path("more.run").write_text(f"{RUN}q8 Q0 a 1 1 t\nq9 Q0 a 1 2 t\nq9 Q0 b 1 1 t\n")
     assert main(["evaluate", "more.run", "--qrels", "a.qrels", "-m", "rr"]) == 0
-    assert capsys.readouterr().err.splitlines() == [
-        "rankframe: note: queries of the run without judgments, left out: 2",
-        "rankframe: note: judged queries that are not in the run, counted as ones with nothing returned: 1",
-    ]
+    unjudged, missed = capsys.readouterr().err.splitlines()
+    assert unjudged.startswith(
+        "rankframe: note: more.run: 2 of 4 queries of the run have no judgments and are left out; "
+    )
+    assert missed.startswith(
+        "rankframe: note: more.run: 1 of 3 judged queries are not in the run and count with nothing "
+    )
+    assert (
+        main(["evaluate", "more.run", "--qrels", "a.qrels", "-m", "rr", "--run-only", "drop", "--judged-only", "keep"])
+        == 0
+    )
+    assert capsys.readouterr().err == ""
 
 
 def test_nothing_is_said_where_both_files_have_the_same_queries(capsys: pytest.CaptureFixture[str]) -> None:
@@ -205,6 +212,19 @@ def test_other_columns_of_run_and_judgments_do_not_get_in_each_others_way(out: R
     assert json.loads(text) == [{"lang": "en", "queries": 1, "rr": 0.5}]
 
 
+def test_a_slice_that_run_and_judgments_contradict_is_refused(error: Run) -> None:
+    Path("r.csv").write_text("query_id,doc_id,score,lang\nq,a,2,en\nq,b,1,en\n")
+    Path("q.csv").write_text("query_id,doc_id,label,lang\nq,b,1,fr\n")
+    said = error("evaluate", "r.csv", "--qrels", "q.csv", "-m", "rr", "--by", "lang")
+    assert "a query has several values of 'lang'" in said
+
+
+def test_a_slice_that_one_run_names_is_that_of_the_others_too(out: Run) -> None:
+    Path("r.csv").write_text("query_id,doc_id,score,lang\nq1,d2,2,en\nq2,d4,1,fr\n")
+    text = out("evaluate", "r.csv", "a.run", "--qrels", "a.qrels", "-m", "rr", "--by", "lang", "--format", "json")
+    assert {row["lang"] for row in json.loads(text) if row["run"] == "a"} >= {"en", "fr"}
+
+
 def test_a_dash_reads_standard_input(out: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RUN.encode())))
     assert json.loads(out("evaluate", "-", "--qrels", "a.qrels", "-m", "rr", "--format", "json"))[0]["mean"] == 0.5
@@ -220,14 +240,14 @@ def test_standard_input_may_be_of_any_format(out: Run, monkeypatch: pytest.Monke
     [
         ("t.csv -m ndgc@10", "unknown metric 'ndgc'"),
         ("t.csv -m rr --ties coin", "--ties coin: write one of 'doc_desc', "),
-        ("a.run -m rr", "no column 'label' in a.run; it has query_id, doc_id, score, run. Say --qrels QRELS"),
+        ("a.run -m rr", "no column 'label' for label; the table has query_id, doc_id, score, run. "),
         ("t.csv -m nDCG(judged_only=True)@5", "judged_only is a policy of the table; say --unjudged drop"),
         ("nodoc.csv --ties doc_asc", "--ties doc_asc orders tied rows by document"),
         ("nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
         ("a.run --qrels none.txt", "none.txt"),
         ("t.csv --qrels a.run", "a.run, line 1: 6 fields instead of 4"),
-        ("a.qrels --qrels a.qrels", "a line of judgments. Write 'query_id Q0"),
-        ("- --qrels -", "RUN and --qrels cannot both be standard input"),
+        ("a.qrels --qrels a.qrels", "a line of judgments. Name the file of a run, with lines 'query_id Q0"),
+        ("- --qrels -", "two files cannot both be standard input"),
     ],
 )
 def test_an_error_is_one_line_on_standard_error(argv: str, message: str, error: Run) -> None:

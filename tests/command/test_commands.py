@@ -21,9 +21,8 @@ import pytest
 
 import rankframe as rf
 from rankframe._command import main
-from rankframe._command.options import COLUMNS, POLICIES
-from rankframe._command.output import warnings_as_notes
-from rankframe._command.words import in_options
+from rankframe._command.command import COLUMNS, POLICIES
+from rankframe._command.output import in_options, warnings_as_notes
 from rankframe._support import progress
 from rankframe._table.conventions import CONVENTIONS
 from rankframe.errors import Advice, Code, Text, judge, on, option
@@ -243,10 +242,9 @@ def test_queries_of_one_file_alone_count_as_said(rows: Out, capsys: pytest.Captu
     assert main(["compare", *asked, "error"]) == 2
     assert "run 'b' lacks 1 of 4 queries that another run has ('q8'); --missing zero counts" in capsys.readouterr().err
     assert main(["compare", *asked, "zero"]) == 0
-    assert capsys.readouterr().err.splitlines() == [
-        "rankframe: note: more: queries of the run without judgments, counted as ones with nothing relevant: 1",
-        "rankframe: note: more: judged queries that are not in the run, counted as ones with nothing returned: 1",
-        "rankframe: note: b: judged queries that are not in the run, counted as ones with nothing returned: 1",
+    notes = capsys.readouterr().err.splitlines()
+    assert [note.partition(" and ")[0] for note in notes] == [
+        f"rankframe: note: {run}: 1 of 3 judged queries are not in the run" for run in ("more", "b")
     ]
 
 
@@ -315,6 +313,12 @@ def test_a_curve_is_drawn_where_a_file_is_named(name: str, start: bytes, out: Ou
 def test_a_check_that_finds_nothing_says_so(out: Out) -> None:
     assert out("check b.run --qrels qrels.txt") == "nothing found\n"
     assert json.loads(out("check b.run --qrels qrels.txt --format json")) == []
+
+
+def test_a_check_prints_no_notes_on_what_it_finds(out: Out, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("more.txt").write_text(f"{QRELS}q3 0 d7 0\n")
+    assert main(["check", "a.run", "--qrels", "more.txt", "--judged-only", "error"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_notes_leave_the_exit_code_and_errors_make_it_one(rows: Out) -> None:
@@ -616,7 +620,7 @@ def test_what_is_said_is_put_in_the_words_of_the_command_line(said: Text, words:
         ("evaluate wide.csv -m rr --score ltr", "no column 'ltr' for score in wide.csv; it has query_id, doc_id, a, b"),
         ("evaluate wide.csv -m rr --score a --label click", "no column 'click' for label in wide.csv"),
         ("evaluate wide.csv -m rr --score a --query nope", "no column 'nope' for query_id in wide.csv"),
-        ("evaluate wide.csv -m rr --score a --label a", "--score and --label both name the column 'a'"),
+        ("evaluate wide.csv -m rr --score a --label a", "column 'a' is named for two roles"),
         ("evaluate wide.csv --qrels qrels.txt -m rr --score ltr", "no column 'ltr' for score in wide.csv"),
         ("compare a.run ./a.run --qrels qrels.txt -m rr", "a.run is given twice"),
         ("gate wide.csv --runs a,b --baseline a --budget rr=0 --budget rr=1", "--budget rr is given twice"),

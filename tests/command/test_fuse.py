@@ -101,13 +101,12 @@ def test_one_table_holds_the_runs(out: Out, option: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["a.run"], "one file holds one run. Give a file for each run, or say which columns of a table hold the runs"),
-        (["a.run", "b.run", "--runs", "a,b"], "--runs is for one table, and there are several files"),
-        (["a.run", "b.run", "--run", "system"], "--run is for one table, and there are several files"),
+        (["a.run"], "fuse needs the runs: --runs bm25,dense, columns of scores, or --run system"),
+        (["a.run", "b.run", "--runs", "a,b"], "--runs names columns of one table, and there are several files"),
+        (["a.run", "b.run", "--run", "system"], "--run names a column of one table, and there are several files"),
         (["a.run", "b.run", "--method", "rff"], "unknown fusion method 'rff'. Did you mean 'rrf'?"),
         (["a.run", "b.run", "--normalize", "max"], "rrf goes by ranks alone"),
         (["a.run", "b.run", "--method", "wsum", "--weights", "1"], "--weights 1.0: the runs are 2, the weights 1"),
-        (["a.run", "b.run", "--method", "wsum", "--weights", "1,x"], "'1,x' is no list of numbers; write 0.7,0.3"),
         (["a.run", "b.run", "-o", "fused.pdf"], "write a file that ends in .run or .trec or .txt or .gz"),
     ],
 )

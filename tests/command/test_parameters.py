@@ -16,8 +16,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._command import main, parser
-from rankframe._command.options import columns_read
-from rankframe._command.parameters import help_of
+from rankframe._command.command import columns_read, help_of
 from rankframe._rankers.polars import PolarsRanker
 
 Rows = Callable[[str], list[dict[str, Any]]]
@@ -175,5 +174,5 @@ def test_weights_of_queries_may_stand_in_either_file(rows: Rows) -> None:
 def test_a_file_with_unread_columns_names_them_all_in_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     table().rename({"old": "score"}).write_parquet("t.parquet")
     assert main(["evaluate", "t.parquet", "--by", "market"]) == 2
-    assert "there is doc_id, label, score, new, asked, day, half" in capsys.readouterr().err
+    assert "the table has query_id, doc_id, label, score, new, asked, day, half" in capsys.readouterr().err
     assert rf.read_run("t.parquet").columns == table().rename({"old": "score"}).columns

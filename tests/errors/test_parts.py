@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._command.words import in_options
+from rankframe._command.output import in_options
 from rankframe._rankers.pandas_tables import spelled
 from rankframe._table.columns import TEXTS
 from rankframe._table.setup import Setup

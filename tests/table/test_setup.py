@@ -128,7 +128,7 @@ import importlib.util, json, sys
 import polars as pl
 import rankframe as rf
 from rankframe._command.command import Parser
-from rankframe._command.words import in_options
+from rankframe._command.output import in_options
 from rankframe.errors import on
 
 df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
