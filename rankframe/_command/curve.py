@@ -13,7 +13,7 @@ from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
 from .._decisions.runs import values
-from .._pictures.colours import background_of
+from .._pictures.draw import background_of
 from .._pictures.plots import deepest
 from .._support.extras import load
 from .._support.progress import Busy

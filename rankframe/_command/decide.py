@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 from .._decisions.gate import Style
 from .._rankers.polars import PolarsRanker
-from .._text.displays import comparison_markdown, comparison_text, passing, verdict_grid
+from .._text.displays import comparison, comparison_markdown, passing, verdict_grid
 from .._text.result_table import records
 from .._text.sentences import power_sentences
 from ..errors import InvalidOption
@@ -90,7 +90,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
     metrics = metrics_of(arguments)
     compared = _of_runs(arguments, lambda ranker, **runs: ranker.compare(*metrics, **runs, **options))
     forms = {
-        "table": lambda: comparison_text(compared, most=None),
+        "table": lambda: comparison(compared, most=None).text(),
         "markdown": lambda: comparison_markdown(compared),
         "latex": lambda: latex(compared),
         "html": lambda: notebook(compared),

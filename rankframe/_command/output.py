@@ -17,9 +17,8 @@ from typing import Any, Literal
 import polars as pl
 
 from .._files.unreadable import delimiter
-from .._text.markup import html, latex, markdown, markdown_text, text
+from .._text.markup import CONTROL, html, latex, markdown, markdown_text, rewritten, text, visible
 from .._text.result_table import Cell, Grid
-from .._text.user_text import CONTROL, rewritten, visible
 from ..errors import InvalidOption, RankframeWarning
 from .words import in_options
 

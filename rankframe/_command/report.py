@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from .._pictures.methods import ENDINGS
+from .._pictures.report_page import ENDINGS
 from .._rankers.polars import PolarsRanker
 from .._support.progress import Busy
 from .command import Answer, Command, Parser

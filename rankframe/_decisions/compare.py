@@ -90,7 +90,7 @@ class Comparison(Result, Generic[R_co]):
     _instead: ClassVar = {"plot": "df.rank.plot.differences('ndcg@10', runs=[...])"}
 
     def __repr__(self) -> str:
-        return displays.comparison_text(self)
+        return displays.comparison(self).text()
 
     @called_by_users
     def to_markdown(self, *, digits: Digits = 3, alpha: Level = 0.05) -> str:

@@ -14,7 +14,7 @@ from .._plan.per_query import collect
 from .._table.runs import RUN, WHICH_RUNS, Runs
 from .._table.setup import Setup
 from .._table.table import refuse_names
-from .._text.user_text import visible
+from .._text.markup import visible
 from ..errors import InvalidData, InvalidOption, Text, option
 from .runs import values
 from .summary import by_query, keys

@@ -1,21 +1,31 @@
-"""The parts of a plot (axes and marks), and the data of all plots: runs, means with their intervals."""
+"""Plots as verbs that give figures: the options of every plot, axes and marks, means with their intervals."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.means import Mean
 from .._catalog.requests import averaged
-from .._decisions.resampling import Resampling, intervals_of
-from .._table.runs import RUN
+from .._decisions.resampling import Resampling
+from .._decisions.summary import averages
+from .._support.option_kinds import Column
+from .._table.runs import RUN, Runs, TheRuns
+from .._table.setup import Setup
+from .._table.table import Table
+from .._text.markup import rewritten
 from .._text.result_table import intervals_of as kinds_of
-from .._text.user_text import rewritten
+from .._verbs.declaration import verb
 from ..errors import InvalidOption, asked_as
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+F = TypeVar("F", bound=Callable[..., object])
 
 LINES = 12
 """The most lines that can be told apart: six colours, each solid and dashed."""
@@ -25,7 +35,72 @@ ROWS = 40
 RESAMPLED = Resampling(0.95, "auto", 1_000, 0, progress=False)
 """The intervals of a plot."""
 
-Kind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
+MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
+
+
+class Look(TypedDict, total=False):
+    """The options of every plot.
+
+    title
+        The title; default: a description of the plot. With ``""`` there is neither a title nor the line below it,
+        which leaves room for ``ax.set_title`` of Matplotlib.
+    background
+        The colour behind the picture, with text in black or white, whichever contrasts more: ``"white"``,
+        ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for Altair, the style's for Matplotlib.
+    ax
+        Matplotlib axes to draw on.
+    """
+
+    title: str | None
+    background: str | None
+    ax: Axes | None
+
+
+class Shared(Look, total=False):
+    """runs, run
+    Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
+    of each row; default: the ranker's score only.
+    """
+
+    runs: TheRuns | None
+    run: Column | None
+
+
+def plot(**declared: Any) -> Callable[[F], F]:
+    """Declare a function as a plot: a verb whose signature and help have the options of :class:`Look` or :class:`Shared`.
+
+    The function takes them as keywords that its annotation names.
+    """
+
+    def declare(function: F) -> F:
+        signature = inspect.signature(function)
+        *own, keywords = signature.parameters.values()
+        names, text = (*Look.__annotations__,), _entries(Look)
+        if keywords.annotation == "Unpack[Shared]":
+            names, text = ("runs", "run", *names), f"{_entries(Shared)}\n{text}"
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        shared = [
+            inspect.Parameter(x, by_name, default=None, annotation=Shared.__annotations__[x].__forward_arg__)
+            for x in names
+        ]
+        about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
+        head = "\n" if "\nParameters\n" in about else "\n\nParameters\n----------\n"
+        function.__doc__ = f"{about}{head}{text}{returns}{rest}"
+        function.__dict__["__signature__"] = signature.replace(parameters=[*own, *shared])
+        function.__dict__["aliases"] = {"TheRuns": TheRuns, "Column": Column}
+        return verb(gives="whole", **declared)(function)
+
+    return declare
+
+
+def _entries(options: type) -> str:
+    """The entries of options in a help, from their docstring."""
+    return inspect.cleandoc(options.__doc__ or "").partition("\n\n")[2]
+
+
+def unpacked(table: Table[Any], shared: Shared) -> tuple[pl.DataFrame, Setup, Runs]:
+    """The rows, the setup and the runs of a call."""
+    return table.rows, table.setup, Runs.of(shared.get("runs"), shared.get("run"))
 
 
 @dataclass(frozen=True)
@@ -54,7 +129,7 @@ class Mark:
     Altair shows further columns in tooltips.
     """
 
-    kind: Kind
+    kind: MarkKind
     rows: pl.DataFrame
 
     def written(self, how: Callable[[str], str]) -> Mark:
@@ -92,18 +167,12 @@ def means(
     found: pl.DataFrame, key: Sequence[str], calls: Sequence[Call], resampling: Resampling = RESAMPLED
 ) -> pl.DataFrame:
     """A row per key and metric: the mean `y`, its 95% interval from `low` to `high`, its kind `interval`, and `queries`."""
-    texts = [call.text for call in calls]
-    others = [name for name in found.columns if name not in {*key, *texts}]
-    groups = found.with_columns(pl.lit(1.0).alias("#weight")).partition_by(key, maintain_order=True)
-    ends = intervals_of(groups, others or texts, calls, resampling).rename({"ci_low": "low", "ci_high": "high"})
-    by_key = found.group_by(key, maintain_order=True)
-    rows = pl.concat(
-        by_key.agg(
-            metric=pl.lit(call.text), y=Mean.of(call).unweighted(pl.col(call.text)), queries=pl.col(call.text).count()
-        )
-        for call in calls
-    )
-    return pl.concat([rows, ends], how="horizontal").drop_nulls("y")
+    texts = {*key, *(call.text for call in calls)}
+    query = [name for name in found.columns if name not in texts] or [call.text for call in calls]
+    rows = averages(found.with_columns(pl.lit(1.0).alias("#weight")), query, calls, key, resampling)
+    return rows.select(
+        *key, "metric", "interval", y="mean", low="ci_low", high="ci_high", queries="n_queries"
+    ).drop_nulls("y")
 
 
 def of_intervals(rows: pl.DataFrame) -> str:

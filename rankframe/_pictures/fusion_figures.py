@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated, Any
+
 import polars as pl
 
 from .._fusion.explain import explain
-from .._fusion.fitted import FittedFusion, text_of
+from .._fusion.fitted import FusionMethod, require_runs, runs_for, text_of
 from .._fusion.overlap import overlap as overlap_of
-from .._table.runs import RUN_OF_TABLE, Runs
-from .._table.setup import Setup
-from .._table.table import in_memory
+from .._support.option_values import Range
+from .._table.runs import RUN_OF_TABLE
+from .._table.table import Table, in_memory
 from ..errors import InvalidOption
-from .figure import LINES, Axis, Figure, Mark, legible
+from .figure import LINES, ROWS, Axis, Figure, Mark, Shared, legible, plot, unpacked
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 
-def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | FittedFusion[object], k: int) -> Figure:
-    """The mean contribution of each run at each fused rank; of a single query, that of each of its documents."""
-    found = explain(in_memory(frame, setup), method, runs=runs.scores or None, run=runs.column).filter(
+@plot(runs=runs_for)
+def contributions(
+    table: Table[Any],
+    method: FusionMethod,
+    *,
+    k: Annotated[int, Range(least=1, most=ROWS)] = 10,
+    **shared: Unpack[Shared],
+) -> Figure:
+    """The contribution of each run to a fusion: it shows whether one run decides the top ranks, or whether runs agree.
+
+    Parameters
+    ----------
+    method
+        A method of fusion that is a sum, with its options, as for ``df.rank.fuse``: ``"rrf"``,
+        ``"comb_sum(normalize=min_max)"``; or a trained one.
+    k
+        How many fused ranks to show, at most 40.
+
+    Returns
+    -------
+    A chart or axes: a row of stacked bars per fused rank, the mean contribution of each run over the queries. A table of
+    one query has a row per document.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df.rank.plot.contributions("rrf", runs=["bm25", "dense"]).title.text
+    'What each run contributes to rrf'
+    """
+    setup, runs = table.setup, runs_for(method, shared.get("runs"), shared.get("run"))
+    require_runs(runs, "plot.contributions")
+    found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column).filter(
         pl.col("fused_rank") <= k
     )
     if found["contribution"].has_nulls():
@@ -80,8 +115,28 @@ def contributions(frame: pl.DataFrame, setup: Setup, runs: Runs, method: str | F
     )
 
 
-def overlap(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None) -> Figure:
-    """The mean share of common documents of every two runs, as a heat map."""
+@plot()
+def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) -> Figure:
+    """The share of documents that every two runs have in common: it shows which runs find documents that others miss.
+
+    Parameters
+    ----------
+    k
+        As for ``df.rank.fusion.overlap``.
+
+    Returns
+    -------
+    A chart or axes: a cell for every two runs, the darker the more documents they share, with the mean Jaccard index of
+    their top k.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df.rank.plot.overlap(runs=["bm25", "dense"]).title.text
+    'Documents that two runs have in common'
+    """
+    frame, setup, runs = unpacked(table, shared)
     found = overlap_of(in_memory(frame, setup), runs=runs.scores or None, run=runs.column, k=k)
     names = found.settings["runs"]
     legible(names, LINES, "runs")

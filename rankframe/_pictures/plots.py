@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.parse import parse
+from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
 from .._decisions.resampling import Resampling
 from .._decisions.runs import values
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import by_document, collect
+from .._support.option_kinds import Column
 from .._table.roles import require
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
+from .._table.table import Table
 from .._table.trec_eval import LEVELS
 from ..errors import InvalidOption, option
 from .figure import (
@@ -25,7 +29,9 @@ from .figure import (
     ROWS,
     Axis,
     Figure,
+    Look,
     Mark,
+    Shared,
     banded,
     count,
     legible,
@@ -34,7 +40,12 @@ from .figure import (
     named,
     of_intervals,
     one_call,
+    plot,
+    unpacked,
 )
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 BARS = 400
 """The largest number of bars; more queries are combined."""
@@ -48,10 +59,36 @@ CELLS = 30
 """The number of rows and columns of the grid whose cells combine dots."""
 
 
-def curve(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
-) -> Figure:
-    """The mean of metrics at every cutoff; beyond 20, at cutoffs evenly spaced on the log axis."""
+@plot(among=METRICS)
+def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[Shared]) -> Figure:
+    """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
+
+    Parameters
+    ----------
+    *metrics
+        Texts without a cutoff, of metrics that accept one, as ``"ndcg"`` or ``"recall"``.
+    cutoffs
+        The cutoffs to show; default: every one up to 20, then some up to the longest ranking, at equal ratios.
+
+    Returns
+    -------
+    A chart or axes. The bands are 95% intervals of the mean over the queries, as of ``df.rank.summarize``.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric accepts no cutoff or already has one, or if there are more than 12 lines.
+    MissingExtra
+        If the plotting library is not installed.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
+    >>> df.rank.plot.curve("precision", "recall").title.text
+    'P, Recall at every cutoff'
+    """
+    frame, setup, runs = unpacked(table, shared)
     drawn = averaged(metrics, "plot.curve('ndcg', 'recall')")
     for call in drawn:
         if "k" not in call.metric.parameters:
@@ -88,8 +125,22 @@ def curve(
     )
 
 
-def precision_recall(frame: pl.DataFrame, setup: Setup, runs: Runs) -> Figure:
-    """The mean of interpolated precision at the eleven levels of recall."""
+@plot()
+def precision_recall(table: Table[Any], **shared: Unpack[Shared]) -> Figure:
+    """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
+
+    Returns
+    -------
+    A chart or axes, with bands as for :meth:`curve`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
+    >>> df.rank.plot.precision_recall().title.text
+    'Interpolated precision at eleven levels of recall'
+    """
+    frame, setup, runs = unpacked(table, shared)
     calls = [parse(f"interpolated_precision@{level:g}")[0] for level in LEVELS]
     found = values(frame, setup, runs, calls)
     of_calls = means(found, [RUN], calls)
@@ -107,8 +158,30 @@ def precision_recall(frame: pl.DataFrame, setup: Setup, runs: Runs) -> Figure:
     )
 
 
-def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, baseline: str | None) -> Figure:
-    """Each query's difference between a run and the baseline, sorted."""
+@plot()
+def differences(table: Table[Any], metric: str, *, baseline: Column | None = None, **shared: Unpack[Shared]) -> Figure:
+    """Each query's difference from the baseline, sorted: how many queries gain, how many lose, and how much.
+
+    Parameters
+    ----------
+    metric
+        A text, as ``"ndcg@10"``.
+    baseline
+        The run that the others are compared with; default: the first one.
+
+    Returns
+    -------
+    A chart or axes: bars for one run against the baseline, a line for each of several. Beyond 400 queries,
+    neighbouring queries are combined into 400 bars of their mean.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1]})
+    >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.text
+    'RR of each query: ltr minus bm25'
+    """
+    frame, setup, runs = unpacked(table, shared)
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
     found = values(frame, setup, runs, [call])
     names = runs.named(found)
@@ -184,8 +257,27 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
 
 
-def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> Figure:
-    """The distribution of a metric over the queries: a histogram per run, with its mean and median."""
+@plot()
+def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Figure:
+    """The distribution of a metric over the queries, per run: it shows whether values are similar, or mostly zeros and ones.
+
+    Parameters
+    ----------
+    metric
+        As for :meth:`differences`.
+
+    Returns
+    -------
+    A chart or axes: a histogram per run, all on the same scale, with mean and median.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
+    >>> df.rank.plot.distribution("rr").title.text
+    'Distribution of RR over the queries'
+    """
+    frame, setup, runs = unpacked(table, shared)
     call = one_call(metric, "distribution('ndcg@10')")
     found = values(frame, setup, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
     names = runs.named(found)
@@ -226,7 +318,34 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
     )
 
 
-def slices(
+@plot()
+def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Shared]) -> Figure:
+    """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
+
+    Parameters
+    ----------
+    metric
+        As for :meth:`differences`.
+    by
+        The column whose values slice the queries, such as ``"market"``; the same in all rows of a query that
+        have a value.
+
+    Returns
+    -------
+    A chart or axes: a row for each slice, the best on top; at most the 40 slices with the most queries.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
+    >>> df.rank.plot.slices("rr", by="day").title.text
+    'RR by day'
+    """
+    frame, setup, runs = unpacked(table, shared)
+    return of_slices(frame, setup, runs, metric, by)
+
+
+def of_slices(
     frame: pl.DataFrame,
     setup: Setup,
     runs: Runs,
@@ -235,7 +354,7 @@ def slices(
     given: Sequence[str] | None = None,
     resampling: Resampling = RESAMPLED,
 ) -> Figure:
-    """A metric's mean in each slice of the queries, with its interval: the best above, or in the `given` order."""
+    """The plot of slices with other intervals, or with the slices in the `given` order."""
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(frame.schema, by, "by")
     found = values(frame, setup, runs, [call])
@@ -293,8 +412,28 @@ def slices(
     )
 
 
-def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
-    """A metric against the number of judged documents of the query."""
+@plot()
+def judged(table: Table[Any], metric: str, **look: Unpack[Look]) -> Figure:
+    """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
+
+    Parameters
+    ----------
+    metric
+        As for :meth:`differences`.
+
+    Returns
+    -------
+    A chart or axes: a dot per query, or per group of queries if there are many, and the mean of queries with similar
+    numbers of judged documents. A negative label counts as unjudged.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
+    >>> df.rank.plot.judged("rr").title.text
+    'RR against the number of judged documents'
+    """
+    frame, setup = table.rows, table.setup
     call = one_call(metric, "judged('ndcg@10')")
     found = values(frame, setup, Runs(), [call])
     docs, of_docs = by_document(frame, setup)

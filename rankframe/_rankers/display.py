@@ -8,7 +8,7 @@ from html import escape
 
 from .._table.name_presets import FLAT
 from .._table.setup import PARTS, ROLES, Setup
-from .._text.user_text import visible
+from .._text.markup import visible
 from ..errors import option
 
 FEW = 12

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,7 +30,7 @@ from .._items.compare import compare as compare_catalogs
 from .._items.exposure import exposure
 from .._items.gaps import gaps
 from .._items.without import without
-from .._pictures import methods as pictures
+from .._pictures.report_page import report
 from .._plan.aggregation import aggregation
 from .._support.forks import use_polars
 from .._support.methods import function_as_method as function
@@ -39,7 +39,6 @@ from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._verbs import verbs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
-from .._verbs.running import worked
 from ..errors import InvalidOption
 from ..plot import PLOTS, Plots
 from .display import Shown, shown_of, spelled
@@ -481,7 +480,7 @@ class FrameRanker(Ranker[R], Verbs[R]):
     gaps = lift(gaps)
 
     # pictures
-    report = lift(pictures.report)
+    report = lift(report)
 
     @property
     def fusion(self) -> FusionVerbs[R]:
@@ -514,11 +513,6 @@ class FrameRanker(Ranker[R], Verbs[R]):
         ranker = (self._on(tables) if tables else self)._of(call.runs, qrels)
         bound_already = dict.fromkeys([*tables, *([] if qrels is None else ["qrels"])])
         return ranker._run(call.changed(**bound_already))
-
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
-        found: T = self._run(call_of_verb(worked, work, tuple(names), args))
-        return found
 
     def _of(self, runs: Runs, qrels: object = None) -> FrameRanker[R]:
         """The ranker whose table has the runs, joined with `qrels` if any: itself, or one over another table."""

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .result_parts import Row
-from .result_table import correction_of, higher_is_better, name_of, queries_of
+from .result_table import Record, correction_of, higher_is_better, name_of, queries_of
 
 ALPHA = 0.05
 """A difference is called significant if its corrected p-value is below this."""
@@ -31,7 +30,7 @@ IN_HTML = ("“", "”")
 """The same for HTML, which would show a backtick as it is."""
 
 
-def sentence(row: Row, settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT) -> str:
+def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT) -> str:
     """The sentence of one row of a comparison's table: which run is better, by how much, and how sure that is.
 
     `comparisons` is the number of rows of the table. The difference and its interval are those of the winner; without a
@@ -71,7 +70,7 @@ def sentence(row: Row, settings: Mapping[str, Any], comparisons: int = 1, quotes
     return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {_queries(n)}"
 
 
-def headlines(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT) -> list[str]:
+def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """The sentences on top of a comparison: one for each row.
 
     More rows are counted; then there is a sentence for each pair of runs if those are few, else for each metric and slice.
@@ -89,7 +88,7 @@ def headlines(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[st
     return [counted, *filter(None, told[:TOLD])]
 
 
-def _of_pair(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
     """On which metrics and slices a run is better than the baseline, on which it is worse."""
     run, base = (quoted(rows[0][name], quotes) for name in ("run", "baseline"))
     several = len({row["metric"] for row in rows}) > 1
@@ -104,7 +103,7 @@ def _of_pair(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str
     return f"{run} against {base}: {'; '.join(parts)}"
 
 
-def _of_metric(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
     """The run with the best mean of a metric in a slice, and how many of the others it is significantly better than."""
     ends = [(row[name], row[mean]) for row in rows for name, mean in (("baseline", "baseline_mean"), ("run", "mean"))]
     means = {name: mean for name, mean in ends if mean is not None and math.isfinite(mean)}
@@ -129,15 +128,15 @@ def quoted(run: str, quotes: tuple[str, str]) -> str:
     return f"{before}{run}{after}"
 
 
-def _by(rows: Sequence[Row], *names: str) -> list[list[Row]]:
+def _by(rows: Sequence[Record], *names: str) -> list[list[Record]]:
     """The rows in groups that agree in these columns."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[Record]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
     return [*groups.values()]
 
 
-def _direction(row: Row) -> int:
+def _direction(row: Record) -> int:
     """1 if the run is significantly better than the baseline, -1 if it is significantly worse, otherwise 0."""
     p, difference = row["p_adjusted"], row["difference"]
     if p is None or not p < ALPHA or not difference:
@@ -145,14 +144,14 @@ def _direction(row: Row) -> int:
     return 1 if (difference > 0) == higher_is_better(row["metric"]) else -1
 
 
-def _metric(row: Row, settings: Mapping[str, Any]) -> str:
+def _metric(row: Record, settings: Mapping[str, Any]) -> str:
     """The metric of a row, with its slice, and with a word on metrics whose lower values are better."""
     details = [*([] if higher_is_better(row["metric"]) else ["lower is better"])]
     details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
     return str(row["metric"]) + (f" ({'; '.join(details)})" if details else "")
 
 
-def gap_sentence(row: Row, settings: Mapping[str, Any]) -> str:
+def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
     metric, of = row["metric"], " and ".join(settings["by"])
     value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -12,12 +12,11 @@ from .._lazy.node import Give, node, source
 from .._plan.absent_values import absent_values, refuse_absent_values
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
 from .._plan.watch import Watch, watch_slices
-from .._support.option_kinds import Columns
 from .._table.runs import Runs
 from .._table.setup import Setup
 from .._table.table import Table, Whole
 from ..errors import MissingColumn, calling_line, once_each
-from .declaration import VerbCall, verb
+from .declaration import VerbCall
 
 
 def on_rows(call: VerbCall, table: Table[Any]) -> Any:
@@ -134,9 +133,3 @@ class Watching:
         with once_each():
             for watch in self.watches:
                 watch.warn()
-
-
-@verb(gives="whole")
-def worked(table: Table[Any], work: Callable[..., Any], columns: Columns, args: Sequence[object]) -> Any:
-    """The result of a function of the rows, the setup and arguments."""
-    return work(table.rows, table.setup, *args)

@@ -54,7 +54,7 @@ NOT_HERE = (
     ),
     *("_text/result_table", "plot", "report", "__init__"),
     *("_rankers/ranker", "_rankers/on", "_rankers/method", "_rankers/display", "_rankers/help"),
-    *("_verbs/methods", "_decisions/summary_methods", "_decisions/comparison_methods", "_pictures/methods"),
+    *("_verbs/methods", "_decisions/summary_methods", "_decisions/comparison_methods"),
     *("_shapes", "_trainers"),  # calls of Python alone
     *("_command", "_pictures/draw"),  # its own words; code of charts
 )
