@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, NoReturn, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 
-from ._pictures import fusion_figures, item_figures, plots
+from ._pictures import item_figures, plots
 from ._pictures.draw import altair, background_of, matplotlib
 from ._pictures.figure import Figure
 from ._support.arguments import refuse_unfit
@@ -24,21 +24,14 @@ P = ParamSpec("P")
 Picture = TypeVar("Picture")
 
 
-class Library(NamedTuple):
-    """The type that a library draws, and replacements in docstrings written for Altair."""
-
-    kind: str
-    examples: Sequence[tuple[str, str]]
-
-
 LIBRARIES = {
-    "altair": Library("altair.LayerChart", [("A chart or axes", "A chart, or Matplotlib axes if `ax` is given")]),
-    "matplotlib": Library(
+    "altair": ("altair.LayerChart", [("A chart or axes", "A chart, or Matplotlib axes if `ax` is given")]),
+    "matplotlib": (
         "matplotlib.axes.Axes",
         [("A chart or axes", "The axes"), (".title.text", '.get_title("left").replace("\\n", " ")')],
     ),
 }
-"""The drawing libraries by name."""
+"""By drawing library the type that it draws, and replacements in docstrings written for Altair."""
 
 
 def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Callable[Concatenate[Plots, P], Any]:
@@ -79,8 +72,8 @@ class Plots(Owner):
     distribution = drawn(plots.distribution)
     slices = drawn(plots.slices)
     judged = drawn(plots.judged)
-    contributions = drawn(fusion_figures.contributions)
-    overlap = drawn(fusion_figures.overlap)
+    contributions = drawn(plots.contributions)
+    overlap = drawn(plots.overlap)
     exposure = drawn(item_figures.exposure)
     long_tail = drawn(item_figures.long_tail)
     catalog = drawn(item_figures.catalog)
@@ -88,11 +81,11 @@ class Plots(Owner):
 
     @property
     def _kind(self) -> object:
-        return Verbatim(LIBRARIES[self._library].kind)
+        return Verbatim(LIBRARIES[self._library][0])
 
     @property
     def _examples(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
-        return [*self._ranker._examples, *LIBRARIES[self._library].examples]
+        return [*self._ranker._examples, *LIBRARIES[self._library][1]]
 
     @property
     def _spelled(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
@@ -19,6 +19,7 @@ from .._table.setup import Setup
 from .._table.table import Table
 from .._text.markup import rewritten
 from .._text.result_table import intervals_of as kinds_of
+from .._text.sentences import queries
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, asked_as
 
@@ -114,11 +115,6 @@ class Axis:
     whole: bool = False
     grid: bool = True
 
-    def written(self, how: Callable[[str], str]) -> Axis:
-        """The axis with `how` applied to each of its texts."""
-        ticks = None if self.ticks is None else tuple((place, how(name)) for place, name in self.ticks)
-        return replace(self, title=how(self.title), ticks=ticks)
-
 
 @dataclass(frozen=True)
 class Mark:
@@ -131,10 +127,6 @@ class Mark:
 
     kind: MarkKind
     rows: pl.DataFrame
-
-    def written(self, how: Callable[[str], str]) -> Mark:
-        """The marks with `how` applied to each of their texts."""
-        return replace(self, rows=rewritten(self.rows, how))
 
 
 @dataclass(frozen=True)
@@ -152,15 +144,20 @@ class Figure:
 
     def written(self, how: Callable[[str], str]) -> Figure:
         """The figure with `how` applied to each of its texts."""
-        return replace(
-            self,
-            title=how(self.title),
-            subtitle=how(self.subtitle),
-            x=self.x.written(how),
-            y=self.y.written(how),
-            marks=tuple(mark.written(how) for mark in self.marks),
-            series=tuple(map(how, self.series)),
-        )
+        found: Figure = _written(self, how)
+        return found
+
+
+def _written(part: Any, how: Callable[[str], str]) -> Any:
+    if isinstance(part, str):
+        return how(part)
+    if isinstance(part, pl.DataFrame):
+        return rewritten(part, how)
+    if isinstance(part, tuple):
+        return tuple(_written(x, how) for x in part)
+    if isinstance(part, (Figure, Axis, Mark)):
+        return replace(part, **{x: _written(y, how) for x, y in vars(part).items()})
+    return part
 
 
 def means(
@@ -192,6 +189,22 @@ def lines_of(rows: pl.DataFrame) -> tuple[str, ...]:
     return tuple(rows["series"].unique(maintain_order=True))
 
 
+def at_cutoffs(
+    rows: pl.DataFrame, calls: Mapping[Call, tuple[Call, int]], subtitle: str, x: Axis, together: str, *, several: bool
+) -> Figure:
+    """A figure of means or values at each cutoff, from the metrics there; `together` names the axis of several metrics."""
+    drawn = list(dict.fromkeys(call for call, _ in calls.values()))
+    lines = pl.concat(
+        rows.filter(metric=at.text).with_columns(
+            series=named(call.display, runs=several, metrics=len(drawn) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
+        )
+        for at, (call, k) in calls.items()
+    )
+    title = f"{', '.join(call.display for call in drawn)} at every cutoff"
+    y = Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else together)
+    return Figure(title, subtitle, x, y, banded(lines), lines_of(lines))
+
+
 def legible(names: Sequence[str], most: int, what: str) -> None:
     if len(names) > most:
         raise InvalidOption(f"{len(names)} {what} in one picture can't be told apart; plot {most} at most")
@@ -207,7 +220,7 @@ def named(metric: str, *, runs: bool, metrics: bool) -> pl.Expr:
 def count(found: pl.DataFrame) -> str:
     """The number of queries in a picture, as text; for several runs, the largest number."""
     n = max(found[RUN].value_counts()["count"], default=0) if RUN in found.columns else len(found)
-    return f"{n:,} {'query' if n == 1 else 'queries'}"
+    return queries(n)
 
 
 def one_call(metric: str, example: str) -> Call:

@@ -22,8 +22,9 @@ from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._text.result_table import intervals_of as kinds_of
+from .._text.sentences import queries
 from ..errors import InvalidOption, Verbatim, option
-from .figure import LINES, Axis, Figure, Mark, Shared, banded, legible, lines_of, means, named, one_call, plot, unpacked
+from .figure import LINES, Axis, Figure, Mark, Shared, at_cutoffs, legible, means, one_call, plot, unpacked
 from .plots import deepest, nice_cutoffs, parse_one
 
 if TYPE_CHECKING:
@@ -256,30 +257,12 @@ def catalog(
                 f"{call.text!r} has no curve: name a metric that takes a cutoff, without one, as 'coverage'"
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
-    calls = {parse_one(call, k).text: (call, k) for call in drawn for k in at}
-    found = _measured(frame, setup, runs, [*calls], unknown_items)
-    several = found[RUN].n_unique() > 1
-    rows = pl.concat(
-        found.filter(pl.col("metric") == text).select(
-            RUN,
-            series=named(call.display, runs=several, metrics=len(drawn) > 1),
-            x=pl.lit(float(k)),
-            y="value",
-            low="ci_low",
-            high="ci_high",
-            cutoff=pl.lit(k),
-        )
-        for text, (call, k) in calls.items()
-    ).drop_nulls("y")
-    n = max(found["n_queries"], default=0)
-    return Figure(
-        f"{', '.join(call.display for call in drawn)} at every cutoff",
-        f"All lists of {n:,} users together, with 95% intervals (users resampled)",
-        Axis("cutoff k", whole=True),
-        Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else "value"),
-        banded(rows),
-        lines_of(rows),
-    )
+    calls = {parse_one(call, k): (call, k) for call in drawn for k in at}
+    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items)
+    rows = found.select(RUN, "metric", y="value", low="ci_low", high="ci_high").drop_nulls("y")
+    n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
+    subtitle = f"All lists of {n:,} users together, with 95% intervals (users resampled)"
+    return at_cutoffs(rows, calls, subtitle, Axis("cutoff k", whole=True), "value", several=several)
 
 
 @plot()
@@ -314,19 +297,18 @@ def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Shared]) -> Fi
         for call, at in ((of_x, "x"), (of_y, "y"))
     )
     rows = across.rename({"y": "x"}).join(up, on=RUN, how="inner", maintain_order="left").rename({RUN: "series"})
-    told = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
+    points = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
     wide = rows.drop_nulls("x1").select("series", "y", x="x1", x2="x2")
     high = rows.drop_nulls("y1").select("series", "x", y="y1", y2="y2")
     n, other = (max(rows[f"queries of {at}"], default=0) for at in "xy")
-    queries = f"{n:,} {'query' if n == 1 else 'queries'}"
-    counted = queries if n == other else f"{queries} ({of_x.display}) and {other:,} ({of_y.display})"
+    counted = queries(n) if n == other else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
     kinds = kinds_of([*rows["interval of x"], *rows["interval of y"]])
     return Figure(
         f"{of_y.display} against {of_x.display}",
         f"Means over {counted}, with 95% intervals ({kinds})",
         Axis(_directed(of_x)),
         Axis(_directed(of_y)),
-        (Mark("interval", wide), Mark("interval", high), Mark("point", told)),
+        (Mark("interval", wide), Mark("interval", high), Mark("point", points)),
         tuple(names),
     )
 

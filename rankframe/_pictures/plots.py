@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
@@ -15,13 +15,18 @@ from .._catalog.requests import averaged
 from .._decisions.resampling import Resampling
 from .._decisions.runs import values
 from .._decisions.summary import by_query, keys
+from .._fusion.explain import explain
+from .._fusion.fitted import FusionMethod, require_runs, runs_for, text_of
+from .._fusion.overlap import overlap as overlap_of
 from .._plan.per_query import by_document, collect
 from .._support.option_kinds import Column
+from .._support.option_values import Range
 from .._table.roles import require
-from .._table.runs import RUN, Runs
+from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
-from .._table.table import Table
+from .._table.table import Table, in_memory
 from .._table.trec_eval import LEVELS
+from .._text.sentences import queries
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,
@@ -32,12 +37,12 @@ from .figure import (
     Look,
     Mark,
     Shared,
+    at_cutoffs,
     banded,
     count,
     legible,
     lines_of,
     means,
-    named,
     of_intervals,
     one_call,
     plot,
@@ -101,28 +106,13 @@ def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None
         raise InvalidOption(
             f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
         )
-    at = {(call, k): parse_one(call, k) for call in drawn for k in cutoffs}
-    found = values(frame, setup, runs, list(dict.fromkeys(at.values())))
-    several = found[RUN].n_unique() > 1
-    of_calls = means(found, [RUN], list(dict.fromkeys(at.values())))
-    rows = pl.concat(
-        of_calls.filter(metric=at[call, k].text).with_columns(
-            series=named(call.display, runs=several, metrics=len(drawn) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
-        )
-        for call in drawn
-        for k in cutoffs
-    )
-    last = max(cutoffs)
+    at = {parse_one(call, k): (call, k) for call in drawn for k in cutoffs}
+    found = values(frame, setup, runs, list(at))
+    rows, last = means(found, [RUN], list(at)), max(cutoffs)
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
-    title = f"{', '.join(call.display for call in drawn)} at every cutoff"
-    return Figure(
-        title,
-        f"Mean of the first k documents over {count(found)}, with {of_intervals(rows)}",
-        Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True),
-        Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else "mean"),
-        banded(rows),
-        lines_of(rows),
-    )
+    x = Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True)
+    subtitle = f"Mean of the first k documents over {count(found)}, with {of_intervals(rows)}"
+    return at_cutoffs(rows, at, subtitle, x, "mean", several=found[RUN].n_unique() > 1)
 
 
 @plot()
@@ -210,12 +200,7 @@ def differences(table: Table[Any], metric: str, *, baseline: Column | None = Non
         .with_columns(place=pl.int_range(pl.len()).over("series"), n=pl.len().over("series"))
         .with_columns(bar=pl.col("place") * pl.min_horizontal(pl.col("n"), BARS) // pl.col("n"))
         .group_by("series", "bar", maintain_order=True)
-        .agg(
-            x=pl.col("place").first(),
-            x2=pl.col("place").last() + 1,
-            y=pl.col("difference").mean(),
-            queries=pl.len(),
-        )
+        .agg(x=pl.col("place").first(), x2=pl.col("place").last() + 1, y=pl.col("difference").mean(), queries=pl.len())
         .with_columns(pl.col("x", "x2").cast(pl.Float64), y2=pl.lit(0.0), difference="y")
         .drop("bar")
     )
@@ -469,6 +454,165 @@ def judged(table: Table[Any], metric: str, **look: Unpack[Look]) -> Figure:
         Axis(call.display),
         (Mark("point", points), *line),
         (call.display,),
+    )
+
+
+@plot(runs=runs_for)
+def contributions(
+    table: Table[Any],
+    method: FusionMethod,
+    *,
+    k: Annotated[int, Range(least=1, most=ROWS)] = 10,
+    **shared: Unpack[Shared],
+) -> Figure:
+    """The contribution of each run to a fusion: it shows whether one run decides the top ranks, or whether runs agree.
+
+    Parameters
+    ----------
+    method
+        A method of fusion that is a sum, with its options, as for ``df.rank.fuse``: ``"rrf"``,
+        ``"comb_sum(normalize=min_max)"``; or a trained one.
+    k
+        How many fused ranks to show, at most 40.
+
+    Returns
+    -------
+    A chart or axes: a row of stacked bars per fused rank, the mean contribution of each run over the queries. A table of
+    one query has a row per document.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df.rank.plot.contributions("rrf", runs=["bm25", "dense"]).title.text
+    'What each run contributes to rrf'
+    """
+    setup, runs = table.setup, runs_for(method, shared.get("runs"), shared.get("run"))
+    require_runs(runs, "plot.contributions")
+    found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column).filter(
+        pl.col("fused_rank") <= k
+    )
+    if found["contribution"].has_nulls():
+        raise InvalidOption(
+            f"{text_of(method)} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
+        )
+    names = found[RUN_OF_TABLE].unique(maintain_order=True).to_list()
+    names = list(runs.scores) or names
+    legible(names, LINES, "runs")
+    query = [*runs.queries(setup).roles.query]
+    n = found.select(query).n_unique()
+    of_ranks = found.unique([*query, "fused_rank"]).group_by("fused_rank").agg(queries=pl.len())
+    order = pl.DataFrame({RUN_OF_TABLE: names, "#order": range(len(names))}, schema_overrides={RUN_OF_TABLE: pl.String})
+    width = pl.col("contribution")
+    rows = (
+        found.group_by("fused_rank", RUN_OF_TABLE)
+        .agg(pl.col("contribution").sum())
+        .join(of_ranks, on="fused_rank")
+        .with_columns(width / pl.col("queries"))
+        .join(order, on=RUN_OF_TABLE)
+        .sort("fused_rank", "#order")
+        .with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
+        .select(
+            pl.col(RUN_OF_TABLE).alias("series"),
+            x=pl.col("x2") - width,
+            x2="x2",
+            y=-pl.col("fused_rank").cast(pl.Float64) - 0.4,
+            y2=-pl.col("fused_rank").cast(pl.Float64) + 0.4,
+            rank="fused_rank",
+            run=RUN_OF_TABLE,
+            contribution=width,
+            queries="queries",
+        )
+    )
+    doc = setup.roles.doc_in(found.columns)
+    ticks = {rank: str(rank) for rank in of_ranks["fused_rank"].sort()}
+    one = n == 1 and doc is not None
+    if one:
+        ticks = dict(
+            found.select("fused_rank", pl.format("{} ({})", pl.col(str(doc)).cast(pl.String), "fused_rank")).iter_rows()
+        )
+    subject = (
+        "Contribution to the fused score of each document"
+        if one
+        else "Mean contribution to the fused score at each rank"
+    )
+    last = max(ticks, default=1)
+    return Figure(
+        f"What each run contributes to {text_of(method)}",
+        f"{subject}, over {queries(n)}",
+        Axis("fused score" if one else "mean fused score"),
+        Axis(
+            "document (fused rank)" if one else "fused rank",
+            grid=False,
+            ticks=tuple((-float(rank), name) for rank, name in sorted(ticks.items(), reverse=True)),
+            limits=(-last - 0.6, -0.4),
+        ),
+        (Mark("bar", rows),),
+        tuple(names),
+        height=60 + 24 * max(last, 3),
+    )
+
+
+@plot()
+def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) -> Figure:
+    """The share of documents that every two runs have in common: it shows which runs find documents that others miss.
+
+    Parameters
+    ----------
+    k
+        As for ``df.rank.fusion.overlap``.
+
+    Returns
+    -------
+    A chart or axes: a cell for every two runs, the darker the more documents they share, with the mean Jaccard index of
+    their top k.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df.rank.plot.overlap(runs=["bm25", "dense"]).title.text
+    'Documents that two runs have in common'
+    """
+    frame, setup, runs = unpacked(table, shared)
+    found = overlap_of(in_memory(frame, setup), runs=runs.scores or None, run=runs.column, k=k)
+    names = found.settings["runs"]
+    legible(names, LINES, "runs")
+    place = {name: float(i + 1) for i, name in enumerate(names)}
+    one_way = found.table.select("run", "other", "jaccard", "overlap", "rbo").drop_nulls()
+    both = pl.concat([one_way, one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)])
+    x, y = (pl.col(name).replace_strict(place, return_dtype=pl.Float64) for name in ("other", "run"))
+    cells = both.select(
+        pl.lit("jaccard").alias("series"),
+        x=x - 0.5,
+        x2=x + 0.5,
+        y=-y - 0.5,
+        y2=-y + 0.5,
+        size="jaccard",
+        label=pl.col("jaccard").map_elements(lambda share: f"{share:.2f}", return_dtype=pl.String),
+        run="run",
+        other="other",
+        jaccard="jaccard",
+        overlap="overlap",
+        rbo="rbo",
+    )
+    n = max(found.table["n_queries"], default=0)
+    top = "the documents" if k is None else f"the top {k} documents"
+    ends = 0.5, len(names) + 0.5
+    return Figure(
+        "Documents that two runs have in common",
+        f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}",
+        Axis("", grid=False, ticks=tuple((i, f"{i:g}") for i in place.values()), limits=ends),
+        Axis(
+            "",
+            grid=False,
+            ticks=tuple((-i, f"{name} ({i:g})") for name, i in reversed(place.items())),
+            limits=(-ends[1], -ends[0]),
+        ),
+        (Mark("cell", cells),),
+        ("jaccard",),
+        legend=False,
+        height=max(120, 44 * len(names)),
     )
 
 

@@ -38,16 +38,16 @@ from .._table.roles import carried, require
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
-from .._text.displays import oracle_lines, overlap_lines
+from .._text import displays
 from .._text.markup import visible
 from .._text.result_table import Cell, Grid, Record, by_kind, plain
 from .._text.sentences import IN_HTML, sentence
 from .._verbs.declaration import verb
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
-from . import fusion_figures, item_figures, plots
+from . import item_figures, plots
 from .draw import GREY, altair, colour, dashes
 from .figure import Figure
-from .report_tables import Estimates, of_oracle, of_overlap, of_runs, of_settings, of_tests, shown, worst_queries
+from .report_tables import Estimates, of_runs, of_settings, of_tests, shown, worst_queries
 
 ENDINGS = (".html", ".htm")
 """The endings of report files."""
@@ -318,13 +318,10 @@ class Report:
             )
         best = oracle(self.table, *self.calls, **self.named, fusion=method, **self.draws)
         common = overlap(self.table, **self.named, k=RANKS)
-        drawn = (
-            self.picture(fusion_figures.contributions, method, k=RANKS),
-            self.picture(fusion_figures.overlap, k=RANKS),
-        )
-        lines = [*oracle_lines(best, IN_HTML), *overlap_lines(common, IN_HTML)]
-        part = Section("", [of_oracle(best), *of_overlap(common, RANKS)], drawn)
-        return {"method": text_of(method), "lines": lines, "part": part}
+        of_best, of_common = displays.oracle(best, IN_HTML), displays.overlap(common, IN_HTML)
+        drawn = [self.picture(plots.contributions, method, k=RANKS), self.picture(plots.overlap, k=RANKS)]
+        part = Section("", [*of_best.grids, *of_common.grids], drawn)
+        return {"method": text_of(method), "lines": [*of_best.lines, *of_common.lines], "part": part}
 
     def picture(self, plot: Callable[..., Figure], *args: object, **options: object) -> Picture:
         """A plot of the runs."""

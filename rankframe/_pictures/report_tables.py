@@ -11,8 +11,6 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._decisions.runs import explained, values, with_own_rank
-from .._fusion.oracle import Oracle
-from .._fusion.overlap import Overlap
 from .._support.statistical_options import CORRECTIONS, TESTS
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
@@ -128,48 +126,6 @@ def of_tests(table: Sequence[Record], settings: Mapping[str, Any]) -> Grid:
         f"the mean difference ({intervals_of(row['interval'] for row in table)}). Better, equal and worse: on how many queries."
     )
     return Grid(head, tuple(rows), 6, (note,))
-
-
-def of_oracle(found: Oracle[pl.DataFrame]) -> Grid:
-    """Each run and the fusion beside the oracle."""
-    rows = [
-        (
-            *(Cell(row[name]) for name in ("metric", "run")),
-            *(figure(row[name]) for name in ("mean", "oracle")),
-            estimate(row, "gain"),
-            *(counted(row[name]) for name in ("better", "n_queries")),
-        )
-        for row in found.table.to_dicts()
-    ]
-    note = (
-        "Oracle: the mean of each query's best run, which only the labels tell. Gain: the oracle less the run, with its "
-        f"95% interval ({intervals_of(found.table['interval'])}). Better on: on how many queries the oracle is better."
-    )
-    return Grid(("metric", "run", "mean", "oracle", "gain", "better on", "queries"), tuple(rows), 5, (note,))
-
-
-def of_overlap(found: Overlap[pl.DataFrame], k: int) -> list[Grid]:
-    """The overlap of every two runs, and the documents that each run finds alone."""
-    figures = ("overlap", "jaccard", "rbo")
-    pairs = [
-        (Cell(f"{row['run']} and {row['other']}"), *(figure(row[name]) for name in figures), counted(row["n_queries"]))
-        for row in found.table.to_dicts()
-    ]
-    note = (
-        f"Overlap: documents in the top {k} of both, over {k}. Jaccard: over those in the top {k} of either. "
-        "RBO: rank-biased overlap of the whole rankings."
-    )
-    heads = {
-        "retrieved": "documents",
-        "only": "of this run only",
-        "relevant": "relevant",
-        "only_relevant": "relevant, of this run only",
-    }
-    runs = [(Cell(row["run"]), *(counted(row[name]) for name in heads)) for row in found.runs.to_dicts()]
-    return [
-        Grid(("runs", *figures, "queries"), tuple(pairs), 4, (note,)),
-        Grid(("run", *heads.values()), tuple(runs), 4, (f"Documents in the top {k}, over all queries.",)),
-    ]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from .result_table import (
     records,
     test_of,
 )
-from .sentences import IN_HTML, IN_TEXT, decimals, gap_sentence, headlines, interval, p_value, quoted, signed
+from .sentences import IN_HTML, IN_TEXT, decimals, gap_sentence, headlines, interval, p_value, queries, quoted, signed
 
 F = TypeVar("F")
 
@@ -220,8 +220,8 @@ def findings(found: Any) -> dict[str, str]:
 def fitted(of: Any) -> Display:
     """A trained method of fusion: its training data, and a row per rank or segment with a column per run."""
     n = of.settings.get("n_queries")
-    queries = "" if n is None else f" and {n:,} {'query' if n == 1 else 'queries'}"
-    return Display([f"{of.method}, trained on {', '.join(of.runs)}{queries}"], [_of_places(of)])
+    counted = "" if n is None else f" and {queries(n)}"
+    return Display([f"{of.method}, trained on {', '.join(of.runs)}{counted}"], [_of_places(of)])
 
 
 def _of_places(of: Any) -> Grid:
@@ -279,11 +279,10 @@ def _tuned(of: Any) -> Display:
 
 def overlap(of: Any, quotes: tuple[str, str] = IN_TEXT) -> Display:
     """The pairs of runs with the largest and the least overlap, the documents of each run alone, and all figures."""
-    return Display(overlap_lines(of, quotes), _overlap_grids(of))
+    return Display(_overlap_lines(of, quotes), _overlap_grids(of))
 
 
-def overlap_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
-    """The pairs of runs with the largest and the least overlap, and the documents that each run finds alone: a sentence each."""
+def _overlap_lines(of: Any, quotes: tuple[str, str]) -> list[str]:
     pairs = [row for row in records(of.table) if row["jaccard"] is not None]
     if not pairs:
         return ["No run has a document"]
@@ -308,7 +307,7 @@ def _overlap_grids(of: Any) -> list[Grid]:
     note = f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over those of either run."
     names = ("retrieved", "only", "relevant", "only_relevant")
     counts = [name for name in names if any(row[name] is not None for row in runs)]
-    of_runs = [(*_names(row, "run"), *(Cell(f"{row[name]:,}") for name in counts)) for row in runs]
+    of_runs = [(*_names(row, "run"), *(Cell(f"{row[name]:,}", row[name]) for name in counts)) for row in runs]
     own = f"Documents{_top(of)} over all queries; only: those that no other run has there."
     head = ("run", *(name.replace("_", " ") for name in counts))
     return [
@@ -324,8 +323,8 @@ def oracle(of: Any, quotes: tuple[str, str] = IN_TEXT) -> Display:
         (
             *_names(row, "metric", "run"),
             *_numbers(row, "mean", "oracle"),
-            Cell(_estimate(row, "gain")),
-            Cell(f"{row['better']:,} of {row['n_queries']:,}"),
+            Cell(_estimate(row, "gain"), row["gain"]),
+            Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"]),
         )
         for row in rows
     ]
@@ -333,10 +332,10 @@ def oracle(of: Any, quotes: tuple[str, str] = IN_TEXT) -> Display:
     note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
     head = ("metric", "run", "mean", "oracle", f"gain [{_percent(of.settings)} interval]", "better")
     grid = Grid(head, tuple(body), 4, (note, *lazy_note(of.table, ".table and .per_query")))
-    return Display(oracle_lines(of, quotes), [grid])
+    return Display(_oracle_lines(of, quotes), [grid])
 
 
-def oracle_lines(of: Any, quotes: tuple[str, str] = IN_TEXT) -> list[str]:
+def _oracle_lines(of: Any, quotes: tuple[str, str]) -> list[str]:
     """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
     rows, fusion = records(of.table), of.settings["fusion"]
     lines = []
@@ -360,7 +359,7 @@ def _names(row: Record, *columns: str) -> list[Cell]:
 
 
 def _numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:
-    return [Cell(number(row[name], digits)) for name in columns]
+    return [Cell(number(row[name], digits), row[name]) for name in columns]
 
 
 def _estimate(row: Record, name: str = "difference") -> str:

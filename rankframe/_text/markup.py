@@ -52,12 +52,7 @@ def markdown(grid: Grid) -> str:
     widths = [max(3, *(len(row[i]) for row in [head, *rows])) for i in range(len(head))]
     first = len(head) - grid.numbers
     rule = ["-" * width if i < first else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
-    lines = [
-        "| "
-        + " | ".join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
-        + " |"
-        for row in [head, rule, *rows]
-    ]
+    lines = [f"| {line} |" for line in _aligned([head, rule, *rows], widths, first, " | ")]
     return "\n".join([*lines, *(line for note in grid.notes for line in ("", markdown_text(note)))]) + "\n"
 
 
@@ -67,12 +62,17 @@ def text(grid: Grid) -> str:
     head = [visible(name) for name in grid.head]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     first = len(head) - grid.numbers
-    lines = [
-        "  ".join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
-        for row in [head, *rows]
-    ]
+    lines = _aligned([head, *rows], widths, first, "  ")
     notes = (line for note in grid.notes for line in textwrap.wrap(note, WIDTH, break_long_words=False))
     return "\n".join(line.rstrip() for line in [*lines, *notes])
+
+
+def _aligned(rows: list[list[str]], widths: list[int], first: int, between: str) -> list[str]:
+    """The rows as lines: columns of numbers, from `first` on, end at the right."""
+    return [
+        between.join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
+        for row in rows
+    ]
 
 
 def _markdown_cell(cell: Cell) -> str:

@@ -44,17 +44,17 @@ def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quo
     if n == 0:
         return f"No query has a value of {metric} for both {run} and {base}"
     if difference is None:
-        return f"The difference of {run} from {base} on {metric} is undefined on {_queries(n)}"
+        return f"The difference of {run} from {base} on {metric} is undefined on {queries(n)}"
     ends = row["ci_low"], row["ci_high"]
     if n == 1:
         return f"Too few queries to tell {run} from {base} on {metric}: a difference of {signed(difference)} on 1 query"
     if wins == losses == 0:
-        return f"{run} equals {base} on {metric} on each of {_queries(n)}"
+        return f"{run} equals {base} on {metric} on each of {queries(n)}"
     p = row["p_adjusted"]
     adjusted = p != row["p_value"] or (comparisons > 1 and correction_of(settings, comparisons) is not None)
     if p is None or p >= ALPHA or difference == 0:
         shown = f"{signed(difference)}{interval(*ends, decimals(difference))}"
-        counted = f"better on {wins:,} and worse on {losses:,} of {_queries(n)}"
+        counted = f"better on {wins:,} and worse on {losses:,} of {queries(n)}"
         if p is None:
             return f"No test of {run} against {base} on {metric}: a difference of {shown}, no p-value, {counted}"
         return f"No significant difference of {run} from {base} on {metric}: {shown}, {_p(p, adjusted)}, {counted}"
@@ -67,7 +67,7 @@ def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quo
     by = f"{abs(difference):.{decimals(difference)}f}{interval(low, high, decimals(difference))}"
     other = "worse" if word == "better" else "better"
     counted = f"{word} on {wins_:,}" + (f" and {other} on {losses_:,}" if losses_ >= wins_ else "")
-    return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {_queries(n)}"
+    return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {queries(n)}"
 
 
 def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT) -> list[str]:
@@ -159,7 +159,7 @@ def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
         return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
     ends = row["ci_low"], row["ci_high"]
     by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
-    counted = f"{groups:,} groups of {_queries(row['n_queries'])}"
+    counted = f"{groups:,} groups of {queries(row['n_queries'])}"
     means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
     adjusted = p != row["p_value"]
     if p >= ALPHA:
@@ -180,7 +180,7 @@ def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     if not known:
         return [f"No number of queries can be computed{unknown}"]
     least, most = (end(row["queries_needed"] for row in known) for end in (min, max))
-    needed = f"{least:,} to {_queries(most)}" if least < most else _queries(most)
+    needed = f"{least:,} to {queries(most)}" if least < most else queries(most)
     enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
     return [
         f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); {queries_of(rows)} are there, enough "
@@ -193,10 +193,10 @@ def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, 
     between = " and ".join(quoted(row[name], IN_TEXT) for name in ("baseline", "run"))
     n, what = row["n_queries"], f"a difference of {row['difference']:g} between {between} on {_metric(row, settings)}"
     if row["queries_needed"] is None:
-        why = f"{_queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
+        why = f"{queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
         return f"No number of queries can be computed for {what}: {why}"
     return (
-        f"Detecting {what} {chance} takes {_queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
+        f"Detecting {what} {chance} takes {queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
         f"probability of {row['power']:.2g}"
     )
 
@@ -232,5 +232,6 @@ def signed(difference: float) -> str:
     return f"{difference:+.{decimals(difference)}f}" if difference else f"{0:.{decimals(0)}f}"
 
 
-def _queries(n: int) -> str:
+def queries(n: int) -> str:
+    """A number of queries, with the word."""
     return "1 query" if n == 1 else f"{n:,} queries"
