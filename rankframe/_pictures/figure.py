@@ -58,9 +58,11 @@ class Look(TypedDict, total=False):
 
 
 class Shared(Look, total=False):
-    """runs, run
-    Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
-    of each row; default: the ranker's score only.
+    """The options of a plot of runs, beside those of every plot.
+
+    runs, run
+        Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
+        of each row; default: the ranker's score only.
     """
 
     runs: TheRuns | None

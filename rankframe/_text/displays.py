@@ -92,7 +92,8 @@ def _of_pairs(of: Any, rows: Sequence[Record], most: int | None) -> Grid:
         (
             *_names(row, *names),
             *_numbers(row, "baseline_mean", "mean"),
-            *map(Cell, (_estimate(row), _p(row), "-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")))),
+            _estimated(row, "difference"),
+            *map(Cell, (_p(row), "-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")))),
         )
         for row in rows[:most]
     ]
@@ -110,7 +111,8 @@ def catalog_pairs(found: Any, settings: Mapping[str, Any]) -> dict[str, str]:
         return {}
     rows = records(found)
     body = [
-        (*_names(row, *names), *_numbers(row, *values), Cell(_estimate(row)), Cell(_p(row))) for row in rows[:MOST_ROWS]
+        (*_names(row, *names), *_numbers(row, *values), _estimated(row, "difference"), Cell(_p(row)))
+        for row in rows[:MOST_ROWS]
     ]
     test = test_of(rows, {**settings, "metrics": {row["metric"] for row in rows}})
     more = [f"The first {MOST_ROWS} of {len(rows):,} rows."] if len(rows) > MOST_ROWS else []
@@ -304,7 +306,7 @@ def _overlap_grids(of: Any) -> list[Grid]:
     figures = ("overlap", "jaccard", "rbo")
     body = [(*_names(row, "run", "other"), *_numbers(row, *figures)) for row in pairs]
     over = "the length of the longer ranking" if k is None else k
-    note = f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over those of either run."
+    note = f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over those of either run; rbo: rank-biased overlap of the whole rankings."
     names = ("retrieved", "only", "relevant", "only_relevant")
     counts = [name for name in names if any(row[name] is not None for row in runs)]
     of_runs = [(*_names(row, "run"), *(Cell(f"{row[name]:,}", row[name]) for name in counts)) for row in runs]
@@ -323,7 +325,7 @@ def oracle(of: Any, quotes: tuple[str, str] = IN_TEXT) -> Display:
         (
             *_names(row, "metric", "run"),
             *_numbers(row, "mean", "oracle"),
-            Cell(_estimate(row, "gain"), row["gain"]),
+            _estimated(row, "gain"),
             Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"]),
         )
         for row in rows
@@ -346,9 +348,11 @@ def _oracle_lines(of: Any, quotes: tuple[str, str]) -> list[str]:
             lines.append(f"No query has a value of {metric}")
             continue
         best = (max if higher_is_better(metric) else min)(single, key=lambda row: float(row["mean"]))
-        over = [f"{_estimate(best, 'gain')} over {quoted(best['run'], quotes)}, the best single run"]
+        over = [f"{_estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best single run"]
         over += [
-            f"{_estimate(row, 'gain')} over the fusion {quoted(fusion, quotes)}" for row in own if row["run"] == fusion
+            f"{_estimated(row, 'gain').line} over the fusion {quoted(fusion, quotes)}"
+            for row in own
+            if row["run"] == fusion
         ]
         lines.append(f"{metric} would be {best['oracle']:.3f} with the best run of each query: {', and '.join(over)}")
     return lines
@@ -362,11 +366,11 @@ def _numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:
     return [Cell(number(row[name], digits), row[name]) for name in columns]
 
 
-def _estimate(row: Record, name: str = "difference") -> str:
-    """A difference of a row with its interval."""
+def _estimated(row: Record, name: str) -> Cell:
+    """A difference of a row, and its interval."""
     value = row[name]
-    shown = "" if value is None else signed(value)
-    return f"{shown}{interval(row['ci_low'], row['ci_high'], decimals(value))}"
+    ends = interval(row["ci_low"], row["ci_high"], decimals(value)).strip()
+    return Cell("" if value is None else signed(value), value, ends)
 
 
 def _p(row: Record) -> str:

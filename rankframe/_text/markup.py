@@ -58,7 +58,7 @@ def markdown(grid: Grid) -> str:
 
 def text(grid: Grid) -> str:
     """Plain text for a terminal: aligned columns, and the notes below, in lines of `WIDTH` letters."""
-    rows = [[visible(cell.text) for cell in row] for row in grid.rows]
+    rows = [[visible(cell.line) for cell in row] for row in grid.rows]
     head = [visible(name) for name in grid.head]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     first = len(head) - grid.numbers
@@ -76,7 +76,7 @@ def _aligned(rows: list[list[str]], widths: list[int], first: int, between: str)
 
 
 def _markdown_cell(cell: Cell) -> str:
-    text = markdown_text(cell.text)
+    text = markdown_text(cell.line)
     return (f"**{text}**" if cell.best else text) + (f"<sup>{cell.raised}</sup>" if cell.marks else "")
 
 
@@ -114,7 +114,7 @@ def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> s
 
 
 def _tex_cell(cell: Cell) -> str:
-    text = _tex(cell.text)
+    text = _tex(cell.line)
     raised = rf"\textsuperscript{{{_tex(cell.raised)}}}" if cell.marks else ""
     return (rf"\textbf{{{text}}}" if cell.best else text) + raised
 
@@ -143,7 +143,7 @@ def _escaped(text: str) -> str:
 
 
 def _html_cell(cell: Cell) -> str:
-    text = _escaped(cell.text)
+    text = _escaped(cell.line)
     return (f"<strong>{text}</strong>" if cell.best else text) + (f"<sup>{cell.raised}</sup>" if cell.marks else "")
 
 

@@ -66,6 +66,11 @@ class Cell:
     marks: tuple[str, ...] = ()
 
     @property
+    def line(self) -> str:
+        """Both lines in one."""
+        return f"{self.text} {self.below}" if self.below else self.text
+
+    @property
     def raised(self) -> str:
         """The letters as one text, separated by commas if any has two letters."""
         return (",\u2009" if any(len(mark) > 1 for mark in self.marks) else "").join(self.marks)

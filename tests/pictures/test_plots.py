@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import itertools
 import math
@@ -27,6 +28,7 @@ from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 from rankframe._table.table import in_memory
+from rankframe.plot import PLOTS
 from tests.support.calls import thinned
 
 mpl.use("Agg")
@@ -673,3 +675,32 @@ def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
     assert figure.subtitle.startswith("Mean over 300 queries, with 95% intervals (BCa and bounded)")
     drawn = marks(figure, "interval").sort("slice").select("x", "x2").rows()
     assert drawn == wanted.sort("market").select("ci_low", "ci_high").rows()
+
+
+def test_every_plot_has_the_options_of_all_plots_in_its_signature_and_its_help() -> None:
+    for name in PLOTS:
+        plot = getattr(DF.rank.plot, name)
+        own = [*inspect.signature(plot).parameters]
+        shared = ["title", "background", "ax"] if name == "judged" else ["runs", "run", "title", "background", "ax"]
+        assert own[-len(shared) :] == shared, name
+        entries = re.findall(
+            r"(?m)^(\w[\w, ]*)\n    \S", plot.__doc__.partition("Parameters\n")[2].partition("Returns\n")[0]
+        )
+        assert {x for entry in entries for x in entry.split(", ")} >= {*shared}, name
+
+
+def test_a_figure_takes_its_runs_as_the_plot_does_and_leaves_the_look_to_the_drawing() -> None:
+    table = in_memory(DF, COLUMNS)
+    named = plots.distribution(table, "rr", runs=["old", "new"], title="mine", background="black")
+    assert named.series == ("old", "new")
+    assert named.title == plots.distribution(table, "rr", runs=["old", "new"]).title
+
+
+def test_means_of_a_picture_are_those_of_summarize() -> None:
+    found = plots.curve(in_memory(DF, COLUMNS), "rr", runs=["old", "new"], cutoffs=[1, 3])
+    line, band = marks(found, "line"), marks(found, "band")
+    for run in ("old", "new"):
+        for k in (1, 3):
+            (row,) = DF.rank.on(score=run).summarize(f"rr@{k}", resamples=1_000).to_dicts()
+            assert line.filter(series=run, x=k)["y"].item() == row["mean"]
+            assert band.filter(series=run, x=k).select("y", "y2").rows() == [(row["ci_low"], row["ci_high"])]
