@@ -249,8 +249,8 @@ def _room(figure: Figure, ax: Axes, own: bool, size: float) -> tuple[float, floa
         return float(box.width) / unit, float(box.height) / unit
     labels = max((min(len(name), NAME) for _, name in figure.y.ticks or ()), default=4)
     height = 0.72 * figure.height / size
-    beside = 1.2 * len(_wrapped(figure.y.title, height / 0.6)) + 0.6 * labels
-    return 0.72 * WIDTH / size - beside - 1.8, height
+    left = 1.2 * len(_wrapped(figure.y.title, height / 0.6)) + 0.6 * labels
+    return 0.72 * WIDTH / size - left - 1.8, height
 
 
 def _fit(text: str, width: float) -> str:

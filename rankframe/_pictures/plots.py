@@ -363,14 +363,14 @@ def of_slices(
         {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
     )
     high = max(28, GAP * (len(names) + 1))
-    apart = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
+    offsets = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
     kinds = of_intervals(rows)
     rows = rows.filter(pl.col("#slice").is_in(order)).select(
         pl.col(RUN).alias("series"),
         x="y",
         low="low",
         high="high",
-        y=place + pl.col(RUN).replace_strict(apart, return_dtype=pl.Float64),
+        y=place + pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64),
         slice=pl.col("#slice"),
         queries="queries",
     )

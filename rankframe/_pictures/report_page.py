@@ -36,7 +36,6 @@ from .._support.statistical_options import Resamples, Seed
 from .._table.check import findings
 from .._table.roles import carried, require
 from .._table.runs import RUN, Runs, TheRuns, names_of
-from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._text import displays
 from .._text.markup import visible
@@ -151,7 +150,7 @@ def report(
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
     frame, resampling = with_labels(table.rows, table.setup, calls), Resampling(0.95, "auto", resamples, seed, True)
-    found = Report(frame, table.setup, calls, chosen, baseline, resampling)
+    found = Report(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
     means, pairs = found.means(), found.compared()
     names = list(means[RUN].unique(maintain_order=True))
     names.sort(key=lambda run: baseline not in (run, None))
@@ -165,7 +164,7 @@ def report(
         "title": title,
         "size": found.size(),
         "answers": sentences,
-        "told_at_most": SENTENCES,
+        "sentences_at_once": SENTENCES,
         "gate": gate,
         "findings": found.findings(),
         "reference": names[0],
@@ -210,8 +209,8 @@ class Report:
 
     Attributes
     ----------
-    frame, setup
-        The rows, and the setup of the ranker.
+    table
+        The rows in memory, and the setup of the ranker.
     calls
         The metrics, each a `Call`; the first is shown in plots and worst queries.
     runs
@@ -222,17 +221,11 @@ class Report:
         The intervals and the draws.
     """
 
-    frame: pl.DataFrame
-    setup: Setup
+    table: Table[pl.DataFrame]
     calls: Sequence[Any]
     runs: Runs
     baseline: str | None
     resampling: Resampling
-
-    @property
-    def table(self) -> Table[pl.DataFrame]:
-        """The table as verbs take it."""
-        return in_memory(self.frame, self.setup)
 
     @property
     def named(self) -> dict[str, Any]:
@@ -255,9 +248,9 @@ class Report:
         """The summary of every run."""
         slices = (*self.runs.key, *by)
         return self.runs.each(
-            self.frame,
-            self.setup,
-            lambda one: summarize(in_memory(self.frame, one), *self.calls, by=slices, **self.draws),
+            self.table.rows,
+            self.table.setup,
+            lambda one: summarize(in_memory(self.table.rows, one), *self.calls, by=slices, **self.draws),
         )
 
     def compared(self) -> Comparison[pl.DataFrame] | None:
@@ -283,7 +276,7 @@ class Report:
         of_means, of_pairs = _by_run(means, RUN, "metric", SLICE), {}
         if self.design is not None:
             design = replace(self.design, baseline=runs[0], by=(by,))
-            pairs = compared(self.frame, self.setup, self.calls, design, None, self.resampling)[1]
+            pairs = compared(self.table.rows, self.table.setup, self.calls, design, None, self.resampling)[1]
             of_pairs = _by_run(pairs.with_columns(name), "run", "metric", SLICE)
         cells = {
             text: Cell(text) if value is None else shown(value)
@@ -300,7 +293,7 @@ class Report:
             drawn = []
             if not parts:
                 options = (self.runs, call.text, by, order, self.resampling)
-                drawn = [picture("slices", plots.of_slices, self.frame, self.setup, *options)]
+                drawn = [picture("slices", plots.of_slices, self.table.rows, self.table.setup, *options)]
             heading = call.text if len(self.calls) > 1 else ""
             parts.append(Section(heading, of_runs(by, [lines[text] for text in order], runs), drawn))
         return parts
@@ -329,7 +322,7 @@ class Report:
 
     def pictures(self) -> list[Picture]:
         """The plots of the whole table; those of the items that all users are shown, if the roles for them are given."""
-        runs, first, context = self.runs, self.calls[0], self.setup.background
+        runs, first, context = self.runs, self.calls[0], self.table.setup.background
         k = first.arguments.get("k")
         curves = list(dict.fromkeys(_without_cutoff(call) for call in self.calls if "k" in call.metric.parameters))
         drawn = [self.picture(plots.curve, *(curves[:1] if runs.columns else curves))] if curves else []
@@ -338,7 +331,7 @@ class Report:
         if not runs.columns:
             drawn.append(picture("judged", plots.judged, self.table, first.text))
         if context.items is not None:
-            cutoffs = [x for x in COVERED if x <= plots.deepest(self.frame, self.setup, runs)]
+            cutoffs = [x for x in COVERED if x <= plots.deepest(self.table.rows, self.table.setup, runs)]
             drawn.append(self.picture(item_figures.exposure, k))
             drawn.append(self.picture(item_figures.catalog, "coverage", cutoffs=cutoffs))
         if context.interactions is not None:
@@ -350,12 +343,12 @@ class Report:
 
     def findings(self) -> list[dict[str, Any]]:
         """The kinds of findings of the check, errors first, each with its runs unless all runs have it."""
-        query = (*self.runs.key, *self.runs.queries(self.setup).roles.query)
-        scores = self.runs.scores or (self.setup.roles.score,)
+        query = (*self.runs.key, *self.runs.queries(self.table.setup).roles.query)
+        scores = self.runs.scores or (self.table.setup.roles.score,)
         found: dict[tuple[str, str], dict[str, Any]] = {}
         for score in scores:
-            of_run = self.setup.changed(score=score, query=query)
-            rows = findings(self.frame.lazy(), of_run, None, str, in_memory=True).collect(engine="in-memory")
+            of_run = self.table.setup.changed(score=score, query=query)
+            rows = findings(self.table.rows.lazy(), of_run, None, str, in_memory=True).collect(engine="in-memory")
             places = {name: name.removeprefix(carried("")) for name in rows.columns}
             rows = rows.rename({name: place for name, place in places.items() if place == name or place not in places})
             for kind in by_kind(rows.to_dicts()):
@@ -368,7 +361,7 @@ class Report:
         self, by: Sequence[str], gate: Verdict[object] | None, fusion: FusionMethod | None
     ) -> dict[str, object]:
         """All settings that the numbers depend on."""
-        frame, setup, design = self.frame, self.setup, self.design
+        frame, setup, design = self.table.rows, self.table.setup, self.design
         intervals = {name: value for name, value in asdict(self.resampling).items() if name != "progress"}
         tests = {} if design is None else {**design.settings, **asdict(Significance("permutation", "holm"))}
         settings: dict[str, object] = {
@@ -390,9 +383,9 @@ class Report:
 
     def size(self) -> str:
         """The numbers of rows, queries and judgments."""
-        judged = int(self.frame[self.setup.roles.label].count())
-        queries = self.frame.select(self.setup.roles.query).n_unique()
-        return f"{len(self.frame):,} rows, {queries:,} queries, {judged:,} judgments"
+        judged = int(self.table.rows[self.table.setup.roles.label].count())
+        queries = self.table.rows.select(self.table.setup.roles.query).n_unique()
+        return f"{len(self.table.rows):,} rows, {queries:,} queries, {judged:,} judgments"
 
 
 def picture(name: str, make: Callable[..., Figure], *args: object, **options: object) -> Picture:

@@ -17,7 +17,7 @@ LEAST_P = 0.0001
 SENTENCES = 3
 """The most rows that have a sentence each; more are counted, with a sentence per pair of runs or per metric."""
 
-TOLD = 5
+OF_SEVERAL = 5
 """The most sentences on several rows."""
 
 NAMED = 4
@@ -80,12 +80,12 @@ def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple
     found = sum(bool(_direction(row)) for row in rows)
     counted = f"{found:,} of {len(rows):,} differences {'is' if found == 1 else 'are'} significant (p < {ALPHA:g})"
     of_pairs, of_metrics = (_by(rows, *key) for key in (("run", "baseline"), ("metric", *settings["by"])))
-    told = (
+    lines = (
         [_of_pair(pair, settings, quotes) for pair in of_pairs]
         if len(of_pairs) <= SENTENCES
         else [_of_metric(group, settings, quotes) for group in of_metrics]
     )
-    return [counted, *filter(None, told[:TOLD])]
+    return [counted, *filter(None, lines[:OF_SEVERAL])]
 
 
 def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
