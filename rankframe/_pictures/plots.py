@@ -583,18 +583,13 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     both = pl.concat([one_way, one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)])
     x, y = (pl.col(name).replace_strict(place, return_dtype=pl.Float64) for name in ("other", "run"))
     cells = both.select(
-        pl.lit("jaccard").alias("series"),
+        *(pl.lit("jaccard").alias("series"), "run", "other", "jaccard", "overlap", "rbo"),
         x=x - 0.5,
         x2=x + 0.5,
         y=-y - 0.5,
         y2=-y + 0.5,
         size="jaccard",
         label=pl.col("jaccard").map_elements(lambda share: f"{share:.2f}", return_dtype=pl.String),
-        run="run",
-        other="other",
-        jaccard="jaccard",
-        overlap="overlap",
-        rbo="rbo",
     )
     n = max(found.table["n_queries"], default=0)
     top = "the documents" if k is None else f"the top {k} documents"

@@ -313,7 +313,10 @@ class Report:
         common = overlap(self.table, **self.named, k=RANKS)
         of_best, of_common = displays.oracle(best, IN_HTML), displays.overlap(common, IN_HTML)
         drawn = [self.picture(plots.contributions, method, k=RANKS), self.picture(plots.overlap, k=RANKS)]
-        part = Section("", [*of_best.grids, *of_common.grids], drawn)
+        (gains,) = of_best.grids
+        narrow = tuple(name.partition(" [")[0] for name in gains.head)  # a phone shows the whole intervals
+        gains = replace(gains, head=narrow, notes=(*gains.notes, "Brackets: 95% intervals."))
+        part = Section("", [gains, *of_common.grids], drawn)
         return {"method": text_of(method), "lines": [*of_best.lines, *of_common.lines], "part": part}
 
     def picture(self, plot: Callable[..., Figure], *args: object, **options: object) -> Picture:
