@@ -8,13 +8,13 @@ Results are lazy Dask frames. Only a metric that needs the largest label of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from ._engines.engine import Merged, OnQueries, Side, Work, looks_at_whole, run
+from ._engines.engine import Merged, OnQueries, Side, Work, run
 from ._rankers.pandas import PandasRanker, of_pandas
 from ._rankers.pandas_columns import text_of
 from ._rankers.pandas_tables import Source, as_pandas
@@ -59,9 +59,6 @@ class DaskRanker(FrameRanker[Any]):
             return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, call)
         except RankframeError as error:
             raise of_pandas(error, self._frame._meta) from None
-
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        raise looks_at_whole("a plot or a report", DaskEngine(()))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Any
 
 from ._support.methods import called_by_users
 from ._text import displays, markup
-from ._text.result_parts import TableAndSettings
 from ._text.result_table import Digits, Level, grid_of, plain, records
 
 __all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
@@ -109,7 +108,7 @@ def html(of: object, *, digits: Digits = 3, alpha: Level = 0.05, title: str | No
     return markup.great_html(grid_of(of, digits, alpha), title)
 
 
-def dictionary(of: TableAndSettings) -> dict[str, Any]:
+def dictionary(of: Any) -> dict[str, Any]:
     """A comparison or a verdict as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
     return {"settings": plain(of.settings), "table": plain(records(of.table))}
 

@@ -16,7 +16,7 @@ import polars as pl
 
 import rankframe as rf
 
-from .._text.user_text import visible
+from .._text.markup import visible
 from ..errors import RankframeError
 from . import check, convert, decide, demo, evaluate, fuse, listing, recommenders, trec_eval
 from .command import Answer, Command, Parser, epilog, with_names

@@ -9,9 +9,9 @@ from typing import Any, get_args
 
 from .._catalog.parse import texts_of
 from .._decisions.gate import Style
-from .._pictures.methods import ENDINGS
+from .._pictures.report_page import ENDINGS
 from .._rankers.polars import PolarsRanker
-from .._text.displays import comparison_markdown, comparison_text, passing, verdict_grid
+from .._text.displays import comparison, comparison_markdown, passing, verdict_grid
 from .._text.result_table import records
 from .._text.sentences import power_sentences
 from ..errors import InvalidOption
@@ -34,7 +34,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
     """A row per metric, slice and pair of runs."""
     metrics, options = metrics_of(arguments), values_of(arguments)
     compared = answered(arguments, lambda ranker, **runs: ranker.compare(*metrics, **runs, **options), "comparing")
-    forms = {"table": lambda: comparison_text(compared, most=None), "markdown": lambda: comparison_markdown(compared)}
+    forms = {"table": lambda: comparison(compared, most=None).text(), "markdown": lambda: comparison_markdown(compared)}
     forms |= {"latex": lambda: latex(compared), "html": lambda: notebook(compared)}
     return Answer(Table(compared.table, forms=forms))
 

@@ -13,7 +13,7 @@ from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
 from .._decisions.paired_values import values
-from .._pictures.colours import background_of
+from .._pictures.draw import background_of
 from .._pictures.plots import deepest
 from .._plan.per_query import names_of
 from .._support.extras import load
@@ -21,8 +21,8 @@ from .._support.progress import Busy
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import refuse_names
+from .._text.markup import CONTROL
 from .._text.result_table import queries_of
-from .._text.user_text import CONTROL
 from ..errors import InvalidOption
 from .command import DEFAULT_METRICS, Answer, Command, Parser, at_least, columns_read, metrics_of, ranker
 from .output import FOR_PEOPLE, FORMATS, PICTURE, Table, write_bytes

@@ -25,9 +25,8 @@ from .._files.formats import BINARY, SUFFIXES
 from .._files.sources import suffix_of
 from .._files.write import as_path, replaced
 from .._table.setup import TABLES
-from .._text.markup import html, latex, markdown, markdown_text, text
+from .._text.markup import CONTROL, html, latex, markdown, markdown_text, rewritten, text, visible
 from .._text.result_table import Cell, Grid
-from .._text.user_text import CONTROL, rewritten, visible
 from ..errors import Advice, Code, InvalidOption, RankframeWarning, Text, Verbatim, shown, worded
 
 FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")

@@ -87,7 +87,7 @@ class Comparison(Generic[R_co]):
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return displays.comparison_text(self)
+        return displays.comparison(self).text()
 
     @called_by_users
     def to_markdown(self, *, digits: Digits = 3, alpha: Level = 0.05) -> str:

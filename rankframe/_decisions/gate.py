@@ -22,9 +22,8 @@ from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from .._text import displays
-from .._text.result_parts import Row
-from .._text.result_table import name_of, records
-from .._text.user_text import visible
+from .._text.markup import visible
+from .._text.result_table import Record, name_of, records
 from .._verbs.declaration import verb
 from ..errors import Code, InvalidOption, option, warn
 from .compare import compared, differences, settings_of
@@ -356,7 +355,7 @@ def _with_documents(
     return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
 
 
-def _line(row: Row, by: Sequence[str], format: Style) -> str:
+def _line(row: Record, by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
     where = "".join(f", {name} {name_of(row[name])}" for name in by)
     title = f"{row['metric']} of {row['run']}{where}"

@@ -14,7 +14,7 @@ from .._plan.per_query import collect, measure
 from .._table.runs import RUN, WHICH_RUNS, Runs
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
-from .._text.user_text import visible
+from .._text.markup import visible
 from .._verbs.verbs import explain
 from ..errors import InvalidData, InvalidOption, Text, option
 from .summary import by_query, keys

@@ -208,9 +208,7 @@ class Summary:
 
     def summed(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """The figures without intervals, by metric and then slice."""
-        figures = [Mean.of(call).value(sums_of(call)) for call in self.calls]
-        sums = added(per_query.lazy(), self.calls, [*self.slices])
-        return by_metric(sums, figures, self.calls, [*self.slices]).collect(engine="in-memory").rename({**self.slices})
+        return averages(per_query, self.query, self.calls, [*self.slices]).rename({**self.slices})
 
     def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The summary of all rows."""
@@ -225,11 +223,7 @@ class Summary:
         resampling = self.resampling
         if resampling.interval == "poisson" and resampling.ci is not None:
             return self.merge(self._part(per_query))
-        table = self.summed(per_query)
-        if resampling.ci is not None:
-            table = table.with_columns(
-                intervals_of(in_slices(per_query, [*self.slices]), self.query, self.calls, resampling)
-            )
+        table = averages(per_query, self.query, self.calls, [*self.slices], resampling).rename({**self.slices})
         table = table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
         if resampling.ci is not None:
             warn_of_t(table, resampling)
@@ -519,6 +513,22 @@ def summarize(
         progress=progress,
     )
     return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
+
+
+def averages(
+    per_query: pl.DataFrame,
+    query: Sequence[str],
+    calls: Sequence[Call],
+    slices: Sequence[str],
+    resampling: Resampling | None = None,
+) -> pl.DataFrame:
+    """The figures of the metrics over the queries, by metric and then slice, with intervals if there is a resampling."""
+    figures = [Mean.of(call).value(sums_of(call)) for call in calls]
+    sums = added(per_query.lazy(), calls, slices)
+    table = by_metric(sums, figures, calls, slices).collect(engine="in-memory")
+    if resampling is None or resampling.ci is None:
+        return table
+    return table.with_columns(intervals_of(in_slices(per_query, slices), query, calls, resampling))
 
 
 def in_slices(per_query: pl.DataFrame, slices: Sequence[str]) -> list[pl.DataFrame]:

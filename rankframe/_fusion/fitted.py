@@ -161,10 +161,10 @@ class FittedFusion(Generic[R_co]):
         return FittedFusion(method, tuple(runs), table, settings)
 
     def __repr__(self) -> str:
-        return displays.fitted_text(self)
+        return displays.fitted(self).text()
 
     def _repr_html_(self) -> str:
-        return displays.fitted_html(self)
+        return displays.fitted(self).html()
 
 
 @verb(gives="whole")

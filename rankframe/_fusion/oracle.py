@@ -21,7 +21,8 @@ from .._support.statistical_options import Confidence, Interval, Resamples, Seed
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
-from .._text import fusion_displays
+from .._text import displays
+from .._text.sentences import IN_HTML
 from .._verbs.declaration import verb
 from ..errors import InvalidOption
 from .fitted import FittedFusion, FusionMethod, text_of
@@ -75,10 +76,10 @@ class Oracle(Generic[R_co]):
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return fusion_displays.oracle_text(self)
+        return displays.oracle(self).text()
 
     def _repr_html_(self) -> str:
-        return fusion_displays.oracle_html(self)
+        return displays.oracle(self, IN_HTML).html()
 
 
 @verb(gives="whole", among=METRICS)

@@ -20,7 +20,8 @@ from .._table.roles import require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Roles, Setup
 from .._table.table import Table, in_memory
-from .._text import fusion_displays
+from .._text import displays
+from .._text.sentences import IN_HTML
 from .._verbs.declaration import call_of_verb, verb
 from .._verbs.verbs import agreement
 from ..errors import InvalidOption
@@ -71,10 +72,10 @@ class Overlap(Generic[R_co]):
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return fusion_displays.overlap_text(self)
+        return displays.overlap(self).text()
 
     def _repr_html_(self) -> str:
-        return fusion_displays.overlap_html(self)
+        return displays.overlap(self, IN_HTML).html()
 
 
 @verb(gives="whole", labels=True)

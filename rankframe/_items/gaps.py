@@ -100,10 +100,10 @@ class Gaps(Generic[R_co]):
     settings: Mapping[str, Any]
 
     def __repr__(self) -> str:
-        return displays.gaps_text(self)
+        return displays.gaps(self).text()
 
     def _repr_html_(self) -> str:
-        return displays.gaps_html(self)
+        return displays.gaps(self).html()
 
 
 @verb(gives="whole", among=METRICS)

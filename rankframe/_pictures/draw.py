@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from .._support.extras import load
-from .._text.user_text import visible
+from .._text.markup import visible
 from ..errors import InvalidOption, option, shown
-from .colours import DASHES, FAINT, GREY, PALETTE, background_of, ink_on
 from .figure import Axis, Figure, Mark
 
 if TYPE_CHECKING:
@@ -22,6 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
     from matplotlib.typing import ColorType
 
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's colours, without the two that would be invisible on white or on black."""
+DASHES = ((), (6, 3))
+GREY = "#7f7f7f"
+"""The colour of text without a background of its own; a page replaces it by the colour of its text."""
+FAINT = 0.25
+"""The opacity of bands, grids and rules."""
+INKS = ("#000000", "#ffffff")
+NAMED = {"white": "#ffffff", "black": "#000000"}
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 """Fonts of the same metrics, so that text measured on one machine fits on another."""
 WIDTH = 480
@@ -241,8 +249,8 @@ def _room(figure: Figure, ax: Axes, own: bool, size: float) -> tuple[float, floa
         return float(box.width) / unit, float(box.height) / unit
     labels = max((min(len(name), NAME) for _, name in figure.y.ticks or ()), default=4)
     height = 0.72 * figure.height / size
-    beside = 1.2 * len(_wrapped(figure.y.title, height / 0.6)) + 0.6 * labels
-    return 0.72 * WIDTH / size - beside - 1.8, height
+    left = 1.2 * len(_wrapped(figure.y.title, height / 0.6)) + 0.6 * labels
+    return 0.72 * WIDTH / size - left - 1.8, height
 
 
 def _fit(text: str, width: float) -> str:
@@ -343,3 +351,33 @@ def _without_markup(text: str) -> str:
 def _without_formulas(text: str) -> str:
     """Text escaped for Matplotlib, where a dollar would begin a formula."""
     return visible(text).replace("$", r"\$")
+
+
+def background_of(colour: str) -> str:
+    """The colour as ``#rrggbb``."""
+    digits = NAMED.get(colour.lower(), colour)
+    if re.fullmatch("#[0-9a-fA-F]{6}", digits):
+        return digits.lower()
+    raise InvalidOption(
+        option(background=colour),
+        " is no colour that is known here; write white, black or six hexadecimal digits, as ",
+        option(background="#1e1e1e"),
+    )
+
+
+def ink_on(background: str) -> str:
+    """The colour of text: black or white, whichever contrasts more. At least 4.58 : 1, whatever the background."""
+    return max(INKS, key=lambda ink: contrast(ink, background))
+
+
+def contrast(a: str, b: str) -> float:
+    """WCAG's contrast ratio of two colours, from 1 to 21; small text needs 4.5."""
+    darker, lighter = sorted((_luminance(a), _luminance(b)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    """The relative luminance of sRGB, from 0 to 1."""
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    red, green, blue = (x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,21 +1,32 @@
-"""The parts of a plot (axes and marks), and the data of all plots: runs, means with their intervals."""
+"""Plots as verbs that give figures: the options of every plot, axes and marks, means with their intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.means import Mean
 from .._catalog.requests import averaged
-from .._decisions.resampling import Resampling, intervals_of
-from .._table.runs import RUN
+from .._decisions.resampling import Resampling
+from .._decisions.summary import averages
+from .._support.option_kinds import Column
+from .._table.runs import RUN, Runs, TheRuns
+from .._table.setup import Setup
+from .._table.table import Table
+from .._text.markup import rewritten
 from .._text.result_table import intervals_of as kinds_of
-from .._text.user_text import rewritten
+from .._text.sentences import queries
+from .._verbs.declaration import verb
 from ..errors import InvalidOption, asked_as
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+F = TypeVar("F", bound=Callable[..., object])
 
 LINES = 12
 """The most lines that can be told apart: six colours, each solid and dashed."""
@@ -26,6 +37,73 @@ RESAMPLED = Resampling(0.95, "auto", 1_000, 0, progress=False)
 """The intervals of a plot."""
 
 MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
+
+
+class Look(TypedDict, total=False):
+    """The options of every plot.
+
+    title
+        The title; default: a description of the plot. With ``""`` there is neither a title nor the line below it,
+        which leaves room for ``ax.set_title`` of Matplotlib.
+    background
+        The colour behind the picture, with text in black or white, whichever contrasts more: ``"white"``,
+        ``"black"`` or six hexadecimal digits, as ``"#1e1e1e"``. Default: white for Altair, the style's for Matplotlib.
+    ax
+        Matplotlib axes to draw on.
+    """
+
+    title: str | None
+    background: str | None
+    ax: Axes | None
+
+
+class Shared(Look, total=False):
+    """The options of a plot of runs, beside those of every plot.
+
+    runs, run
+        Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
+        of each row; default: the ranker's score only.
+    """
+
+    runs: TheRuns | None
+    run: Column | None
+
+
+def plot(**declared: Any) -> Callable[[F], F]:
+    """Declare a function as a plot: a verb whose signature and help have the options of :class:`Look` or :class:`Shared`.
+
+    The function takes them as keywords that its annotation names.
+    """
+
+    def declare(function: F) -> F:
+        signature = inspect.signature(function)
+        *own, keywords = signature.parameters.values()
+        names, text = (*Look.__annotations__,), _entries(Look)
+        if keywords.annotation == "Unpack[Shared]":
+            names, text = ("runs", "run", *names), f"{_entries(Shared)}\n{text}"
+        by_name = inspect.Parameter.KEYWORD_ONLY
+        shared = [
+            inspect.Parameter(x, by_name, default=None, annotation=Shared.__annotations__[x].__forward_arg__)
+            for x in names
+        ]
+        about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
+        head = "\n" if "\nParameters\n" in about else "\n\nParameters\n----------\n"
+        function.__doc__ = f"{about}{head}{text}{returns}{rest}"
+        function.__dict__["__signature__"] = signature.replace(parameters=[*own, *shared])
+        function.__dict__["aliases"] = {"TheRuns": TheRuns, "Column": Column}
+        return verb(gives="whole", **declared)(function)
+
+    return declare
+
+
+def _entries(options: type) -> str:
+    """The entries of options in a help, from their docstring."""
+    return inspect.cleandoc(options.__doc__ or "").partition("\n\n")[2]
+
+
+def unpacked(table: Table[Any], shared: Shared) -> tuple[pl.DataFrame, Setup, Runs]:
+    """The rows, the setup and the runs of a call."""
+    return table.rows, table.setup, Runs.of(shared.get("runs"), shared.get("run"))
 
 
 @dataclass(frozen=True)
@@ -39,11 +117,6 @@ class Axis:
     whole: bool = False
     grid: bool = True
 
-    def written(self, how: Callable[[str], str]) -> Axis:
-        """The axis with `how` applied to each of its texts."""
-        ticks = None if self.ticks is None else tuple((place, how(name)) for place, name in self.ticks)
-        return replace(self, title=how(self.title), ticks=ticks)
-
 
 @dataclass(frozen=True)
 class Mark:
@@ -56,10 +129,6 @@ class Mark:
 
     kind: MarkKind
     rows: pl.DataFrame
-
-    def written(self, how: Callable[[str], str]) -> Mark:
-        """The marks with `how` applied to each of their texts."""
-        return replace(self, rows=rewritten(self.rows, how))
 
 
 @dataclass(frozen=True)
@@ -77,33 +146,32 @@ class Figure:
 
     def written(self, how: Callable[[str], str]) -> Figure:
         """The figure with `how` applied to each of its texts."""
-        return replace(
-            self,
-            title=how(self.title),
-            subtitle=how(self.subtitle),
-            x=self.x.written(how),
-            y=self.y.written(how),
-            marks=tuple(mark.written(how) for mark in self.marks),
-            series=tuple(map(how, self.series)),
-        )
+        found: Figure = _written(self, how)
+        return found
+
+
+def _written(part: Any, how: Callable[[str], str]) -> Any:
+    if isinstance(part, str):
+        return how(part)
+    if isinstance(part, pl.DataFrame):
+        return rewritten(part, how)
+    if isinstance(part, tuple):
+        return tuple(_written(x, how) for x in part)
+    if isinstance(part, (Figure, Axis, Mark)):
+        return replace(part, **{x: _written(y, how) for x, y in vars(part).items()})
+    return part
 
 
 def means(
     found: pl.DataFrame, key: Sequence[str], calls: Sequence[Call], resampling: Resampling = RESAMPLED
 ) -> pl.DataFrame:
     """A row per key and metric: the mean `y`, its 95% interval from `low` to `high`, its kind `interval`, and `queries`."""
-    texts = [call.text for call in calls]
-    others = [name for name in found.columns if name not in {*key, *texts}]
-    groups = found.with_columns(pl.lit(1.0).alias("#weight")).partition_by(key, maintain_order=True)
-    ends = intervals_of(groups, others or texts, calls, resampling).rename({"ci_low": "low", "ci_high": "high"})
-    by_key = found.group_by(key, maintain_order=True)
-    rows = pl.concat(
-        by_key.agg(
-            metric=pl.lit(call.text), y=Mean.of(call).unweighted(pl.col(call.text)), queries=pl.col(call.text).count()
-        )
-        for call in calls
-    )
-    return pl.concat([rows, ends], how="horizontal").drop_nulls("y")
+    texts = {*key, *(call.text for call in calls)}
+    query = [name for name in found.columns if name not in texts] or [call.text for call in calls]
+    rows = averages(found.with_columns(pl.lit(1.0).alias("#weight")), query, calls, key, resampling)
+    return rows.select(
+        *key, "metric", "interval", y="mean", low="ci_low", high="ci_high", queries="n_queries"
+    ).drop_nulls("y")
 
 
 def of_intervals(rows: pl.DataFrame) -> str:
@@ -123,6 +191,22 @@ def lines_of(rows: pl.DataFrame) -> tuple[str, ...]:
     return tuple(rows["series"].unique(maintain_order=True))
 
 
+def at_cutoffs(
+    rows: pl.DataFrame, calls: Mapping[Call, tuple[Call, int]], subtitle: str, x: Axis, together: str, *, several: bool
+) -> Figure:
+    """A figure of means or values at each cutoff, from the metrics there; `together` names the axis of several metrics."""
+    drawn = list(dict.fromkeys(call for call, _ in calls.values()))
+    lines = pl.concat(
+        rows.filter(metric=at.text).with_columns(
+            series=named(call.display, runs=several, metrics=len(drawn) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
+        )
+        for at, (call, k) in calls.items()
+    )
+    title = f"{', '.join(call.display for call in drawn)} at every cutoff"
+    y = Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else together)
+    return Figure(title, subtitle, x, y, banded(lines), lines_of(lines))
+
+
 def legible(names: Sequence[str], most: int, what: str) -> None:
     if len(names) > most:
         raise InvalidOption(f"{len(names)} {what} in one picture can't be told apart; plot {most} at most")
@@ -138,7 +222,7 @@ def named(metric: str, *, runs: bool, metrics: bool) -> pl.Expr:
 def count(found: pl.DataFrame) -> str:
     """The number of queries in a picture, as text; for several runs, the largest number."""
     n = max(found[RUN].value_counts()["count"], default=0) if RUN in found.columns else len(found)
-    return f"{n:,} {'query' if n == 1 else 'queries'}"
+    return queries(n)
 
 
 def one_call(metric: str, example: str) -> Call:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.registry import CATALOG_METRICS
 from .._decisions.paired_values import values
 from .._items.catalog import catalog as catalog_table
+from .._items.catalog import reads_labels
 from .._items.catalog_and_past import Unknown, catalog_and_past
 from .._items.exposure import Exposures, Weighing
 from .._items.lists import item_column
@@ -18,11 +20,15 @@ from .._items.parts import catalog_calls
 from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
-from .._table.table import in_memory
+from .._table.table import Table, in_memory
 from .._text.result_table import intervals_of as kinds_of
+from .._text.sentences import queries
 from ..errors import InvalidOption, Verbatim, option
-from .figure import LINES, Axis, Figure, Mark, banded, legible, lines_of, means, named, one_call
+from .figure import LINES, Axis, Figure, Mark, Shared, at_cutoffs, legible, means, one_call, plot, unpacked
 from .plots import deepest, nice_cutoffs, parse_one
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 POINTS = 200
 """The most points of a Lorenz curve."""
@@ -36,10 +42,48 @@ RESAMPLES = 1_000
 """The number of resamples of each interval."""
 
 
-def lorenz_curve(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str, unknown_items: Unknown = "error"
+@plot()
+def exposure(
+    table: Table[Any],
+    k: int | None = None,
+    *,
+    weight: str = "count",
+    items: object = None,
+    unknown_items: Unknown = "error",
+    **shared: Unpack[Shared],
 ) -> Figure:
-    """The share of exposure that the least shown items get together: the Lorenz curve of each run, with its Gini index."""
+    """The Lorenz curve of the items' exposure, with its Gini index: it shows how few items get most of the places.
+
+    Parameters
+    ----------
+    k, weight
+        The depth of the lists and how much a rank exposes its item, as for ``df.rank.items.exposure``.
+    items
+        The catalog, as for ``df.rank.items.catalog``: items that nobody is shown are at the left end of the curve. Default: that
+        of ``on(items=...)``.
+    unknown_items
+        How to treat items that are shown but missing from the catalog, as for ``df.rank.items.catalog``: ``"error"`` or
+        ``"drop"``.
+
+    Returns
+    -------
+    A chart or axes, of at most 11 runs. The subtitle gives the Gini indices, with 95% intervals of resampled users.
+
+    Raises
+    ------
+    InvalidOption
+        If the catalog is not given, or no column names the items.
+    InvalidData
+        If an item is shown that the catalog lacks, unless ``unknown_items="drop"``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df.rank.plot.exposure(k=2, items=4).title.text
+    'Lorenz curve of exposure@2'
+    """
+    frame, setup, runs = unpacked(table, shared)
     weighing = Weighing.of(k, weight)
     found = _exposed(frame, setup, runs, weighing)
     ids = catalog_and_past(runs.queries(setup), frame.schema, unknown_items).catalog.ids
@@ -85,8 +129,42 @@ def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
     )
 
 
-def long_tail(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weight: str) -> Figure:
-    """The share of exposure of items by their rank in popularity, beside their share of the past interactions."""
+@plot()
+def long_tail(
+    table: Table[Any],
+    k: int | None = None,
+    *,
+    interactions: object = None,
+    weight: str = "count",
+    **shared: Unpack[Shared],
+) -> Figure:
+    """Exposure against the rank by popularity: it shows whether a run prefers popular items more than users did before.
+
+    Parameters
+    ----------
+    k, weight
+        As for :meth:`exposure`.
+    interactions
+        The users' past choices, as for ``df.rank.items.catalog``; default: those of ``on(interactions=...)``.
+
+    Returns
+    -------
+    A chart or axes: the mean share of exposure of the items of neighbouring ranks, in each of at most 11 runs, and their mean
+    share of the interactions. Items without interactions come last.
+
+    Raises
+    ------
+    InvalidOption
+        If there are no interactions, or no column names the items.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df.rank.plot.long_tail(k=1, interactions=df).title.text
+    'Exposure@1 of items by popularity'
+    """
+    frame, setup, runs = unpacked(table, shared)
     doc = item_column(setup, frame.columns)
     found = _exposed(frame, setup, runs, Weighing.of(k, weight))
     counts = _popularity(frame, setup, runs)
@@ -128,15 +206,48 @@ def long_tail(frame: pl.DataFrame, setup: Setup, runs: Runs, k: int | None, weig
     )
 
 
+@plot(among=CATALOG_METRICS, labels=reads_labels)
 def catalog(
-    frame: pl.DataFrame,
-    setup: Setup,
-    runs: Runs,
-    metrics: Sequence[str],
-    cutoffs: Sequence[int] | None,
+    table: Table[Any],
+    *metrics: str,
+    items: object = None,
+    interactions: object = None,
+    cutoffs: Sequence[int] | None = None,
     unknown_items: Unknown = "error",
+    **shared: Unpack[Shared],
 ) -> Figure:
-    """Metrics of a catalog at every cutoff, with intervals over users."""
+    """Metrics of a catalog, such as coverage, at every cutoff: how much more of the catalog deeper lists show.
+
+    Parameters
+    ----------
+    *metrics
+        Texts without a cutoff of metrics in ``rf.CATALOG_METRICS``, as ``"coverage"`` or ``"gini"``.
+    items, interactions
+        As for ``df.rank.items.catalog``; default: those of ``on(items=..., interactions=...)``.
+    cutoffs
+        The cutoffs to show; default: every one up to 20, or to the longest list.
+    unknown_items
+        As for :meth:`exposure`.
+
+    Returns
+    -------
+    A chart or axes. The bands are 95% intervals of resampled users, as of ``df.rank.items.catalog``.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric needs `items` or `interactions`, takes no cutoff or already has one.
+    InvalidData
+        If an item is shown that the catalog lacks, unless ``unknown_items="drop"``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> df.rank.plot.catalog("coverage", items=4).title.text
+    'Coverage at every cutoff'
+    """
+    frame, setup, runs = unpacked(table, shared)
     drawn = catalog_calls(metrics, setup, "plot.catalog('coverage', items=...)")
     if not drawn:
         raise InvalidOption("name a metric of the catalog, as plot.catalog('coverage', items=...)")
@@ -146,34 +257,35 @@ def catalog(
                 f"{call.text!r} has no curve: name a metric that takes a cutoff, without one, as 'coverage'"
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
-    calls = {parse_one(call, k).text: (call, k) for call in drawn for k in at}
-    found = _measured(frame, setup, runs, [*calls], unknown_items)
-    several = found[RUN].n_unique() > 1
-    rows = pl.concat(
-        found.filter(pl.col("metric") == text).select(
-            RUN,
-            series=named(call.display, runs=several, metrics=len(drawn) > 1),
-            x=pl.lit(float(k)),
-            y="value",
-            low="ci_low",
-            high="ci_high",
-            cutoff=pl.lit(k),
-        )
-        for text, (call, k) in calls.items()
-    ).drop_nulls("y")
-    n = max(found["n_queries"], default=0)
-    return Figure(
-        f"{', '.join(call.display for call in drawn)} at every cutoff",
-        f"All lists of {n:,} users together, with 95% intervals (users resampled)",
-        Axis("cutoff k", whole=True),
-        Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else "value"),
-        banded(rows),
-        lines_of(rows),
-    )
+    calls = {parse_one(call, k): (call, k) for call in drawn for k in at}
+    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items)
+    rows = found.select(RUN, "metric", y="value", low="ci_low", high="ci_high").drop_nulls("y")
+    n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
+    subtitle = f"All lists of {n:,} users together, with 95% intervals (users resampled)"
+    return at_cutoffs(rows, calls, subtitle, Axis("cutoff k", whole=True), "value", several=several)
 
 
-def trade_off(frame: pl.DataFrame, setup: Setup, runs: Runs, x: str, y: str) -> Figure:
-    """A point per run: its means of two metrics, with their intervals."""
+@plot()
+def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Shared]) -> Figure:
+    """Two metrics against each other, a point per run: it shows how much of one a run gives up for the other.
+
+    Parameters
+    ----------
+    x, y
+        Texts of the metrics of the two axes, as ``"novelty@10"`` and ``"ndcg@10"``.
+
+    Returns
+    -------
+    A chart or axes: the means of each run, with 95% intervals of both.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "old": [2, 1, 1], "new": [1, 2, 1], "label": [0, 1, 1]})
+    >>> df.rank.plot.trade_off("precision@1", "rr", runs=["old", "new"]).title.text
+    'RR against P@1'
+    """
+    frame, setup, runs = unpacked(table, shared)
     of_x, of_y = (one_call(metric, "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])") for metric in (x, y))
     found = values(frame, setup, runs, list(dict.fromkeys([of_x, of_y])))
     names = runs.named(found)
@@ -185,19 +297,18 @@ def trade_off(frame: pl.DataFrame, setup: Setup, runs: Runs, x: str, y: str) -> 
         for call, at in ((of_x, "x"), (of_y, "y"))
     )
     rows = across.rename({"y": "x"}).join(up, on=RUN, how="inner", maintain_order="left").rename({RUN: "series"})
-    told = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
+    points = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
     wide = rows.drop_nulls("x1").select("series", "y", x="x1", x2="x2")
     high = rows.drop_nulls("y1").select("series", "x", y="y1", y2="y2")
     n, other = (max(rows[f"queries of {at}"], default=0) for at in "xy")
-    queries = f"{n:,} {'query' if n == 1 else 'queries'}"
-    counted = queries if n == other else f"{queries} ({of_x.display}) and {other:,} ({of_y.display})"
+    counted = queries(n) if n == other else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
     kinds = kinds_of([*rows["interval of x"], *rows["interval of y"]])
     return Figure(
         f"{of_y.display} against {of_x.display}",
         f"Means over {counted}, with 95% intervals ({kinds})",
         Axis(_directed(of_x)),
         Axis(_directed(of_y)),
-        (Mark("interval", wide), Mark("interval", high), Mark("point", told)),
+        (Mark("interval", wide), Mark("interval", high), Mark("point", points)),
         tuple(names),
     )
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.parse import parse
+from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
 from .._decisions.paired_values import values
 from .._decisions.resampling import Resampling
 from .._decisions.summary import by_query, keys
+from .._fusion.explain import explain
+from .._fusion.fitted import FusionMethod, require_runs, runs_for, text_of
+from .._fusion.overlap import overlap as overlap_of
 from .._plan.per_query import by_document, collect
+from .._support.option_kinds import Column
+from .._support.option_values import Range
 from .._table.roles import require
-from .._table.runs import RUN, Runs
+from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
+from .._table.table import Table, in_memory
 from .._table.trec_eval import LEVELS
+from .._text.sentences import queries
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,
@@ -25,16 +34,23 @@ from .figure import (
     ROWS,
     Axis,
     Figure,
+    Look,
     Mark,
+    Shared,
+    at_cutoffs,
     banded,
     count,
     legible,
     lines_of,
     means,
-    named,
     of_intervals,
     one_call,
+    plot,
+    unpacked,
 )
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 BARS = 400
 """The largest number of bars; more queries are combined."""
@@ -48,10 +64,36 @@ CELLS = 30
 """The number of rows and columns of the grid whose cells combine dots."""
 
 
-def curve(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, metrics: Sequence[str], cutoffs: Sequence[int] | None
-) -> Figure:
-    """The mean of metrics at every cutoff; beyond 20, at cutoffs evenly spaced on the log axis."""
+@plot(among=METRICS)
+def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[Shared]) -> Figure:
+    """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
+
+    Parameters
+    ----------
+    *metrics
+        Texts without a cutoff, of metrics that accept one, as ``"ndcg"`` or ``"recall"``.
+    cutoffs
+        The cutoffs to show; default: every one up to 20, then some up to the longest ranking, at equal ratios.
+
+    Returns
+    -------
+    A chart or axes. The bands are 95% intervals of the mean over the queries, as of ``df.rank.summarize``.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric accepts no cutoff or already has one, or if there are more than 12 lines.
+    MissingExtra
+        If the plotting library is not installed.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
+    >>> df.rank.plot.curve("precision", "recall").title.text
+    'P, Recall at every cutoff'
+    """
+    frame, setup, runs = unpacked(table, shared)
     drawn = averaged(metrics, "plot.curve('ndcg', 'recall')")
     for call in drawn:
         if "k" not in call.metric.parameters:
@@ -64,32 +106,31 @@ def curve(
         raise InvalidOption(
             f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
         )
-    at = {(call, k): parse_one(call, k) for call in drawn for k in cutoffs}
-    found = values(frame, setup, runs, list(dict.fromkeys(at.values())))
-    several = found[RUN].n_unique() > 1
-    of_calls = means(found, [RUN], list(dict.fromkeys(at.values())))
-    rows = pl.concat(
-        of_calls.filter(metric=at[call, k].text).with_columns(
-            series=named(call.display, runs=several, metrics=len(drawn) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
-        )
-        for call in drawn
-        for k in cutoffs
-    )
-    last = max(cutoffs)
+    at = {parse_one(call, k): (call, k) for call in drawn for k in cutoffs}
+    found = values(frame, setup, runs, list(at))
+    rows, last = means(found, [RUN], list(at)), max(cutoffs)
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
-    title = f"{', '.join(call.display for call in drawn)} at every cutoff"
-    return Figure(
-        title,
-        f"Mean of the first k documents over {count(found)}, with {of_intervals(rows)}",
-        Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True),
-        Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else "mean"),
-        banded(rows),
-        lines_of(rows),
-    )
+    x = Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True)
+    subtitle = f"Mean of the first k documents over {count(found)}, with {of_intervals(rows)}"
+    return at_cutoffs(rows, at, subtitle, x, "mean", several=found[RUN].n_unique() > 1)
 
 
-def precision_recall(frame: pl.DataFrame, setup: Setup, runs: Runs) -> Figure:
-    """The mean of interpolated precision at the eleven levels of recall."""
+@plot()
+def precision_recall(table: Table[Any], **shared: Unpack[Shared]) -> Figure:
+    """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
+
+    Returns
+    -------
+    A chart or axes, with bands as for :meth:`curve`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
+    >>> df.rank.plot.precision_recall().title.text
+    'Interpolated precision at eleven levels of recall'
+    """
+    frame, setup, runs = unpacked(table, shared)
     calls = [parse(f"interpolated_precision@{level:g}")[0] for level in LEVELS]
     found = values(frame, setup, runs, calls)
     of_calls = means(found, [RUN], calls)
@@ -107,8 +148,30 @@ def precision_recall(frame: pl.DataFrame, setup: Setup, runs: Runs) -> Figure:
     )
 
 
-def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, baseline: str | None) -> Figure:
-    """Each query's difference between a run and the baseline, sorted."""
+@plot()
+def differences(table: Table[Any], metric: str, *, baseline: Column | None = None, **shared: Unpack[Shared]) -> Figure:
+    """Each query's difference from the baseline, sorted: how many queries gain, how many lose, and how much.
+
+    Parameters
+    ----------
+    metric
+        A text, as ``"ndcg@10"``.
+    baseline
+        The run that the others are compared with; default: the first one.
+
+    Returns
+    -------
+    A chart or axes: bars for one run against the baseline, a line for each of several. Beyond 400 queries,
+    neighbouring queries are combined into 400 bars of their mean.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "bm25": [2, 1, 1], "ltr": [1, 2, 1], "label": [0, 1, 1]})
+    >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.text
+    'RR of each query: ltr minus bm25'
+    """
+    frame, setup, runs = unpacked(table, shared)
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
     found = values(frame, setup, runs, [call])
     names = runs.named(found)
@@ -137,12 +200,7 @@ def differences(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str, base
         .with_columns(place=pl.int_range(pl.len()).over("series"), n=pl.len().over("series"))
         .with_columns(bar=pl.col("place") * pl.min_horizontal(pl.col("n"), BARS) // pl.col("n"))
         .group_by("series", "bar", maintain_order=True)
-        .agg(
-            x=pl.col("place").first(),
-            x2=pl.col("place").last() + 1,
-            y=pl.col("difference").mean(),
-            queries=pl.len(),
-        )
+        .agg(x=pl.col("place").first(), x2=pl.col("place").last() + 1, y=pl.col("difference").mean(), queries=pl.len())
         .with_columns(pl.col("x", "x2").cast(pl.Float64), y2=pl.lit(0.0), difference="y")
         .drop("bar")
     )
@@ -184,8 +242,27 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
 
 
-def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> Figure:
-    """The distribution of a metric over the queries: a histogram per run, with its mean and median."""
+@plot()
+def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Figure:
+    """The distribution of a metric over the queries, per run: it shows whether values are similar, or mostly zeros and ones.
+
+    Parameters
+    ----------
+    metric
+        As for :meth:`differences`.
+
+    Returns
+    -------
+    A chart or axes: a histogram per run, all on the same scale, with mean and median.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
+    >>> df.rank.plot.distribution("rr").title.text
+    'Distribution of RR over the queries'
+    """
+    frame, setup, runs = unpacked(table, shared)
     call = one_call(metric, "distribution('ndcg@10')")
     found = values(frame, setup, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
     names = runs.named(found)
@@ -226,7 +303,34 @@ def distribution(frame: pl.DataFrame, setup: Setup, runs: Runs, metric: str) -> 
     )
 
 
-def slices(
+@plot()
+def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Shared]) -> Figure:
+    """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
+
+    Parameters
+    ----------
+    metric
+        As for :meth:`differences`.
+    by
+        The column whose values slice the queries, such as ``"market"``; the same in all rows of a query that
+        have a value.
+
+    Returns
+    -------
+    A chart or axes: a row for each slice, the best on top; at most the 40 slices with the most queries.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
+    >>> df.rank.plot.slices("rr", by="day").title.text
+    'RR by day'
+    """
+    frame, setup, runs = unpacked(table, shared)
+    return of_slices(frame, setup, runs, metric, by)
+
+
+def of_slices(
     frame: pl.DataFrame,
     setup: Setup,
     runs: Runs,
@@ -235,7 +339,7 @@ def slices(
     given: Sequence[str] | None = None,
     resampling: Resampling = RESAMPLED,
 ) -> Figure:
-    """A metric's mean in each slice of the queries, with its interval: the best above, or in the `given` order."""
+    """The plot of slices with other intervals, or with the slices in the `given` order."""
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(frame.schema, by, "by")
     found = values(frame, setup, runs, [call])
@@ -259,14 +363,14 @@ def slices(
         {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
     )
     high = max(28, GAP * (len(names) + 1))
-    apart = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
+    offsets = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
     kinds = of_intervals(rows)
     rows = rows.filter(pl.col("#slice").is_in(order)).select(
         pl.col(RUN).alias("series"),
         x="y",
         low="low",
         high="high",
-        y=place + pl.col(RUN).replace_strict(apart, return_dtype=pl.Float64),
+        y=place + pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64),
         slice=pl.col("#slice"),
         queries="queries",
     )
@@ -293,8 +397,28 @@ def slices(
     )
 
 
-def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
-    """A metric against the number of judged documents of the query."""
+@plot()
+def judged(table: Table[Any], metric: str, **look: Unpack[Look]) -> Figure:
+    """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
+
+    Parameters
+    ----------
+    metric
+        As for :meth:`differences`.
+
+    Returns
+    -------
+    A chart or axes: a dot per query, or per group of queries if there are many, and the mean of queries with similar
+    numbers of judged documents. A negative label counts as unjudged.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "score": [2.0, 1.0, 1.0], "label": [0, 1, 1]})
+    >>> df.rank.plot.judged("rr").title.text
+    'RR against the number of judged documents'
+    """
+    frame, setup = table.rows, table.setup
     call = one_call(metric, "judged('ndcg@10')")
     found = values(frame, setup, Runs(), [call])
     docs, of_docs = by_document(frame, setup)
@@ -330,6 +454,160 @@ def judged(frame: pl.DataFrame, setup: Setup, metric: str) -> Figure:
         Axis(call.display),
         (Mark("point", points), *line),
         (call.display,),
+    )
+
+
+@plot(runs=runs_for)
+def contributions(
+    table: Table[Any],
+    method: FusionMethod,
+    *,
+    k: Annotated[int, Range(least=1, most=ROWS)] = 10,
+    **shared: Unpack[Shared],
+) -> Figure:
+    """The contribution of each run to a fusion: it shows whether one run decides the top ranks, or whether runs agree.
+
+    Parameters
+    ----------
+    method
+        A method of fusion that is a sum, with its options, as for ``df.rank.fuse``: ``"rrf"``,
+        ``"comb_sum(normalize=min_max)"``; or a trained one.
+    k
+        How many fused ranks to show, at most 40.
+
+    Returns
+    -------
+    A chart or axes: a row of stacked bars per fused rank, the mean contribution of each run over the queries. A table of
+    one query has a row per document.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df.rank.plot.contributions("rrf", runs=["bm25", "dense"]).title.text
+    'What each run contributes to rrf'
+    """
+    setup, runs = table.setup, runs_for(method, shared.get("runs"), shared.get("run"))
+    require_runs(runs, "plot.contributions")
+    found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column).filter(
+        pl.col("fused_rank") <= k
+    )
+    if found["contribution"].has_nulls():
+        raise InvalidOption(
+            f"{text_of(method)} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
+        )
+    names = found[RUN_OF_TABLE].unique(maintain_order=True).to_list()
+    names = list(runs.scores) or names
+    legible(names, LINES, "runs")
+    query = [*runs.queries(setup).roles.query]
+    n = found.select(query).n_unique()
+    of_ranks = found.unique([*query, "fused_rank"]).group_by("fused_rank").agg(queries=pl.len())
+    order = pl.DataFrame({RUN_OF_TABLE: names, "#order": range(len(names))}, schema_overrides={RUN_OF_TABLE: pl.String})
+    width = pl.col("contribution")
+    rows = (
+        found.group_by("fused_rank", RUN_OF_TABLE)
+        .agg(pl.col("contribution").sum())
+        .join(of_ranks, on="fused_rank")
+        .with_columns(width / pl.col("queries"))
+        .join(order, on=RUN_OF_TABLE)
+        .sort("fused_rank", "#order")
+        .with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
+        .select(
+            pl.col(RUN_OF_TABLE).alias("series"),
+            x=pl.col("x2") - width,
+            x2="x2",
+            y=-pl.col("fused_rank").cast(pl.Float64) - 0.4,
+            y2=-pl.col("fused_rank").cast(pl.Float64) + 0.4,
+            rank="fused_rank",
+            run=RUN_OF_TABLE,
+            contribution=width,
+            queries="queries",
+        )
+    )
+    doc = setup.roles.doc_in(found.columns)
+    ticks = {rank: str(rank) for rank in of_ranks["fused_rank"].sort()}
+    one = n == 1 and doc is not None
+    if one:
+        ticks = dict(
+            found.select("fused_rank", pl.format("{} ({})", pl.col(str(doc)).cast(pl.String), "fused_rank")).iter_rows()
+        )
+    subject = (
+        "Contribution to the fused score of each document"
+        if one
+        else "Mean contribution to the fused score at each rank"
+    )
+    last = max(ticks, default=1)
+    return Figure(
+        f"What each run contributes to {text_of(method)}",
+        f"{subject}, over {queries(n)}",
+        Axis("fused score" if one else "mean fused score"),
+        Axis(
+            "document (fused rank)" if one else "fused rank",
+            grid=False,
+            ticks=tuple((-float(rank), name) for rank, name in sorted(ticks.items(), reverse=True)),
+            limits=(-last - 0.6, -0.4),
+        ),
+        (Mark("bar", rows),),
+        tuple(names),
+        height=60 + 24 * max(last, 3),
+    )
+
+
+@plot()
+def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) -> Figure:
+    """The share of documents that every two runs have in common: it shows which runs find documents that others miss.
+
+    Parameters
+    ----------
+    k
+        As for ``df.rank.fusion.overlap``.
+
+    Returns
+    -------
+    A chart or axes: a cell for every two runs, the darker the more documents they share, with the mean Jaccard index of
+    their top k.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [2.0, 1.0], "dense": [None, 1.0]})
+    >>> df.rank.plot.overlap(runs=["bm25", "dense"]).title.text
+    'Documents that two runs have in common'
+    """
+    frame, setup, runs = unpacked(table, shared)
+    found = overlap_of(in_memory(frame, setup), runs=runs.scores or None, run=runs.column, k=k)
+    names = found.settings["runs"]
+    legible(names, LINES, "runs")
+    place = {name: float(i + 1) for i, name in enumerate(names)}
+    one_way = found.table.select("run", "other", "jaccard", "overlap", "rbo").drop_nulls()
+    both = pl.concat([one_way, one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)])
+    x, y = (pl.col(name).replace_strict(place, return_dtype=pl.Float64) for name in ("other", "run"))
+    cells = both.select(
+        *(pl.lit("jaccard").alias("series"), "run", "other", "jaccard", "overlap", "rbo"),
+        x=x - 0.5,
+        x2=x + 0.5,
+        y=-y - 0.5,
+        y2=-y + 0.5,
+        size="jaccard",
+        label=pl.col("jaccard").map_elements(lambda share: f"{share:.2f}", return_dtype=pl.String),
+    )
+    n = max(found.table["n_queries"], default=0)
+    top = "the documents" if k is None else f"the top {k} documents"
+    ends = 0.5, len(names) + 0.5
+    return Figure(
+        "Documents that two runs have in common",
+        f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}",
+        Axis("", grid=False, ticks=tuple((i, f"{i:g}") for i in place.values()), limits=ends),
+        Axis(
+            "",
+            grid=False,
+            ticks=tuple((-i, f"{name} ({i:g})") for name, i in reversed(place.items())),
+            limits=(-ends[1], -ends[0]),
+        ),
+        (Mark("cell", cells),),
+        ("jaccard",),
+        legend=False,
+        height=max(120, 44 * len(names)),
     )
 
 

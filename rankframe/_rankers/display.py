@@ -16,7 +16,7 @@ from .._support.methods import Lifted
 from .._table.name_presets import FLAT
 from .._table.roles import ROLES
 from .._table.setup import OPTIONS, PARTS, Setup
-from .._text.user_text import visible
+from .._text.markup import visible
 from ..errors import option
 
 FEW = 12

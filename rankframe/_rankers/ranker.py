@@ -31,7 +31,7 @@ from .._items.compare import compare as compare_catalogs
 from .._items.exposure import exposure
 from .._items.gaps import gaps
 from .._items.lists import without
-from .._pictures import methods as pictures
+from .._pictures.report_page import report
 from .._plan.plan import aggregation
 from .._support.methods import function_as_method as function
 from .._support.option_kinds import bind, kinds_of
@@ -42,7 +42,6 @@ from .._table.setup import OPTIONS, TABLES, Setup
 from .._table.ties import Ties
 from .._verbs import verbs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
-from .._verbs.running import worked
 from ..errors import InvalidOption, did_you_mean
 from ..plot import PLOTS, Plots
 from .all_metrics import AllMetrics
@@ -367,7 +366,7 @@ class FrameRanker(Ranker[R], Verbs[R]):
     tune = lift(tune)
     expected_exposure = lift(expected_exposure)
     gaps = lift(gaps)
-    report = lift(pictures.report)
+    report = lift(report)
 
     @property
     def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
@@ -410,11 +409,6 @@ class FrameRanker(Ranker[R], Verbs[R]):
         ranker = (self._on(tables) if tables else self)._of(call.runs, qrels)
         bound_already = dict.fromkeys([*tables, *([] if qrels is None else ["qrels"])])
         return ranker._run(call.changed(**bound_already))
-
-    def _work(self, work: Callable[..., T], names: Sequence[str], *args: object) -> T:
-        """Return the result of `work` on the table, a Polars DataFrame with the ranker's columns and those of `names`."""
-        found: T = self._run(call_of_verb(worked, work, tuple(names), args))
-        return found
 
     def _of(self, runs: Runs, qrels: object = None) -> FrameRanker[R]:
         """The ranker whose table has the runs, joined with `qrels` if any: itself, or one over another table."""

@@ -190,7 +190,8 @@ def annotation_of(name: str, annotation: object, formula: Callable[..., object])
     """The annotation of a formula's option; text is resolved in the formula's module, or ``Any`` if that fails."""
     holder = SimpleNamespace(__annotations__={name: annotation})
     try:
-        found: object = get_type_hints(holder, getattr(formula, "__globals__", {}), include_extras=True)[name]
+        aliases = getattr(formula, "aliases", None)  # of options that other functions have, too
+        found: object = get_type_hints(holder, getattr(formula, "__globals__", {}), aliases, include_extras=True)[name]
         hash(found)
     except Exception:  # an annotation may be any expression
         return Any

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable
 from html import escape
 
 import polars as pl
+import polars.selectors as cs
 
 from .._support.extras import load
 from ..errors import InvalidOption
 from .result_table import Cell, Grid
-from .user_text import CONTROL, visible
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+"""Characters that control a terminal, break a line or change its direction, or are not allowed in XML."""
 
 TEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
@@ -27,6 +31,20 @@ WRONG_IN_LABELS = re.compile(rf"[\\{{}}$&%#~^]|{CONTROL.pattern}")
 """Characters that LaTeX does not allow in a label."""
 
 
+def visible(text: str) -> str:
+    r"""The text in one line, with an escape such as ``\n`` or ``\x1b`` for each control character."""
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def rewritten(frame: pl.DataFrame, how: Callable[[str], str]) -> pl.DataFrame:
+    """The frame with `how` applied to every text; lists, bytes and the like become texts."""
+    texts = frame.select(~(cs.numeric() | cs.boolean() | cs.temporal())).iter_columns()
+    return frame.with_columns(
+        pl.Series(text.name, [None if value is None else how(str(value)) for value in text.to_list()], dtype=pl.String)
+        for text in texts
+    )
+
+
 def markdown(grid: Grid) -> str:
     """A table of GitHub's Markdown, and the notes below."""
     rows = [[_markdown_cell(cell) for cell in row] for row in grid.rows]
@@ -34,31 +52,31 @@ def markdown(grid: Grid) -> str:
     widths = [max(3, *(len(row[i]) for row in [head, *rows])) for i in range(len(head))]
     first = len(head) - grid.numbers
     rule = ["-" * width if i < first else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
-    lines = [
-        "| "
-        + " | ".join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
-        + " |"
-        for row in [head, rule, *rows]
-    ]
+    lines = [f"| {line} |" for line in _aligned([head, rule, *rows], widths, first, " | ")]
     return "\n".join([*lines, *(line for note in grid.notes for line in ("", markdown_text(note)))]) + "\n"
 
 
 def text(grid: Grid) -> str:
     """Plain text for a terminal: aligned columns, and the notes below, in lines of `WIDTH` letters."""
-    rows = [[visible(cell.text) for cell in row] for row in grid.rows]
+    rows = [[visible(cell.line) for cell in row] for row in grid.rows]
     head = [visible(name) for name in grid.head]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
     first = len(head) - grid.numbers
-    lines = [
-        "  ".join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
-        for row in [head, *rows]
-    ]
+    lines = _aligned([head, *rows], widths, first, "  ")
     notes = (line for note in grid.notes for line in textwrap.wrap(note, WIDTH, break_long_words=False))
     return "\n".join(line.rstrip() for line in [*lines, *notes])
 
 
+def _aligned(rows: list[list[str]], widths: list[int], first: int, between: str) -> list[str]:
+    """The rows as lines: columns of numbers, from `first` on, end at the right."""
+    return [
+        between.join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
+        for row in rows
+    ]
+
+
 def _markdown_cell(cell: Cell) -> str:
-    text = markdown_text(cell.text)
+    text = markdown_text(cell.line)
     return (f"**{text}**" if cell.best else text) + (f"<sup>{cell.raised}</sup>" if cell.marks else "")
 
 
@@ -96,7 +114,7 @@ def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> s
 
 
 def _tex_cell(cell: Cell) -> str:
-    text = _tex(cell.text)
+    text = _tex(cell.line)
     raised = rf"\textsuperscript{{{_tex(cell.raised)}}}" if cell.marks else ""
     return (rf"\textbf{{{text}}}" if cell.best else text) + raised
 
@@ -125,7 +143,7 @@ def _escaped(text: str) -> str:
 
 
 def _html_cell(cell: Cell) -> str:
-    text = _escaped(cell.text)
+    text = _escaped(cell.line)
     return (f"<strong>{text}</strong>" if cell.best else text) + (f"<sup>{cell.raised}</sup>" if cell.marks else "")
 
 

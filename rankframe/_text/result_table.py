@@ -11,7 +11,9 @@ from .._catalog.parse import parse
 from .._support.option_values import Range
 from .._support.statistical_options import CORRECTIONS, INTERVALS, TESTS
 from ..errors import InvalidOption, UnknownMetric
-from .result_parts import Row
+
+Record: TypeAlias = Mapping[str, Any]
+"""A row of a table, its values by column, as Polars types it."""
 
 NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
 INTERVAL = ("ci_low", "ci_high")
@@ -22,32 +24,51 @@ PLACES = 3  # shown of each kind of finding
 Digits: TypeAlias = Annotated[int, Range(least=0, most=17)]  # a float has no more
 Level: TypeAlias = Annotated[float, Range(above=0, below=1)]
 COMPARED = {
-    "metric",
-    "baseline",
-    "run",
-    "baseline_mean",
-    "mean",
-    "difference",
-    *INTERVAL,
-    "interval",
-    "p_value",
-    "p_adjusted",
-    "effect_size",
-} | {
-    "wins",
-    "ties",
-    "losses",
-    "n_queries",
+    *(
+        "metric",
+        "baseline",
+        "run",
+        "baseline_mean",
+        "mean",
+        "difference",
+        *INTERVAL,
+        "interval",
+        "p_value",
+        "p_adjusted",
+    ),
+    *("effect_size", "wins", "ties", "losses", "n_queries"),
 }
+"""The columns of a comparison beside its slices."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A text; bold if it is the best of its column, with the letters of the runs it is significantly better than."""
+    """A text and what a table says with it.
 
-    text: str
+    Attributes
+    ----------
+    text
+        The text.
+    number
+        The number that a reader sorts it by.
+    below
+        A second line.
+    best
+        Whether it is the best of its row or column, and bold.
+    marks
+        The letters of the runs that it is significantly better than.
+    """
+
+    text: str = ""
+    number: float | None = None
+    below: str = ""
     best: bool = False
     marks: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """Both lines in one."""
+        return f"{self.text} {self.below}" if self.below else self.text
 
     @property
     def raised(self) -> str:
@@ -85,7 +106,7 @@ def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     raise InvalidOption(f"{type(of).__name__} is no table of rankframe's; give what compare, summarize or check made")
 
 
-def _of_comparison(table: Sequence[Row], settings: Mapping[str, Any], digits: int, alpha: float) -> Grid:
+def _of_comparison(table: Sequence[Record], settings: Mapping[str, Any], digits: int, alpha: float) -> Grid:
     by = [name for name in (table[0] if table else ()) if name not in COMPARED]
     runs, metrics = list(settings["runs"]), list(settings["metrics"])
     letter = {run: letters(i) for i, run in enumerate(runs)}
@@ -111,7 +132,7 @@ def _of_comparison(table: Sequence[Row], settings: Mapping[str, Any], digits: in
             best = None if top is None else number(top, digits)
             for run in runs:
                 marks = sorted(beaten.get((part, metric, run), ()), key=lambda mark: (len(mark), mark))
-                cells[run, metric] = Cell(shown[run], shown[run] == best, tuple(marks))
+                cells[run, metric] = Cell(shown[run], best=shown[run] == best, marks=tuple(marks))
         for run in runs:
             head = (*(Cell(name_of(value)) for value in part), Cell(letter[run]), Cell(run))
             rows.append((*head, *(cells[run, metric] for metric in metrics)))
@@ -122,7 +143,7 @@ def _of_comparison(table: Sequence[Row], settings: Mapping[str, Any], digits: in
     return Grid((*by, "", "run", *metrics), tuple(rows), len(metrics), notes)
 
 
-def test_of(table: Sequence[Row], settings: Mapping[str, Any]) -> str:
+def test_of(table: Sequence[Record], settings: Mapping[str, Any]) -> str:
     """The test of a comparison, and how its p-values are corrected."""
     corrected = correction_of(settings, len(table))
     return f"{TESTS[settings['test']]}{f', after {corrected}' if corrected else ''}"
@@ -134,7 +155,7 @@ def intervals_of(kinds: Iterable[str | None]) -> str:
     return " and ".join(text for kind, text in INTERVALS.items() if kind in there) or "none"
 
 
-def queries_of(table: Sequence[Row]) -> str:
+def queries_of(table: Sequence[Record]) -> str:
     """How many queries count in the rows of a table."""
     n = sorted({row["n_queries"] for row in table})
     counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
@@ -152,7 +173,7 @@ def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
     return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None
 
 
-def _of_summary(table: Sequence[Row], digits: int) -> Grid:
+def _of_summary(table: Sequence[Record], digits: int) -> Grid:
     names = list(table[0]) if table else []
     if not {"metric", "mean"} <= set(names):
         raise InvalidOption(
@@ -178,9 +199,9 @@ def _of_summary(table: Sequence[Row], digits: int) -> Grid:
     return Grid(head, tuple(rows), len(figures), notes)
 
 
-def by_kind(findings: Sequence[Row]) -> list[dict[str, Any]]:
+def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:
     """The findings of a check, a row per kind, errors first: how many there are, and where the first few are."""
-    kinds: dict[tuple[str, str, str], list[Row]] = {}
+    kinds: dict[tuple[str, str, str], list[Record]] = {}
     for row in findings:
         kinds.setdefault((row["severity"], row["problem"], row["advice"]), []).append(row)
     return [
@@ -196,7 +217,7 @@ def by_kind(findings: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _place(finding: Row) -> str:
+def _place(finding: Record) -> str:
     """The query and the document that a finding concerns; nothing if it concerns the whole table."""
     at = {name: value for name, value in finding.items() if name not in FINDING and value is not None}
     share = finding["tied_fraction"]
@@ -204,9 +225,9 @@ def _place(finding: Row) -> str:
     return ", ".join([*(f"{name} {value}" for name, value in at.items()), *tied])
 
 
-def _of_findings(findings: Sequence[Row]) -> Grid:
+def _of_findings(findings: Sequence[Record]) -> Grid:
     rows = tuple(
-        tuple(Cell(number(x, 0) if isinstance(x, int) else x, x == "error") for x in row.values())
+        tuple(Cell(number(x, 0) if isinstance(x, int) else x, best=x == "error") for x in row.values())
         for row in by_kind(findings)
     )
     return Grid(KINDS, rows, 0, () if rows else ("Nothing found.",))

@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .result_parts import Row
-from .result_table import correction_of, higher_is_better, name_of, queries_of
+from .result_table import Record, correction_of, higher_is_better, name_of, queries_of
 
 ALPHA = 0.05
 """A difference is called significant if its corrected p-value is below this."""
@@ -18,7 +17,7 @@ LEAST_P = 0.0001
 SENTENCES = 3
 """The most rows that have a sentence each; more are counted, with a sentence per pair of runs or per metric."""
 
-TOLD = 5
+OF_SEVERAL = 5
 """The most sentences on several rows."""
 
 NAMED = 4
@@ -31,7 +30,7 @@ IN_HTML = ("“", "”")
 """The same for HTML, which would show a backtick as it is."""
 
 
-def sentence(row: Row, settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT) -> str:
+def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT) -> str:
     """The sentence of one row of a comparison's table: which run is better, by how much, and how sure that is.
 
     `comparisons` is the number of rows of the table. The difference and its interval are those of the winner; without a
@@ -45,17 +44,17 @@ def sentence(row: Row, settings: Mapping[str, Any], comparisons: int = 1, quotes
     if n == 0:
         return f"No query has a value of {metric} for both {run} and {base}"
     if difference is None:
-        return f"The difference of {run} from {base} on {metric} is undefined on {_queries(n)}"
+        return f"The difference of {run} from {base} on {metric} is undefined on {queries(n)}"
     ends = row["ci_low"], row["ci_high"]
     if n == 1:
         return f"Too few queries to tell {run} from {base} on {metric}: a difference of {signed(difference)} on 1 query"
     if wins == losses == 0:
-        return f"{run} equals {base} on {metric} on each of {_queries(n)}"
+        return f"{run} equals {base} on {metric} on each of {queries(n)}"
     p = row["p_adjusted"]
     adjusted = p != row["p_value"] or (comparisons > 1 and correction_of(settings, comparisons) is not None)
     if p is None or p >= ALPHA or difference == 0:
         shown = f"{signed(difference)}{interval(*ends, decimals(difference))}"
-        counted = f"better on {wins:,} and worse on {losses:,} of {_queries(n)}"
+        counted = f"better on {wins:,} and worse on {losses:,} of {queries(n)}"
         if p is None:
             return f"No test of {run} against {base} on {metric}: a difference of {shown}, no p-value, {counted}"
         return f"No significant difference of {run} from {base} on {metric}: {shown}, {_p(p, adjusted)}, {counted}"
@@ -68,10 +67,10 @@ def sentence(row: Row, settings: Mapping[str, Any], comparisons: int = 1, quotes
     by = f"{abs(difference):.{decimals(difference)}f}{interval(low, high, decimals(difference))}"
     other = "worse" if word == "better" else "better"
     counted = f"{word} on {wins_:,}" + (f" and {other} on {losses_:,}" if losses_ >= wins_ else "")
-    return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {_queries(n)}"
+    return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {queries(n)}"
 
 
-def headlines(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT) -> list[str]:
+def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT) -> list[str]:
     """The sentences on top of a comparison: one for each row.
 
     More rows are counted; then there is a sentence for each pair of runs if those are few, else for each metric and slice.
@@ -81,15 +80,15 @@ def headlines(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[st
     found = sum(bool(_direction(row)) for row in rows)
     counted = f"{found:,} of {len(rows):,} differences {'is' if found == 1 else 'are'} significant (p < {ALPHA:g})"
     of_pairs, of_metrics = (_by(rows, *key) for key in (("run", "baseline"), ("metric", *settings["by"])))
-    told = (
+    lines = (
         [_of_pair(pair, settings, quotes) for pair in of_pairs]
         if len(of_pairs) <= SENTENCES
         else [_of_metric(group, settings, quotes) for group in of_metrics]
     )
-    return [counted, *filter(None, told[:TOLD])]
+    return [counted, *filter(None, lines[:OF_SEVERAL])]
 
 
-def _of_pair(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
     """On which metrics and slices a run is better than the baseline, on which it is worse."""
     run, base = (quoted(rows[0][name], quotes) for name in ("run", "baseline"))
     several = len({row["metric"] for row in rows}) > 1
@@ -104,7 +103,7 @@ def _of_pair(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str
     return f"{run} against {base}: {'; '.join(parts)}"
 
 
-def _of_metric(rows: Sequence[Row], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
     """The run with the best mean of a metric in a slice, and how many of the others it is significantly better than."""
     ends = [(row[name], row[mean]) for row in rows for name, mean in (("baseline", "baseline_mean"), ("run", "mean"))]
     means = {name: mean for name, mean in ends if mean is not None and math.isfinite(mean)}
@@ -129,15 +128,15 @@ def quoted(run: str, quotes: tuple[str, str]) -> str:
     return f"{before}{run}{after}"
 
 
-def _by(rows: Sequence[Row], *names: str) -> list[list[Row]]:
+def _by(rows: Sequence[Record], *names: str) -> list[list[Record]]:
     """The rows in groups that agree in these columns."""
-    groups: dict[tuple[object, ...], list[Row]] = {}
+    groups: dict[tuple[object, ...], list[Record]] = {}
     for row in rows:
         groups.setdefault(tuple(row[name] for name in names), []).append(row)
     return [*groups.values()]
 
 
-def _direction(row: Row) -> int:
+def _direction(row: Record) -> int:
     """1 if the run is significantly better than the baseline, -1 if it is significantly worse, otherwise 0."""
     p, difference = row["p_adjusted"], row["difference"]
     if p is None or not p < ALPHA or not difference:
@@ -145,14 +144,14 @@ def _direction(row: Row) -> int:
     return 1 if (difference > 0) == higher_is_better(row["metric"]) else -1
 
 
-def _metric(row: Row, settings: Mapping[str, Any]) -> str:
+def _metric(row: Record, settings: Mapping[str, Any]) -> str:
     """The metric of a row, with its slice, and with a word on metrics whose lower values are better."""
     details = [*([] if higher_is_better(row["metric"]) else ["lower is better"])]
     details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
     return str(row["metric"]) + (f" ({'; '.join(details)})" if details else "")
 
 
-def gap_sentence(row: Row, settings: Mapping[str, Any]) -> str:
+def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
     metric, of = row["metric"], " and ".join(settings["by"])
     value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
@@ -160,7 +159,7 @@ def gap_sentence(row: Row, settings: Mapping[str, Any]) -> str:
         return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
     ends = row["ci_low"], row["ci_high"]
     by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
-    counted = f"{groups:,} groups of {_queries(row['n_queries'])}"
+    counted = f"{groups:,} groups of {queries(row['n_queries'])}"
     means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
     adjusted = p != row["p_value"]
     if p >= ALPHA:
@@ -181,7 +180,7 @@ def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, An
     if not known:
         return [f"No number of queries can be computed{unknown}"]
     least, most = (end(row["queries_needed"] for row in known) for end in (min, max))
-    needed = f"{least:,} to {_queries(most)}" if least < most else _queries(most)
+    needed = f"{least:,} to {queries(most)}" if least < most else queries(most)
     enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
     return [
         f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); {queries_of(rows)} are there, enough "
@@ -194,10 +193,10 @@ def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, 
     between = " and ".join(quoted(row[name], IN_TEXT) for name in ("baseline", "run"))
     n, what = row["n_queries"], f"a difference of {row['difference']:g} between {between} on {_metric(row, settings)}"
     if row["queries_needed"] is None:
-        why = f"{_queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
+        why = f"{queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
         return f"No number of queries can be computed for {what}: {why}"
     return (
-        f"Detecting {what} {chance} takes {_queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
+        f"Detecting {what} {chance} takes {queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
         f"probability of {row['power']:.2g}"
     )
 
@@ -233,5 +232,6 @@ def signed(difference: float) -> str:
     return f"{difference:+.{decimals(difference)}f}" if difference else f"{0:.{decimals(0)}f}"
 
 
-def _queries(n: int) -> str:
+def queries(n: int) -> str:
+    """A number of queries, with the word."""
     return "1 query" if n == 1 else f"{n:,} queries"

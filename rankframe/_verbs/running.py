@@ -11,13 +11,12 @@ from .._catalog.call import Call
 from .._lazy.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
 from .._plan.watch import Watch, watch_slices
-from .._support.option_kinds import Columns
 from .._table.background import Items
 from .._table.runs import Runs
 from .._table.setup import Setup
 from .._table.table import Table, Whole
 from ..errors import InvalidOption, MissingColumn, calling_line, did_you_mean, once_each, shown
-from .declaration import VerbCall, verb
+from .declaration import VerbCall
 
 MOST_VALUES = 12
 """The most values of a column that an error lists."""
@@ -179,9 +178,3 @@ class Watching:
         with once_each():
             for watch in self.watches:
                 watch.warn()
-
-
-@verb(gives="whole")
-def worked(table: Table[Any], work: Callable[..., Any], columns: Columns, args: Sequence[object]) -> Any:
-    """The result of a function of the rows, the setup and arguments."""
-    return work(table.rows, table.setup, *args)

@@ -52,7 +52,6 @@ NOT_HERE = (
     "_table/conventions",  # metrics' texts as data, and notes, which name options of tools
     *("_text/result_table", "plot", "report", "__init__"),
     *("_rankers/ranker", "_rankers/method", "_rankers/display"),
-    "_pictures/methods",
     *("_shapes", "_trainers"),  # calls of Python alone
     *("_command", "_pictures/draw"),  # its own words; code of charts
 )

@@ -260,6 +260,7 @@ def test_a_fitted_fusion_shows_what_was_learned_of_each_run() -> None:
     fitted = JUDGED.rank.fusion.fit("probfuse(x=2)", run="run")
     assert repr(fitted).splitlines() == [
         "probfuse(x=2), trained on A, B, C and 1 query",
+        "",
         "segment       A       B       C",
         "      1  1.0000  0.0000  1.0000",
         "      2  0.0000  1.0000  0.0000",

@@ -19,9 +19,9 @@ import vl_convert
 import rankframe as rf
 from rankframe._command import main
 from rankframe._pictures import plots
-from rankframe._pictures.colours import PALETTE, contrast, ink_on
-from rankframe._table.runs import Runs
+from rankframe._pictures.draw import PALETTE, contrast, ink_on
 from rankframe._table.setup import Setup
+from rankframe._table.table import in_memory
 from tests.support.calls import thinned
 
 mpl.use("Agg")
@@ -265,7 +265,7 @@ def test_a_background_is_not_for_axes_that_are_given() -> None:
 
 
 def test_rules_stand_between_the_rows_of_slices_and_rows_further_apart_than_runs() -> None:
-    found = plots.slices(DF, Setup(), Runs(tuple(RUNS)), "map", "digit")
+    found = plots.slices(in_memory(DF, Setup()), "map", runs=RUNS, by="digit")
     by_kind = {mark.kind: mark.rows for mark in found.marks}
     slices = len(found.y.ticks or ())
     assert by_kind["divider"]["y"].to_list() == [i + 0.5 for i in range(slices - 1)]
@@ -285,7 +285,7 @@ def test_rules_stand_between_the_rows_of_slices_and_rows_further_apart_than_runs
 
 def test_a_median_at_the_rim_stands_apart_from_the_frame() -> None:
     best = DF.with_columns(score="label").filter(pl.col("label").max().over("query_id") > 0)
-    found = plots.distribution(best, Setup(), Runs(), "rr")
+    found = plots.distribution(in_memory(best, Setup()), "rr")
     (median,) = (mark.rows for mark in found.marks if mark.kind == "tick")
     assert median["x"].item() == 1
     assert found.x.limits == (-0.03, 1.03)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,9 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._pictures import fusion_figures
-from rankframe._table.runs import Runs
+from rankframe._pictures import plots
 from rankframe._table.setup import Setup
+from rankframe._table.table import in_memory
 
 mpl.use("Agg")
 from matplotlib import pyplot
@@ -27,11 +28,11 @@ DF = pl.DataFrame(
         "label": [1, 0, 1],
     }
 )
-RUNS = Runs(("x", "y"))
+RUNS = ["x", "y"]
 
 
 def test_bars_are_the_mean_contributions_at_each_fused_rank() -> None:
-    figure = fusion_figures.contributions(DF, Setup(), RUNS, "rrf(k=0)", 10)
+    figure = plots.contributions(in_memory(DF, Setup()), "rrf(k=0)", runs=RUNS, k=10)
     (mark,) = figure.marks
     # rank 1: in query 1, where a and b have 1 + 1/2, either 1 and 1/2 or the other way round; in query 2, 1 by x alone
     found = mark.rows.select("series", "rank", "x", "x2", "contribution", "queries").rows()
@@ -50,14 +51,16 @@ def test_bars_are_the_mean_contributions_at_each_fused_rank() -> None:
 
 
 def test_a_table_of_one_query_names_the_documents() -> None:
-    figure = fusion_figures.contributions(DF.filter(query_id=1), Setup(), RUNS, "wsum(weights=[2,1])", 10)  # a: 5, b: 4
+    figure = plots.contributions(
+        in_memory(DF.filter(query_id=1), Setup()), "wsum(weights=[2,1])", runs=RUNS, k=10
+    )  # a: 5, b: 4
     assert [name for _, name in figure.y.ticks or ()] == ["b (2)", "a (1)"]
     assert figure.subtitle == "Contribution to the fused score of each document, over 1 query"
 
 
 def test_contributions_below_zero_stand_on_the_left() -> None:
     df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "x": [3.0], "y": [-1.0], "z": [-2.0]})
-    (mark,) = fusion_figures.contributions(df, Setup(), Runs(("x", "y", "z")), "comb_sum", 10).marks
+    (mark,) = plots.contributions(in_memory(df, Setup()), "comb_sum", runs=["x", "y", "z"], k=10).marks
     assert mark.rows.select("series", "x", "x2").rows() == [("x", 0.0, 3.0), ("y", 0.0, -1.0), ("z", -1.0, -3.0)]
 
 
@@ -89,13 +92,13 @@ def test_an_error_of_a_plot_names_all_columns_of_the_table(form: Any) -> None:
 
 
 def test_a_cell_has_the_share_of_common_documents() -> None:
-    figure = fusion_figures.overlap(DF, Setup(), RUNS, 1)
+    figure = plots.overlap(in_memory(DF, Setup()), runs=RUNS, k=1)
     (mark,) = figure.marks
     # the top documents differ in query 1, and y has none in query 2
     assert mark.rows.select("run", "other", "x", "y", "size", "label").rows() == [
         ("x", "y", 1.5, -1.5, 0.0, "0.00"), ("y", "x", 0.5, -2.5, 0.0, "0.00"),
     ]  # fmt: skip
-    both = fusion_figures.overlap(DF, Setup(), RUNS, None).marks[0].rows
+    both = plots.overlap(in_memory(DF, Setup()), runs=RUNS, k=None).marks[0].rows
     assert both["label"].to_list() == ["0.50", "0.50"]  # all of query 1, none of query 2
     assert [name for _, name in figure.y.ticks or ()] == ["y (2)", "x (1)"]
 
@@ -129,6 +132,8 @@ def test_a_report_shows_the_fusion_that_is_asked_for(tmp_path: Path) -> None:
     assert '<a href="#fusion">Fusion</a>' in page
     assert "<h2>Fusion by rrf(k=0)</h2>" in page
     assert "rr would be 1.000 with the best run of each query" in page
+    assert '<th scope="col" class="number">gain</th>' in page  # narrow, with the interval below the number
+    assert re.search(r'data-number="[^"]+">\+\d\.\d{3} <small>\[', page)
     assert "What each run contributes to rrf(k=0)" in page
     assert "Documents that two runs have in common" in page
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import itertools
 import math
@@ -21,12 +22,13 @@ from scipy import stats
 import rankframe as rf
 from rankframe._decisions.resampling import Resampling
 from rankframe._pictures import figure, item_figures, plots
-from rankframe._pictures.colours import PALETTE
-from rankframe._pictures.draw import _fit
+from rankframe._pictures.draw import PALETTE, _fit
 from rankframe._pictures.figure import Figure
 from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
+from rankframe._table.table import in_memory
+from rankframe.plot import PLOTS
 from tests.support.calls import thinned
 
 mpl.use("Agg")
@@ -90,7 +92,7 @@ def approx(rows: Any) -> Any:
 
 
 def test_a_curve_is_the_mean_at_every_cutoff_with_its_interval() -> None:
-    found = plots.curve(OLD, COLUMNS, Runs(), ["rr"], None)
+    found = plots.curve(in_memory(OLD, COLUMNS), "rr")
     at = [[0, 1, 0, 0], [0.5, 1, 0, 0], [0.5, 1, 1 / 3, 0]]
     line, band = marks(found, "line"), marks(found, "band")
     assert line.select("x", "y", "queries").rows() == approx((k + 1.0, float(np.mean(x)), 4) for k, x in enumerate(at))
@@ -102,18 +104,18 @@ def test_a_curve_is_the_mean_at_every_cutoff_with_its_interval() -> None:
 
 
 def test_curves_of_metrics_and_of_runs_are_named_by_what_tells_them_apart() -> None:
-    assert plots.curve(OLD, COLUMNS, Runs(), ["rr", "recall"], None).series == ("RR", "Recall")
-    assert plots.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], [1]).series == ("old", "new")
-    both = plots.curve(DF, COLUMNS, Runs(("old", "new")), ["rr", "recall"], [1, 2])
+    assert plots.curve(in_memory(OLD, COLUMNS), "rr", "recall").series == ("RR", "Recall")
+    assert plots.curve(in_memory(DF, COLUMNS), "rr", runs=["old", "new"], cutoffs=[1]).series == ("old", "new")
+    both = plots.curve(in_memory(DF, COLUMNS), "rr", "recall", runs=["old", "new"], cutoffs=[1, 2])
     assert set(both.series) == {"RR, old", "RR, new", "Recall, old", "Recall, new"}
-    assert plots.curve(long(), COLUMNS, Runs((), "system"), ["rr"], [1]).series == ("old", "new")
+    assert plots.curve(in_memory(long(), COLUMNS), "rr", run="system", cutoffs=[1]).series == ("old", "new")
     assert both.y.title == "mean"
 
 
 def test_a_curve_ends_with_the_longest_ranking_and_deep_ones_are_drawn_at_equal_ratios() -> None:
-    assert marks(plots.curve(OLD, Setup().on(depth=2), Runs(), ["rr"], None), "line")["x"].to_list() == [1, 2]
+    assert marks(plots.curve(in_memory(OLD, Setup().on(depth=2)), "rr"), "line")["x"].to_list() == [1, 2]
     deep = many(3, 500)
-    found = plots.curve(deep, COLUMNS, Runs(), ["recall"], None)
+    found = plots.curve(in_memory(deep, COLUMNS), "recall")
     cutoffs = marks(found, "line")["x"].to_list()
     assert cutoffs[:21] == [*range(1, 21), 22]
     assert cutoffs[-1] == 500
@@ -122,12 +124,12 @@ def test_a_curve_ends_with_the_longest_ranking_and_deep_ones_are_drawn_at_equal_
     assert deep.to_pandas().rank.plot.curve("recall").get_xscale() == "log"
     assert [name for _, name in found.x.ticks or ()] == ["1", "2", "5", "10", "20", "50", "100", "200", "500"]
     wanted = deep.rank.recall(k=200)["recall@200"].mean()
-    near = plots.curve(deep, COLUMNS, Runs(), ["recall"], [200])
+    near = plots.curve(in_memory(deep, COLUMNS), "recall", cutoffs=[200])
     assert marks(near, "line")["y"].item() == pytest.approx(wanted)
 
 
 def test_precision_and_recall_are_those_of_the_eleven_points() -> None:
-    found = plots.precision_recall(DF, COLUMNS, Runs(("new",)))
+    found = plots.precision_recall(in_memory(DF, COLUMNS), runs=["new"])
     line = marks(found, "line")
     assert line["x"].to_list() == [i / 10 for i in range(11)]
     # one relevant document each in three queries, found at rank 1, 2 and 1; none in the fourth
@@ -136,7 +138,7 @@ def test_precision_and_recall_are_those_of_the_eleven_points() -> None:
 
 
 def test_differences_are_sorted_and_counted() -> None:
-    found = plots.differences(DF, COLUMNS, Runs(("old", "new")), "rr", None)
+    found = plots.differences(in_memory(DF, COLUMNS), "rr", runs=["old", "new"])
     bars = marks(found, "bar")
     assert bars.select("x", "x2", "y", "y2", "series").rows() == approx(
         [
@@ -149,13 +151,13 @@ def test_differences_are_sorted_and_counted() -> None:
     assert found.title == "RR of each query: new minus old"
     assert found.subtitle == "new: 2 better, 1 worse, 1 equal, +0.167 on average"
     assert found.y.title == "RR, new minus old"
-    other = plots.differences(long(), COLUMNS, Runs((), "system"), "rr", "new")
+    other = plots.differences(in_memory(long(), COLUMNS), "rr", run="system", baseline="new")
     assert marks(other, "bar")["y"].to_list() == pytest.approx([0.5, 0, -0.5, -2 / 3])
 
 
 def test_several_runs_are_lines_of_differences_in_their_order() -> None:
     three = DF.with_columns(worst=-pl.col("old"))
-    found = plots.differences(three, COLUMNS, Runs(("old", "worst", "new")), "rr", None)
+    found = plots.differences(in_memory(three, COLUMNS), "rr", runs=["old", "worst", "new"])
     assert found.series == ("worst", "new")
     line = marks(found, "line")
     assert line.filter(series="new").select("x", "y").rows() == approx(
@@ -172,7 +174,7 @@ def test_several_runs_are_lines_of_differences_in_their_order() -> None:
 def test_a_metric_where_less_is_better_says_better_of_less() -> None:
     name = next(name for name, metric in rf.METRICS.items() if not metric.higher_is_better and name == "fall_out")
     columns = Setup().on(collection_size=10)
-    found = plots.differences(DF, columns, Runs(("old", "new")), f"{name}@1", None)
+    found = plots.differences(in_memory(DF, columns), f"{name}@1", runs=["old", "new"])
     values = DF.rank.on(collection_size=10, score="new").evaluate(f"{name}@1")[f"{name}@1"]
     gained = values - DF.rank.on(collection_size=10, score="old").evaluate(f"{name}@1")[f"{name}@1"]
     assert f"new: {(gained < 0).sum()} better, {(gained > 0).sum()} worse" in found.subtitle
@@ -183,7 +185,7 @@ def test_a_metric_where_less_is_better_says_better_of_less() -> None:
 def test_many_differences_are_put_together_in_bars_of_their_mean() -> None:
     df = many(1001)
     a, b = (df.rank.on(score=run).ndcg()["ndcg"] for run in "ab")
-    bars = marks(plots.differences(df, COLUMNS, Runs(("a", "b")), "ndcg", None), "bar")
+    bars = marks(plots.differences(in_memory(df, COLUMNS), "ndcg", runs=["a", "b"]), "bar")
     assert len(bars) == BARS
     assert bars["x"].to_list()[1:] == bars["x2"].to_list()[:-1]
     assert bars["queries"].sum() == 1001
@@ -193,7 +195,7 @@ def test_many_differences_are_put_together_in_bars_of_their_mean() -> None:
 
 
 def test_a_distribution_counts_queries_in_twentieths_of_the_metrics_range() -> None:
-    found = plots.distribution(DF, COLUMNS, Runs(("old", "new")), "rr")
+    found = plots.distribution(in_memory(DF, COLUMNS), "rr", runs=["old", "new"])
     bars = marks(found, "bar").sort("series", "x")
     old = bars.filter(series="old")
     assert old.select("x", "x2", "queries", "share").rows() == approx(
@@ -208,15 +210,15 @@ def test_a_distribution_counts_queries_in_twentieths_of_the_metrics_range() -> N
 
 
 def test_the_axis_of_a_metric_without_bounds_is_that_of_its_values() -> None:
-    found = plots.distribution(OLD, COLUMNS, Runs(), "dcg")
+    found = plots.distribution(in_memory(OLD, COLUMNS), "dcg")
     most = 2 / math.log2(3)
     assert found.x.limits == pytest.approx((-0.03 * most, 1.03 * most))
     nothing = OLD.with_columns(label=0)
-    assert plots.distribution(nothing, COLUMNS, Runs(), "dcg").x.limits == (-0.03, 1.03)
+    assert plots.distribution(in_memory(nothing, COLUMNS), "dcg").x.limits == (-0.03, 1.03)
 
 
 def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
-    found = plots.slices(OLD, COLUMNS, Runs(), "rr", "day")
+    found = plots.slices(in_memory(OLD, COLUMNS), "rr", by="day")
     assert found.y.ticks == ((0.0, "null (1)"), (1.0, "mo (2)"), (2.0, "tu (1)"))
     assert marks(found, "point").sort("y").select("x", "y", "slice").rows() == approx(
         [(0.0, 0.0, "null"), (5 / 12, 1.0, "mo"), (1.0, 2.0, "tu")]
@@ -229,44 +231,44 @@ def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
 
 def test_a_document_without_the_slice_of_its_query_is_in_it_and_a_query_in_two_slices_is_refused() -> None:
     missed = pl.DataFrame({"query_id": [1, 2], "doc_id": ["x", "x"], "label": [0, 0]})
-    found = plots.slices(pl.concat([missed, OLD], how="diagonal"), COLUMNS, Runs(), "rr", "day")
+    found = plots.slices(in_memory(pl.concat([missed, OLD], how="diagonal"), COLUMNS), "rr", by="day")
     assert found.y.ticks == ((0.0, "null (1)"), (1.0, "mo (2)"), (2.0, "tu (1)"))
     with pytest.raises(rf.InvalidData, match="a query has several values of 'doc_id'"):
         OLD.rank.plot.slices("rr", by="doc_id")
 
 
 def test_runs_stand_side_by_side_in_a_slice() -> None:
-    points = marks(plots.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"), "point")
+    points = marks(plots.slices(in_memory(DF, COLUMNS), "rr", runs=["old", "new"], by="day"), "point")
     assert points.filter(slice="mo").select("series", "x", "y").rows() == approx(
         # over both runs, tu is at 0.75, above; a row is 39 pixels high, the runs are 13 apart
         [("old", 5 / 12, 1 + 1 / 6), ("new", 1.0, 1 - 1 / 6)]
     )
-    same = marks(plots.slices(long(), COLUMNS, Runs((), "system"), "rr", "day"), "point")
+    same = marks(plots.slices(in_memory(long(), COLUMNS), "rr", run="system", by="day"), "point")
     assert same.sort("series", "y").rows() == points.sort("series", "y").rows()
 
 
 def test_of_many_slices_the_largest_are_shown() -> None:
     df = many(119)  # a slice of one query, 59 of two
-    found = plots.slices(df, COLUMNS, Runs(), "ndcg", "market")
+    found = plots.slices(in_memory(df, COLUMNS), "ndcg", by="market")
     assert len(marks(found, "point")) == 40
     assert set(marks(found, "point")["queries"]) == {2}
     assert "the 40 largest of 60 slices" in found.subtitle
 
 
 def test_queries_stand_at_their_number_of_judged_documents() -> None:
-    found = plots.judged(OLD, COLUMNS, "rr")
+    found = plots.judged(in_memory(OLD, COLUMNS), "rr")
     points = marks(found, "point")
     assert points.select("x", "y", "queries").rows() == approx(
         [(1.0, 0.0, 1), (1.0, 1.0, 1), (2.0, 1 / 3, 1), (3.0, 0.5, 1)]
     )
     assert [mark.kind for mark in found.marks] == ["point"]  # no mean of so few
     twice = pl.concat([OLD, OLD.with_columns(pl.col("query_id") + 10)])
-    assert marks(plots.judged(twice, COLUMNS, "rr"), "point")["queries"].to_list() == [2, 2, 2, 2]
+    assert marks(plots.judged(in_memory(twice, COLUMNS), "rr"), "point")["queries"].to_list() == [2, 2, 2, 2]
 
 
 def test_many_queries_make_few_dots_and_a_line_of_means() -> None:
     df = many(3000, 60)
-    found = plots.judged(df, COLUMNS, "ndcg")
+    found = plots.judged(in_memory(df, COLUMNS), "ndcg")
     points = marks(found, "point")
     assert len(points) <= CELLS**2
     assert points["queries"].sum() == 3000
@@ -281,12 +283,14 @@ def test_negative_labels_are_not_judged_and_subtopics_count_a_document_once() ->
     df = pl.DataFrame(
         {"query_id": [1] * 3, "doc_id": list("aab"), "subtopic": list("xyx"), "score": [2, 2, 1], "label": [1, 0, 1]}
     )
-    assert marks(plots.judged(df, Setup().on(subtopic="subtopic"), "rr"), "point").select("x", "y").row(0) == (2.0, 1.0)
+    assert marks(plots.judged(in_memory(df, Setup().on(subtopic="subtopic")), "rr"), "point").select("x", "y").row(
+        0
+    ) == (2.0, 1.0)
 
 
 def test_one_query_is_drawn_without_an_interval() -> None:
     one = OLD.filter(query_id=1)
-    found = plots.curve(one, COLUMNS, Runs(), ["rr"], None)
+    found = plots.curve(in_memory(one, COLUMNS), "rr")
     assert marks(found, "line")["y"].to_list() == [0, 0.5, 0.5]
     assert len(marks(found, "band")) == 0
 
@@ -423,13 +427,15 @@ def placed(ax: Any) -> dict[str, list[tuple[float, ...]]]:
 def test_every_mark_stands_where_the_figure_says(name: str) -> None:
     draw, _ = DRAWINGS[name]
     figures: dict[str, Figure] = {
-        "curve": plots.curve(DF, COLUMNS, Runs(("old", "new")), ["rr"], None),
-        "distribution": plots.distribution(DF, COLUMNS, Runs(("old", "new")), "rr"),
-        "slices": plots.slices(DF, COLUMNS, Runs(("old", "new")), "rr", "day"),
-        "judged": plots.judged(OLD, COLUMNS, "rr"),
-        "exposure": item_figures.lorenz_curve(DF, COLUMNS.on(items=4), Runs(("old", "new")), 1, "count"),
-        "long_tail": item_figures.long_tail(DF, COLUMNS.on(interactions=PAST), Runs(("old", "new")), 1, "count"),
-        "trade_off": item_figures.trade_off(DF, COLUMNS, Runs(("old", "new")), "precision@1", "rr"),
+        "curve": plots.curve(in_memory(DF, COLUMNS), "rr", runs=["old", "new"]),
+        "distribution": plots.distribution(in_memory(DF, COLUMNS), "rr", runs=["old", "new"]),
+        "slices": plots.slices(in_memory(DF, COLUMNS), "rr", runs=["old", "new"], by="day"),
+        "judged": plots.judged(in_memory(OLD, COLUMNS), "rr"),
+        "exposure": item_figures.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=["old", "new"], weight="count"),
+        "long_tail": item_figures.long_tail(
+            in_memory(DF, COLUMNS.on(interactions=PAST)), 1, runs=["old", "new"], weight="count"
+        ),
+        "trade_off": item_figures.trade_off(in_memory(DF, COLUMNS), "precision@1", "rr", runs=["old", "new"]),
     }
     found = placed(draw(OLD.to_pandas().rank.plot))
     spec = draw(OLD.rank.plot).to_dict()
@@ -613,12 +619,12 @@ def test_the_mean_of_a_geometric_metric_is_the_geometric_one_in_pictures_too() -
     logs = [math.log(x) for x in (1, 0.5, 1e-5)]
     center = sum(logs) / 3
     half = stats.t.ppf(0.975, 2) * stats.sem(logs)
-    found = plots.slices(df, COLUMNS, Runs(), "gm_map", "day")
+    found = plots.slices(in_memory(df, COLUMNS), "gm_map", by="day")
     assert marks(found, "point")["x"].item() == pytest.approx(math.exp(center), rel=1e-12)
     assert marks(found, "rule")["x"].item() == pytest.approx(math.exp(center), rel=1e-12)
     ends = marks(found, "interval").select("x", "x2").row(0)
     assert ends == pytest.approx((max(1e-5, math.exp(center - half)), min(1, math.exp(center + half))), rel=1e-12)
-    dots = marks(plots.distribution(df, COLUMNS, Runs(), "gm_map"), "point")
+    dots = marks(plots.distribution(in_memory(df, COLUMNS), "gm_map"), "point")
     assert dots["x"].item() == pytest.approx(math.exp(center), rel=1e-12)
 
 
@@ -663,9 +669,38 @@ def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None
 def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
     df = many(300).with_columns(market=pl.col("query_id") % 2 + pl.col("query_id") // 260)
     resampling = Resampling(0.95, "auto", 200, 3, progress=False)
-    figure = plots.slices(df, COLUMNS, Runs(), "ndcg@3", "market", resampling=resampling)
+    figure = plots.of_slices(df, COLUMNS, Runs(), "ndcg@3", "market", resampling=resampling)
     wanted = df.rank.summarize("ndcg@3", by="market", resamples=200, seed=3)
     assert set(wanted["interval"]) == {"bca", "bounded"}
     assert figure.subtitle.startswith("Mean over 300 queries, with 95% intervals (BCa and bounded)")
     drawn = marks(figure, "interval").sort("slice").select("x", "x2").rows()
     assert drawn == wanted.sort("market").select("ci_low", "ci_high").rows()
+
+
+def test_every_plot_has_the_options_of_all_plots_in_its_signature_and_its_help() -> None:
+    for name in PLOTS:
+        plot = getattr(DF.rank.plot, name)
+        own = [*inspect.signature(plot).parameters]
+        shared = ["title", "background", "ax"] if name == "judged" else ["runs", "run", "title", "background", "ax"]
+        assert own[-len(shared) :] == shared, name
+        entries = re.findall(
+            r"(?m)^(\w[\w, ]*)\n    \S", plot.__doc__.partition("Parameters\n")[2].partition("Returns\n")[0]
+        )
+        assert {x for entry in entries for x in entry.split(", ")} >= {*shared}, name
+
+
+def test_a_figure_takes_its_runs_as_the_plot_does_and_leaves_the_look_to_the_drawing() -> None:
+    table = in_memory(DF, COLUMNS)
+    named = plots.distribution(table, "rr", runs=["old", "new"], title="mine", background="black")
+    assert named.series == ("old", "new")
+    assert named.title == plots.distribution(table, "rr", runs=["old", "new"]).title
+
+
+def test_means_of_a_picture_are_those_of_summarize() -> None:
+    found = plots.curve(in_memory(DF, COLUMNS), "rr", runs=["old", "new"], cutoffs=[1, 3])
+    line, band = marks(found, "line"), marks(found, "band")
+    for run in ("old", "new"):
+        for k in (1, 3):
+            (row,) = DF.rank.on(score=run).summarize(f"rr@{k}", resamples=1_000).to_dicts()
+            assert line.filter(series=run, x=k)["y"].item() == row["mean"]
+            assert band.filter(series=run, x=k).select("y", "y2").rows() == [(row["ci_low"], row["ci_high"])]

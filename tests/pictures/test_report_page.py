@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._pictures import report_parts
-from rankframe._pictures.report_parts import Picture
-from rankframe._text.user_text import CONTROL
+from rankframe._pictures import report_page
+from rankframe._pictures.report_page import Picture
+from rankframe._text.markup import CONTROL
 from tests.support.browser import CHROMIUM, frame, read
 
 BETTER, WORSE = [2.0, 1.0], [1.0, 2.0]
@@ -50,7 +50,7 @@ def written(df: Any, *metrics: str, **options: Any) -> str:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages with a line for each plot, which takes longer to draw than all the rest."""
-    monkeypatch.setattr(report_parts, "picture", lambda make, *_: Picture(make.__name__, "not drawn"))
+    monkeypatch.setattr(report_page, "picture", lambda name, *_, **__: Picture(name, "not drawn"))
 
 
 of_texts = pytest.mark.usefixtures("undrawn")

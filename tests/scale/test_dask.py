@@ -324,7 +324,7 @@ def test_what_is_wrong_is_told_in_words_of_pandas() -> None:
         ddf.rank.conventions("ndcg@10")
     with pytest.raises(rf.InvalidOption, match=r"compare needs the whole table in one piece"):
         ddf.rank.compare("map", runs=["score", "label"])
-    with pytest.raises(rf.InvalidOption, match=r"a plot or a report needs the whole table in one piece"):
+    with pytest.raises(rf.InvalidOption, match=r"judged needs the whole table in one piece"):
         ddf.rank.plot.judged("map")
     for frame_, options in ((ddf, {"ties": "order"}), (ddf.drop(columns="doc_id"), {}), (ddf, {"convention": "ranx"})):
         with pytest.raises(rf.InvalidOption, match="the rows of a Dask frame have no order"):
