@@ -159,7 +159,7 @@ def _documents(
     try:
         rows = explained(frame, setup, runs, run, call, carry=[name for name in show if name not in query])
     except InvalidOption:
-        one_order = setup if setup.policies.ties != "expected" else setup.changed(ties="doc_desc")
+        one_order = setup.changed(ties="doc_desc") if setup.policies.tie_rule.averages else setup
         ranked = runs.each(frame, one_order, lambda of_run: with_ranks(in_memory(frame, of_run)), only=run)
         rows = with_own_rank(ranked, ranked.columns[-1])
     return rows.join(chosen, on=query, how="semi", nulls_equal=True).sort("rank", nulls_last=True)
