@@ -19,7 +19,7 @@ import rankframe as rf
 from .._text.markup import visible
 from ..errors import RankframeError
 from . import check, convert, decide, demo, evaluate, fuse, listing, recommenders, trec_eval
-from .command import Answer, Command, Parser, epilog, with_names
+from .command import Command, Outcome, Parser, epilog, with_names
 from .output import in_options, prepare, text_of, warnings_as_notes, write
 from .reading import naming_file, with_baseline
 
@@ -83,10 +83,12 @@ FIRST = (evaluate.EVALUATE, decide.COMPARE, check.CHECK)
 """The commands shown without arguments."""
 
 
-def start(arguments: argparse.Namespace) -> Answer:
+def start(arguments: argparse.Namespace) -> Outcome:
     """Show the commands to begin with."""
     lines = [line for command in FIRST for line in (f"{command.examples[0]}", f"    {command.help}", "")]
-    return Answer("\n".join([*lines, "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."]))
+    return Outcome(
+        "\n".join([*lines, "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."])
+    )
 
 
 def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:

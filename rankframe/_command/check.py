@@ -21,25 +21,25 @@ from .._table.table import in_memory
 from .._text.result_table import by_kind
 from .._verbs import verbs
 from ..errors import InvalidOption, RankframeWarning
-from .command import Answer, Command, Parser, Reading, columns_read, metrics_of, ranker
-from .output import FOR_PEOPLE, Table, spelled
+from .command import Command, Outcome, Parser, Reading, columns_read, metrics_of, ranker
+from .output import FOR_PEOPLE, OutputTable, spelled
 from .reading import answered, join, of_file, runs_and_judgments, shown_path
 
 OF_BOTH_FILES = ("run only", "judged only", "repeated judgment")
 
 
-def check(arguments: argparse.Namespace) -> Answer:
+def check(arguments: argparse.Namespace) -> Outcome:
     """A row per finding, in formats for people one per kind; the exit code is 1 if a finding is an error."""
     found = findings(arguments).sort("severity", maintain_order=True)
     code = int("error" in found["severity"])
     if arguments.format in FOR_PEOPLE:
         if found.is_empty():
-            return Answer("nothing found")
+            return Outcome("nothing found")
         found = pl.DataFrame(by_kind(found.to_dicts()))
     if arguments.format == "table":  # the advice is printed below, so that rows fit a terminal
         advice = [f"{problem}: {text}" for problem, text in found.select("problem", "advice").rows()]
-        return Answer(Table(found.drop("advice"), advice), code)
-    return Answer(Table(found), code)
+        return Outcome(OutputTable(found.drop("advice"), advice), code)
+    return Outcome(OutputTable(found), code)
 
 
 def _found(ranker: FrameRanker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -73,7 +73,7 @@ def options_of_conventions(sub: Parser) -> None:
     sub.add_argument("--observed", metavar="NUMBER", help=text)
 
 
-def conventions(arguments: argparse.Namespace) -> Answer:
+def conventions(arguments: argparse.Namespace) -> Outcome:
     """The settings of each tool; given a run, the value that each tool would print."""
     if len(arguments.files) > 1:
         raise InvalidOption("conventions looks at one RUN. Leave the others out")
@@ -86,13 +86,13 @@ def conventions(arguments: argparse.Namespace) -> Answer:
             raise InvalidOption("--explain names the metric. Leave -m out")
         found = of_run(arguments, [arguments.explain]) if arguments.files else explained(arguments.explain)
         if arguments.format not in FOR_PEOPLE:
-            return Answer(Table(found))
+            return Outcome(OutputTable(found))
         said = found.filter(pl.col("says") != "").select("tool", "says").rows()
         sentences = [text if "difference" in found.columns else f"{tool}: {text}" for tool, text in said]
-        return Answer(Table(found.drop("says", "note"), [*sentences, "", *notes_of(found)]))
+        return Outcome(OutputTable(found.drop("says", "note"), [*sentences, "", *notes_of(found)]))
     if arguments.files:
         metrics = [call.text for call in calls_of(*metrics_of(arguments))]
-        return Answer(with_notes_below(of_run(arguments, metrics).drop("says"), arguments.format))
+        return Outcome(with_notes_below(of_run(arguments, metrics).drop("says"), arguments.format))
     if arguments.qrels is not None or arguments.metrics is not None:
         raise InvalidOption("--qrels and -m go with a run. Write rankframe conventions RUN --qrels QRELS -m ndcg@10")
     rows = [row for tool, convention in CONVENTIONS.items() for row in rows_of(tool, convention)]
@@ -101,14 +101,14 @@ def conventions(arguments: argparse.Namespace) -> Answer:
         both = pl.concat_list("policies", "options").list.eval(pl.element().filter(pl.element() != ""))
         settings = both.list.join(", ")
         table = table.select("tool", settings.alias("settings"), "metrics", "note")
-    return Answer(with_notes_below(table, arguments.format, ("settings", "metrics")))
+    return Outcome(with_notes_below(table, arguments.format, ("settings", "metrics")))
 
 
-def with_notes_below(table: pl.DataFrame, format: str, wraps: Sequence[str] = ()) -> Table:
+def with_notes_below(table: pl.DataFrame, format: str, wraps: Sequence[str] = ()) -> OutputTable:
     """The table; for people, with each tool's note on a line below, since the longest would fill a screen's width."""
     if format not in FOR_PEOPLE:
-        return Table(table)
-    return Table(table.drop("note"), notes_of(table), wraps=wraps)
+        return OutputTable(table)
+    return OutputTable(table.drop("note"), notes_of(table), wraps=wraps)
 
 
 def notes_of(table: pl.DataFrame) -> list[str]:

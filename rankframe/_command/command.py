@@ -30,7 +30,7 @@ from .._table.roles import ROLES
 from .._table.setup import TABLES, Setup
 from .._verbs.declaration import VerbCall
 from ..errors import InvalidOption, did_you_mean, nearest
-from .output import ENDINGS, FORMATS, Table
+from .output import ENDINGS, FORMATS, OutputTable
 
 EXIT_CODES = """\
 exit codes:
@@ -76,10 +76,10 @@ METAVARS = {"baseline": "RUN", "fusion": "METHOD", "title": "TEXT", "normalize":
 """The placeholders of text options that do not name a column."""
 
 
-class Answer(NamedTuple):
+class Outcome(NamedTuple):
     """The result of a command, to print or to write (None: nothing), and its exit code."""
 
-    result: str | Table | None
+    result: str | OutputTable | None
     code: int = 0
 
 
@@ -131,7 +131,7 @@ class Command:
         Whether options may be abbreviated, which can break scripts when new options are added.
     """
 
-    run: Callable[[argparse.Namespace], Answer]
+    run: Callable[[argparse.Namespace], Outcome]
     help: str
     examples: tuple[str, ...]
     options: Callable[[Parser], object] = lambda sub: None

@@ -12,9 +12,9 @@ import rankframe as rf
 
 from .._files.write import QrelsFormat
 from ..errors import InvalidOption
-from .command import COLUMNS, Answer, Command, Parser
+from .command import COLUMNS, Command, Outcome, Parser
 from .fuse import TREC
-from .output import FORMATS, Table, note, write_bytes
+from .output import FORMATS, OutputTable, note, write_bytes
 from .reading import judged, judgments_of, names_of
 
 OF_JUDGMENTS = get_args(QrelsFormat)
@@ -25,13 +25,13 @@ def options(sub: Parser) -> None:
     sub.add_argument("--index", metavar="NAME", help="with --format rank_eval, the index that holds the documents")
 
 
-def convert(arguments: argparse.Namespace) -> Answer:
+def convert(arguments: argparse.Namespace) -> Outcome:
     """The rows of the files in the format, a row of a table or a line each."""
     if not arguments.files and arguments.qrels is None:
         raise InvalidOption("name what to convert: a run, judgments as --qrels QRELS, or both to get one table of them")
     table = whole_labels(run_table(arguments) if arguments.files else judgments_of(arguments).table)
     if arguments.format not in OF_JUDGMENTS:
-        return Answer(Table(table))
+        return Outcome(OutputTable(table))
     text = BytesIO()
     if not arguments.files:
         rf.write_qrels(table, text, format=arguments.format, index=arguments.index)
@@ -40,9 +40,9 @@ def convert(arguments: argparse.Namespace) -> Answer:
     else:
         raise InvalidOption(f"--format {arguments.format} holds judgments alone. Name them with --qrels; leave RUN out")
     if arguments.target is None:
-        return Answer(text.getvalue().decode())
+        return Outcome(text.getvalue().decode())
     write_bytes(arguments.target, text.getvalue())
-    return Answer(None)
+    return Outcome(None)
 
 
 def run_table(arguments: argparse.Namespace) -> pl.DataFrame:

@@ -16,8 +16,8 @@ from .._text.result_table import records
 from .._text.sentences import power_sentences
 from ..errors import InvalidOption
 from ..report import latex, notebook
-from .command import DEFAULT_METRICS, Answer, Command, Parser, help_of, metrics_of, values_of
-from .output import FORMATS, Table, writable
+from .command import DEFAULT_METRICS, Command, Outcome, Parser, help_of, metrics_of, values_of
+from .output import FORMATS, OutputTable, writable
 from .reading import answered
 
 LINES = get_args(Style)
@@ -30,31 +30,31 @@ def add_budgets(sub: Parser, *, required: bool = False) -> None:
     sub.add_argument("--budget", dest="budgets", action="append", required=required, metavar="METRIC=NUMBER", help=text)
 
 
-def compare(arguments: argparse.Namespace) -> Answer:
+def compare(arguments: argparse.Namespace) -> Outcome:
     """A row per metric, slice and pair of runs."""
     metrics, options = metrics_of(arguments), values_of(arguments)
     compared = answered(arguments, lambda ranker, **runs: ranker.compare(*metrics, **runs, **options), "comparing")
     forms = {"table": lambda: comparison(compared, most=None).text(), "markdown": lambda: comparison_markdown(compared)}
     forms |= {"latex": lambda: latex(compared), "html": lambda: notebook(compared)}
-    return Answer(Table(compared.table, forms=forms))
+    return Outcome(OutputTable(compared.table, forms=forms))
 
 
-def gate(arguments: argparse.Namespace) -> Answer:
+def gate(arguments: argparse.Namespace) -> Outcome:
     """A line per metric, slice and run; the exit code is 1 unless all of them pass; too few queries do not pass."""
     verdict = answered(arguments, partial(verdict_of, arguments, values_of(arguments)), "comparing")
     code = 0 if verdict else 1
     if arguments.format in LINES:
-        return Answer("\n".join(verdict.lines(arguments.format)), code)
+        return Outcome("\n".join(verdict.lines(arguments.format)), code)
     sentence = passing(records(verdict.table))
-    return Answer(Table(verdict.table, sentences=[sentence], grid=verdict_grid(verdict)), code)
+    return Outcome(OutputTable(verdict.table, sentences=[sentence], grid=verdict_grid(verdict)), code)
 
 
-def power(arguments: argparse.Namespace) -> Answer:
+def power(arguments: argparse.Namespace) -> Outcome:
     """A row per metric, slice, pair of runs and difference."""
     metrics, options = metrics_of(arguments), values_of(arguments)
     found = answered(arguments, lambda ranker, **runs: ranker.power(*metrics, **runs, **options), "comparing")
     settings = {"power": arguments.power, "alpha": arguments.alpha, "by": arguments.by or ()}
-    return Answer(Table(found, sentences=power_sentences(records(found), settings)))
+    return Outcome(OutputTable(found, sentences=power_sentences(records(found), settings)))
 
 
 def verdict_of(arguments: argparse.Namespace, options: Mapping[str, Any], ranker: Any, **runs: Any) -> Any:
@@ -79,7 +79,7 @@ def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
     return budgets
 
 
-def report(arguments: argparse.Namespace) -> Answer:
+def report(arguments: argparse.Namespace) -> Outcome:
     """Write the report; nothing is printed."""
     target = writable(arguments.output, ENDINGS)
     metrics, options = metrics_of(arguments), values_of(arguments)
@@ -92,7 +92,7 @@ def report(arguments: argparse.Namespace) -> Answer:
         return ranker.report(target, *metrics, **runs, **options, gate=verdict)
 
     answered(arguments, write, "writing the report")
-    return Answer(None)
+    return Outcome(None)
 
 
 def options_of_report(sub: Parser) -> None:

@@ -10,8 +10,8 @@ import polars as pl
 
 import rankframe as rf
 
-from .command import Answer, Command
-from .output import Table, formatted
+from .command import Command, Outcome
+from .output import OutputTable, formatted
 
 SCORERS = ("score", "score_pca", "score_forest")
 DEMO_METRICS = ("ndcg@10", "map", "precision@10", "recall@50")
@@ -30,7 +30,7 @@ df.join(worst, on="query_id", how="semi").rank.explain("ndcg@10")  # what each d
 """
 
 
-def demo(arguments: argparse.Namespace) -> Answer:
+def demo(arguments: argparse.Namespace) -> Outcome:
     """Evaluate the example table: print the means, the worst queries, and the documents that cost them."""
     df = rf.load_example()
     per_query = rf.rank(df).evaluate(*DEMO_METRICS)
@@ -52,7 +52,7 @@ def demo(arguments: argparse.Namespace) -> Answer:
         "",
         "Means over the queries",
         "",
-        *indented(formatted(Table(table), "table")),
+        *indented(formatted(OutputTable(table), "table")),
         "",
         "The worst queries by ndcg@10 of `score`, and what cost them",
         *(line for row in worst.rows(named=True) for line in story(row, costs)),
@@ -63,7 +63,7 @@ def demo(arguments: argparse.Namespace) -> Answer:
         "",
         "Your own files: rankframe evaluate --help",
     ]
-    return Answer("\n".join(lines))
+    return Outcome("\n".join(lines))
 
 
 def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:

@@ -24,8 +24,8 @@ from .._table.table import refuse_names
 from .._text.markup import CONTROL
 from .._text.result_table import queries_of
 from ..errors import InvalidOption
-from .command import DEFAULT_METRICS, Answer, Command, Parser, at_least, columns_read, metrics_of, ranker
-from .output import FOR_PEOPLE, FORMATS, PICTURE, Table, write_bytes
+from .command import DEFAULT_METRICS, Command, Outcome, Parser, at_least, columns_read, metrics_of, ranker
+from .output import FOR_PEOPLE, FORMATS, PICTURE, OutputTable, write_bytes
 from .reading import Judged, judged
 
 RANKS = 20
@@ -46,7 +46,7 @@ def options_of_evaluate(sub: Parser) -> None:
     sub.add_argument("--by", metavar="COLUMN", help="the means for each value of a column")
 
 
-def evaluate(arguments: argparse.Namespace) -> Answer:
+def evaluate(arguments: argparse.Namespace) -> Outcome:
     """The means of the metrics, or their values query by query, in the chosen format."""
     by, metrics = arguments.by, metrics_of(arguments)
     if by is not None and arguments.format == "trec":
@@ -64,7 +64,7 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
     if arguments.format == "trec":
         of_all = scores.select(**_numbers(calls, Mean.over_run)).row(0, named=True)
         counts = [name for name, call in calls.items() if call.metric.summary == "sum"]
-        return Answer("\n".join(in_trec(scores.drop(RUN), of_all, counts, queries=arguments.per_query)))
+        return Outcome("\n".join(in_trec(scores.drop(RUN), of_all, counts, queries=arguments.per_query)))
     key = [RUN_OF_TABLE] if runs.columns else []
     if by is not None:
         refuse_names(["query_id", *key, *([] if arguments.per_query else ["queries"]), *calls], [by], "--by")
@@ -72,16 +72,16 @@ def evaluate(arguments: argparse.Namespace) -> Answer:
         scores = scores.join(slices, on="query_id", how="left", maintain_order="left")
         scores = scores.select(RUN, "query_id", by, pl.exclude(RUN, "query_id", by))
     if arguments.per_query:
-        return Answer(Table(scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)))
+        return Outcome(OutputTable(scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)))
     of_runs = scores.partition_by(RUN, maintain_order=True, as_dict=True)
     averaged = pl.concat(
         means(part, calls, by).select(*(pl.lit(run).alias(name) for name in key), pl.all())
         for (run,), part in of_runs.items()
     )
     if not key or by is not None or arguments.format not in FOR_PEOPLE:
-        return Answer(Table(averaged))
+        return Outcome(OutputTable(averaged))
     counted = queries_of(averaged.select(n_queries="queries").to_dicts())
-    return Answer(Table(averaged.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
+    return Outcome(OutputTable(averaged.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
 
 
 def _judged(arguments: argparse.Namespace, metrics: Sequence[str]) -> Judged:
@@ -143,7 +143,7 @@ def options_of_curve(sub: Parser) -> None:
     sub.add_argument("--title", metavar="TEXT", help="the picture's title; default: what it shows")
 
 
-def curve(arguments: argparse.Namespace) -> Answer:
+def curve(arguments: argparse.Namespace) -> Outcome:
     """The means of the metrics at every rank, or their values query by query; or a picture."""
     calls = calls_of(*metrics_of(arguments))
     for call in calls:
@@ -166,7 +166,7 @@ def curve(arguments: argparse.Namespace) -> Answer:
     if drawn:
         with Busy("drawing"):
             write_bytes(arguments.target, picture(ranked, named, calls, arguments))
-        return Answer(None)
+        return Outcome(None)
     last = arguments.to or min(RANKS, deepest(table, ranked._setup, runs))
     with Busy("evaluating"):
         table = by_rank(table, ranked._setup, runs, calls, last)
@@ -174,7 +174,7 @@ def curve(arguments: argparse.Namespace) -> Answer:
         key = [name for name in ("run", "rank") if name in table.columns]
         averaged = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}
         table = table.group_by(key, maintain_order=True).agg(**averaged)
-    return Answer(Table(table.rename(flat_names(call.text for call in calls)) if arguments.flat else table))
+    return Outcome(OutputTable(table.rename(flat_names(call.text for call in calls)) if arguments.flat else table))
 
 
 def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], last: int) -> pl.DataFrame:

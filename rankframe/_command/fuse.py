@@ -11,8 +11,8 @@ import rankframe as rf
 
 from .._catalog.fusions import FUSIONS
 from .._rankers.polars import PolarsRanker
-from .command import Answer, Command, Parser, values_of
-from .output import FORMATS, Table
+from .command import Command, Outcome, Parser, values_of
+from .output import FORMATS, OutputTable
 from .reading import answered
 
 TREC = {".run": "trec", ".trec": "trec", ".txt": "trec", ".gz": "trec"}
@@ -32,27 +32,27 @@ def options_of_tune(sub: Parser) -> None:
     sub.add_argument("-m", "--metric", default="ndcg@10", metavar="METRIC", help="the metric; default: ndcg@10")
 
 
-def fuse(arguments: argparse.Namespace) -> Answer:
+def fuse(arguments: argparse.Namespace) -> Outcome:
     """A row per document of a query, with its fused score."""
     method, options = arguments.method, values_of(arguments)
     fused = answered(arguments, lambda ranker, **runs: ranker.fuse(method, **runs, **options), "fusing", labels=False)
     if arguments.format != "trec":
         order = pl.col("row").min().over("query_id"), "score", "doc_id"
         best_first = fused.with_row_index("row").sort(*order, descending=[False, True, True], nulls_last=True)
-        return Answer(Table(best_first.drop("row")))
+        return Outcome(OutputTable(best_first.drop("row")))
     text = BytesIO()
     rf.write_run(fused, arguments.target or text, run="fused")
-    return Answer(None if arguments.target else text.getvalue().decode())
+    return Outcome(None if arguments.target else text.getvalue().decode())
 
 
-def tune(arguments: argparse.Namespace) -> Answer:
+def tune(arguments: argparse.Namespace) -> Outcome:
     """The tuned method, and its gain on queries that were not used to choose it."""
     options = values_of(arguments)
     methods = arguments.method[0] if len(arguments.method) == 1 else arguments.method
     tuned = answered(arguments, lambda ranker, **runs: ranker.tune(methods, **runs, **options), "tuning")
     if arguments.format == "table":
-        return Answer(repr(tuned))
-    return Answer(Table(tuned.table, [f"chosen: {tuned.text}"]))
+        return Outcome(repr(tuned))
+    return Outcome(OutputTable(tuned.table, [f"chosen: {tuned.text}"]))
 
 
 FUSE = Command(

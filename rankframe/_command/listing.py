@@ -17,8 +17,8 @@ from .._catalog.parse import texts_of
 from .._catalog.registry import Metric, find
 from .._support.docstrings import entries, sections
 from ..errors import UnknownMetric
-from .command import Answer, Command, Parser
-from .output import FOR_PEOPLE, Table
+from .command import Command, Outcome, Parser
+from .output import FOR_PEOPLE, OutputTable
 
 USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
 ELSEWHERE = (
@@ -34,7 +34,7 @@ def options(sub: Parser) -> None:
     sub.add_argument("texts", metavar="NAME", nargs="*", help=text)
 
 
-def metrics(arguments: argparse.Namespace) -> Answer:
+def metrics(arguments: argparse.Namespace) -> Outcome:
     """One line per metric: its name, its other names, and what it is; of a single one all that is declared."""
     every = {**rf.METRICS, **rf.CATALOG_METRICS, **rf.AGREEMENTS}
     texts = [text for given in arguments.texts for text in texts_of(given)]
@@ -42,19 +42,21 @@ def metrics(arguments: argparse.Namespace) -> Answer:
     found = [metric for name, metric in every.items() if name in names or not texts]
     table = pl.DataFrame([record(metric) for metric in found])
     if arguments.format not in FOR_PEOPLE:
-        return Answer(Table(table))
+        return Outcome(OutputTable(table))
     elsewhere = [([x.name for x in found if x.name in among], note) for among, note in ELSEWHERE]
     notes = [note.format(", ".join(there)) for there, note in elsewhere if there]
     if len(found) > 1:
         also = pl.when(pl.col("other names") != "").then(pl.format(" Also {}.", "other names")).otherwise(pl.lit(""))
         listed = table.select("metric", pl.concat_str("what it is", also))  # in two columns, which fit narrow terminals
-        return Answer(Table(listed, [USAGE, *notes], wraps=["what it is"]))
+        return Outcome(OutputTable(listed, [USAGE, *notes], wraps=["what it is"]))
     (metric,) = found
     others = [x.name for x in every.values() if x is not metric and f"_{metric.name}_" in f"_{x.name}_"]
     notes += [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."] if others else []
     rows = {name: text for name, text in record(metric).items() if text and name not in ("metric", "options")}
     rows |= {f"option {name}": text for name, text in described(metric)}
-    return Answer(Table(pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]}), notes, wraps=[metric.name]))
+    return Outcome(
+        OutputTable(pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]}), notes, wraps=[metric.name])
+    )
 
 
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:

@@ -65,7 +65,7 @@ def warnings_as_notes(of: str = "") -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Table:
+class OutputTable:
     """A table to print or to write.
 
     Attributes
@@ -92,14 +92,14 @@ class Table:
     forms: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
 
-def formatted(table: Table, format: str) -> str:
+def formatted(table: OutputTable, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
     shown = table.forms.get(format, lambda: _plainly(table, format))()
     # a fragment of HTML has no encoding
     return shown.encode("ascii", "xmlcharrefreplace").decode() if format == "html" else shown
 
 
-def _plainly(table: Table, format: str) -> str:
+def _plainly(table: OutputTable, format: str) -> str:
     """The table in a format, with its sentences above and its notes below."""
     if format not in FOR_PEOPLE:
         return _for_programs(table.frame, format)
@@ -111,7 +111,7 @@ def _plainly(table: Table, format: str) -> str:
     return _in_markdown(table) if format == "markdown" else _in_terminal(table)
 
 
-def _in_markdown(table: Table) -> str:
+def _in_markdown(table: OutputTable) -> str:
     said = [f"**{_escaped(sentence)}**" for sentence in table.sentences]
     if table.grid is not None:
         return "\n\n".join([*said, markdown(table.grid)])
@@ -119,7 +119,7 @@ def _in_markdown(table: Table) -> str:
     return "\n\n".join([*said, "\n".join(shown), *filter(None, ["\n".join(map(_escaped, table.notes))])])
 
 
-def _in_terminal(table: Table) -> str:
+def _in_terminal(table: OutputTable) -> str:
     notes = [*map(visible, table.notes)]
     if table.grid is not None:
         shown, notes = text(table.grid).splitlines(), []
@@ -134,7 +134,7 @@ def _in_terminal(table: Table) -> str:
     return "\n\n".join("\n".join(part) for part in ([*map(visible, table.sentences)], shown, notes) if part)
 
 
-def _grid(table: Table, *before: str) -> Grid:
+def _grid(table: OutputTable, *before: str) -> Grid:
     """The table as a grid of cells, the last columns of numbers aligned right, with these notes `before` its own."""
     if table.grid is not None:
         return replace(table.grid, notes=(*before, *table.grid.notes))
@@ -310,14 +310,14 @@ def ending_of(path: str, pictures: Sequence[str]) -> str:
     return f"{inner}.gz" if ENDINGS[inner] in BINARY or inner in pictures else inner
 
 
-def text_of(result: str | Table, format: str) -> str:
+def text_of(result: str | OutputTable, format: str) -> str:
     """A result as text."""
     return (result if isinstance(result, str) else formatted(result, format)).removesuffix("\n")
 
 
-def write(target: Path, result: str | Table, format: str) -> None:
+def write(target: Path, result: str | OutputTable, format: str) -> None:
     """Write a result in a format."""
-    if format in BINARY and isinstance(result, Table):
+    if format in BINARY and isinstance(result, OutputTable):
         buffer = BytesIO()
         (result.frame.write_parquet if format == "parquet" else result.frame.write_ipc)(buffer)
         write_bytes(target, buffer.getvalue())

@@ -7,23 +7,23 @@ import argparse
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import ItemVerbs
 from .._text.displays import gap_lines
-from .command import DEFAULT_METRICS, Answer, Command, metrics_of, values_of
-from .output import Table
+from .command import DEFAULT_METRICS, Command, Outcome, metrics_of, values_of
+from .output import OutputTable
 from .reading import answered
 
 
-def catalog(arguments: argparse.Namespace) -> Answer:
+def catalog(arguments: argparse.Namespace) -> Outcome:
     """A row per slice and metric."""
     metrics, options = metrics_of(arguments), values_of(arguments)
     found = answered(arguments, lambda ranker: ranker.items.catalog(*metrics, **options), "counting items")
-    return Answer(Table(found))
+    return Outcome(OutputTable(found))
 
 
-def gaps(arguments: argparse.Namespace) -> Answer:
+def gaps(arguments: argparse.Namespace) -> Outcome:
     """A row per metric and figure."""
     metrics, options = metrics_of(arguments), values_of(arguments)
     found = answered(arguments, lambda ranker: ranker.gaps(*metrics, **options), "comparing groups")
-    return Answer(Table(found.table, sentences=gap_lines(found)))
+    return Outcome(OutputTable(found.table, sentences=gap_lines(found)))
 
 
 CATALOG = Command(

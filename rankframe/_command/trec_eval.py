@@ -17,11 +17,11 @@ from .._catalog.means import Mean
 from .._catalog.registry import MeanOf
 from .._files.read import QRELS, RUN
 from .._table.columns import TEXTS
-from .._table.run_and_judgments import Missing
+from .._table.run_and_judgments import Unmatched
 from .._table.setup import Setup
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
-from .command import Answer, Command, Parser, at_least
+from .command import Command, Outcome, Parser, at_least
 from .evaluate import trec_line
 from .reading import of_file, only_one_input, read_file, require_rows
 
@@ -66,7 +66,7 @@ def options(parser: Parser) -> None:
         parser.add_argument(short, long, dest=dest, type=at_least(least), default=usual, metavar=name, help=text)
 
 
-def trec_eval(arguments: argparse.Namespace) -> Answer:
+def trec_eval(arguments: argparse.Namespace) -> Outcome:
     """The lines that trec_eval prints for the judgments and the run."""
     only_one_input([arguments.qrels, *arguments.files])
     (qrels, _), (run, _) = (
@@ -80,7 +80,7 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
-    kept: Missing = "keep" if arguments.complete else "drop"
+    kept: Unmatched = "keep" if arguments.complete else "drop"
     with of_file(arguments.files[0]):
         table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
     ranker = rf.rank(table).on(convention="trec_eval", unjudged="drop" if arguments.judged else "nonrelevant")
@@ -104,7 +104,7 @@ def trec_eval(arguments: argparse.Namespace) -> Answer:
             if line.measure != "relstring":
                 value = of_the_run[line.measure] if line.measure in OF_THE_RUN else value_of(line, summary)
                 printed.append(as_printed(line, "all", value))
-    return Answer("\n".join(printed) or None)
+    return Outcome("\n".join(printed) or None)
 
 
 def say(name: str, value: Any) -> str:

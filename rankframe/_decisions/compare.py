@@ -16,7 +16,7 @@ from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._support.extras import versions
 from .._support.methods import called_by_users
-from .._support.option_kinds import Column, Columns
+from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
 from .._table.runs import Runs, TheRuns, names_of
@@ -141,7 +141,7 @@ def compare(
     test: Test = "permutation",
     correction: Correction | None = "holm",
     family: Family = "all",
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
     ci: Confidence = 0.95,
     interval: Interval = "auto",
     weights: Column | None = None,

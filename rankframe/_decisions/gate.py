@@ -14,7 +14,7 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import with_labels
-from .._support.option_kinds import Column, Columns
+from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range, is_number
 from .._support.statistical_options import FEW, Bound, Resamples, Seed
 from .._table.policies import check_word
@@ -115,7 +115,7 @@ def gate(
     baseline: Column | None = None,
     runs: TheRuns | None = None,
     run: Column | None = None,
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
     confidence: Annotated[float, Range(above=0.5, below=1)] = 0.95,
     interval: Bound = "bounded",
     weights: Column | None = None,

@@ -10,7 +10,7 @@ import polars as pl
 from .._catalog.means import Mean
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._support.option_kinds import Column, Columns
+from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
@@ -47,7 +47,7 @@ def power(
     runs: TheRuns | None = None,
     run: Column | None = None,
     baseline: Column | None = None,
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
     missing: Lacking = "error",
 ) -> R:
     """The number of queries needed to detect a difference, from the spread of the runs' differences per query.

@@ -21,7 +21,7 @@ from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import collect, measure
-from .._support.option_kinds import Column, Columns
+from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import FEW, Confidence, Resamples, Seed, SummaryInterval
 from .._table.columns import NO_WEIGHT, failing, is_weight
@@ -149,7 +149,7 @@ class Summary:
         *metrics: Request,
         runs: TheRuns | None = None,
         run: Column | None = None,
-        by: Columns | None = None,
+        by: ColumnNames | None = None,
         weights: str | None = None,
         ci: float | None = None,
         interval: SummaryInterval = "auto",
@@ -370,7 +370,7 @@ def mean(
     *metrics: Request,
     runs: TheRuns | None = None,
     run: Column | None = None,
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
 ) -> R:
     """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
 
@@ -427,7 +427,7 @@ def summarize(
     *metrics: Request,
     runs: TheRuns | None = None,
     run: Column | None = None,
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
     ci: Confidence | None = 0.95,
     interval: SummaryInterval = "auto",
     weights: Column | None = None,

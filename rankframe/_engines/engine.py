@@ -11,7 +11,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_largest
-from .._table.run_and_judgments import Missing
+from .._table.run_and_judgments import Unmatched
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Whole, in_memory
@@ -223,8 +223,8 @@ def run(
     call: VerbCall,
     *,
     qrels: T | None = None,
-    judged_only: Missing = "keep",
-    run_only: Missing = "drop",
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
 ) -> T:
     """Run a verb on a table in parts; with `qrels`, on the table joined with its judgments."""
     verb = call.verb
@@ -326,7 +326,7 @@ def _largest_label(
     calls: Sequence[Call],
     schema: pl.Schema,
     judging: OnQueries | None,
-    judged_only: Missing,
+    judged_only: Unmatched,
 ) -> float:
     """The largest label of the table, among documents that count."""
     ranked, shown = setup_of_largest(setup, schema, calls)

@@ -220,6 +220,7 @@ def fit(
     >>> fitted = train.rank.fusion.fit("posfuse", runs=["bm25", "dense"])
     >>> fitted
     posfuse, trained on bm25, dense and 1 query
+    <BLANKLINE>
     rank    bm25   dense
        1  1.0000  0.0000
        2  1.0000  1.0000

@@ -12,7 +12,7 @@ from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request, calls_of
 from .._decisions.resampling import Resampling
 from .._decisions.summary import in_slices, keys
-from .._support.option_kinds import Columns
+from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Resamples, Seed
 from .._table.runs import names_of
@@ -41,7 +41,7 @@ def catalog(
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
     ci: Confidence | None = 0.95,
     unknown_items: Unknown = "error",
     resamples: Resamples = 1_000,
@@ -141,7 +141,7 @@ def counts(
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
     unknown_items: Unknown = "error",
 ) -> ItemCounts:
     """The counts of items of a part of a table, such as a day, which merge by addition to catalog metrics of the whole.

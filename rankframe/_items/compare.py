@@ -15,7 +15,7 @@ from .._decisions.compare import Significance
 from .._decisions.paired_values import Design
 from .._decisions.resampling import Resampling
 from .._decisions.summary import keys
-from .._support.option_kinds import Column, Columns
+from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
 from .._table.runs import RUN, Runs, TheRuns, names_of
@@ -65,7 +65,7 @@ def compare(
     baseline: Column | None = None,
     correction: Correction | None = "holm",
     family: Family = "all",
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
     ci: Confidence = 0.95,
     unknown_items: Unknown = "error",
     resamples: Resamples = 1_000,

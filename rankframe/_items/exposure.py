@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar, cast, get_args
 import polars as pl
 
 from .._plan.per_query import collect
-from .._support.option_kinds import Columns, ReadInside, check
+from .._support.option_kinds import ColumnNames, ReadInside, check
 from .._table.policies import Cutoff
 from .._table.roles import require_number
 from .._table.runs import names_of
@@ -69,7 +69,7 @@ class Exposures(Sliced):
     by: tuple[str, ...]
 
     @classmethod
-    def of(cls, setup: Setup, _: object, k: int | None, *, weight: str, by: Columns | None) -> Exposures:
+    def of(cls, setup: Setup, _: object, k: int | None, *, weight: str, by: ColumnNames | None) -> Exposures:
         """The exposure that a call of the verb asks for."""
         return cls(setup, Weighing.of(k, weight), names_of(by))
 
@@ -132,7 +132,11 @@ class Exposures(Sliced):
 
 @verb(gives="table", merges=Exposures.of)
 def exposure(
-    table: Table[R], k: int | None = None, *, weight: Annotated[str, ReadInside] = "count", by: Columns | None = None
+    table: Table[R],
+    k: int | None = None,
+    *,
+    weight: Annotated[str, ReadInside] = "count",
+    by: ColumnNames | None = None,
 ) -> R:
     """The number of users that each item is shown to, and its exposure: one row per item.
 

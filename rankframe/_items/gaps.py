@@ -17,7 +17,7 @@ from .._decisions.compare import settings_of
 from .._decisions.resampling import Limits, Resampling, limits, warn_of_t
 from .._decisions.summary import by_query, keys
 from .._plan.per_query import collect, measure
-from .._support.option_kinds import Columns
+from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Resamples, Seed
 from .._table.runs import names_of
@@ -110,7 +110,7 @@ class Gaps(Generic[R_co]):
 def gaps(
     table: Table[R],
     *metrics: Request,
-    by: Columns,
+    by: ColumnNames,
     correction: Correction | None = "holm",
     ci: Confidence = 0.95,
     resamples: Resamples = 1_000,

@@ -16,7 +16,7 @@ from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request, calls_of
 from .._decisions.summary import in_slices, keys
-from .._support.option_kinds import Columns
+from .._support.option_kinds import ColumnNames
 from .._table.runs import names_of
 from .._table.setup import Setup
 from .._table.table import refuse_names
@@ -102,7 +102,7 @@ class Parts(Sliced):
         setup: Setup,
         _: object,
         *metrics: Request,
-        by: Columns | None = None,
+        by: ColumnNames | None = None,
         ci: float | None = None,
         unknown_items: Unknown = "error",
         **others: object,

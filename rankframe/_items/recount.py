@@ -85,8 +85,8 @@ class ItemMetrics:
         return past.type_of(lists.schema[ITEM]) if past is not None and counts_past else lists.schema[ITEM]
 
 
-class Rows(NamedTuple):
-    """Rows of users and items, sorted by item: the user of each, and where the rows of each item start."""
+class CountedRows(NamedTuple):
+    """CountedRows of users and items, sorted by item: the user of each, and where the rows of each item start."""
 
     user: Whole
     starts: Whole
@@ -128,7 +128,7 @@ class Recount:
         if known.past is not None:
             of_users = of_users.with_columns(known.past.mean_of(of_users).alias("#past"))
         self.items = items
-        self.rows: dict[Depth, Rows] = {}
+        self.rows: dict[Depth, CountedRows] = {}
         self.added: dict[str, tuple[Depth, Floats | float]] = {}
         frames: dict[Depth, pl.DataFrame] = {}
         for depth in depths:
@@ -137,7 +137,7 @@ class Recount:
             lengths = np.bincount(user, minlength=self.n).astype(np.uint32)
             frames[depth] = down.with_columns(pl.Series(LENGTH, lengths[user]))
             starts = starts_of(place)
-            self.rows[depth] = Rows(user, starts, place[starts].astype(np.int64))
+            self.rows[depth] = CountedRows(user, starts, place[starts].astype(np.int64))
         for name, x in counted.items.items():
             column = frames[x.depth].with_columns(x.of.cast(pl.Float64).alias("#x"))["#x"].to_numpy()
             constant = column.size and (column == column[0]).all()  # as if all lists have one length

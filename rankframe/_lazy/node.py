@@ -71,10 +71,10 @@ The second argument is a fact of the whole table, if the rows are a part of it a
 Give: TypeAlias = Callable[[pl.DataFrame], bool]
 """Passes a frame on, and returns True if no more are needed."""
 
-Work: TypeAlias = Callable[[Give, "Sequence[str] | None", "pl.Expr | None"], None]
+Task: TypeAlias = Callable[[Give, "Sequence[str] | None", "pl.Expr | None"], None]
 """Passes on the rows of a node; it may leave out columns that are not named and rows that the predicate leaves out."""
 
-Whole: TypeAlias = Callable[[pl.LazyFrame], object]
+FactOf: TypeAlias = Callable[[pl.LazyFrame], object]
 """A fact of the whole table that each part needs, such as the largest label."""
 
 Check: TypeAlias = Callable[[pl.LazyFrame], None]
@@ -115,7 +115,7 @@ def source(
     *,
     reads: Collection[str],
     carries: bool = False,
-    whole: Whole | None = None,
+    whole: FactOf | None = None,
     check: Check | None = None,
     watch: Callable[[], Watching] | None = None,
 ) -> pl.LazyFrame:
@@ -146,7 +146,7 @@ def source(
     return node(work, rows, result, name)
 
 
-def node(work: Work, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -> pl.LazyFrame:
+def node(work: Task, rows: pl.LazyFrame, schema: Mapping[str, Any], name: str) -> pl.LazyFrame:
     """A source node, called `name`, that yields the frames of `work` when the plan runs; errors are those of `work`.
 
     `rows` are the caller's table, for the advice of errors.
@@ -179,7 +179,7 @@ def _run(
     setup: Setup,
     run: Run,
     names: Sequence[str] | None,
-    whole: Whole | None,
+    whole: FactOf | None,
     check: Check | None,
     watching: Watching | None,
     give: Give,

@@ -30,7 +30,7 @@ from .._fusion.oracle import oracle
 from .._fusion.overlap import overlap
 from .._plan.per_query import with_labels
 from .._support.extras import load, versions
-from .._support.option_kinds import Column, Columns, ReadInside
+from .._support.option_kinds import Column, ColumnNames, ReadInside
 from .._support.option_values import Range
 from .._support.statistical_options import Resamples, Seed
 from .._table.check import findings
@@ -65,12 +65,12 @@ def report(
     table: Table[Any],
     path: Annotated[str | Path, ReadInside],
     *metrics: str,
-    by: Columns | None = None,
+    by: ColumnNames | None = None,
     runs: TheRuns | None = None,
     run: Column | None = None,
     baseline: Column | None = None,
     worst: Annotated[int, Range(least=0, most=10**9)] = 5,
-    show: Columns = (),
+    show: ColumnNames = (),
     title: str = "Ranking report",
     gate: Verdict[object] | None = None,
     fusion: FusionMethod | None = None,

@@ -208,7 +208,7 @@ def _ratio(a: Array, b: Array) -> Array:
     return value
 
 
-Measure: TypeAlias = Callable[..., pl.DataFrame]
+MeasureRows: TypeAlias = Callable[..., pl.DataFrame]
 Way: TypeAlias = tuple[str, int]
 
 ROWS_AT_ONCE = 5_000_000
@@ -221,7 +221,7 @@ def bounds_of(call: Call) -> tuple[str, str]:
 
 
 def bounds(
-    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], measure: Measure, largest_label: float | None
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], measure: MeasureRows, largest_label: float | None
 ) -> pl.DataFrame:
     """One row per query: the query columns, and the least and the greatest value of each call."""
     table = Columns.of(setup, frame.collect_schema())
@@ -366,7 +366,7 @@ def _with_labels(rows: pl.DataFrame, at: pl.Expr, label: int, otherwise: int) ->
 
 
 def _by_number(
-    rows: pl.DataFrame, calls: Sequence[Call], setup: Setup, labels: tuple[int, int], measure: Measure
+    rows: pl.DataFrame, calls: Sequence[Call], setup: Setup, labels: tuple[int, int], measure: MeasureRows
 ) -> Iterator[pl.DataFrame]:
     """The least and the greatest value over every m, with the first m or the last m open documents relevant."""
     if not calls:

@@ -36,7 +36,7 @@ from .._plan.plan import aggregation
 from .._support.methods import function_as_method as function
 from .._support.option_kinds import bind, kinds_of
 from .._support.threads import use_polars
-from .._table.policies import NoRelevant, Scores, Unjudged, Unretrieved
+from .._table.policies import NoRelevant, ScoresAs, Unjudged, Unretrieved
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._table.ties import Ties
@@ -118,7 +118,7 @@ class Ranker(Metrics[R]):
         no_relevant: NoRelevant | None = None,
         depth: int | None = None,
         collection_size: int | None = None,
-        scores: Scores | None = None,
+        scores: ScoresAs | None = None,
         convention: str | None = None,
         memory_limit: int | str | None = None,
         grouped: bool | None = None,

@@ -42,7 +42,7 @@ class ReadInside:
 Column: TypeAlias = Annotated[str, NameOfColumn]
 """The name of a column."""
 
-Columns: TypeAlias = Sequence[Column] | Column
+ColumnNames: TypeAlias = Sequence[Column] | Column
 """The names of several columns, or of one."""
 
 

@@ -16,14 +16,14 @@ SCREEN = Lock()
 """Held by the bar or spinner that is shown, since a screen has room for one."""
 
 
-class Shown(Protocol):
+class ShownProgress(Protocol):
     """A display of rich, shown until it is stopped."""
 
     def start(self) -> None: ...
     def stop(self) -> None: ...
 
 
-class Bar(Shown, Protocol):
+class Bar(ShownProgress, Protocol):
     """A progress bar of rich for one task."""
 
     task_ids: list[int]
@@ -74,7 +74,7 @@ class Busy:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._shown: Shown | None = None
+        self._shown: ShownProgress | None = None
         self._later = Timer(PATIENCE, self._show)
         self._later.daemon = True
 
@@ -98,6 +98,6 @@ class Busy:
             return
         if not SCREEN.acquire(blocking=False):
             return
-        shown: Shown = consoles.Console(file=sys.stderr).status(texts.Text(self._what))
+        shown: ShownProgress = consoles.Console(file=sys.stderr).status(texts.Text(self._what))
         shown.start()
         self._shown = shown

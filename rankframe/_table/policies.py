@@ -20,7 +20,7 @@ GREATEST = 1e280
 """The greatest label, gain or weight: sums over any table of these, times ranks, stay below the largest float."""
 
 Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
-Scores: TypeAlias = Literal["as_given", "float32"]
+ScoresAs: TypeAlias = Literal["as_given", "float32"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
 Label: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
@@ -94,7 +94,7 @@ class Policies:
     no_relevant: Annotated[NoRelevant, "the value of a query without relevant documents"] = "zero"
     depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
     collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
-    scores: Annotated[Scores, "the precision in which scores are compared"] = "as_given"
+    scores: Annotated[ScoresAs, "the precision in which scores are compared"] = "as_given"
 
     @property  # not cached, as a rule with a function of its own cannot be pickled
     def tie_rule(self) -> TieRule:

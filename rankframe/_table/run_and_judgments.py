@@ -16,7 +16,7 @@ from .roles import USUAL_NAMES, carried, require, require_all
 from .setup import Roles, Setup
 from .steps import last_kept, of_one_type, one_kept, ones, to_name
 
-Missing: TypeAlias = Literal["keep", "drop", "error"]
+Unmatched: TypeAlias = Literal["keep", "drop", "error"]
 Join: TypeAlias = Literal["semi", "anti"]
 
 SHOWN = 3
@@ -195,7 +195,7 @@ class Tables:
 
     # reasons to refuse the join
 
-    def refusals(self, judged_only: Missing, run_only: Missing, *, repeats: bool = True) -> Iterator[Refusal]:
+    def refusals(self, judged_only: Unmatched, run_only: Unmatched, *, repeats: bool = True) -> Iterator[Refusal]:
         """The reasons to refuse a join that can be found in some of the queries alone, as in a plan in parts.
 
         Without `repeats`, no document of the run repeats.
@@ -239,7 +239,7 @@ class Tables:
         message = (says, one_kept(key, "as with {}", frame="qrels") if self.all_relevant else best)
         return Refusal(message, _repeated(self.qrels, key))
 
-    def no_common_query(self, run_only: Missing) -> Refusal:
+    def no_common_query(self, run_only: Unmatched) -> Refusal:
         """Whether no query of the run is judged, most often because the tables write ids differently."""
         run, judged = (fresh(name, self.query) for name in ("#run", "#judged"))
         queries, others = (
@@ -266,7 +266,7 @@ class Tables:
         found = [name for name in names if _repeated(self.run, [*self.key, name]).collect().is_empty()]
         return (self.with_run(found[0]), False) if len(found) == 1 else (self, True)
 
-    def refuse_no_common_query(self, run_only: Missing) -> None:
+    def refuse_no_common_query(self, run_only: Unmatched) -> None:
         """Refuse a run without a judged query, and show some queries of both tables."""
         if not self.no_common_query(run_only).places.collect().is_empty():
             run, judged = (first_of(queries.collect()) for queries in (self.queries, self.judged_queries))
@@ -292,7 +292,7 @@ class Tables:
 
     # the join
 
-    def join(self, judged_only: Missing, run_only: Missing, *, ordered: bool) -> pl.LazyFrame:
+    def join(self, judged_only: Unmatched, run_only: Unmatched, *, ordered: bool) -> pl.LazyFrame:
         """The full join by query and document, of the queries that count."""
         run, judged, query = self.run, self._for_every_run(self.qrels), self.setup.roles.query
         if run_only == "drop":

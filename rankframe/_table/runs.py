@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 import polars as pl
 
-from .._support.option_kinds import Column, Columns, ReadInside, check
+from .._support.option_kinds import Column, ColumnNames, ReadInside, check
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
 from .roles import refuse_one_text, require
 from .setup import Setup
@@ -152,9 +152,9 @@ class Runs:
         )
 
 
-def names_of(columns: Columns | None) -> tuple[str, ...]:
+def names_of(columns: ColumnNames | None) -> tuple[str, ...]:
     """The columns that the option `by` names, one, several or none."""
-    names = check("by", columns, Columns | None)
+    names = check("by", columns, ColumnNames | None)
     return (names,) if isinstance(names, str) else tuple(names or ())
 
 

@@ -135,8 +135,8 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
         labels = {x.roles.score: _largest_label(rows, x, calls) for x in needing}
         return Whole(labels, named.names(rows) if named.key else None)
 
-    def watch() -> Watching:
-        return Watching([Watch(x, calls, at) for x in setups])
+    def watch() -> Watches:
+        return Watches([Watch(x, calls, at) for x in setups])
 
     read, at = call.columns(setup), calling_line()
     return source(
@@ -162,7 +162,7 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     return largest_in(rows.select(ranked.roles.label if is_plain else LARGEST.text))
 
 
-class Watching:
+class Watches:
     """The watches of several runs over the same rows."""
 
     def __init__(self, watches: Sequence[Watch]) -> None:

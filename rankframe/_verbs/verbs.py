@@ -33,7 +33,7 @@ from .._support.option_kinds import Column
 from .._table.check import check as check_frame
 from .._table.columns import Columns
 from .._table.roles import ROW, carried, require
-from .._table.run_and_judgments import Missing, Tables, unless
+from .._table.run_and_judgments import Tables, Unmatched, unless
 from .._table.setup import Setup
 from .._table.table import Table, in_memory, refuse_names
 from .._text.displays import findings, with_display
@@ -342,9 +342,9 @@ def _tables(
     setup: Setup,
     qrels: object,
     run: str | None,
-    judged_only: Missing | None,
-    run_only: Missing | None,
-) -> tuple[Tables, Missing, Missing]:
+    judged_only: Unmatched | None,
+    run_only: Unmatched | None,
+) -> tuple[Tables, Unmatched, Unmatched]:
     """The two tables, and the treatment of queries that only one of them has."""
     tables = Tables.of(frame, _frame_of(qrels).lazy(), setup)
     return tables if run is None else tables.with_run(run), judged_only or "keep", run_only or "drop"
@@ -356,8 +356,8 @@ def judge(
     qrels: object,
     *,
     run: Column | None = None,
-    judged_only: Missing | None = None,
-    run_only: Missing | None = None,
+    judged_only: Unmatched | None = None,
+    run_only: Unmatched | None = None,
 ) -> R:
     """The run with its judgments: the full outer join of two tables by query and document.
 

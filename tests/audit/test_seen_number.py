@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._audit.in_words import IN_WORDS, in_words
-from rankframe._audit.tool_comparison import explained
+from rankframe._audit.tool_comparison import IN_WORDS, explained, in_words
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import IN_WORDS as POLICIES_IN_WORDS
 from rankframe._table.policies import Policies, declared

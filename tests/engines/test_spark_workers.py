@@ -15,7 +15,7 @@ from rankframe._decisions.summary import Summary
 from rankframe._engines.arrow_kernel import arrow_kernel, bound
 from rankframe._engines.engine import Distinct, LargestLabel, Merged, OnQueries, Partial, refuse_row_order
 from rankframe._engines.spark_workers import Guarded, OnArrow
-from rankframe._table.run_and_judgments import Missing
+from rankframe._table.run_and_judgments import Unmatched
 from rankframe._table.table import Whole
 from rankframe._verbs import verbs
 from rankframe._verbs.declaration import call_of_verb
@@ -32,7 +32,7 @@ def values(judging: OnQueries | None = None) -> OnArrow:
     return OnArrow(OnQueries(call_of_verb(verbs.evaluate, "rr", "recall"), COLUMNS, WHOLE, judging=judging))
 
 
-def judging(judged_only: Missing, run_only: Missing) -> OnQueries:
+def judging(judged_only: Unmatched, run_only: Unmatched) -> OnQueries:
     return OnQueries(call_of_verb(verbs.judge, None, judged_only=judged_only, run_only=run_only), COLUMNS, WHOLE)
 
 
