@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 
 from ._catalog.requests import Request
-from ._decisions.summary import mean as mean_verb
-from ._decisions.summary import summarize as summarize_verb
+from ._decisions.summary import mean as mean_verb, summarize as summarize_verb
 from ._engines.arrow_kernel import bound, seen
-from ._engines.engine import Side, Work
-from ._engines.engine import run as run_on
-from ._engines.spark_tables import arrow_schema as _arrow_schema
-from ._engines.spark_tables import on_buckets as _on_buckets
-from ._engines.spark_tables import only as _only
-from ._engines.spark_tables import quoted as _quoted
+from ._engines.engine import Side, Work, run as run_on
+from ._engines.spark_tables import (
+    arrow_schema as _arrow_schema,
+    on_buckets as _on_buckets,
+    only as _only,
+    quoted as _quoted,
+)
 from ._fusion.explain import explain as explain_fusion_verb
 from ._fusion.fitted import FittedFusion
 from ._fusion.fuse import fuse as fuse_verb

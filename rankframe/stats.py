@@ -186,12 +186,7 @@ def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
 
 
 def paired_test(
-    differences: Floats,
-    weights: Floats,
-    test: PairedTest,
-    resamples: int,
-    seed: int,
-    step: Step | None = None,
+    differences: Floats, weights: Floats, test: PairedTest, resamples: int, seed: int, step: Step | None = None
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """The two-sided p-value of each column's mean difference, and whether all signs were enumerated for it.
 

@@ -20,8 +20,7 @@ from .._items.catalog import catalog
 from .._items.catalog_and_past import Unknown
 from .._plan.per_query import measure
 from .._table.conventions import CONVENTIONS, Convention, Otherwise
-from .._table.policies import IN_WORDS as POLICIES_IN_WORDS
-from .._table.policies import Policies, declared
+from .._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, in_memory
 from .._text.displays import tools, with_display

@@ -170,10 +170,7 @@ def sums_of(call: Call) -> dict[str, pl.Expr]:
 
 
 def by_metric(
-    sums: pl.LazyFrame,
-    columns: Sequence[Mapping[str, pl.Expr]],
-    calls: Sequence[Call],
-    slices: Sequence[str],
+    sums: pl.LazyFrame, columns: Sequence[Mapping[str, pl.Expr]], calls: Sequence[Call], slices: Sequence[str]
 ) -> pl.LazyFrame:
     """Turn a row per slice into a row per metric and slice; `columns` holds each metric's expressions."""
     lists = {name: pl.concat_list(x[name] for x in columns) for name in columns[0]}

@@ -11,8 +11,7 @@ import polars as pl
 
 import rankframe as rf
 
-from .._audit.tool_comparison import conventions as compared
-from .._audit.tool_comparison import explained, short
+from .._audit.tool_comparison import conventions as compared, explained, short
 from .._catalog.requests import calls_of
 from .._rankers.polars import PolarsRanker
 from .._rankers.ranker import FrameRanker

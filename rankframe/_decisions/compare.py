@@ -245,19 +245,11 @@ def compare(
 
 def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, object]:
     """The policies in effect, and the versions of the libraries."""
-    return {
-        "policies": setup.followed(frame.columns),
-        "versions": versions(),
-    }
+    return {"policies": setup.followed(frame.columns), "versions": versions()}
 
 
 def compared(
-    frame: pl.DataFrame,
-    setup: Setup,
-    calls: Sequence[Call],
-    design: Design,
-    test: Test | None,
-    resampling: Resampling,
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design, test: Test | None, resampling: Resampling
 ) -> tuple[PairedValues, pl.DataFrame, int]:
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     refuse_names([*TABLE], design.by, "by")

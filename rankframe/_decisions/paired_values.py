@@ -206,10 +206,7 @@ def explained(
     """The contribution of each document in a run; see `explain`."""
     carried, setup = [name for name in carry if name not in runs.key], setup.changed(flat=False)
     rows = runs.each(
-        frame,
-        setup,
-        lambda of_run: explain(Table[pl.DataFrame](frame, of_run, carry=carried), call.text),
-        only=run,
+        frame, setup, lambda of_run: explain(Table[pl.DataFrame](frame, of_run, carry=carried), call.text), only=run
     )
     return with_own_rank(rows.drop(RUN), rows.columns[-2])
 

@@ -232,10 +232,7 @@ class Summary:
     def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
         slices = list(self.slices)
         sums = by_metric(
-            added(per_query.lazy(), self.calls, slices),
-            [sums_of(call) for call in self.calls],
-            self.calls,
-            slices,
+            added(per_query.lazy(), self.calls, slices), [sums_of(call) for call in self.calls], self.calls, slices
         )
         draws = self._draws(per_query)
         found = draws.lazy().join(sums, on=[*slices, "metric"], nulls_equal=True, maintain_order="left")

@@ -125,10 +125,7 @@ def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup
 
 
 def kernel_of(
-    setup: Setup,
-    metrics: Sequence[Request],
-    largest_label: float | None = None,
-    fusing: OnQueries | None = None,
+    setup: Setup, metrics: Sequence[Request], largest_label: float | None = None, fusing: OnQueries | None = None
 ) -> ArrowKernel:
     """The kernel of metrics under an existing setup."""
     requests = call_of_verb(evaluate, *metrics).requests

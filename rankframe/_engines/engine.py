@@ -282,11 +282,7 @@ def _join(engine: Engine[T], table: T, setup: Setup, call: VerbCall) -> T:
 
 
 def _joining(
-    engine: Engine[T],
-    sides: Sequence[Side[T]],
-    setup: Setup,
-    empties: Sequence[pl.DataFrame],
-    call: VerbCall,
+    engine: Engine[T], sides: Sequence[Side[T]], setup: Setup, empties: Sequence[pl.DataFrame], call: VerbCall
 ) -> tuple[OnQueries, list[str]]:
     """The workers' join of a run and its judgments, and the key that brings their rows together."""
     joining, (run, qrels) = OnQueries(call, setup), empties

@@ -260,9 +260,7 @@ def text_of(method: str | FittedFusion[object]) -> str:
 
 
 def runs_for(
-    method: str | Call | FittedFusion[object],
-    runs: Sequence[str] | Mapping[str, object] | None,
-    run: str | None,
+    method: str | Call | FittedFusion[object], runs: Sequence[str] | Mapping[str, object] | None, run: str | None
 ) -> Runs:
     """The runs that a caller names; default for a trained method: those of its training."""
     if isinstance(method, FittedFusion) and not runs and run is None:

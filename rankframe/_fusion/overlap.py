@@ -80,11 +80,7 @@ class Overlap(Generic[R_co]):
 
 @verb(gives="whole", labels=True)
 def overlap(
-    table: Table[R],
-    *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    k: Cutoff | None = 10,
+    table: Table[R], *, runs: TheRuns | None = None, run: Column | None = None, k: Cutoff | None = 10
 ) -> Overlap[R]:
     """The overlap of the rankings of every two runs, and the documents that each run finds alone.
 

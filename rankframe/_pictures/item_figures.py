@@ -11,8 +11,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
 from .._decisions.paired_values import values
-from .._items.catalog import catalog as catalog_table
-from .._items.catalog import reads_labels
+from .._items.catalog import catalog as catalog_table, reads_labels
 from .._items.catalog_and_past import Unknown, catalog_and_past
 from .._items.exposure import Exposures, Weighing
 from .._items.lists import item_column

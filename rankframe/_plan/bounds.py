@@ -308,10 +308,7 @@ def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
         elif any(a > b for a, b in itertools.pairwise(known)):
             reason = f"its gain does not rise with the label, from {labels[0]} to {labels[1]}"
     if judging == "gain" and labels[1] - labels[0] > LARGEST_RANGE:
-        reason = (
-            f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: ",
-            on(unjudged_labels=(0, 4)),
-        )
+        reason = (f"from {labels[0]} to {labels[1]} there are too many labels; say fewer: ", on(unjudged_labels=(0, 4)))
     if reason:
         raise InvalidOption(f"no bounds are known for {call.text!r}: ", reason)
 

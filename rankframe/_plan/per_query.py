@@ -23,8 +23,7 @@ from .bounds import bounds, bounds_of
 from .parts import in_parts, number_of_parts
 from .plan import Part, add_up, guarded, run_formulas, with_rank
 from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
-from .subtopics import evaluate as evaluate_subtopics
-from .subtopics import refuse_without_subtopics
+from .subtopics import evaluate as evaluate_subtopics, refuse_without_subtopics
 
 ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""

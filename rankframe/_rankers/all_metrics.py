@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from .. import metrics
-from .method import Metrics
-from .method import formula_as_method as formula
+from .method import Metrics, formula_as_method as formula
 
 R = TypeVar("R")
 

@@ -47,8 +47,7 @@ from ..plot import PLOTS, Plots
 from .all_metrics import AllMetrics
 from .callers_frames import in_polars, stacked
 from .display import Help, Shown, page_of_topic, shown_of, spelled
-from .method import Metrics, Verbs, lift
-from .method import formula_as_method as formula
+from .method import Metrics, Verbs, formula_as_method as formula, lift
 
 F = TypeVar("F", bound=Callable[..., object])
 R = TypeVar("R")

@@ -134,7 +134,7 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "lightgbm": _of(
         f"unretrieved=drop,ties=order,{ABOVE_HALF},no_relevant=one: ndcg({ANY_GAIN},gain=exponential) "
-        "map(divisor=min(k,R))",
+        "map(divisor=min(k,R))"
     ),
     "xgboost": _of(
         f"unretrieved=drop,ties=order,scores=float32,no_relevant=one: ndcg({ANY_GAIN},gain=exponential)@32 "

@@ -130,11 +130,7 @@ class Runs:
                 raise InvalidData(_nameless(frame, setup, self.column))
 
     def each(
-        self,
-        frame: pl.DataFrame,
-        setup: Setup,
-        by_query: Callable[[Setup], pl.DataFrame],
-        only: str | None = None,
+        self, frame: pl.DataFrame, setup: Setup, by_query: Callable[[Setup], pl.DataFrame], only: str | None = None
     ) -> pl.DataFrame:
         """Concatenate the tables that `by_query` makes under each run's setup, with the run's name in the first column.
 

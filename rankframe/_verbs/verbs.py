@@ -296,12 +296,7 @@ def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
 
 
 def _rows_of_part(
-    frame: pl.DataFrame,
-    setup: Setup,
-    calls: list[Call],
-    answer: Answer,
-    carry: Sequence[str],
-    largest: float | None,
+    frame: pl.DataFrame, setup: Setup, calls: list[Call], answer: Answer, carry: Sequence[str], largest: float | None
 ) -> pl.DataFrame:
     shown = [setup.roles.label] if setup.roles.label in frame.columns else []
     frame = with_labels(frame, setup, calls)

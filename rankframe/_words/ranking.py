@@ -10,19 +10,12 @@ from typing import Annotated, Literal, TypeAlias
 
 import polars as pl
 
-from .._support.option_kinds import ValueOf as ValueOf
-from .._support.option_kinds import check
-from .._support.option_values import Range as Range
-from .._support.option_values import is_number as is_number
-from .._table.policies import GREATEST, check_threshold
-from .._table.policies import Cutoff as Cutoff
-from .._table.policies import Label as Label
+from .._support.option_kinds import ValueOf as ValueOf, check
+from .._support.option_values import Range as Range, is_number as is_number
+from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label, check_threshold
 from .._table.setup import Setup
 from ..errors import shown
-from .context import Context
-from .context import ListDivisor as ListDivisor
-from .context import RankWeight as RankWeight
-from .context import UnseenItems as UnseenItems
+from .context import Context, ListDivisor as ListDivisor, RankWeight as RankWeight, UnseenItems as UnseenItems
 from .expected_ties import Expectation, NoExpectation
 from .rows import Answer, Rows
 

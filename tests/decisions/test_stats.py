@@ -17,8 +17,7 @@ from scipy import stats as scipy_stats
 
 import rankframe as rf
 from rankframe import stats
-from rankframe._support import draws as drawing
-from rankframe._support import progress
+from rankframe._support import draws as drawing, progress
 from rankframe._support.progress import Progress
 
 with warnings.catch_warnings():

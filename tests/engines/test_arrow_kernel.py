@@ -14,8 +14,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.support.calls import ALL, POLICIES, SOME, assert_equal, close, expected, needs_table, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
-from tests.support.recommenders import ROLES
-from tests.support.recommenders import TEXTS as OF_RECOMMENDERS
+from tests.support.recommenders import ROLES, TEXTS as OF_RECOMMENDERS
 from tests.support.tables import FRACTIONAL_LABELS, frame, max_label, random_table
 
 PART = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 2]})

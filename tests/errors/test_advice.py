@@ -19,21 +19,31 @@ import rankframe as rf
 from rankframe._catalog import call, fusions, parse, registry, requests
 from rankframe._decisions.resampling import Resampling
 from rankframe._fusion import entries, fuse
-from rankframe._items import catalog as items_catalog
-from rankframe._items import catalog_and_past, recount
-from rankframe._items import compare as items_compare
-from rankframe._items import exposure as items_exposure
-from rankframe._items import gaps as items_gaps
-from rankframe._items import lists as items_lists
-from rankframe._items import parts as items_parts
+from rankframe._items import (
+    catalog as items_catalog,
+    catalog_and_past,
+    compare as items_compare,
+    exposure as items_exposure,
+    gaps as items_gaps,
+    lists as items_lists,
+    parts as items_parts,
+    recount,
+)
 from rankframe._items.recount import resamples_of
 from rankframe._support import option_kinds
-from rankframe._table import background, conventions, name_presets, policies, roles, run_and_judgments, setup
-from rankframe._table import columns as columns_module
+from rankframe._table import (
+    background,
+    columns as columns_module,
+    conventions,
+    name_presets,
+    policies,
+    roles,
+    run_and_judgments,
+    setup,
+)
 from rankframe._table.table import Table, Whole
 from rankframe._verbs import running, verbs
-from rankframe._words import exposure as exposure_words
-from rankframe._words import rankings
+from rankframe._words import exposure as exposure_words, rankings
 from rankframe.fusions import search_engines
 
 OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})

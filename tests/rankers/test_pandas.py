@@ -15,8 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 from pandas.testing import assert_frame_equal, assert_index_equal
 
 import rankframe as rf

@@ -11,8 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
