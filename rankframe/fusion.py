@@ -12,9 +12,7 @@ from ._files.together import run_names
 from ._fusion.fitted import FittedFusion, FusionMethod, ranker_of
 from ._support.methods import called_by_users
 from ._support.option_kinds import Column, ReadInside
-from ._table.policies import Cutoff
 from ._table.runs import TheRuns
-from ._words.rankings import Missing
 from .errors import Code, InvalidOption, shown
 from .io import read_run
 
@@ -28,11 +26,8 @@ def fuse(
     runs: Annotated[Sequence[object] | Mapping[str, object], ReadInside],
     method: FusionMethod = "rrf",
     *,
-    normalize: str | None = None,
-    weights: Sequence[float] | Mapping[str, float] | None = None,
-    missing: Missing | None = None,
-    depth: Cutoff | None = None,
     on: Mapping[str, object] | None = None,
+    **options: Any,
 ) -> Any:
     """Merge several runs, each a frame or a file, into one ranking with a fused score per document.
 
@@ -41,10 +36,12 @@ def fuse(
     runs
         Frames, all of Polars, all lazy or all of pandas; or files, which :func:`rankframe.read_run` reads. A mapping
         names the runs; the default names are the files' names, and ``run1``, ``run2`` ... for frames.
-    method, normalize, weights, missing, depth
+    method
         As for :meth:`df.rank.fuse`.
     on
         The columns and policies, as for :meth:`df.rank.on`: ``{"query": "qid"}``.
+    **options
+        The options of :meth:`df.rank.fuse`: `normalize`, `weights`, `missing` and `depth`.
 
     Returns
     -------
@@ -70,7 +67,7 @@ def fuse(
     if not tables:
         raise InvalidOption(f"{shown(runs)} holds no run; give at least one frame or file")
     first = next(iter(tables.values())).rank.on(**(on or {}))
-    return first.fuse(method, runs=tables, normalize=normalize, weights=weights, missing=missing, depth=depth)
+    return first.fuse(method, runs=tables, **options)
 
 
 @called_by_users

@@ -19,21 +19,9 @@ from ._support.statistical_options import FEW, VERY_FEW, Bound, Correction, Pair
 from .errors import InvalidOption, option
 
 __all__ = [
-    "Bound",
-    "Correction",
-    "Test",
-    "adjust",
-    "automatic",
-    "intervals",
-    "means",
-    "paired_test",
-    "power",
-    "queries_needed",
-    "reach",
-    "replicates",
-    "spreads",
-    "tukey",
-]
+    "Bound", "Correction", "Test", "adjust", "automatic", "intervals", "means", "paired_test", "power",
+    "queries_needed", "reach", "replicates", "spreads", "tukey",
+]  # fmt: skip
 
 
 ENUMERATED = 20

@@ -129,13 +129,9 @@ def in_words(name: str, value: object, shown: str) -> str:
 R = TypeVar("R")
 
 SCHEMA = {
-    "tool": pl.String,
-    "value": pl.Float64,
-    "metric": pl.String,
-    "differs_by": pl.String,
-    "note": pl.String,
+    "tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String,
     "says": pl.String,
-}
+}  # fmt: skip
 OURS, ONE_CHOICE = "rankframe", "one choice"
 
 NO_TOOL_COUNTS = ("NaN score", "label not finite", "repeated document")

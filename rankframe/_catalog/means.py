@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     from .._support.floats import Floats
 
 SUMS = {
-    "n": pl.Int64(),
-    "weight": pl.Float64(),
-    "total": pl.Float64(),
-    "mean": pl.Float64(),
-    "spread": pl.Float64(),
-    "center": pl.Float64(),
-    "least": pl.Float64(),
-    "greatest": pl.Float64(),
-}
+    "n": pl.Int64(), "weight": pl.Float64(), "total": pl.Float64(), "mean": pl.Float64(), "spread": pl.Float64(),
+    "center": pl.Float64(), "least": pl.Float64(), "greatest": pl.Float64(),
+}  # fmt: skip
 """The sums of a part of the queries: number, weight and weighted sum of the values; their mean and variance (`spread`);
 on the scale of `Mean`, their mean (`center`), and the least and greatest value with a positive weight."""
 

@@ -40,23 +40,11 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 TABLE = {
-    "metric": pl.String,
-    "baseline": pl.String,
-    "run": pl.String,
-    "baseline_mean": pl.Float64,
-    "mean": pl.Float64,
-    "difference": pl.Float64,
-    "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
-    "interval": pl.String,
-    "p_value": pl.Float64,
-    "p_adjusted": pl.Float64,
-    "effect_size": pl.Float64,
-    "wins": pl.UInt32,
-    "ties": pl.UInt32,
-    "losses": pl.UInt32,
-    "n_queries": pl.UInt32,
-}
+    "metric": pl.String, "baseline": pl.String, "run": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
+    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "interval": pl.String,
+    "p_value": pl.Float64, "p_adjusted": pl.Float64, "effect_size": pl.Float64, "wins": pl.UInt32,
+    "ties": pl.UInt32, "losses": pl.UInt32, "n_queries": pl.UInt32,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

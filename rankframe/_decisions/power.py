@@ -26,15 +26,9 @@ Effect: TypeAlias = Annotated[float, Range(above=0)]
 Chance: TypeAlias = Annotated[float, Range(above=0, below=1)]
 
 TABLE = {
-    "metric": pl.String,
-    "baseline": pl.String,
-    "run": pl.String,
-    "std": pl.Float64,
-    "difference": pl.Float64,
-    "n_queries": pl.UInt32,
-    "power": pl.Float64,
-    "queries_needed": pl.Int64,
-}
+    "metric": pl.String, "baseline": pl.String, "run": pl.String, "std": pl.Float64, "difference": pl.Float64,
+    "n_queries": pl.UInt32, "power": pl.Float64, "queries_needed": pl.Int64,
+}  # fmt: skip
 
 
 @verb(gives="whole", among=METRICS)

@@ -48,19 +48,15 @@ PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Floa
 pairs of value and weight with their counts, null for more than `FEW`."""
 
 FIGURES = {
-    "metric": pl.String(),
-    "n_queries": pl.UInt32(),
-    "std": pl.Float64(),
-    "total": pl.Float64(),
-    "mean": pl.Float64(),
-    "ci_low": pl.Float64(),
-    "ci_high": pl.Float64(),
-    "interval": pl.String(),
-}
+    "metric": pl.String(), "n_queries": pl.UInt32(), "std": pl.Float64(), "total": pl.Float64(),
+    "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "interval": pl.String(),
+}  # fmt: skip
 """The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
 
 OF_INTERVALS = ("ci_low", "ci_high", "interval")
 """The figures that are left out with ``ci=None``."""
+
+NO_INTERVALS: Mapping[str, Any] = {"ci": None, "interval": "auto", "resamples": 1, "seed": 0, "progress": False}
 
 AT_ONCE = 4_000_000
 """The most draws in memory at a time."""
@@ -151,18 +147,14 @@ class Summary:
         run: Column | None = None,
         by: ColumnNames | None = None,
         weights: str | None = None,
-        ci: float | None = None,
-        interval: SummaryInterval = "auto",
-        resamples: int = 1,
-        seed: int = 0,
-        progress: bool = False,
+        **intervals: Any,
     ) -> Self:
         """The summary that a call of a verb asks for."""
         calls, chosen = averaged(metrics, f"{cls.verb}('ndcg@10', 'map')"), Runs.of(runs, run)
         refuse_bounds(setup)
         slices = chosen.apart(setup, names_of(by))[1]
         refuse_names(list(FIGURES), slices, "by")
-        resampling = Resampling(ci, interval, resamples, seed, progress)
+        resampling = Resampling(**{**NO_INTERVALS, **intervals})
         return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole)
 
     @property
@@ -495,20 +487,8 @@ def summarize(
     >>> found["ci_low"].item(), found["ci_high"].item()
     (0.0, 1.0)
     """
-    summary = Summary.of(
-        table.setup,
-        None,
-        *metrics,
-        runs=runs,
-        run=run,
-        by=by,
-        weights=weights,
-        ci=ci,
-        interval=interval,
-        resamples=resamples,
-        seed=seed,
-        progress=progress,
-    )
+    intervals = {"ci": ci, "interval": interval, "resamples": resamples, "seed": seed, "progress": progress}
+    summary = Summary.of(table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights, **intervals)
     return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
 
 

@@ -2,51 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._plan.rank_order import in_rank_order
-from .._support.option_kinds import Column
 from .._table.columns import Columns
-from .._table.policies import Cutoff
 from .._table.roles import ROW
 from .._table.runs import RUN_OF_TABLE, Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table
-from .._verbs.declaration import verb
-from .._words.rankings import Missing, Rankings
+from .._verbs.declaration import verb, with_options_of
+from .._words.rankings import Rankings
 from .entries import entries_of
 from .fitted import FusionMethod, runs_for
-from .fuse import SCORE, formulated, needs, over_runs, per_document, scored
+from .fuse import SCORE, formulated, fuse, needs, over_runs, per_document, scored
 
 R = TypeVar("R")
 
 FIGURES = {
-    RUN_OF_TABLE: pl.String,
-    "rank": pl.UInt32,
-    SCORE: pl.Float64,
-    "normalized": pl.Float64,
-    "contribution": pl.Float64,
-    "fused": pl.Float64,
-    "fused_rank": pl.UInt32,
-}
+    RUN_OF_TABLE: pl.String, "rank": pl.UInt32, SCORE: pl.Float64, "normalized": pl.Float64,
+    "contribution": pl.Float64, "fused": pl.Float64, "fused_rank": pl.UInt32,
+}  # fmt: skip
 """The columns between the document and the label."""
 
 
 @verb(gives="list", runs=runs_for)
+@with_options_of(fuse)
 def explain(
-    table: Table[R],
-    method: FusionMethod,
-    *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    normalize: str | None = None,
-    weights: Sequence[float] | Mapping[str, float] | None = None,
-    missing: Missing | None = None,
-    depth: Cutoff | None = None,
+    table: Table[R], method: FusionMethod, runs: TheRuns | None = None, run: str | None = None, **options: Any
 ) -> R:
     """The contribution of each run to the fused score of each document.
 
@@ -87,7 +73,6 @@ def explain(
     >>> found["contribution"].to_list(), found["fused_rank"].to_list()
     ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
     """
-    options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
     return table.give(over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES]))
 
 

@@ -183,7 +183,7 @@ def over_runs(
     )
     if isinstance(method, FittedFusion) and known:
         known = method.matched(known)
-    weights = options["weights"]
+    weights = options.get("weights")
     call = method_of(method, **{**options, "weights": with_weights(weights, known)})
     if (
         isinstance(of_whole, frozenset)

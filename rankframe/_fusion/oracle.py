@@ -40,17 +40,9 @@ ORACLE = "oracle"
 """The name of the oracle among the runs."""
 
 TABLE = {
-    "metric": "metric",
-    "run": "baseline",
-    "mean": "baseline_mean",
-    "oracle": "mean",
-    "gain": "difference",
-    "ci_low": "ci_low",
-    "ci_high": "ci_high",
-    "interval": "interval",
-    "better": "wins",
-    "n_queries": "n_queries",
-}
+    "metric": "metric", "run": "baseline", "mean": "baseline_mean", "oracle": "mean", "gain": "difference",
+    "ci_low": "ci_low", "ci_high": "ci_high", "interval": "interval", "better": "wins", "n_queries": "n_queries",
+}  # fmt: skip
 """The columns of the table, by the names that a comparison with each run as the baseline gives them."""
 
 

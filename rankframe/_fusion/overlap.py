@@ -38,13 +38,9 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 PAIRS = {
-    "run": pl.String,
-    "other": pl.String,
-    "overlap": pl.Float64,
-    "jaccard": pl.Float64,
-    "rbo": pl.Float64,
+    "run": pl.String, "other": pl.String, "overlap": pl.Float64, "jaccard": pl.Float64, "rbo": pl.Float64,
     "n_queries": pl.UInt32,
-}
+}  # fmt: skip
 OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "only_relevant"], pl.UInt32)}
 
 

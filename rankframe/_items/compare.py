@@ -35,19 +35,10 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 TABLE = {
-    "metric": pl.String(),
-    "baseline": pl.String(),
-    "run": pl.String(),
-    "baseline_value": pl.Float64(),
-    "value": pl.Float64(),
-    "n_queries": pl.UInt32(),
-    "n_items": pl.Int64(),
-    "p_value": pl.Float64(),
-    "difference": pl.Float64(),
-    "ci_low": pl.Float64(),
-    "ci_high": pl.Float64(),
-    "p_adjusted": pl.Float64(),
-}
+    "metric": pl.String(), "baseline": pl.String(), "run": pl.String(), "baseline_value": pl.Float64(),
+    "value": pl.Float64(), "n_queries": pl.UInt32(), "n_items": pl.Int64(), "p_value": pl.Float64(),
+    "difference": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "p_adjusted": pl.Float64(),
+}  # fmt: skip
 """The columns; a frame prints its first and last ones, so the answer comes last."""
 
 NOISE = 1e-12

@@ -45,21 +45,10 @@ LEAST = 1e-12
 """The least mean in logarithms, in place of 0."""
 
 TABLE = {
-    "metric": pl.String,
-    "gap": pl.String,
-    "value": pl.Float64,
-    "ci_low": pl.Float64,
-    "ci_high": pl.Float64,
-    "interval": pl.String,
-    "p_value": pl.Float64,
-    "p_adjusted": pl.Float64,
-    "best": pl.String,
-    "worst": pl.String,
-    "best_mean": pl.Float64,
-    "worst_mean": pl.Float64,
-    "n_groups": pl.UInt32,
-    "n_queries": pl.UInt32,
-}
+    "metric": pl.String, "gap": pl.String, "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
+    "interval": pl.String, "p_value": pl.Float64, "p_adjusted": pl.Float64, "best": pl.String, "worst": pl.String,
+    "best_mean": pl.Float64, "worst_mean": pl.Float64, "n_groups": pl.UInt32, "n_queries": pl.UInt32,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -57,13 +57,9 @@ SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
 """The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
 
 TABLE = {
-    "metric": pl.String(),
-    "value": pl.Float64(),
-    "ci_low": pl.Float64(),
-    "ci_high": pl.Float64(),
-    "n_queries": pl.UInt32(),
-    "n_items": pl.Int64(),
-}
+    "metric": pl.String(), "value": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
+    "n_queries": pl.UInt32(), "n_items": pl.Int64(),
+}  # fmt: skip
 """The columns of catalog metrics, beside the slices."""
 
 WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.startswith("ci_")}

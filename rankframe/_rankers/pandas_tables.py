@@ -233,15 +233,9 @@ LISTS = (list, tuple, set, np.ndarray)
 FRAMES = (pd.DataFrame, pl.DataFrame, pl.LazyFrame)
 
 SHAPES: dict[Gives, Shape] = {
-    "query": _per_query,
-    "row": _per_row,
-    "subset": _subset,
-    "document": _per_document,
-    "list": _per_list,
-    "join": _joined,
-    "table": _table,
-    "whole": _whole,
-}
+    "query": _per_query, "row": _per_row, "subset": _subset, "document": _per_document, "list": _per_list,
+    "join": _joined, "table": _table, "whole": _whole,
+}  # fmt: skip
 """The conversion of a result to pandas, by its shape."""
 
 

@@ -20,12 +20,9 @@ Resamples: TypeAlias = Annotated[int, Range(least=1, most=10_000_000)]
 Seed: TypeAlias = Annotated[int, Range(least=0)]
 
 INTERVALS: Mapping[str, str] = {
-    "bca": "BCa",
-    "percentile": "percentile",
-    "t": "Student's t",
-    "bounded": "bounded",
+    "bca": "BCa", "percentile": "percentile", "t": "Student's t", "bounded": "bounded",
     "poisson": "Poisson bootstrap",
-}
+}  # fmt: skip
 """The kinds of interval in sentences."""
 
 FEW = 50

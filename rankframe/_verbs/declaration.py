@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -21,6 +21,8 @@ from .._table.setup import OPTIONS, Setup
 from .._table.table import Table, refuse_names
 
 F = TypeVar("F", bound=Callable[..., object])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "whole"]
 """The shape of a verb's result.
@@ -275,6 +277,18 @@ def verb(**declared: Any) -> Callable[[F], F]:
 
     def declare(function: F) -> F:
         function.verb = Verb(function, **declared)  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def with_options_of(
+    other: Callable[Concatenate[Table[R], P], R],
+) -> Callable[[Callable[..., R]], Callable[Concatenate[Table[R], P], R]]:
+    """Give a verb the options of another one, which alone declares them."""
+
+    def declare(function: Callable[..., R]) -> Callable[Concatenate[Table[R], P], R]:
+        function.__wrapped__ = other  # type: ignore[attr-defined] # whose signature counts
         return function
 
     return declare

@@ -17,16 +17,9 @@ from .._words.rankings import Rankings, Scores
 from ..errors import InvalidOption, option
 
 __all__ = [
-    "elasticsearch_linear",
-    "elasticsearch_rrf",
-    "haystack",
-    "langchain",
-    "llamaindex",
-    "opensearch_hybrid",
-    "opensearch_rrf",
-    "qdrant_dbsf",
-    "qdrant_rrf",
-]
+    "elasticsearch_linear", "elasticsearch_rrf", "haystack", "langchain", "llamaindex", "opensearch_hybrid",
+    "opensearch_rrf", "qdrant_dbsf", "qdrant_rrf",
+]  # fmt: skip
 
 LEAST_FLOAT = 2.0**-149
 """The least 32-bit number above 0, at which Elasticsearch and OpenSearch start to look for the greatest score."""

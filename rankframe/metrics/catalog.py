@@ -8,17 +8,9 @@ from .._catalog.registry import catalog_metric
 from .._words.exposure import Exposure, Least, Persistence, Weight
 
 __all__ = [
-    "aggregate_diversity",
-    "coverage",
-    "entropy",
-    "exposure_gini",
-    "gini",
-    "hhi",
-    "personalization",
-    "popularity_lift",
-    "simpson",
-    "user_coverage",
-]
+    "aggregate_diversity", "coverage", "entropy", "exposure_gini", "gini", "hhi", "personalization",
+    "popularity_lift", "simpson", "user_coverage",
+]  # fmt: skip
 
 
 @catalog_metric("catalog_coverage", "item_coverage", "prediction_coverage", display="Coverage", bounds=(0, 1))

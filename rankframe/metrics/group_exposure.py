@@ -11,16 +11,9 @@ from .._words.ranking import Gain, Proportion, Range, Ranking, RankWeight, Value
 from ..errors import InvalidOption
 
 __all__ = [
-    "awrf",
-    "demographic_parity",
-    "exposed_utility_ratio",
-    "group_exposure",
-    "ndkl",
-    "realized_utility_ratio",
-    "rkl",
-    "rnd",
-    "rrd",
-]
+    "awrf", "demographic_parity", "exposed_utility_ratio", "group_exposure", "ndkl", "realized_utility_ratio",
+    "rkl", "rnd", "rrd",
+]  # fmt: skip
 
 GroupName: TypeAlias = Annotated[str | int, ValueOf("group")]
 Inner: TypeAlias = Annotated[float, Range(above=0, below=1)]
