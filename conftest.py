@@ -47,5 +47,5 @@ def pytest_collection() -> Iterator[None]:
 def _small_batches() -> Iterator[None]:
     """Let a table of a few rows come from disk in several batches."""
     with pytest.MonkeyPatch.context() as patches:
-        patches.setattr("rankframe._lazy.node.LEAST_ROOM", 0)
+        patches.setattr("rankframe._plan.node.LEAST_ROOM", 0)
         yield

@@ -14,7 +14,7 @@ from sphinx.domains.python import PyClasslike, PyMethod
 from sphinx.transforms import SphinxTransform
 
 import rankframe as rf
-from rankframe._rankers import ranker
+from rankframe._lift import ranker
 
 project = "rankframe"
 author = "The rankframe developers"
@@ -127,7 +127,7 @@ class Method(PyMethod):
     def add_target_and_index(self, name_cls: tuple[str, str], sig: str, signode: Any) -> None:
         """Make the anchor and the entry of the index."""
         name, prefix = name_cls
-        if self.options.get("module", "").startswith("rankframe._rankers."):
+        if self.options.get("module", "").startswith("rankframe._lift."):
             owner, _, method = name.rpartition(".")
             self.options["module"], name = "", called(owner.rpartition(".")[2], method)
         super().add_target_and_index((name, prefix), sig, signode)

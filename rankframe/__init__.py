@@ -38,23 +38,23 @@ if TYPE_CHECKING:
     from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, catalog_metric, metric, unregister
-    from ._decisions.compare import Comparison
-    from ._decisions.gate import Verdict
-    from ._engines.arrow_kernel import arrow_kernel
     from ._files.write import write_qrels, write_run
-    from ._fusion.fitted import FittedFusion
-    from ._fusion.tuning import TunedFusion
-    from ._items.gaps import Gaps
-    from ._items.parts import ItemCounts
-    from ._rankers.pandas import PandasRanker
-    from ._rankers.polars import PolarsRanker
-    from ._rankers.ranker import ExprRanker
+    from ._lift.arrow_kernel import arrow_kernel
+    from ._lift.pandas import PandasRanker
+    from ._lift.polars import PolarsRanker
+    from ._lift.ranker import ExprRanker
     from ._shapes.arrays import from_arrays
     from ._shapes.dicts import from_dicts
     from ._shapes.lists import from_lists
     from ._trainers.accumulator import Accumulator
     from ._trainers.boosters import catboost_callback, lightgbm_metric, xgboost_metric
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
+    from ._verbs.compare import Comparison
+    from ._verbs.fitted import FittedFusion
+    from ._verbs.gaps import Gaps
+    from ._verbs.gate import Verdict
+    from ._verbs.item_counts import ItemCounts
+    from ._verbs.tuning import TunedFusion
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
     from .fusion import fit_fusion, fuse
@@ -80,14 +80,14 @@ NAMES_OF = {
     "_catalog.fusions": "FUSIONS TRAINED_FUSIONS",
     "_catalog.parse": "parse",
     "_catalog.registry": "AGREEMENTS CATALOG_METRICS METRICS catalog_metric metric unregister",
-    "_decisions.compare": "Comparison",
-    "_decisions.gate": "Verdict",
-    "_engines.arrow_kernel": "arrow_kernel",
-    "_fusion.fitted": "FittedFusion",
-    "_fusion.tuning": "TunedFusion",
-    "_items.gaps": "Gaps",
-    "_items.parts": "ItemCounts",
-    "_rankers.ranker": "expr",
+    "_verbs.compare": "Comparison",
+    "_verbs.gate": "Verdict",
+    "_lift.arrow_kernel": "arrow_kernel",
+    "_verbs.fitted": "FittedFusion",
+    "_verbs.tuning": "TunedFusion",
+    "_verbs.gaps": "Gaps",
+    "_verbs.item_counts": "ItemCounts",
+    "_lift.ranker": "expr",
     "_shapes.arrays": "from_arrays",
     "_shapes.dicts": "from_dicts",
     "_shapes.lists": "from_lists",
@@ -140,7 +140,7 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     >>> rf.rank(df).precision(k=1)["precision@1"].item()
     0.0
     """
-    from ._rankers.polars import PolarsRanker
+    from ._lift.polars import PolarsRanker
 
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return PolarsRanker(frame)
@@ -151,7 +151,7 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         return import_module(".dask", __name__).DaskRanker(frame)  # type: ignore[no-any-return]
     pandas = sys.modules.get("pandas")  # not imported only for this check
     if pandas is not None and isinstance(frame, pandas.DataFrame):
-        from ._rankers.pandas import PandasRanker
+        from ._lift.pandas import PandasRanker
 
         return PandasRanker(frame)
     if (table := from_stream(frame)) is not None:
@@ -183,7 +183,7 @@ def __getattr__(name: str) -> Any:
     advice = ""
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # an import of a module asks for it first
         from ._catalog.registry import METRICS, near_names
-        from ._rankers.polars import PolarsRanker
+        from ._lift.polars import PolarsRanker
 
         ranker = PolarsRanker(pl.DataFrame())
         own = {method: f"'df.rank.{method}'" for method in dir(ranker)}

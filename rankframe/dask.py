@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
-from ._engines.engine import Merged, OnQueries, Side, Work, run
-from ._rankers.pandas import PandasRanker, of_pandas
-from ._rankers.pandas_columns import text_of
-from ._rankers.pandas_tables import Source, as_pandas
-from ._rankers.ranker import FrameRanker
+from ._lift.engine import Merged, OnQueries, Side, Work, run
+from ._lift.pandas import PandasRanker, of_pandas
+from ._lift.pandas_columns import text_of
+from ._lift.pandas_tables import Source, as_pandas
+from ._lift.ranker import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup
 from ._table.table import Whole

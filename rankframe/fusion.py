@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypeVar
 
 from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
 from ._files.together import run_names
-from ._fusion.fitted import FittedFusion, FusionMethod, ranker_of
 from ._support.methods import called_by_users
 from ._support.option_kinds import Column, ReadInside
 from ._table.runs import TheRuns
+from ._verbs.fitted import FittedFusion, FusionMethod, ranker_of
 from .errors import Code, InvalidOption, shown
 from .io import read_run
 

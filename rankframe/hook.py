@@ -19,7 +19,7 @@ import polars as pl
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ._rankers.pandas import RankMethod
+    from ._lift.pandas import RankMethod
 
 __all__ = ["install", "uninstall"]
 
@@ -35,7 +35,7 @@ class Hook:
     def __get__(self, frame: pd.DataFrame | None, owner: type) -> FunctionType | RankMethod:
         if frame is None:
             return self.method
-        from ._rankers.pandas import RankMethod
+        from ._lift.pandas import RankMethod
 
         return RankMethod(self.method, frame)
 
@@ -152,7 +152,7 @@ class Namespace:
     rankframe = True
 
     def __get__(self, frame: object, owner: type) -> object:
-        from ._rankers.polars import PolarsRanker
+        from ._lift.polars import PolarsRanker
 
         return PolarsRanker if frame is None else PolarsRanker(frame)
 

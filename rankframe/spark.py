@@ -16,27 +16,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 
 from ._catalog.requests import Request
-from ._decisions.summary import mean as mean_verb, summarize as summarize_verb
-from ._engines.arrow_kernel import bound, seen
-from ._engines.engine import Side, Work, run as run_on
-from ._engines.spark_tables import (
+from ._lift.arrow_kernel import bound, seen
+from ._lift.engine import Side, Work, run as run_on
+from ._lift.spark_tables import (
     arrow_schema as _arrow_schema,
     on_buckets as _on_buckets,
     only as _only,
     quoted as _quoted,
 )
-from ._fusion.explain import explain as explain_fusion_verb
-from ._fusion.fitted import FittedFusion
-from ._fusion.fuse import fuse as fuse_verb
-from ._items.catalog import catalog as catalog_verb
 from ._support.option_kinds import check
 from ._support.option_values import Range
 from ._table.columns import fresh
 from ._table.run_and_judgments import Unmatched as Unmatched
 from ._table.setup import TABLES
 from ._table.table import refuse_names
+from ._verbs.catalog import catalog as catalog_verb
 from ._verbs.declaration import verb_of
-from ._verbs.verbs import evaluate as evaluate_verb
+from ._verbs.evaluate import evaluate as evaluate_verb
+from ._verbs.explain_fusion import explain as explain_fusion_verb
+from ._verbs.fitted import FittedFusion
+from ._verbs.fuse import fuse as fuse_verb
+from ._verbs.summary import mean as mean_verb, summarize as summarize_verb
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:

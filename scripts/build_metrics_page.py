@@ -14,8 +14,8 @@ import rankframe as rf
 from rankframe._catalog.call import Call
 from rankframe._catalog.names import UNCLEAR
 from rankframe._catalog.registry import Metric
-from rankframe._rankers.display import families
-from rankframe._rankers.ranker import FrameRanker
+from rankframe._lift.display import families
+from rankframe._lift.ranker import FrameRanker
 from rankframe._support.docstrings import entries, sections
 from rankframe._support.option_kinds import kind_of
 from rankframe._table.conventions import CONVENTIONS

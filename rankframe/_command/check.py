@@ -11,14 +11,14 @@ import polars as pl
 
 import rankframe as rf
 
-from .._audit.tool_comparison import conventions as compared, explained, short
 from .._catalog.requests import calls_of
-from .._rankers.polars import PolarsRanker
-from .._rankers.ranker import FrameRanker
+from .._lift.polars import PolarsRanker
+from .._lift.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS, Convention
 from .._table.table import in_memory
 from .._text.result_table import by_kind
-from .._verbs import verbs
+from .._verbs import evaluate as verbs
+from .._verbs.tool_comparison import conventions as compared, explained, short
 from ..errors import InvalidOption, RankframeWarning
 from .command import Command, Outcome, Parser, Reading, columns_read, metrics_of, ranker
 from .output import FOR_PEOPLE, OutputTable, spelled

@@ -20,8 +20,8 @@ import rankframe as rf
 from .._catalog.parse import texts_of
 from .._files.formats import SUFFIXES, Format
 from .._files.sources import spelled, suffix_of
-from .._rankers.polars import PolarsRanker
-from .._rankers.ranker import FrameRanker
+from .._lift.polars import PolarsRanker
+from .._lift.ranker import FrameRanker
 from .._support.docstrings import entries, sections
 from .._table.conventions import CONVENTIONS
 from .._table.name_presets import FLAT, PRESETS, roles_of

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, get_args
 
 from .._catalog.parse import texts_of
-from .._decisions.gate import Style
+from .._lift.polars import PolarsRanker
+from .._lift.ranker import ItemVerbs
 from .._pictures.report_page import ENDINGS
-from .._rankers.polars import PolarsRanker
-from .._rankers.ranker import ItemVerbs
 from .._text.displays import comparison, comparison_markdown, gap_lines, passing, verdict_grid
 from .._text.result_table import records
 from .._text.sentences import power_sentences
+from .._verbs.gate import Style
 from ..errors import InvalidOption
 from ..report import latex, notebook
 from .command import DEFAULT_METRICS, Command, Outcome, Parser, help_of, metrics_of, values_of

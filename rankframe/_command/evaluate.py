@@ -12,7 +12,6 @@ from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.means import Mean
 from .._catalog.requests import calls_of
-from .._decisions.paired_values import values
 from .._pictures.draw import background_of
 from .._pictures.plots import deepest
 from .._plan.per_query import names_of
@@ -23,6 +22,7 @@ from .._table.setup import Setup
 from .._table.table import refuse_names
 from .._text.markup import CONTROL
 from .._text.result_table import queries_of
+from .._verbs.paired_values import values
 from ..errors import InvalidOption
 from .command import DEFAULT_METRICS, Command, Outcome, Parser, at_least, columns_read, metrics_of, ranker
 from .output import FOR_PEOPLE, FORMATS, PICTURE, OutputTable, write_bytes

@@ -10,7 +10,7 @@ import polars as pl
 import rankframe as rf
 
 from .._catalog.fusions import FUSIONS
-from .._rankers.polars import PolarsRanker
+from .._lift.polars import PolarsRanker
 from .command import Command, Outcome, Parser, values_of
 from .output import FORMATS, OutputTable
 from .reading import answered

@@ -15,7 +15,6 @@ import polars.selectors as cs
 
 import rankframe as rf
 
-from .._decisions.summary import by_query, keys
 from .._files.formats import rows
 from .._files.read import QRELS, RUN, Layout
 from .._files.sources import COMPRESSED, beir_folder, spelled
@@ -23,6 +22,7 @@ from .._files.together import run_names
 from .._plan.per_query import collect
 from .._support.progress import Busy
 from .._table.setup import Setup
+from .._verbs.summary import by_query, keys
 from ..errors import InvalidData, InvalidOption, MissingColumn
 from .command import COLUMNS, columns_read, ranker
 from .output import warnings_as_notes

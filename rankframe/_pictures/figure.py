@@ -11,8 +11,6 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.requests import averaged
-from .._decisions.resampling import Resampling
-from .._decisions.summary import averages
 from .._support.option_kinds import Column
 from .._table.runs import RUN, Runs, TheRuns
 from .._table.setup import Setup
@@ -21,6 +19,8 @@ from .._text.markup import rewritten
 from .._text.result_table import intervals_of as kinds_of
 from .._text.sentences import queries
 from .._verbs.declaration import verb
+from .._verbs.resampling import Resampling
+from .._verbs.summary import averages
 from ..errors import InvalidOption, asked_as
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
-from .._decisions.paired_values import values
-from .._items.catalog import catalog as catalog_table, reads_labels
-from .._items.catalog_and_past import Unknown, catalog_and_past
-from .._items.exposure import Exposures, Weighing
-from .._items.lists import item_column
-from .._items.parts import catalog_calls
 from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._text.result_table import intervals_of as kinds_of
 from .._text.sentences import queries
+from .._verbs.catalog import catalog as catalog_table, reads_labels
+from .._verbs.catalog_and_past import Unknown, catalog_and_past
+from .._verbs.item_counts import catalog_calls
+from .._verbs.item_exposure import Exposures, Weighing
+from .._verbs.lists_of_users import item_column
+from .._verbs.paired_values import values
 from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, Shared, at_cutoffs, legible, means, one_call, plot, unpacked
 from .plots import deepest, nice_cutoffs, parse_one

@@ -12,12 +12,6 @@ from .._catalog.means import Mean
 from .._catalog.parse import parse
 from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
-from .._decisions.paired_values import values
-from .._decisions.resampling import Resampling
-from .._decisions.summary import by_query, keys
-from .._fusion.explain import explain
-from .._fusion.fitted import FusionMethod, require_runs, runs_for, text_of
-from .._fusion.overlap import overlap as overlap_of
 from .._plan.per_query import by_document, collect
 from .._support.option_kinds import Column
 from .._support.option_values import Range
@@ -27,6 +21,12 @@ from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._table.trec_eval import LEVELS
 from .._text.sentences import queries
+from .._verbs.explain_fusion import explain
+from .._verbs.fitted import FusionMethod, require_runs, runs_for, text_of
+from .._verbs.overlap import overlap as overlap_of
+from .._verbs.paired_values import values
+from .._verbs.resampling import Resampling
+from .._verbs.summary import by_query, keys
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,

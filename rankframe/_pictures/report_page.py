@@ -21,14 +21,6 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
-from .._decisions.compare import Comparison, Significance, compare, compared
-from .._decisions.gate import Verdict
-from .._decisions.paired_values import Design, explained, values, with_own_rank
-from .._decisions.resampling import Resampling
-from .._decisions.summary import summarize
-from .._fusion.fitted import FusionMethod, text_of
-from .._fusion.oracle import oracle
-from .._fusion.overlap import overlap
 from .._plan.per_query import with_labels
 from .._support.extras import load, versions
 from .._support.option_kinds import Column, ColumnNames, ReadInside
@@ -43,8 +35,16 @@ from .._text import displays
 from .._text.markup import visible
 from .._text.result_table import Cell, Grid, Record, by_kind, intervals_of, plain
 from .._text.sentences import IN_HTML, decimals, interval, p_value, sentence
+from .._verbs.compare import Comparison, Significance, compare, compared
 from .._verbs.declaration import verb
-from .._verbs.verbs import with_ranks
+from .._verbs.evaluate import with_ranks
+from .._verbs.fitted import FusionMethod, text_of
+from .._verbs.gate import Verdict
+from .._verbs.oracle import oracle
+from .._verbs.overlap import overlap
+from .._verbs.paired_values import Design, explained, values, with_own_rank
+from .._verbs.resampling import Resampling
+from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
 from . import item_figures, plots
 from .draw import GREY, altair, colour, dashes

@@ -113,7 +113,7 @@ def from_lists(
     if isinstance(frame, pl.DataFrame):
         return _eager(frame, of(frame.schema), repeated)
     if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
-        from .._rankers.pandas_tables import as_pandas
+        from .._lift.pandas_tables import as_pandas
         from .pandas_lists import crossed
 
         crossing = crossed(frame, (*queries, *carried), roles)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from .._rankers.pandas_columns import cross, cross_lists, in_lists, text_of
+from .._lift.pandas_columns import cross, cross_lists, in_lists, text_of
 from ..errors import InvalidData
 
 NUMBER = {"retrieved": "score", "relevant": "label"}

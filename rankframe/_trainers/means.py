@@ -15,14 +15,14 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.means import Mean, added, sums_of
 from .._catalog.requests import Request, averaged
-from .._engines.arrow_kernel import bound
+from .._lift.arrow_kernel import bound
 from .._plan.per_query import measure
 from .._support.arrow_stream import from_stream
 from .._support.threads import use_polars
 from .._table.roles import ROLES
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import call_of_verb
-from .._verbs.verbs import evaluate
+from .._verbs.evaluate import evaluate
 from ..errors import InvalidData, InvalidOption, shown
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -100,7 +100,7 @@ def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
         frame = table.lazy()
         return frame.select(name for name in frame.collect_schema() if name in names).collect()
     if pandas is not None and isinstance(table, pandas.DataFrame):
-        from .._rankers.pandas_tables import Source
+        from .._lift.pandas_tables import Source
 
         found = Source(table, names).polars
         return found.select(name for name in found.columns if name in names)

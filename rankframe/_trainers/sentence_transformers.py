@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
-from .._decisions.resampling import Resampling
-from .._decisions.summary import Summary
 from .._shapes.dicts import from_dicts
 from .._support.methods import called_by_users
 from .._support.statistical_options import Confidence, Resamples, Seed, SummaryInterval
 from .._table.policies import Cutoff
 from .._table.runs import Runs
 from .._table.table import Whole, in_memory
-from .._verbs.verbs import judge
+from .._verbs.evaluate import judge
+from .._verbs.resampling import Resampling
+from .._verbs.summary import Summary
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
 from .means import Array, MetricMeans, read, values
 

@@ -1,1 +1,1 @@
-"""The verbs of rankers, except decisions: evaluate, curve, explain, judge, check, agreement and others."""
+"""The verbs, each a function of a table and its options: values, summaries, decisions, fusion, items and the audit of a number."""

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._lazy.node import Give, node, source
+from .._plan.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
 from .._plan.watch import Watch, watch_slices
 from .._table.background import Items

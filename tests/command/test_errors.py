@@ -41,17 +41,20 @@ NOT_HERE = (
         "spark",
         "dask",
         "hook",
-        "_engines",
-        "_rankers/pandas",
-        "_rankers/polars",
+        "_lift/engine",
+        "_lift/arrow_kernel",
+        "_lift/spark_tables",
+        "_lift/spark_workers",
+        "_lift/pandas",
+        "_lift/polars",
         "_words/group_rows",
-        "_rankers/pandas_columns",
-        "_rankers/pandas_tables",
+        "_lift/pandas_columns",
+        "_lift/pandas_tables",
         "_table/steps",
     ),
     "_table/conventions",  # metrics' texts as data, and notes, which name options of tools
     *("_text/result_table", "plot", "report", "__init__"),
-    *("_rankers/ranker", "_rankers/method", "_rankers/display"),
+    *("_lift/ranker", "_lift/method", "_lift/display"),
     *("_shapes", "_trainers"),  # calls of Python alone
     *("_command", "_pictures/draw"),  # its own words; code of charts
 )
@@ -266,7 +269,7 @@ WRONG = [
     ("evaluate a.run --qrels scored.csv", "Say --query qid --doc doc --label rel"),
     (
         "evaluate a.run",
-        "Say --label COLUMN with the column's name; or bring the judgments of another table: --qrels QRELS",
+        "Bring the judgments of another table: --qrels QRELS",
     ),
     ("evaluate t.csv --by market", "no column 'market' for by; the table has query_id, doc_id, score, label"),
     ("evaluate sliced.csv --by queries", "a second column 'queries', which --by has; rename that column"),
@@ -287,7 +290,7 @@ WRONG = [
     ("check a.run --query qid", "no column 'qid' for --query; there is query_id, doc_id, score, run"),
     (
         "evaluate other.csv --query qid",
-        "no column 'label' for label; the table has query_id, doc_id, score, rel. Say --label rel; or bring the judgments of another",
+        "no column 'label' for label; the table has query_id, doc_id, score, rel. Say --label rel",
     ),
     ("trec_eval -m ndcg.1=3,5 qrels.txt a.run", "'5' names no gain; write a label and its gain, as in ndcg.1=3,2=9"),
     ("trec_eval -m ndcg_cut.1=3 qrels.txt a.run", "ndcg_cut takes ranks or shares; write them as in ndcg_cut.5,10"),
@@ -411,7 +414,7 @@ WRONG = [
     ("evaluate long.csv --run system -m rr --by run", "no column 'run' for by"),
     ("evaluate long.csv --run system -m rr --by query_id", "a second column 'query_id', which --by has"),
     ("convert", "name what to convert: a run, judgments as --qrels QRELS, or both to get one table of them"),
-    ("convert qrels.txt", "a line of judgments. Name the file of a run"),
+    ("convert qrels.txt", "a line of judgments. Write 'query_id Q0 doc_id"),
     ("convert none.run", "none.run: No such file or directory"),
     ("convert empty.run", "empty.run holds no document"),
     ("convert --qrels empty.txt", "empty.txt holds no judgment"),
@@ -431,7 +434,7 @@ WRONG = [
         "evaluate a.run --qrels qrels.txt -m 'rr map@5'",
         "'rr map@5' is no metric; write a name, options and a cutoff",
     ),
-    ("evaluate a.run --qrels qrels.txt -m all_trec", "here name each, as -m map,P_10,ndcg"),
+    ("evaluate a.run --qrels qrels.txt -m all_trec", "unknown metric 'all_trec'"),
     (
         "compare a.run --qrels qrels.txt",
         "say which runs to compare: --runs bm25,ltr, columns of scores, or --run system, the column",

@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._command import main, parser
 from rankframe._command.command import columns_read, help_of
-from rankframe._rankers.polars import PolarsRanker
+from rankframe._lift.polars import PolarsRanker
 
 Rows = Callable[[str], list[dict[str, Any]]]
 

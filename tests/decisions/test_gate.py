@@ -383,7 +383,7 @@ def test_the_command_compare_prints_the_table(capsys: pytest.CaptureFixture[str]
     assert "after Holm's correction for 3 comparisons of all metrics together" in " ".join(notes)
     LONG.drop("label").write_csv("unlabelled.csv")
     assert main(["compare", "unlabelled.csv", "--run", "system"]) == 2
-    assert "bring the judgments of another table: --qrels QRELS" in capsys.readouterr().err
+    assert "Bring the judgments of another table: --qrels QRELS" in capsys.readouterr().err
 
 
 def test_a_metric_has_one_budget() -> None:

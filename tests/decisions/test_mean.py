@@ -9,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._decisions.summary import Means
+from rankframe._verbs.summary import Means
 
 # Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
 DF = pl.DataFrame(

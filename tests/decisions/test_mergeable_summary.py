@@ -13,9 +13,9 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rankframe as rf
-from rankframe._decisions.summary import Summary, _poisson, _seeds, summarize
-from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._verbs.declaration import call_of_verb
+from rankframe._verbs.summary import Summary, _poisson, _seeds, summarize
 from tests.support.calls import thinned
 from tests.support.tables import frame, random_table
 

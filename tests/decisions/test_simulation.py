@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 
 from rankframe import stats
-from rankframe._decisions.resampling import Limits, Resampling
 from rankframe._support.progress import Progress
 from rankframe._support.statistical_options import FEW
+from rankframe._verbs.resampling import Limits, Resampling
 
 pytestmark = pytest.mark.simulation
 

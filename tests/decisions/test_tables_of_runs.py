@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._rankers.callers_frames import stacked
+from rankframe._lift.callers_frames import stacked
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 

@@ -18,8 +18,8 @@ import pytest
 
 import rankframe as rf
 from rankframe import spark
+from rankframe._lift import ranker
 from rankframe._plan import plan
-from rankframe._rankers import ranker
 
 DOCS = Path(__file__).parents[2] / "docs"
 DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def test_the_path_of_a_call_is_told_as_it_is(call: Callable[[], Any], start: str
 
 def test_the_path_ends_in_the_formula_and_no_step_is_another_frames() -> None:
     assert ("metrics.gain", "ndcg") in called(EAGER)
-    assert ("_lazy.node", "source") not in called(EAGER)
+    assert ("_plan.node", "source") not in called(EAGER)
     assert ("_plan.plan", "aggregation") not in called(LAZY)
 
 

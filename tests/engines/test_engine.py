@@ -12,17 +12,16 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._audit import tool_comparison
-from rankframe._decisions.summary import mean, summarize
-from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.engine import Side, Work, run
-from rankframe._fusion.expected_exposure import expected_exposure
-from rankframe._fusion.fuse import fuse
-from rankframe._rankers.polars import PolarsRanker
+from rankframe._lift.arrow_kernel import arrow_kernel, bound
+from rankframe._lift.engine import Side, Work, run
+from rankframe._lift.polars import PolarsRanker
 from rankframe._support.option_kinds import Column
 from rankframe._table.table import Table
-from rankframe._verbs import verbs
+from rankframe._verbs import evaluate as verbs, tool_comparison
 from rankframe._verbs.declaration import call_of_verb, verb
+from rankframe._verbs.expected_exposure import expected_exposure
+from rankframe._verbs.fuse import fuse
+from rankframe._verbs.summary import mean, summarize
 from tests.support.calls import POLICIES
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 
 import rankframe as rf
-from rankframe._decisions.summary import Summary
-from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.engine import Distinct, LargestLabel, Merged, OnQueries, Partial, refuse_row_order
-from rankframe._engines.spark_workers import Guarded, OnArrow
+from rankframe._lift.arrow_kernel import arrow_kernel, bound
+from rankframe._lift.engine import Distinct, LargestLabel, Merged, OnQueries, Partial, refuse_row_order
+from rankframe._lift.spark_workers import Guarded, OnArrow
 from rankframe._table.run_and_judgments import Unmatched
 from rankframe._table.table import Whole
-from rankframe._verbs import verbs
+from rankframe._verbs import evaluate as verbs
 from rankframe._verbs.declaration import call_of_verb
+from rankframe._verbs.summary import Summary
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
 QRELS = pa.table({"query_id": [1, 1, 3], "doc_id": ["b", "c", "a"], "label": [1, 1, 1]})

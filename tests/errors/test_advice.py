@@ -17,19 +17,6 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog import call, fusions, parse, registry, requests
-from rankframe._decisions.resampling import Resampling
-from rankframe._fusion import entries, fuse
-from rankframe._items import (
-    catalog as items_catalog,
-    catalog_and_past,
-    compare as items_compare,
-    exposure as items_exposure,
-    gaps as items_gaps,
-    lists as items_lists,
-    parts as items_parts,
-    recount,
-)
-from rankframe._items.recount import resamples_of
 from rankframe._support import option_kinds
 from rankframe._table import (
     background,
@@ -42,7 +29,22 @@ from rankframe._table import (
     setup,
 )
 from rankframe._table.table import Table, Whole
-from rankframe._verbs import running, verbs
+from rankframe._verbs import (
+    catalog as items_catalog,
+    catalog_and_past,
+    compare_catalogs as items_compare,
+    entries,
+    evaluate as verbs,
+    fuse,
+    gaps as items_gaps,
+    item_counts as items_parts,
+    item_exposure as items_exposure,
+    lists_of_users as items_lists,
+    recount,
+    running,
+)
+from rankframe._verbs.recount import resamples_of
+from rankframe._verbs.resampling import Resampling
 from rankframe._words import exposure as exposure_words, rankings
 from rankframe.fusions import search_engines
 

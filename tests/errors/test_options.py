@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._rankers.ranker import FrameRanker
+from rankframe._lift.ranker import FrameRanker
 from rankframe._support.methods import Lifted, called_by_users
 from rankframe._support.option_kinds import kinds_of
 from rankframe._support.option_values import Range

@@ -12,7 +12,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._command.output import in_options
-from rankframe._rankers.pandas_tables import spelled
+from rankframe._lift.pandas_tables import spelled
 from rankframe._table.columns import TEXTS
 from rankframe._table.setup import Setup
 from rankframe._table.steps import cast

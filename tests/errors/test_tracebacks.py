@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._verbs import verbs
+from rankframe._verbs import evaluate as verbs
 
 PACKAGE = str(Path(rf.__file__).parent)
 SETUP = """\

@@ -12,9 +12,9 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.fusions import NORMALIZATIONS
-from rankframe._fusion.fuse import fuse
 from rankframe._table.setup import Setup
 from rankframe._table.table import Whole, in_memory
+from rankframe._verbs.fuse import fuse
 from tests.support.calls import thinned
 
 from .test_worked_values import LONG, WIDE

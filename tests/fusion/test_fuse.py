@@ -14,12 +14,12 @@ import pytest
 import rankframe as rf
 from rankframe._catalog.call import call_of
 from rankframe._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
-from rankframe._engines.arrow_kernel import kernel_of
-from rankframe._engines.engine import OnQueries
-from rankframe._fusion.fuse import fuse
+from rankframe._lift.arrow_kernel import kernel_of
+from rankframe._lift.engine import OnQueries
 from rankframe._table.setup import Setup
 from rankframe._table.table import Whole
 from rankframe._verbs.declaration import call_of_verb
+from rankframe._verbs.fuse import fuse
 from rankframe._words import rankings
 from rankframe._words.rankings import Rankings
 from tests.support.calls import thinned

@@ -10,8 +10,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._items.exposure import Exposures, Weighing
 from rankframe._table.setup import Setup
+from rankframe._verbs.item_exposure import Exposures, Weighing
 
 from .oracles import ORACLES
 from .test_catalog import CATALOG, SEEDS, drawn

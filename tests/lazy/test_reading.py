@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from rankframe._lazy import node, rows_on_disk
+from rankframe._plan import node, rows_on_disk
 from tests.support.calls import thinned
 from tests.support.tables import frame, random_table
 

@@ -16,8 +16,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._lazy import rows_on_disk
-from rankframe._lazy.rows_on_disk import MARK, MARKER, PREFIX
+from rankframe._plan import rows_on_disk
+from rankframe._plan.rows_on_disk import MARK, MARKER, PREFIX
 from tests.support.tables import frame, random_table
 
 LAZY = frame(random_table(5, queries=20)).lazy().rank.on(memory_limit=1).evaluate("map")

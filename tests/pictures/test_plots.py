@@ -20,7 +20,6 @@ import vl_convert
 from scipy import stats
 
 import rankframe as rf
-from rankframe._decisions.resampling import Resampling
 from rankframe._pictures import figure, item_figures, plots
 from rankframe._pictures.draw import PALETTE, _fit
 from rankframe._pictures.figure import Figure
@@ -28,6 +27,7 @@ from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 from rankframe._table.table import in_memory
+from rankframe._verbs.resampling import Resampling
 from rankframe.plot import PLOTS
 from tests.support.calls import thinned
 

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._rankers.polars import PolarsRanker
+from rankframe._lift.polars import PolarsRanker
 from rankframe._table.setup import OPTIONS
 
 DF = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._rankers.polars import PolarsRanker
+from rankframe._lift.polars import PolarsRanker
 from rankframe.hook import Namespace
 
 FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
@@ -47,7 +47,7 @@ def test_registering_again_and_reloading_neither_warn_nor_wrap() -> None:
     code = """if True:  # in a process of its own: others hold the classes that are made anew
         import importlib, polars as pl, rankframe as rf
         from rankframe import hook
-        from rankframe._rankers import polars
+        from rankframe._lift import polars
         frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
         hook.register()
         importlib.reload(polars)

@@ -20,7 +20,7 @@ from pandas.testing import assert_frame_equal, assert_index_equal
 
 import rankframe as rf
 from rankframe._command.output import in_options
-from rankframe._rankers.pandas_tables import spelled
+from rankframe._lift.pandas_tables import spelled
 from rankframe.errors import worded
 from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, crossed, part_of, spell, thinned
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables

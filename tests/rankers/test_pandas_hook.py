@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from rankframe import hook
-from rankframe._rankers.pandas import RankMethod
+from rankframe._lift.pandas import RankMethod
 from tests.support.calls import thinned
 from tests.support.uses_of_pandas_rank import USES, outcome
 
@@ -98,13 +98,13 @@ def test_a_polars_user_imports_numpy_for_a_metric_and_no_pandas_or_pyarrow(first
         {first}
         import polars as pl
         df = pl.DataFrame({{"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]}})
-        print("then", *[name for name in ("pandas", "numpy", "pyarrow", "rankframe._rankers.pandas") if name in sys.modules])
+        print("then", *[name for name in ("pandas", "numpy", "pyarrow", "rankframe._lift.pandas") if name in sys.modules])
         assert df.rank.evaluate("rr").rows() == df.lazy().rank.evaluate("rr").collect().rows() == [(1, 0.5)]
-        print("then", *[name for name in ("pandas", "numpy", "pyarrow", "rankframe._rankers.pandas") if name in sys.modules])
+        print("then", *[name for name in ("pandas", "numpy", "pyarrow", "rankframe._lift.pandas") if name in sys.modules])
     """
     imported, then = run(code).split("\n")
     assert ("pandas" in imported.split()) == ("pandas" in first)
-    assert "rankframe._rankers.pandas" not in imported + then
+    assert "rankframe._lift.pandas" not in imported + then
     assert "pandas" in first or (imported, then) == ("then", "then numpy")
 
 
@@ -182,7 +182,7 @@ def test_installing_again_reloading_and_importing_anew_never_wraps_twice() -> No
             del sys.modules[name]
         import rankframe as rf
         assert installed()
-        assert isinstance(rf.rank(pd.DataFrame()), sys.modules["rankframe._rankers.pandas"].PandasRanker)
+        assert isinstance(rf.rank(pd.DataFrame()), sys.modules["rankframe._lift.pandas"].PandasRanker)
         importlib.reload(pd)
         assert installed()
         rf.hook.uninstall()

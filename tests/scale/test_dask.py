@@ -12,14 +12,14 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 import rankframe.dask  # which registers the accessor
-from rankframe._decisions.summary import Summary
-from rankframe._engines.arrow_kernel import arrow_kernel, bound
-from rankframe._engines.engine import run as in_parts
-from rankframe._rankers.method import lift
+from rankframe._lift.arrow_kernel import arrow_kernel, bound
+from rankframe._lift.engine import run as in_parts
+from rankframe._lift.method import lift
 from rankframe._support.option_kinds import Column
 from rankframe._table.table import Table
-from rankframe._verbs import verbs
+from rankframe._verbs import evaluate as verbs
 from rankframe._verbs.declaration import call_of_verb, verb
+from rankframe._verbs.summary import Summary
 from rankframe.dask import DaskEngine
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of

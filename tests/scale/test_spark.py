@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 import rankframe.spark
-from rankframe._decisions.summary import Summary
-from rankframe._engines.arrow_kernel import arrow_kernel, bound
+from rankframe._lift.arrow_kernel import arrow_kernel, bound
+from rankframe._verbs.summary import Summary
 from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of

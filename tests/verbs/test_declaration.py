@@ -12,16 +12,16 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._decisions.summary import summarize
-from rankframe._rankers.method import lift
-from rankframe._rankers.pandas import PandasRanker
-from rankframe._rankers.pandas_tables import SHAPES
-from rankframe._rankers.polars import PolarsRanker
+from rankframe._lift.method import lift
+from rankframe._lift.pandas import PandasRanker
+from rankframe._lift.pandas_tables import SHAPES
+from rankframe._lift.polars import PolarsRanker
 from rankframe._support.option_kinds import Column
 from rankframe._table.setup import Setup
 from rankframe._table.table import Table, in_memory
-from rankframe._verbs import verbs
+from rankframe._verbs import evaluate as verbs
 from rankframe._verbs.declaration import Gives, VerbCall, call_of_verb, verb, verb_of
+from rankframe._verbs.summary import summarize
 
 R = TypeVar("R")
 

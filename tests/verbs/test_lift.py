@@ -13,13 +13,12 @@ from polars import selectors as cs
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from rankframe._decisions import summary
-from rankframe._decisions.summary import mean, summarize
-from rankframe._engines.engine import Side, Work, run
-from rankframe._fusion.expected_exposure import expected_exposure
+from rankframe._lift.engine import Side, Work, run
 from rankframe._table.setup import Setup
-from rankframe._verbs import verbs
+from rankframe._verbs import evaluate as verbs, summary
 from rankframe._verbs.declaration import call_of_verb
+from rankframe._verbs.expected_exposure import expected_exposure
+from rankframe._verbs.summary import mean, summarize
 
 QUERIES = 12
 DF = pl.DataFrame(

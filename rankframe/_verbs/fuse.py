@@ -16,10 +16,10 @@ from .._table.policies import Cutoff
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
-from .._verbs.declaration import verb
 from .._words.columns_needed import Needed
 from .._words.rankings import How, Missing, Rankings
 from ..errors import InvalidData, InvalidOption, on, option
+from .declaration import verb
 from .entries import Entries, entries_of
 from .fitted import FittedFusion, FusionMethod, require_runs, runs_for
 

@@ -24,7 +24,7 @@ from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from .._text import displays
 from .._text.result_table import Digits, Level
-from .._verbs.declaration import verb
+from .declaration import verb
 from .paired_values import Design, Lacking, PairedValues, columns, paired_values
 from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import keys

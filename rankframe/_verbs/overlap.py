@@ -12,8 +12,6 @@ import polars as pl
 
 from .._catalog.call import call_of
 from .._catalog.registry import AGREEMENTS
-from .._decisions.compare import settings_of
-from .._decisions.paired_values import Design
 from .._support.option_kinds import Column
 from .._table.policies import Cutoff
 from .._table.roles import require_number
@@ -22,10 +20,12 @@ from .._table.setup import Roles, Setup
 from .._table.table import Table, in_memory
 from .._text import displays
 from .._text.sentences import IN_HTML
-from .._verbs.declaration import call_of_verb, verb
-from .._verbs.verbs import agreement
 from ..errors import InvalidOption
+from .compare import settings_of
+from .declaration import call_of_verb, verb
 from .entries import Entries, entries_of
+from .evaluate import agreement
+from .paired_values import Design
 
 if TYPE_CHECKING:
     import numpy as np

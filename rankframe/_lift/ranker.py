@@ -11,26 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import polars as pl
 
 from .. import metrics
-from .._audit.tool_comparison import conventions
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_name
 from .._catalog.registry import METRICS, near_names
-from .._decisions.compare import compare
-from .._decisions.gate import gate
-from .._decisions.power import power
-from .._decisions.summary import mean, summarize
-from .._fusion.expected_exposure import expected_exposure
-from .._fusion.explain import explain as explain_fusion
-from .._fusion.fitted import fit
-from .._fusion.fuse import fuse
-from .._fusion.oracle import oracle
-from .._fusion.overlap import overlap
-from .._fusion.tuning import tune
-from .._items.catalog import catalog, counts
-from .._items.compare import compare as compare_catalogs
-from .._items.exposure import exposure
-from .._items.gaps import gaps
-from .._items.lists import without
 from .._pictures.report_page import report
 from .._plan.plan import aggregation
 from .._support.methods import function_as_method as function
@@ -40,8 +23,25 @@ from .._table.policies import NoRelevant, ScoresAs, Unjudged, Unretrieved
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._table.ties import Ties
-from .._verbs import verbs
+from .._verbs import evaluate as verbs
+from .._verbs.catalog import catalog, counts
+from .._verbs.compare import compare
+from .._verbs.compare_catalogs import compare as compare_catalogs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
+from .._verbs.expected_exposure import expected_exposure
+from .._verbs.explain_fusion import explain as explain_fusion
+from .._verbs.fitted import fit
+from .._verbs.fuse import fuse
+from .._verbs.gaps import gaps
+from .._verbs.gate import gate
+from .._verbs.item_exposure import exposure
+from .._verbs.lists_of_users import without
+from .._verbs.oracle import oracle
+from .._verbs.overlap import overlap
+from .._verbs.power import power
+from .._verbs.summary import mean, summarize
+from .._verbs.tool_comparison import conventions
+from .._verbs.tuning import tune
 from ..errors import InvalidOption, did_you_mean
 from ..plot import PLOTS, Plots
 from .all_metrics import AllMetrics

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
-from .._decisions.resampling import Resampling
 from .._support.progress import Progress
 from .._words.exposure import PAST, TABLE, UNSEEN, Counted, Depth, Exposure, Sum
 from .._words.pairs import starts_of
 from ..errors import InvalidOption
 from .catalog_and_past import CatalogAndPast
-from .lists import ITEM, RANK
+from .lists_of_users import ITEM, RANK
+from .resampling import Resampling
 
 if TYPE_CHECKING:
     from .._support.floats import Floats

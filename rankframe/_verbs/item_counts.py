@@ -15,15 +15,15 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request, calls_of
-from .._decisions.summary import in_slices, keys
 from .._support.option_kinds import ColumnNames
 from .._table.runs import names_of
 from .._table.setup import Setup
 from .._table.table import refuse_names
 from ..errors import InvalidOption, option, shown
 from .catalog_and_past import Catalog, Unknown, catalog_and_past
-from .lists import ITEM, lists_of
+from .lists_of_users import ITEM, lists_of
 from .recount import ItemMetrics, Recount, evaluated, users_of
+from .summary import in_slices, keys
 
 
 class Sliced:

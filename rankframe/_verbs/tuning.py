@@ -16,9 +16,6 @@ from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of
 from .._catalog.means import scaled, unscaled
 from .._catalog.requests import Request, averaged
-from .._decisions.compare import Significance, compared_values, settings_of
-from .._decisions.paired_values import Design, PairedValues
-from .._decisions.resampling import Resampling, limits
 from .._plan.per_query import measure
 from .._support.option_kinds import Column, ReadInside
 from .._support.option_values import Range
@@ -29,11 +26,14 @@ from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from .._text import displays
-from .._verbs.declaration import verb
 from ..errors import InvalidOption, did_you_mean, option, shown
+from .compare import Significance, compared_values, settings_of
+from .declaration import verb
 from .entries import Entries, entries_of, of_run
 from .fitted import ranker_of
 from .fuse import needs, scored
+from .paired_values import Design, PairedValues
+from .resampling import Resampling, limits
 
 Search: TypeAlias = Literal["grid", "coordinate"]
 Score: TypeAlias = Callable[[Sequence[Call]], Sequence[float]]

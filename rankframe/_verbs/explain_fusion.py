@@ -14,8 +14,8 @@ from .._table.roles import ROW
 from .._table.runs import RUN_OF_TABLE, Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table
-from .._verbs.declaration import verb, with_options_of
 from .._words.rankings import Rankings
+from .declaration import verb, with_options_of
 from .entries import entries_of
 from .fitted import FusionMethod, runs_for
 from .fuse import SCORE, formulated, fuse, needs, over_runs, per_document, scored

@@ -24,9 +24,9 @@ from .._table.table import Table, refuse_names
 from .._text import displays
 from .._text.markup import visible
 from .._text.result_table import Record, name_of, records
-from .._verbs.declaration import verb
 from ..errors import Code, InvalidOption, option, warn
 from .compare import compared, differences, settings_of
+from .declaration import verb
 from .paired_values import Design, Lacking, PairedValues, explained
 from .resampling import Resampling, limits
 

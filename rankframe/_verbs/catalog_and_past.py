@@ -14,7 +14,7 @@ from .._table.run_and_judgments import SHOWN
 from .._table.setup import Setup
 from .._words.exposure import LABEL, SCORE, Group
 from ..errors import InvalidData, option
-from .lists import ITEM, RANK, item_column
+from .lists_of_users import ITEM, RANK, item_column
 
 Unknown: TypeAlias = Literal["error", "drop"]
 """The treatment of shown items that the catalog lacks."""

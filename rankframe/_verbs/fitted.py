@@ -13,8 +13,6 @@ from .. import fusions  # noqa: F401 - fills the registry
 from .._catalog.call import Call
 from .._catalog.fusions import TRAINED_FUSIONS, Trained, fusion_of
 from .._catalog.parse import parse
-from .._decisions.compare import settings_of
-from .._decisions.paired_values import Design
 from .._plan.per_query import measure
 from .._support.methods import called_by_users
 from .._support.option_kinds import Column, ReadInside
@@ -25,10 +23,12 @@ from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
 from .._text import displays
 from .._text.result_table import records
-from .._verbs.declaration import verb
 from .._words.rankings import JudgedRankings, Learned, Missing, Rankings
 from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
+from .compare import settings_of
+from .declaration import verb
 from .entries import entries_of, of_run
+from .paired_values import Design
 
 R = TypeVar("R")
 

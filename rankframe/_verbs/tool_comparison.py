@@ -15,16 +15,12 @@ from .._catalog.call import Call, call_of
 from .._catalog.means import Mean
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import averaged, calls_of
-from .._decisions.resampling import Resampling
-from .._items.catalog import catalog
-from .._items.catalog_and_past import Unknown
 from .._plan.per_query import measure
 from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, in_memory
 from .._text.displays import tools, with_display
-from .._verbs.declaration import call_of_verb, verb
 from ..errors import (
     Code,
     InvalidData,
@@ -38,6 +34,10 @@ from ..errors import (
     option,
     worded,
 )
+from .catalog import catalog
+from .catalog_and_past import Unknown
+from .declaration import call_of_verb, verb
+from .resampling import Resampling
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {
     "k": {None: "it goes down the whole ranking", ...: "it stops at rank {}"},

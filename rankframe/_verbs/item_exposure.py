@@ -15,11 +15,11 @@ from .._table.roles import require_number
 from .._table.runs import names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
-from .._verbs.declaration import verb
 from .._words.exposure import LABEL, Persistence, Weight, weight_of
 from ..errors import InvalidOption, did_you_mean, option
-from .lists import ITEM, RANK, item_column, lists_of
-from .parts import Sliced
+from .declaration import verb
+from .item_counts import Sliced
+from .lists_of_users import ITEM, RANK, item_column, lists_of
 
 R = TypeVar("R")
 

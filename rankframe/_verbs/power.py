@@ -14,9 +14,9 @@ from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
-from .._verbs.declaration import verb
 from ..errors import InvalidOption, option
 from .compare import differences
+from .declaration import verb
 from .paired_values import Design, Lacking, paired_values
 from .summary import keys
 

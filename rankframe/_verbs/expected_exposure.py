@@ -16,8 +16,8 @@ from .._table.roles import ROW
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
-from .._verbs.declaration import verb
 from .._words.ranking import Persistence
+from .declaration import verb
 from .entries import Entries, entries_of, names_of_runs
 from .fuse import LISTED, Names, per_document
 

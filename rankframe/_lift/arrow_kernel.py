@@ -12,8 +12,6 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.fusions import fusion_of
 from .._catalog.requests import Request
-from .._fusion.fitted import FittedFusion
-from .._fusion.fuse import SCORE, fuse
 from .._plan.per_query import needs_largest_label
 from .._support.methods import called_by_users
 from .._support.option_kinds import bind
@@ -23,7 +21,9 @@ from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
 from .._table.table import Whole, in_memory
 from .._verbs.declaration import VerbCall, call_of_verb, verb_of
-from .._verbs.verbs import evaluate
+from .._verbs.evaluate import evaluate
+from .._verbs.fitted import FittedFusion
+from .._verbs.fuse import SCORE, fuse
 from ..errors import InvalidData, InvalidOption, option
 from .engine import OnQueries
 
@@ -115,7 +115,7 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
 
 def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup:
     """The setup of a caller's options, as `on` sets it."""
-    from .._rankers.ranker import Ranker  # imported late, as workers need no ranker
+    from .ranker import Ranker  # imported late, as workers need no ranker
 
     named = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
     own = [x.replace(default=...) if x.default is x.empty else x for x in named]  # which the caller has

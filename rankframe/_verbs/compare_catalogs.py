@@ -11,23 +11,23 @@ import polars as pl
 
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request
-from .._decisions.compare import Significance
-from .._decisions.paired_values import Design
-from .._decisions.resampling import Resampling
-from .._decisions.summary import keys
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
 from .._text.displays import catalog_pairs, with_display
-from .._verbs.declaration import verb
 from ..errors import InvalidOption
 from .catalog import reads_labels
 from .catalog_and_past import Unknown, catalog_and_past
-from .lists import lists_of
-from .parts import catalog_calls
+from .compare import Significance
+from .declaration import verb
+from .item_counts import catalog_calls
+from .lists_of_users import lists_of
+from .paired_values import Design
 from .recount import ItemMetrics, Recount, about, resamples_of, users_of
+from .resampling import Resampling
+from .summary import keys
 
 if TYPE_CHECKING:
     from .._support.floats import Floats

@@ -13,9 +13,6 @@ from .._catalog.call import Call
 from .._catalog.means import scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._decisions.compare import settings_of
-from .._decisions.resampling import Limits, Resampling, limits, warn_of_t
-from .._decisions.summary import by_query, keys
 from .._plan.per_query import collect, measure
 from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
@@ -24,9 +21,12 @@ from .._table.runs import names_of
 from .._table.setup import refuse_bounds
 from .._table.table import Table, refuse_names
 from .._text import displays
-from .._verbs.declaration import verb
 from .._words.pairs import starts_of
 from ..errors import InvalidData, InvalidOption, option
+from .compare import settings_of
+from .declaration import verb
+from .resampling import Limits, Resampling, limits, warn_of_t
+from .summary import by_query, keys
 
 if TYPE_CHECKING:
     import numpy as np

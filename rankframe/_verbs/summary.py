@@ -29,8 +29,8 @@ from .._table.roles import require, require_number
 from .._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
-from .._verbs.declaration import verb, with_names
 from ..errors import InvalidOption
+from .declaration import verb, with_names
 from .resampling import Resampling, intervals_of, limits, warn_of_t
 
 if TYPE_CHECKING:

@@ -7,17 +7,17 @@ from typing import TypeVar
 
 import polars as pl
 
-from .._decisions.summary import by_query, keys
 from .._plan.per_query import collect
 from .._table.background import common_type, pairs_of, refuse_nameless
 from .._table.columns import Columns, failing, refuse_objects
 from .._table.roles import require_all
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
-from .._verbs.declaration import VerbCall, verb
-from .._verbs.verbs import ranks_of
 from .._words.exposure import LABEL
 from ..errors import InvalidOption, on
+from .declaration import VerbCall, verb
+from .evaluate import ranks_of
+from .summary import by_query, keys
 
 ITEM, RANK = "#item", "#rank"
 """The plans' names of an item, and of its rank, null if it is not shown."""

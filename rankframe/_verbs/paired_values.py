@@ -15,8 +15,8 @@ from .._table.runs import RUN, WHICH_RUNS, Runs
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from .._text.markup import visible
-from .._verbs.verbs import explain
 from ..errors import InvalidData, InvalidOption, Text, option
+from .evaluate import explain
 from .summary import by_query, keys
 
 if TYPE_CHECKING:

@@ -10,19 +10,19 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request, calls_of
-from .._decisions.resampling import Resampling
-from .._decisions.summary import in_slices, keys
 from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Resamples, Seed
 from .._table.runs import names_of
 from .._table.table import Table, refuse_names
-from .._verbs.declaration import verb
 from ..errors import RankframeError
 from .catalog_and_past import Unknown, catalog_and_past
-from .lists import lists_of
-from .parts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts, catalog_calls
+from .declaration import verb
+from .item_counts import TABLE, WITHOUT_INTERVALS, ItemCounts, Parts, catalog_calls
+from .lists_of_users import lists_of
 from .recount import ItemMetrics, Recount, about, resamples_of, users_of
+from .resampling import Resampling
+from .summary import in_slices, keys
 
 R = TypeVar("R")
 

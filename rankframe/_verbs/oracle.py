@@ -11,9 +11,6 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._decisions.compare import compared_values, settings_of
-from .._decisions.paired_values import Design, Lacking, PairedValues, paired_values
-from .._decisions.resampling import Resampling, warn_of_t
 from .._plan.per_query import measure
 from .._support.option_kinds import Column
 from .._support.progress import Progress
@@ -23,10 +20,13 @@ from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._text import displays
 from .._text.sentences import IN_HTML
-from .._verbs.declaration import verb
 from ..errors import InvalidOption
+from .compare import compared_values, settings_of
+from .declaration import verb
 from .fitted import FittedFusion, FusionMethod, text_of
 from .fuse import SCORE, fuse
+from .paired_values import Design, Lacking, PairedValues, paired_values
+from .resampling import Resampling, warn_of_t
 
 if TYPE_CHECKING:
     import numpy as np
