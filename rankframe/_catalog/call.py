@@ -134,7 +134,7 @@ class Call:
         """A declaration of the metric, which may be a function of the options."""
         return value(**self.arguments) if callable(value) else value  # pyright: ignore[reportReturnType]
 
-    @property
+    @cached_property
     def is_constant(self) -> bool:
         """Whether the formula is the library's own, without functions as options, so that its result may be cached."""
         return self.metric.own and not any(callable(value) for _, value in self.options)

@@ -403,16 +403,16 @@ class FrameRanker(Ranker[R], Verbs[R]):
 
     def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
         call = verb.bound(args, options)
-        tables = {name: call.arguments[name] for name in TABLES if call.arguments.get(name) is not None}
-        qrels = call.arguments.get("qrels") if verb.gives == "whole" else None
-        ranker = (self._on(tables) if tables else self)._of(call.runs, qrels)
-        bound_already = dict.fromkeys([*tables, *([] if qrels is None else ["qrels"])])
-        return ranker._run(call.changed(**bound_already))
+        of_ranker = (*TABLES, "qrels") if verb.gives == "whole" else TABLES
+        given = {name: call.arguments[name] for name in of_ranker if call.arguments.get(name) is not None}
+        if not given and not call.runs.tables:
+            return self._run(call)
+        qrels = given.get("qrels")
+        ranker = self._on({name: table for name, table in given.items() if name in TABLES})
+        return ranker._of(call.runs, qrels)._run(call.changed(**dict.fromkeys(given)))
 
     def _of(self, runs: Runs, qrels: object = None) -> FrameRanker[R]:
-        """The ranker whose table has the runs, joined with `qrels` if any: itself, or one over another table."""
-        if not runs.tables and qrels is None:
-            return self
+        """The ranker whose table has the runs, joined with `qrels` if any."""
         ranker = self._with(self._setup)
         if runs.tables:
             ranker._frame = stacked(self._frame, self._setup, runs)

@@ -470,3 +470,6 @@ def similar_features(rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.Da
 def _rows_at(values: pl.DataFrame, places: pl.Series) -> pl.DataFrame:
     """The rows at some places, 0 for null."""
     return values.select(pl.all().gather(places).fill_null(0.0))
+
+
+NO_TABLES = Background()

@@ -157,7 +157,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
             rows = rows.filter(~unnamed)
         yield Finding("error", fault.kind, _places(rows, where), TEXTS[fault.kind](setup))
     usual = [name for name in schema if is_usual(name, "doc") and name not in query]
-    if setup.roles.doc_name is None and given.roles.doc_is_default and usual:
+    if setup.roles.doc_name is None and given.roles.doc is ... and usual:
         otherwise = ", otherwise ties keep the order of the rows and repeated documents are not seen"
         says: Text = f"column {usual[0]!r} seems to name documents; say ", on(doc=usual[0]), otherwise
         yield Finding("note", "documents not named", _nowhere(schema, query), says)

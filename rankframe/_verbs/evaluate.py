@@ -12,7 +12,7 @@ from polars import selectors as cs
 
 from .._catalog.call import Call
 from .._catalog.registry import AGREEMENTS, METRICS
-from .._catalog.requests import Request, calls_of, require_metrics
+from .._catalog.requests import Request, calls_of, no_metric, read_requests
 from .._plan.parts import in_parts
 from .._plan.per_query import (
     by_document,
@@ -86,7 +86,7 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
     calls: dict[Call, None] = {}  # of many, a list would be slow to look through
     expressions: dict[str, pl.Expr] = {}
     names: list[str] = []
-    for request in metrics:
+    for request in read_requests(metrics, METRICS):
         if isinstance(request, pl.Expr):
             if not request.meta.has_multiple_outputs():  # a selector finds its columns itself
                 for column in request.meta.root_names():
@@ -94,20 +94,19 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
             name = _output_name(request, frame)
             expressions[name] = request
             names.append(name)
-        else:
-            asked = [request] if isinstance(request, Call) else calls_of(request)
-            read = [call for call in asked if call not in calls]
-            calls.update(dict.fromkeys(read))
-            names += [name for call in read for name in names_of(setup, call)]
-    require_metrics(names, "evaluate('ndcg@10', 'map')")
+        elif request not in calls:
+            calls[request] = None
+            names += names_of(setup, request)
+    if not names:
+        raise no_metric("evaluate('ndcg@10', 'map')")
     for name in expressions:
         if names.count(name) > 1:
             raise InvalidOption(
                 f"two columns of the result are named {name!r}; give one expression another name, with .alias(...)"
             )
-    refuse_names(names, setup.roles.query, "the query")
     if not expressions:
         return table.give(measure(frame, setup, *calls, largest_label=table.largest_label))
+    refuse_names(names, setup.roles.query, "the query")
     Columns.of(setup, frame.schema, label=any(call.labels for call in calls))
     own = frame.lazy().group_by(setup.roles.query, maintain_order=True)
     result = own.agg(x.alias(name) for name, x in expressions.items())

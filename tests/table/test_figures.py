@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._plan import watch
+from rankframe._verbs import running as watch
 from rankframe._table.columns import Columns
 from rankframe._table.figures import Figures, together
 from rankframe._table.setup import Setup
