@@ -20,7 +20,7 @@ METRICS = ["ndcg@10", "map", "recall@50", "judged@10"]
 def main(run: Path, qrels: Path, to: Path, *metrics: str) -> None:
     """Evaluate the run and write the table; a run that cannot be evaluated stops here, with the reason."""
     scored, judged = rf.scan_run(run), rf.scan_qrels(qrels)
-    findings = scored.rank.check(judged).collect()
+    findings = scored.rank.check(judged).rows.collect()
     if errors := findings.filter(pl.col("severity") == "error").rows(named=True):
         raise SystemExit(f"{run}: {errors[0]['problem']} in query {errors[0]['query_id']}; {errors[0]['advice']}")
     per_query = scored.rank.judge(judged).rank.evaluate(*(metrics or METRICS))

@@ -100,7 +100,7 @@ def fit_fusion(
 
     Returns
     -------
-    A :class:`rankframe.FittedFusion`, which `df.rank.fuse` applies.
+    A :class:`rankframe.results.FittedFusion`, which `df.rank.fuse` applies.
 
     Raises
     ------

@@ -16,7 +16,7 @@ import polars as pl
 
 import rankframe as rf
 
-from .._text.markup import visible
+from .._results.markup import visible
 from ..errors import RankframeError
 from . import check, convert, decide, demo, evaluate, fuse, listing, trec_eval
 from .command import Command, Outcome, Parser, epilog, with_names

@@ -16,8 +16,7 @@ from .._lift.polars import PolarsRanker
 from .._lift.ranker import FrameRanker
 from .._table.conventions import CONVENTIONS, Convention
 from .._table.table import in_memory
-from .._text.result_table import by_kind
-from .._verbs import evaluate as verbs
+from .._verbs.judge import by_kind, check as check_rows
 from .._verbs.tool_comparison import conventions as compared, explained, short
 from ..errors import InvalidOption, RankframeWarning
 from .command import Command, Outcome, Parser, Reading, columns_read, metrics_of, ranker
@@ -42,7 +41,7 @@ def check(arguments: argparse.Namespace) -> Outcome:
 
 
 def _found(ranker: FrameRanker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
-    return verbs.check(in_memory(ranker._frame, ranker._setup, spelling=spelled), qrels)
+    return check_rows(in_memory(ranker._frame, ranker._setup, spelling=spelled), qrels).rows
 
 
 def findings(arguments: argparse.Namespace) -> pl.DataFrame:

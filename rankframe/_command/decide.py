@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, get_args
 
@@ -11,12 +11,11 @@ from .._catalog.parse import texts_of
 from .._lift.polars import PolarsRanker
 from .._lift.ranker import ItemVerbs
 from .._pictures.report_page import ENDINGS
-from .._text.displays import comparison, comparison_markdown, gap_lines, passing, verdict_grid
-from .._text.result_table import records
-from .._text.sentences import power_sentences
-from .._verbs.gate import Style
+from .._results.grid import records
+from .._results.result import Format, Result, render
+from .._verbs.gate import Style, passing
+from .._verbs.power import power_sentences
 from ..errors import InvalidOption
-from ..report import latex, notebook
 from .command import DEFAULT_METRICS, Command, Outcome, Parser, help_of, metrics_of, values_of
 from .output import FORMATS, OutputTable, writable
 from .reading import answered
@@ -35,9 +34,13 @@ def compare(arguments: argparse.Namespace) -> Outcome:
     """A row per metric, slice and pair of runs."""
     metrics, options = metrics_of(arguments), values_of(arguments)
     compared = answered(arguments, lambda ranker, **runs: ranker.compare(*metrics, **runs, **options), "comparing")
-    forms = {"table": lambda: comparison(compared, most=None).text(), "markdown": lambda: comparison_markdown(compared)}
-    forms |= {"latex": lambda: latex(compared), "html": lambda: notebook(compared)}
-    return Outcome(OutputTable(compared.table, forms=forms))
+    return Outcome(OutputTable(compared.table, forms=forms_of(compared)))
+
+
+def forms_of(found: Result[Any]) -> dict[str, Callable[[], str]]:
+    """The result in each format for people."""
+    names: dict[str, Format] = {"table": "text", "markdown": "markdown", "latex": "latex", "html": "html"}
+    return {name: partial(render, found, how) for name, how in names.items()}
 
 
 def gate(arguments: argparse.Namespace) -> Outcome:
@@ -47,7 +50,7 @@ def gate(arguments: argparse.Namespace) -> Outcome:
     if arguments.format in LINES:
         return Outcome("\n".join(verdict.lines(arguments.format)), code)
     sentence = passing(records(verdict.table))
-    return Outcome(OutputTable(verdict.table, sentences=[sentence], grid=verdict_grid(verdict)), code)
+    return Outcome(OutputTable(verdict.table, sentences=[sentence], grid=verdict.grid()), code)
 
 
 def power(arguments: argparse.Namespace) -> Outcome:
@@ -170,7 +173,7 @@ def gaps(arguments: argparse.Namespace) -> Outcome:
     """A row per metric and figure."""
     metrics, options = metrics_of(arguments), values_of(arguments)
     found = answered(arguments, lambda ranker: ranker.gaps(*metrics, **options), "comparing groups")
-    return Outcome(OutputTable(found.table, sentences=gap_lines(found)))
+    return Outcome(OutputTable(found.table, sentences=found.sentences()))
 
 
 CATALOG = Command(

@@ -15,13 +15,13 @@ from .._catalog.requests import calls_of
 from .._pictures.draw import background_of
 from .._pictures.plots import deepest
 from .._plan.per_query import names_of
+from .._results.grid import queries_of
+from .._results.markup import CONTROL
 from .._support.extras import load
 from .._support.progress import Busy
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import refuse_names
-from .._text.markup import CONTROL
-from .._text.result_table import queries_of
 from .._verbs.paired_values import values
 from ..errors import InvalidOption
 from .command import DEFAULT_METRICS, Command, Outcome, Parser, at_least, columns_read, metrics_of, ranker

@@ -24,9 +24,9 @@ import polars as pl
 from .._files.formats import BINARY, SUFFIXES
 from .._files.sources import suffix_of
 from .._files.write import as_path, replaced
+from .._results.grid import Cell, Grid
+from .._results.markup import CONTROL, html, latex, markdown, markdown_text, rewritten, text, visible
 from .._table.setup import TABLES
-from .._text.markup import CONTROL, html, latex, markdown, markdown_text, rewritten, text, visible
-from .._text.result_table import Cell, Grid
 from ..errors import Advice, Code, InvalidOption, RankframeWarning, Text, Verbatim, shown, worded
 
 FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")
@@ -141,7 +141,9 @@ def _grid(table: OutputTable, *before: str) -> Grid:
     dtypes = table.frame.dtypes
     numbers = next((i for i, dtype in enumerate(reversed(dtypes)) if not dtype.is_numeric()), len(dtypes))
     rows = tuple(tuple(Cell(_cell(value)) for value in row) for row in table.frame.iter_rows())
-    return Grid(tuple(table.frame.columns), rows, numbers, (*before, *table.notes))
+    names = tuple(table.frame.columns)
+    words = len(names) - numbers
+    return Grid(names[:words], names[words:], rows, (*before, *table.notes))
 
 
 def _cell(value: object) -> str:

@@ -35,6 +35,7 @@ from .._verbs.fuse import fuse
 from .._verbs.gaps import gaps
 from .._verbs.gate import gate
 from .._verbs.item_exposure import exposure
+from .._verbs.judge import check, judge
 from .._verbs.lists_of_users import without
 from .._verbs.oracle import oracle
 from .._verbs.overlap import overlap
@@ -350,8 +351,8 @@ class FrameRanker(Ranker[R], Verbs[R]):
     with_ranks = lift(verbs.with_ranks)
     curve = lift(verbs.curve)
     explain = lift(verbs.explain)
-    judge = lift(verbs.judge)
-    check = lift(verbs.check)
+    judge = lift(judge)
+    check = lift(check)
     agreement = lift(verbs.agreement)
     conventions = lift(conventions)
     mean = lift(mean)

@@ -18,7 +18,7 @@ from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_
 from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
-from .suspicions import suspicions_of
+from .suspicions import SUSPICIONS, suspicions_of
 from .ties import TIE_RULES
 
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
@@ -93,6 +93,16 @@ NOTES = (
     ),
 )  # fmt: skip
 """The notes on rows and queries."""
+
+
+PROBLEMS = frozenset(
+    [
+        *("table", "types differ", "no labels", "no common query", "run only", "judged only", "repeated judgment"),
+        *("documents not named", "no retrieved document judged", "tied scores", "gaps in ranks"),
+        *(*TEXTS, *(note.problem for note in NOTES), *(x.problem for x in SUSPICIONS)),
+    ]
+)
+"""The names of all problems."""
 
 
 def check(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> pl.LazyFrame:

@@ -53,7 +53,7 @@ NOT_HERE = (
         "_table/steps",
     ),
     "_table/conventions",  # metrics' texts as data, and notes, which name options of tools
-    *("_text/result_table", "plot", "report", "__init__"),
+    *("_results/grid", "plot", "report", "__init__"),
     *("_lift/ranker", "_lift/method", "_lift/display"),
     *("_shapes", "_trainers"),  # calls of Python alone
     *("_command", "_pictures/draw"),  # its own words; code of charts

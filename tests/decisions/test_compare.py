@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats as scipy_stats
 
 import rankframe as rf
-from rankframe._text.result_table import records
+from rankframe._results.grid import records
 from tests.support.runs import DF, LONG, RUNS, values
 
 with warnings.catch_warnings():

@@ -613,7 +613,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "the judgments are a pandas DataFrame",
     ),
     "judgments that are no frame": (lambda: RUN.rank.judge(None), rf.InvalidOption, "the judgments are a NoneType"),
-    "judgments of pandas, checked": (lambda: RUN.rank.check(QRELS.to_pandas()), rf.InvalidOption, "pl.from_pandas"),
+    "judgments of pandas, checked": (
+        lambda: RUN.rank.check(QRELS.to_pandas()).rows,
+        rf.InvalidOption,
+        "pl.from_pandas",
+    ),
     "ids that are Python objects": (
         lambda: OK.with_columns(doc_id=pl.Series([object()] * 3, dtype=pl.Object)).rank.ndcg(),
         rf.InvalidData,
