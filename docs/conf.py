@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -102,9 +103,14 @@ def signature(
     The range of a number, which stands beside its type, is told in the text.
     """
     arguments = arguments and re.sub(r"[~\w.]*Annotated\[([~\w.]+), [~\w.]*Range\([^()]*\)\]", r"\1", arguments)
+    returns = returns and returns.replace("~R", "R")
     if what == "class" and not name.endswith("Error"):
-        return "", None
-    return arguments, returns and returns.replace("~R", "R")
+        arguments, returns = "", None
+    owner, _, of_class = name.removeprefix("rankframe._lift.ranker.").partition(".")
+    shown = called(owner, of_class) if name.startswith("rankframe._lift.ranker.") and of_class else name
+    shown = re.sub(r"^rankframe\._[\w.]*\.", "", shown)
+    docstrings(app)[app.env.docname, name] = f"## `{shown}{arguments or ''}`\n\n"
+    return arguments, returns
 
 
 def without_last_line(app: Any, page: str, source: list[str]) -> None:
@@ -145,13 +151,85 @@ class Classlike(PyClasslike):
 def add_synonyms(app: Any, document: nodes.document) -> None:
     """Let the search find pages by what people look for, and each metric by all its names."""
     found = [(text, "") for text in SEARCHED.get(app.env.docname, ())]
-    for metric in [*rf.METRICS.values(), *rf.AGREEMENTS.values()] if app.env.docname == "metrics" else ():
+    for metric in [*rf.METRICS.values(), *rf.AGREEMENTS.values()] if app.env.docname.startswith("metrics/") else ():
+        if nodes.make_id(metric.name) not in document.ids:
+            continue
         names = {metric.name, *metric.aliases, *metric.spellings, metric.formula.__name__}
         names |= {re.sub("[_-]", " ", name) for name in names}
         cutoffs = CUTOFFS if "k" in metric.parameters else ()
         names |= {f"{name}@{k}" for name in names for k in cutoffs}
         found += [(name, nodes.make_id(metric.name)) for name in sorted(names)]
     document.append(addnodes.index(entries=[("single", text, target, "main", None) for text, target in found]))
+
+
+def keep_anchors(app: Any, document: nodes.document, page: str) -> None:
+    """Let a link to a metric on the page of all metrics, where each once had its section, lead to its name there."""
+    for link in document.findall(nodes.reference) if page == "metrics" else ():
+        link["ids"] += filter(None, [link.get("refuri", "").partition("#")[2]])
+
+
+def docstrings(app: Any) -> dict[tuple[str, str], str]:
+    """What pages of the reference say of objects, which the environment keeps from one build to the next."""
+    return vars(app.env).setdefault("rankframe_docstrings", {})
+
+
+def note_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Keep what a page of the reference says of an object, for the page in Markdown."""
+    docstrings(app)[app.env.docname, name] += "\n".join(lines)
+
+
+def name_markdown(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
+    """Say in the head of a page where it is as Markdown."""
+    file = f"{page.rpartition('/')[2]}.md"
+    context["metatags"] += f'<link rel="alternate" type="text/markdown" href="{file}">' if document else ""
+
+
+def in_markdown(app: Any, page: str) -> str:
+    """A page as Markdown: its source, with what its directives bring in."""
+    brought = "\n\n".join(text for (at, _), text in docstrings(app).items() if at == page)
+    text = re.sub(
+        r"```{eval-rst}.*?```", lambda _: brought, Path(app.env.doc2path(page)).read_text("utf-8"), flags=re.S
+    )
+    text = re.sub(r"```{include} (\S+)\n```", lambda found: (Path(app.srcdir) / found[1]).read_text("utf-8"), text)
+    pages = [
+        f"- [{app.env.titles[below].astext()}]({relative(below, page)})"
+        for below in app.env.toctree_includes.get(page, ())
+    ]
+    return re.sub(r"```{toctree}.*?```", "\n".join(pages), text, flags=re.S)
+
+
+def relative(page: str, of: str) -> str:
+    """The Markdown of a page, as a link from another page."""
+    return os.path.relpath(f"{page}.md", os.path.dirname(of))
+
+
+def below(app: Any, page: str) -> list[str]:
+    """A page and the pages of its contents, in their order."""
+    return [page, *(each for part in app.env.toctree_includes.get(page, ()) for each in below(app, part))]
+
+
+def write_for_machines(app: Any, error: Exception | None) -> None:
+    """Write every page as Markdown, a list of all pages (llms.txt, as llmstxt.org describes it), and all in one file."""
+    if error or app.builder.name != "html":
+        return
+    index = in_markdown(app, "index")
+    parts = [f"# {project}\n\n> {paragraph(app, 'index')}"]
+    full = [index]
+    for part in app.env.toctree_includes["index"]:
+        pages = below(app, part)
+        lines = [f"- [{app.env.titles[page].astext()}]({page}.md): {paragraph(app, page)}" for page in pages]
+        parts.append(f"## {app.env.titles[part].astext()}\n\n" + "\n".join(lines))
+        full += [in_markdown(app, page) for page in pages]
+    for page in app.env.found_docs:
+        (Path(app.outdir) / f"{page}.md").write_text(in_markdown(app, page), encoding="utf-8")
+    for name, texts in (("llms.txt", parts), ("llms-full.txt", full)):
+        (Path(app.outdir) / name).write_text("\n\n".join(texts) + "\n", encoding="utf-8")
+
+
+def paragraph(app: Any, page: str) -> str:
+    """The first sentence of a page."""
+    first = next(app.env.get_doctree(page).findall(nodes.paragraph))
+    return re.split(r"(?<=[.?]) ", " ".join(first.astext().split()))[0]
 
 
 class TwoInks(SphinxTransform):
@@ -185,6 +263,10 @@ def setup(app: Any) -> None:
     app.connect("source-read", without_last_line)
     app.connect("autodoc-process-signature", signature)
     app.connect("doctree-read", add_synonyms)
+    app.connect("doctree-resolved", keep_anchors)
+    app.connect("autodoc-process-docstring", note_docstring, priority=1)  # before napoleon rewrites it
+    app.connect("html-page-context", name_markdown)
+    app.connect("build-finished", write_for_machines)
     app.add_transform(TwoInks)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.add_directive_to_domain("py", "method", Method, override=True)

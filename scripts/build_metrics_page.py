@@ -1,4 +1,4 @@
-"""Write docs/metrics.md and docs/names.md from METRICS and AGREEMENTS: what each number is, and what others call it."""
+"""Write docs/metrics.md, docs/metrics/*.md and docs/names.md from the metrics: what each number is, and what others call it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,19 @@ from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import Policies, declared
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGE, NAMES = DOCS / "metrics.md", DOCS / "names.md"
+INDEX, NAMES = DOCS / "metrics.md", DOCS / "names.md"
 
 HEAD = """\
 # Metrics
 
 <!-- Made by scripts/build_metrics_page.py. -->
 
-Every metric by its text name, with its formula, method, name in plots, range, options, names in other tools and source. Each
-name links to the metric:
+Every metric by its text name. Each name links to the formula, method, range, options, names in other tools and source.
+
+```python
+df.rank.evaluate("ndcg@10", "map", "rr(relevant=2)")     # a column each; options in brackets, the cutoff after @
+df.rank.metrics.rank_biased_precision(p=0.8, k=20)       # the same metrics as methods, with typed options
+```
 
 CONTENTS
 
@@ -50,8 +54,25 @@ The formulas give the value for one query, with the default options:
 Below each formula is the code that computes it: a function that takes the ranking `r` of a query and returns a Polars
 expression. `r.total(x, k)` is the sum of `x` over the ranks down to `k`; `r.relevant`, `r.hits` and `r.n_relevant` are $r_i$,
 $h_i$ and $R$; [Metrics of your own](api/formulas.md) describes all of them.
+
+```{toctree}
+:hidden:
+
+PAGES
+```
 """
 
+FAMILY_HEAD = """\
+# FAMILY
+
+<!-- Made by scripts/build_metrics_page.py. -->
+
+ABOUT [Metrics](../metrics.md) explains the letters of the formulas.
+
+```python
+CALL
+```
+"""
 
 NAMES_HEAD = """\
 # Names
@@ -59,7 +80,13 @@ NAMES_HEAD = """\
 <!-- Made by scripts/build_metrics_page.py. -->
 
 The names of each metric in other tools. `evaluate` and every other method accept these texts, in upper or lower case; result
-columns have the name on the right. A name that means different metrics in different tools, or whose number in a tool is another
+columns have the name on the right.
+
+```python
+df.rank.evaluate("ndcg_cut_10", "Success@5", "mrr", "map-l2")     # columns ndcg@10, hit_rate@5, rr, map(relevant=2)
+```
+
+A name that means different metrics in different tools, or whose number in a tool is another
 one than the metric's, is an error, and the error names the metrics. It is an error in any case of letters, or, if it has capitals
 in this table, as it is written here:
 
@@ -105,6 +132,19 @@ The policies of `on`. Each is also an option of the command line. [What the numb
 `ascending`, `unjudged_labels` and `collection_size` describe the data, and no tool's convention changes them.
 """
 
+IN_CALLS = {
+    "base": '"other_score"',
+    "category": '"genre"',
+    "features": '["x", "y"]',
+    "group": '"provider"',
+    "subtopic": '"subtopic"',
+    "interactions": "train",
+    "items": "catalog",
+}
+"""What `on` is given in the call at the top of a page: columns and frames."""
+WITHOUT_DEFAULT = {"group": "F", "recall": "0.5", "multiple": "2"}
+"""Values of options that have no default, for the same calls."""
+
 COUNTING = """\
 ## How each tool counts
 
@@ -115,8 +155,9 @@ replace them. Each metric's section in [Metrics](metrics.md) lists the tools tha
 
 def main() -> None:
     """Write the pages."""
-    PAGE.write_text(page(), encoding="utf-8")
-    NAMES.write_text(names_page(), encoding="utf-8")
+    for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def names_page() -> str:
@@ -169,13 +210,13 @@ def policies() -> str:
 
 def linked(name: str) -> str:
     """A metric's name, with a link to its section, if it is one of a query's ranking."""
-    return f"`{name}`" if name in rf.CATALOG_METRICS else f"[`{name}`](metrics.md#{name})"
+    return f"`{name}`" if name in rf.CATALOG_METRICS else f"[`{name}`]({place(name)})"
 
 
 def link(call: Call) -> str:
     """A canonical text, with a link to its metric's section, if it is one of a query's ranking."""
     of_lists = call.metric.name in rf.CATALOG_METRICS
-    return f"`{call.text}`" if of_lists else f"[`{call.text}`](metrics.md#{call.metric.name})"
+    return f"`{call.text}`" if of_lists else f"[`{call.text}`]({place(call.metric.name)})"
 
 
 def meant(text: str) -> list[Call]:
@@ -186,14 +227,54 @@ def meant(text: str) -> list[Call]:
         return rf.parse(text, rf.CATALOG_METRICS)
 
 
-def page() -> str:
-    """The whole page."""
+def pages() -> dict[Path, str]:
+    """The text of every page: the index of the metrics, a page for each family, and the names."""
     found = families([*rf.METRICS.values(), *rf.AGREEMENTS.values()])
-    rows = [(family, " ".join(f"[`{x.name}`](#{x.name})" for x in metrics)) for (family, _), metrics in found.items()]
-    parts = [HEAD.replace("CONTENTS\n", table(("", ""), rows))]
-    for (family, about), metrics in found.items():
-        parts += [f"## {family}\n\n{about[0].upper()}{about[1:]}\n", *map(section, metrics)]
-    return "\n".join(parts)
+    rows = [
+        (f"[{title}](metrics/{file(of[0])})", " ".join(map(linked, names_of(of)))) for (title, _), of in found.items()
+    ]
+    index = HEAD.replace("CONTENTS\n", table(("family", "metrics"), rows))
+    written = {INDEX: index.replace("PAGES", "\n".join(f"metrics/{file(of[0])}" for of in found.values()))}
+    for (title, about), metrics in found.items():
+        head = FAMILY_HEAD.replace("FAMILY", title).replace("ABOUT", about[0].upper() + about[1:])
+        parts = [head.replace("CALL", call(metrics)), *map(section, metrics)]
+        written[DOCS / "metrics" / file(metrics[0])] = "\n".join(parts)
+    return {**written, NAMES: names_page()}
+
+
+def file(metric: Metric) -> str:
+    """The page of a metric: its family is a module."""
+    return f"{metric.formula.__module__.rpartition('.')[2]}.md"
+
+
+def place(name: str) -> str:
+    """The link to a metric's section."""
+    return f"metrics/{file({**rf.METRICS, **rf.AGREEMENTS}[name])}#{name}"
+
+
+def names_of(metrics: list[Metric]) -> list[str]:
+    """The text names of metrics."""
+    return [metric.name for metric in metrics]
+
+
+def call(metrics: list[Metric]) -> str:
+    """A call of three of these metrics, those that people type first, with the tables and columns that they need."""
+    first = sorted(metrics, key=lambda metric: not hasattr(FrameRanker, metric.formula.__name__))[:3]
+    texts = []
+    for metric in first:
+        given = [
+            f"{name}={WITHOUT_DEFAULT[name]}"
+            for name, x in metric.parameters.items()
+            if x.default is x.empty and name != "k"
+        ]
+        options = f"({','.join(given)})" if given else ""
+        texts.append(f'"{metric.name}{options}{"@10" if "k" in metric.parameters else ""}"')
+    if metrics[0].name in rf.AGREEMENTS:
+        return f'df.rank.agreement("other_score", {", ".join(texts)})'
+    needs = {name for metric in first for name in metric.needs}
+    needs |= {"subtopic" for metric in first if metric.over == "subtopics"}
+    on = f".on({', '.join(f'{name}={IN_CALLS[name]}' for name in sorted(needs))})" if needs else ""
+    return f"df.rank{on}.evaluate({', '.join(texts)})"
 
 
 def section(metric: Metric) -> str:
@@ -216,7 +297,7 @@ def section(metric: Metric) -> str:
     listed = "".join(f"- `{names.replace(', ', '`, `')}`: {' '.join(text.split())}\n" for names, text in entries(about))
     rest = f"{returns}\n\n| | |\n|---|---|\n{table}\n" + (f"\n{listed}" if listed else "")
     what, rest = (re.sub(r":func:`[\w.]*?(\w+)`", r"`\1`", text.replace("``", "`")) for text in (what, rest))
-    return f"### {metric.name}\n\n{what}\n\n```python\n{formula(metric)}\n```\n\n{rest}"
+    return f"## {metric.name}\n\n{what}\n\n```python\n{formula(metric)}\n```\n\n{rest}"
 
 
 def method(metric: Metric) -> str:

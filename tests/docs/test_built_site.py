@@ -68,12 +68,12 @@ def found(site: Path, queries: list[str]) -> dict[str, list[str]]:
 
 
 QUERIES = {
-    "MRR": "metrics#rr",
-    "hit rate": "metrics#hit-rate",
-    "MAP@10": "metrics#map",
-    "mean average precision": "metrics#map",
-    "NDCG@5": "metrics#ndcg",
-    "recall@20": "metrics#recall",
+    "MRR": "metrics/order#rr",
+    "hit rate": "metrics/binary#hit-rate",
+    "MAP@10": "metrics/order#map",
+    "mean average precision": "metrics/order#map",
+    "NDCG@5": "metrics/gain#ndcg",
+    "recall@20": "metrics/binary#recall",
     "df.rank.hit_rate": "api/metrics#df.rank.hit_rate",
     "compare two models": "decisions",
     "compare models": "decisions",
@@ -109,13 +109,17 @@ def test_the_search_finds_what_people_look_for_in_its_first_three_results(site: 
     assert {query: best[query][:3] for query, page in QUERIES.items() if page not in best[query][:3]} == {}
 
 
+def page_of(metric: Any) -> str:
+    """The page of a metric's family, which is a module."""
+    return f"metrics/{metric.formula.__module__.rpartition('.')[2]}"
+
+
 def test_the_search_finds_every_metric_by_every_name(site: Path) -> None:
     metrics = [*rf.METRICS.values(), *rf.AGREEMENTS.values()]
     names = {name: x.name for x in metrics for name in (x.name, *x.aliases, *x.spellings)}
     best = found(site, list(names))
-    assert [
-        name for name, metric in names.items() if f"metrics#{metric.replace('_', '-').lower()}" not in best[name][:3]
-    ] == []
+    places = {x.name: f"{page_of(x)}#{x.name.replace('_', '-').lower()}" for x in metrics}
+    assert [name for name, metric in names.items() if places[metric] not in best[name][:3]] == []
 
 
 def test_the_search_finds_nothing_for_a_word_that_is_nowhere(site: Path) -> None:
@@ -146,9 +150,16 @@ def test_no_page_loads_from_another_site_or_has_an_anchor_of_a_private_module(si
 
 
 def test_formulas_are_drawn_without_a_script(site: Path) -> None:
+    pages = "".join(page.read_text(encoding="utf-8") for page in (site / "metrics").glob("*.html"))
+    assert pages.count('display="block"') == len(rf.METRICS) + len(rf.AGREEMENTS) - 1  # one is a text
+    assert "$$" not in pages
+
+
+def test_a_link_to_a_metric_on_the_page_of_all_metrics_still_finds_it(site: Path) -> None:
     page = (site / "metrics.html").read_text(encoding="utf-8")
-    assert page.count('display="block"') == len(rf.METRICS) + len(rf.AGREEMENTS) - 1  # one is a text
-    assert "$$" not in page
+    for metric in [*rf.METRICS.values(), *rf.AGREEMENTS.values()]:
+        anchor = metric.name.replace("_", "-").lower()
+        assert re.search(rf'<a [^>]*href="{page_of(metric)}.html#{anchor}"[^>]* id="{anchor}"', page), anchor
 
 
 PICTURES = {
