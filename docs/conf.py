@@ -95,21 +95,26 @@ html_theme_options = {
 }
 
 
+ANNOTATED = re.compile(r"[~\w.]*Annotated\[((?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*), [~\w.]*(?:\([^()]*\))?\]")
+"""A type that the package annotates for itself."""
+
+
 def signature(
     app: Any, what: str, name: str, obj: Any, options: Any, arguments: str | None, returns: str | None
 ) -> tuple[str | None, str | None] | None:
     """Rankers come from `.rank`, so they are made by nobody.
 
-    The range of a number, which stands beside its type, is told in the text.
+    What an annotation says beside a type, such as the range of a number, is told in the text.
     """
-    arguments = arguments and re.sub(r"[~\w.]*Annotated\[([~\w.]+), [~\w.]*Range\([^()]*\)\]", r"\1", arguments)
+    while arguments and arguments != (plain := ANNOTATED.sub(r"\1", arguments)):
+        arguments = plain
     returns = returns and returns.replace("~R", "R")
     if what == "class" and not name.endswith("Error"):
         arguments, returns = "", None
     owner, _, of_class = name.removeprefix("rankframe._lift.ranker.").partition(".")
     shown = called(owner, of_class) if name.startswith("rankframe._lift.ranker.") and of_class else name
     shown = re.sub(r"^rankframe\._[\w.]*\.", "", shown)
-    docstrings(app)[app.env.docname, name] = f"## `{shown}{arguments or ''}`\n\n"
+    docstrings(app)[app.env.docname, name] = f"## `{shown}{re.sub(r'~[a-zA-Z_.]*[.]', '', arguments or '')}`"
     return arguments, returns
 
 
@@ -175,13 +180,16 @@ def docstrings(app: Any) -> dict[tuple[str, str], str]:
 
 def note_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Keep what a page of the reference says of an object, for the page in Markdown."""
-    docstrings(app)[app.env.docname, name] += "\n".join(lines)
+    of_page = (app.env.docname, name)
+    heading = docstrings(app).get(of_page, f"## `{name}`").partition("\n")[0]
+    docstrings(app)[of_page] = "\n".join([heading, "", *lines])
 
 
 def name_markdown(app: Any, page: str, template: str, context: dict[str, Any], document: Any) -> None:
     """Say in the head of a page where it is as Markdown."""
-    file = f"{page.rpartition('/')[2]}.md"
-    context["metatags"] += f'<link rel="alternate" type="text/markdown" href="{file}">' if document else ""
+    if document:
+        file = f"{page.rpartition('/')[2]}.md"
+        context["metatags"] += f'<link rel="alternate" type="text/markdown" href="{file}">'
 
 
 def in_markdown(app: Any, page: str) -> str:
