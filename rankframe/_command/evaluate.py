@@ -18,7 +18,7 @@ from .._plan.per_query import names_of
 from .._results.grid import queries_of
 from .._results.markup import CONTROL
 from .._support.extras import load
-from .._support.progress import Busy
+from .._support.progress import Progress
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import refuse_names
@@ -55,7 +55,7 @@ def evaluate(arguments: argparse.Namespace) -> Outcome:
     runs, ranked = Runs.of(**named), ranker(table, arguments)
     if runs.columns and arguments.format == "trec":
         raise InvalidOption("--format trec has no room for the names of several runs. Give one run, or --format csv")
-    with Busy("evaluating"):
+    with Progress("evaluating"):
         scores = runs.each(table, ranked._setup, lambda of_run: ranked._with(of_run).evaluate(*metrics))
     calls = {name: call for call in calls_of(*metrics) for name in names_of(ranked._setup, call)}
     if arguments.flat:
@@ -164,11 +164,11 @@ def curve(arguments: argparse.Namespace) -> Outcome:
     table, named = _judged(arguments, [call.text for call in calls])
     ranked, runs = ranker(table, arguments), Runs.of(**named)
     if drawn:
-        with Busy("drawing"):
+        with Progress("drawing"):
             write_bytes(arguments.target, picture(ranked, named, calls, arguments))
         return Outcome(None)
     last = arguments.to or min(RANKS, deepest(table, ranked._setup, runs))
-    with Busy("evaluating"):
+    with Progress("evaluating"):
         table = by_rank(table, ranked._setup, runs, calls, last)
     if not arguments.per_query:
         key = [name for name in ("run", "rank") if name in table.columns]

@@ -20,7 +20,7 @@ from .._files.read import QRELS, RUN, Layout
 from .._files.sources import COMPRESSED, beir_folder, spelled
 from .._files.together import run_names
 from .._plan.per_query import collect
-from .._support.progress import Busy
+from .._support.progress import Progress
 from .._table.setup import Setup
 from .._verbs.summary import by_query, keys
 from ..errors import InvalidData, InvalidOption, MissingColumn
@@ -44,7 +44,7 @@ def answered(arguments: argparse.Namespace, verb: Callable[..., Any], doing: str
     run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
     reads = columns_read(arguments, verb, **_named(arguments.runs, run))
     table, named = judged(arguments, reads, labels=labels)
-    with Busy(doing):
+    with Progress(doing):
         return verb(ranker(table, arguments), **named)
 
 
@@ -197,7 +197,7 @@ def read_file(
 ) -> File:
     """Read a file, standard input, or a pipe such as a shell's <(...); for `once` and `only` see `Rows.read`."""
     with ExitStack() as stack:
-        stack.enter_context(Busy(f"reading {path}"))
+        stack.enter_context(Progress(f"reading {path}"))
         source: Any = path
         if path == "-":
             source = sys.stdin.buffer

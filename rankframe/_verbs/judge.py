@@ -194,7 +194,7 @@ def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings
 def check(
     table: Table[R], qrels: object = None, *, fail_on: Literal["error", "note"] | Sequence[str] | None = None
 ) -> Findings[R]:
-    """Errors in the table, and notes on facts that may surprise in its metrics.
+    r"""Errors in the table, and notes on facts that may surprise in its metrics.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def check(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
     >>> found = df.rank.check()
-    >>> print(*repr(found).splitlines()[:4], sep="\\n")
+    >>> print(*repr(found).splitlines()[:4], sep="\n")
     1 error
     <BLANKLINE>
     severity  problem            findings  rows  where

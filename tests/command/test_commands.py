@@ -10,6 +10,7 @@ import math
 import os
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable
 from inspect import signature
@@ -524,19 +525,27 @@ class Terminal(io.StringIO):
         return True
 
 
+def until(holds: Callable[[], bool]) -> None:
+    """Wait, at most some seconds, for another thread."""
+    for _ in range(500):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError
+
+
 def test_long_work_says_what_it_does_on_a_terminal(out: Out, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.Busy("reading [a.run]") as busy:
-        busy._later.join()
-        with progress.Progress("a second one", show=True) as bar, progress.Busy("a third one") as third:
-            third._later.join()
-            bar(1, 2)
+    with progress.Progress("reading [a.run]") as first:
+        until(lambda: first._bar is not None)
+        with progress.Progress("a second one") as second:
+            until(lambda: not second._thread.is_alive())
+            second(1, 2)
     assert "reading [a.run]" in screen.getvalue()
     assert "second" not in screen.getvalue()
-    assert "third" not in screen.getvalue()
     assert not progress.SCREEN.locked()
     out("evaluate a.run --qrels qrels.txt")
     assert not progress.SCREEN.locked()
@@ -547,8 +556,8 @@ def test_without_rich_long_work_is_silent(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    with progress.Busy("reading a.run") as busy:
-        busy._later.join()
+    with progress.Progress("reading a.run") as first:
+        until(lambda: not first._thread.is_alive())
     assert screen.getvalue() == ""
 
 
