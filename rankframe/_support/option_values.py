@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
+from operator import ge, gt, index, le, lt
 from typing import SupportsIndex, TypeGuard
 
 import polars as pl
@@ -26,20 +26,18 @@ class Range:
     above: float | None = None
     below: float | None = None
 
+    @property
+    def _ends(self) -> list[tuple[str, float, Callable[[float, float], bool]]]:
+        of = {"from": (self.least, ge), "above": (self.above, gt), "up to": (self.most, le), "below": (self.below, lt)}
+        return [(word, end, holds) for word, (end, holds) in of.items() if end is not None]
+
     def __contains__(self, x: float) -> bool:
-        ends = (
-            (self.least, operator.ge),
-            (self.most, operator.le),
-            (self.above, operator.gt),
-            (self.below, operator.lt),
-        )
-        return all(end is None or holds(x, end) for end, holds in ends)
+        return all(holds(x, end) for _, end, holds in self._ends)
 
     def __str__(self) -> str:
         if self.above is not None and self.below is not None:
             return f"between {self.above:,} and {self.below:,}"
-        ends = [(self.least, "from"), (self.above, "above"), (self.most, "up to"), (self.below, "below")]
-        texts = [f"{word} {end:,}" for end, word in ends if end is not None]
+        texts = [f"{word} {end:,}" for word, end, _ in self._ends]
         if self.least is not None:
             return f"{texts[0]} on" if len(texts) == 1 else f"{texts[0]} to {texts[1].removeprefix('up to ')}"
         return " and ".join(texts)
@@ -66,7 +64,7 @@ def of_type(kind: type, given: object) -> object:
 def whole(within: Range, given: object) -> int:
     if not isinstance(given, SupportsIndex) or isinstance(given, bool):
         raise TypeError
-    number = operator.index(given)
+    number = index(given)
     if abs(number) >= 10**MOST_DIGITS or number not in within:
         raise ValueError
     return number

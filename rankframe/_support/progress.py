@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from abc import abstractmethod
 from threading import Lock, Timer
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtra
 from .extras import load
+
+if TYPE_CHECKING:
+    from typing import Self
 
 PATIENCE = 1.0
 """Seconds before anything is shown."""
@@ -16,88 +20,71 @@ SCREEN = Lock()
 """Held by the bar or spinner that is shown, since a screen has room for one."""
 
 
-class ShownProgress(Protocol):
-    """A display of rich, shown until it is stopped."""
+class OnTerminal:
+    """What a terminal shows during a computation; nothing in scripts, or without rich."""
 
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-
-
-class Bar(ShownProgress, Protocol):
-    """A progress bar of rich for one task."""
-
-    task_ids: list[int]
-
-    def add_task(self, description: str, *, total: float | None) -> int: ...
-    def update(self, task_id: int, *, completed: float, total: float) -> None: ...
-
-
-class Progress:
-    """A bar, called with the work done and the total; shows nothing in scripts, or without rich."""
-
-    def __init__(self, what: str, show: bool) -> None:
+    def __init__(self, what: str, show: bool = True) -> None:
         self._what = what
-        self._since = monotonic()
-        self._bar: Bar | None = None
+        self._shown: Any = None
         self._wanted = show and sys.stderr is not None and sys.stderr.isatty()
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        if self._shown is not None:
+            self._shown.stop()
             SCREEN.release()
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._wanted and self._bar is None and monotonic() - self._since > PATIENCE:
-            self._start()
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
 
     def _start(self) -> None:
         try:
-            bars, consoles = load("rich.progress", "stats"), load("rich.console", "stats")
+            shown = self._drawn(load("rich.console", "stats").Console(file=sys.stderr))
         except MissingExtra:
             self._wanted = False
             return
-        if not SCREEN.acquire(blocking=False):
-            return
-        bar: Bar = bars.Progress(console=consoles.Console(file=sys.stderr), transient=True)
+        if SCREEN.acquire(blocking=False):
+            shown.start()
+            self._shown = shown
+
+    @abstractmethod
+    def _drawn(self, console: Any) -> Any:
+        """What rich shows."""
+
+
+class Progress(OnTerminal):
+    """A bar, called with the work done and the total."""
+
+    def __init__(self, what: str, show: bool) -> None:
+        super().__init__(what, show)
+        self._since = monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._wanted and self._shown is None and monotonic() - self._since > PATIENCE:
+            self._start()
+        if self._shown is not None:
+            self._shown.update(self._shown.task_ids[0], completed=done, total=total)
+
+    def _drawn(self, console: Any) -> Any:
+        bar = load("rich.progress", "stats").Progress(console=console, transient=True)
         bar.add_task(self._what, total=None)
-        bar.start()
-        self._bar = bar
+        return bar
 
 
-class Busy:
-    """A spinner for work of unknown length; shows nothing in scripts, or without rich."""
+class Busy(OnTerminal):
+    """A spinner for work of unknown length."""
 
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._shown: ShownProgress | None = None
-        self._later = Timer(PATIENCE, self._show)
+    def __enter__(self) -> Self:
+        self._later = Timer(PATIENCE, self._start)
         self._later.daemon = True
-
-    def __enter__(self) -> Busy:
-        if sys.stderr is not None and sys.stderr.isatty():
+        if self._wanted:
             self._later.start()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._later.cancel()
-        if self._later.ident is not None:
+        if self._wanted:
             self._later.join()
-        if self._shown is not None:
-            self._shown.stop()
-            SCREEN.release()
+        super().__exit__(*error)
 
-    def _show(self) -> None:
-        try:
-            consoles, texts = load("rich.console", "stats"), load("rich.text", "stats")
-        except MissingExtra:
-            return
-        if not SCREEN.acquire(blocking=False):
-            return
-        shown: ShownProgress = consoles.Console(file=sys.stderr).status(texts.Text(self._what))
-        shown.start()
-        self._shown = shown
+    def _drawn(self, console: Any) -> Any:
+        return console.status(load("rich.text", "stats").Text(self._what))

@@ -163,13 +163,3 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
 }
 """The effect of each value of a policy, as a clause; ``...`` means any other value, which replaces {}."""
-
-
-def check_threshold(relevant: object) -> None:
-    """Refuse a relevance threshold that is no possible label."""
-    check("relevant", relevant, Label)
-
-
-def check_word(option: str, given: object, words: object) -> None:
-    """Refuse a value outside the option's words."""
-    check(option, given, words)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .._table.policies import check_threshold
+from .._support.option_kinds import check
+from .._table.policies import Label
 from ..errors import InvalidOption, option
 from .columns_needed import Needed
 from .ranking import Used
@@ -51,12 +52,11 @@ class Topics:
 
     def with_threshold(self, relevant: float) -> Topics:
         """The same rows where a label from `relevant` on counts as relevant."""
-        check_threshold(relevant)
         if self.threshold is None:
             says = ": a list of subtopics says what is relevant without a label; leave relevant out, or give a row for each"
             raise InvalidOption(option(relevant=relevant), says)
         other = copy(self)
-        other.threshold = relevant
+        other.threshold = check("relevant", relevant, Label)
         return other
 
     @property

@@ -460,7 +460,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a lone surrogate in a list of items": (
         lambda: OK.rank.items.catalog("coverage", items=["a", "\ud800"]),
         rf.InvalidOption,
-        "holds values that are no ids",
+        "a list of ids of one type",
     ),
     "a lone surrogate in a dictionary": (
         lambda: rf.from_dicts(run={"q": {"\ud800": 1.0}}),
