@@ -301,7 +301,7 @@ WRONG = [
     ("report t.csv --show title -o r.html", "no column 'title' for show"),
     ("compare t.csv --runs score,dense", "no column 'dense' for --runs"),
     ("compare t.csv --run system", "no column 'system' for --run"),
-    ("evaluate words.ndjson", "cast numbers that are text, or give each word its number"),
+    ("evaluate words.ndjson", "holds String, not numbers; cast it"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (

@@ -297,7 +297,10 @@ def test_texts_and_dates_beside_such_judgments_are_kept_and_are_no_labels(kind: 
 )
 def test_a_column_that_may_hold_labels_is_never_left_unread(kind: str, name: str, values: list[Any]) -> None:
     truth = TRUTH.with_columns(pl.Series(name, values))
-    with pytest.raises(rf.MissingColumn, match=rf"Say df.rank.on\(label='{name}'\); or, if all rows are relevant, "):
+    with pytest.raises(
+        rf.MissingColumn,
+        match=rf"Say df.rank.on\(label='{name}'\); or, if all rows are relevant, give each the label 1",
+    ):
         KINDS[kind](RETRIEVED).rank.judge(KINDS[kind](truth))
 
 
