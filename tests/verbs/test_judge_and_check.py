@@ -327,7 +327,7 @@ def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(k
 
 
 def test_a_label_of_1_that_would_not_be_relevant_is_refused() -> None:
-    with pytest.raises(rf.InvalidOption, match=r"each counts 1, and relevant=2 is above that"):
+    with pytest.raises(rf.InvalidOption, match=r"each counts 1, which is below relevant=2"):
         RETRIEVED.rank.on(relevant=2).judge(TRUTH)
 
 
