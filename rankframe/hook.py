@@ -159,17 +159,13 @@ class Namespace:
 
 def register() -> None:
     """Put `.rank` on Polars' frames; a second call changes nothing."""
-    for kind, announce in (
-        (pl.DataFrame, pl.api.register_dataframe_namespace),
-        (pl.LazyFrame, pl.api.register_lazyframe_namespace),
-    ):
+    frames, plans = pl.api.register_dataframe_namespace, pl.api.register_lazyframe_namespace
+    for kind, announce in ((pl.DataFrame, frames), (pl.LazyFrame, plans)):
         if not getattr(vars(kind).get("rank"), "rankframe", False):
             try:
                 announce("rank")(Namespace)
             except AttributeError:
-                warnings.warn(
-                    f"Polars has a {kind.__name__}.rank of its own; use rankframe.rank(df) instead of df.rank",
-                    stacklevel=3,
-                )
+                own = f"Polars has a {kind.__name__}.rank of its own"
+                warnings.warn(f"{own}; use rankframe.rank(df) instead of df.rank", stacklevel=3)
                 continue
         setattr(kind, "rank", Namespace())  # noqa: B010 - type checkers know no such attribute

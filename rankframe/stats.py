@@ -93,9 +93,7 @@ def intervals(
     bounds = np.full((2, values.shape[1]), np.nan)
     if interval == "bounded" and fit.any():
         if limits is None:
-            raise InvalidOption(
-                option(interval=interval), " takes limits: the least and the greatest value of each column"
-            )
+            raise InvalidOption(option(interval=interval), " takes limits, the least and the greatest values")
         ends = [limit[fit] for limit in limits]
         below, above = _with_one_more(values[:, fit], weights, ends, resamples, seed, step)
         bounds[:, fit] = np.quantile(below, low, axis=0), np.quantile(above, high, axis=0)

@@ -264,7 +264,7 @@ CASES = {
         "df.rank.on(subtopic='subtopic').alpha_ndcg()", "SUB.rank.on(subtopic='subtopic').alpha_ndcg()", polars_only=True,
     ),
     "a dictionary": Case(
-        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE).rank.judge(QRELS_Q, judged_only='keep')", r"(rf\.from_dicts\(run=run)", polars_only=True
+        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "rf.ADVICE(run=run).rank.judge(QRELS_Q, judged_only='keep')", r"rf\.(from_dicts)", polars_only=True
     ),
     # policies
     "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", None),
