@@ -82,14 +82,6 @@ class Kind:
             where = option(**{name: given}) if of is None else f"{of}({name}={shown(given)})"
             raise InvalidOption(where, f": write {self}.{hint}") from None
 
-    def fits(self, given: object) -> bool:
-        """Whether `given` is a value of this kind."""
-        try:
-            self.read(given)
-        except TypeError:
-            return False
-        return True
-
     @property
     def of_metrics(self) -> bool:
         """Whether options of metrics take all of it."""
@@ -121,11 +113,6 @@ def names_columns(function: Callable[..., object], name: str) -> bool:
 
 def _has_column(annotation: object) -> bool:
     return annotation == Column or any(map(_has_column, get_args(annotation)))
-
-
-def fits(given: object, annotation: object) -> bool:
-    """Whether the annotation includes `given`."""
-    return cast("Kind", kind_of(annotation)).fits(given)
 
 
 @lru_cache(maxsize=512)  # reading a signature takes 2% of the time of a small table

@@ -166,9 +166,7 @@ class Needed:
         ones = (self._same, self.sums, self.maxima)
         made_of = [name for name in x.meta.root_names() if not any(name in names for names in ones)]
         columns = {name: layer[name] for name in made_of for layer in self.late if name in layer}
-        return is_by_row(x) is not False and all(
-            name in columns and self._has_one_value(columns[name]) for name in made_of
-        )
+        return is_by_row(x) is not False and all(x in columns and self._has_one_value(columns[x]) for x in made_of)
 
     def compute(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the late columns."""

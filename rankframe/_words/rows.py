@@ -12,7 +12,7 @@ Answer: TypeAlias = Literal["query", "rank", "document"]
 """The form of a total: one number per query, the running total at each rank, or the term of each document."""
 
 
-class Pairs(NamedTuple):
+class PairCounts(NamedTuple):
     """The number of pairs of a query's documents with different labels: all, tied, and in the wrong order."""
 
     unequal: pl.Expr
@@ -95,7 +95,7 @@ class Rows(Protocol):
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr: ...
 
     #: The pairs of rows with different labels, for rows where `among` is true.
-    def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs: ...
+    def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts: ...
 
     #: Fail with `message` where `bad` holds for a row; it names the label found, if the fault is one `of_label`.
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None: ...

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -12,12 +11,9 @@ from .._support.option_kinds import check
 from .._table.policies import Label
 from ..errors import InvalidOption, option
 from .columns_needed import Needed
+from .pairs import starts_of
 from .ranking import Used
 from .rows import Answer
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 ONE = 2.0**40
 """The gain of a subtopic that was not met yet; gains are whole numbers, so that sums are equal in any order."""
@@ -142,12 +138,15 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     pairs = every.with_row_index("row").filter("relevant").sort("query", "doc", descending=[False, True])
     if pairs.is_empty():
         return pl.Series([None] * len(every), dtype=pl.Float64)
-    numbers = pairs.select(
-        pl.col("query").rle_id(), pl.struct("query", "doc").rle_id().alias("doc"), pl.col("subtopic").rank("dense")
+    of_pairs = (
+        pl.col("query").rle_id(),
+        pl.struct("query", "doc").rle_id().alias("doc"),
+        pl.col("subtopic").rank("dense"),
     )
+    numbers = pairs.select(of_pairs)
     query, doc, name = (numbers[column].cast(pl.Int64).to_numpy() for column in ("query", "doc", "subtopic"))
     subtopics, subtopic = np.unique(query * (name.max() + 1) + name, return_inverse=True)
-    start = np.flatnonzero(_changes(doc))
+    start = starts_of(doc)
     ranks = np.zeros(len(start))
     query, left, size = query[start], np.arange(len(start)), np.diff(np.r_[start, len(doc)])
     met, worth = np.zeros(len(subtopics), dtype=np.int64), np.full(len(subtopics), int(ONE))
@@ -155,10 +154,10 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     while len(left) and (k is None or rank < k):
         rank += 1
         gain = np.add.reduceat(worth[subtopic], np.cumsum(size) - size)
-        first = np.flatnonzero(_changes(query))
+        first = starts_of(query)
         most = np.repeat(np.maximum.reduceat(gain, first), np.diff(np.r_[first, len(query)]))
         best = np.flatnonzero(gain == most)
-        taken = best[_changes(query[best])]
+        taken = best[starts_of(query[best])]
         ranks[left[taken]] = rank
         stays = np.ones(len(left), dtype=np.bool_)
         stays[taken] = False
@@ -170,12 +169,3 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     result = np.zeros(len(every))
     result[pairs["row"].to_numpy()] = ranks[doc]
     return pl.Series(result).replace(0.0, None)
-
-
-def _changes(x: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """True where a run of equal values starts."""
-    import numpy as np
-
-    first = np.ones(len(x), dtype=np.bool_)
-    first[1:] = x[1:] != x[:-1]
-    return first
