@@ -124,7 +124,7 @@ def _named(runs: Sequence[object] | Mapping[str, object]) -> Mapping[str, object
     if isinstance(runs, Mapping):
         return runs
     if isinstance(runs, (str, os.PathLike)) or hasattr(runs, "columns") or not isinstance(runs, Iterable):
-        raise InvalidOption(f"{shown(runs)} is no list of runs; list the runs, as rf.fuse([run, other_run])")
+        raise InvalidOption(f"{shown(runs)} is no list of runs; list the runs")
     files = [run for run in runs if isinstance(run, (str, os.PathLike))]
     names, number = iter(run_names([os.fspath(file) for file in files])), count(1)
     return {next(names) if isinstance(run, (str, os.PathLike)) else f"run{next(number)}": run for run in runs}

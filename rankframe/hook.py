@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -49,9 +48,7 @@ class Finder(threading.local):
     rankframe = True
     searching = False
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name != "pandas" or self.searching:
             return None
         self.searching = True

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -28,6 +28,8 @@ from .._table.setup import Setup
 from ..errors import InvalidOption, Verbatim, on
 from .rows import Rows
 
+T = TypeVar("T")
+
 Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
 RankWeight: TypeAlias = Literal["equal", "log2"] | Persistence
 
@@ -37,6 +39,13 @@ class LackingRole(InvalidOption):
 
     def __init__(self, what: str, **advice: object) -> None:
         super().__init__(f"it needs {what}; say ", on(**advice))
+
+
+def needed(x: T | None, what: str, **advice: object) -> T:
+    """`x`, which an option of `on` gives; refused if none does."""
+    if x is None or x == ():
+        raise LackingRole(what, **advice)
+    return x
 
 
 class Context(ABC):
@@ -58,9 +67,8 @@ class Context(ABC):
     @property
     def history(self) -> History:
         """The interactions of the past."""
-        given = self.setup.background.interactions
-        if given is None:
-            raise LackingRole("the interactions of the past", interactions=Verbatim("train"))
+        past = self.setup.background.interactions
+        given = needed(past, "the interactions of the past", interactions=Verbatim("train"))
         return given.named(self.setup.roles.query, self.doc)
 
     @property
@@ -107,10 +115,7 @@ class Context(ABC):
 
     def _names(self, role: str) -> tuple[str, ...]:
         """The columns' names of a role."""
-        names = self.setup.roles.of(role)
-        if not names:
-            raise LackingRole(ROLES[role].says, **{role: ROLES[role].example})
-        return names
+        return needed(self.setup.roles.of(role), ROLES[role].says, **{role: ROLES[role].example})
 
     def columns_of(self, role: str) -> list[pl.Expr]:
         """The columns of a role, each from the table, or from `items` if these have it."""
@@ -214,9 +219,8 @@ class Context(ABC):
     def _items_with(self, role: str) -> tuple[Items, tuple[str, ...]]:
         """The items, a frame that has the columns of a role, and the names of these."""
         items, names = self.setup.background.items, self._names(role)
-        if not isinstance(items, Items) or not all(map(self.setup.background.has, names)):
-            raise LackingRole(f"{ROLES[role].says} in a frame of items", items=Verbatim("catalog"))
-        return items, names
+        frame = items if isinstance(items, Items) and all(map(self.setup.background.has, names)) else None
+        return needed(frame, f"{ROLES[role].says} in a frame of items", items=Verbatim("catalog")), names
 
     @property
     def similar_by_users(self) -> pl.Expr:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeAlias
 import polars as pl
 
 from .._support.option_values import Range
-from ..errors import Code, InvalidOption, Verbatim, on, option
+from ..errors import Code, InvalidOption, Text, Verbatim, on, option
 from .context import Persistence as Persistence
 
 Weight: TypeAlias = Literal["count", "log2", "rbp"]
@@ -159,9 +159,9 @@ class Exposure:
 
     @property
     def _label(self) -> pl.Expr:
-        if not self.labels:
-            says = f"{self.text} reads labels, which its declaration does not tell; write "
-            raise InvalidOption(f"{says}@rf.catalog_metric(labels=True)")
+        self._need(
+            self.labels, "reads labels, which its declaration does not tell; write @rf.catalog_metric(labels=True)"
+        )
         self.counted.columns.add(LABEL)
         return pl.col(LABEL)
 
@@ -232,10 +232,9 @@ class Exposure:
         else:
             self._require_past()
             found = self.known.head_and_tail(0.8 if head is None else head, tail)
-        if not found:
-            advice = on(**{"group": "provider"} if of_column else {}, items=Verbatim("catalog"))
-            raise InvalidOption(f"{self.text} compares groups of items; give the items of the catalog, as ", advice)
-        return {**found}
+        advice = on(**{"group": "provider"} if of_column else {}, items=Verbatim("catalog"))
+        self._need(found, "compares groups of items; give the items of the catalog, as ", advice)
+        return {**(found or {})}
 
     def group_sums(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
         """The sum of `x`, an expression with a row per item, over the items of each group: a row per group, as in `groups`."""
@@ -255,11 +254,11 @@ class Exposure:
     @property
     def n_items(self) -> pl.Expr:
         """The number of items in the catalog."""
-        if self.known.size is None:
-            says = f"{self.text} divides by the number of items in the catalog, which recommendations do not tell; say "
-            frame = Code(", or a frame or a list of their ids", command=", or a file with a row for each")
-            raise InvalidOption(says, option(items=1000), ", their number", frame)
-        return pl.lit(float(self.known.size))
+        size = self.known.size
+        frame = Code(", or a frame or a list of their ids", command=", or a file with a row for each")
+        says = "divides by the number of items in the catalog, which recommendations do not tell; say "
+        self._need(size is not None, says, option(items=1000), ", their number", frame)
+        return pl.lit(float(size or 0))
 
     def of_users(self, x: pl.Expr, k: int | None = None, *, squared: bool = False) -> pl.Expr:
         """The sum of `x`, an aggregation of the rows of a user's list of depth `k`, over the users with such a list.
@@ -294,6 +293,9 @@ class Exposure:
         return pl.lit(self.figures.get(name, math.nan))
 
     def _require_past(self) -> None:
-        if not self.known.has_past:
-            says = f"{self.text} compares with what users chose before; say "
-            raise InvalidOption(says, option(interactions=Verbatim("train")), ", a frame with a row per user and item")
+        says, frame = "compares with what users chose before; say ", ", a frame with a row per user and item"
+        self._need(self.known.has_past, says, option(interactions=Verbatim("train")), frame)
+
+    def _need(self, known: object, *says: Text) -> None:
+        if not known:
+            raise InvalidOption(f"{self.text} ", *says)

@@ -15,7 +15,7 @@ import polars.selectors as cs
 from .._table.columns import TEXTS, is_finite, is_weight, message_of, naming
 from .._table.setup import Setup
 from ..errors import InvalidOption
-from .rows import PairCounts, Rows, on_rows
+from .rows import Cut, PairCounts, Rows, on_rows
 
 
 class GroupRows(Rows):
@@ -124,7 +124,7 @@ class GroupRows(Rows):
     def largest(self, x: pl.Expr) -> pl.Expr:
         return x.max()
 
-    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
+    def total(self, x: pl.Expr, k: Cut, *, divisor: bool) -> pl.Expr:
         return x.sum()
 
     def count(self, rows: pl.Expr) -> pl.Expr:

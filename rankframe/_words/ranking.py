@@ -17,7 +17,7 @@ from .._table.setup import Setup
 from ..errors import shown
 from .context import Context, Persistence as Persistence, RankWeight as RankWeight
 from .expected_ties import Expectation, NoExpectation
-from .rows import Answer, Rows
+from .rows import Answer, Cut, Factor, Rows
 
 LISTED = 1_000_000
 """The largest cutoff of formulas that list all ranks down to it, or count them with rounding errors."""
@@ -292,9 +292,7 @@ class Ranking(Context):
         rows = self.rows.each(rows).cast(pl.Boolean).fill_null(False)
         return self.rows.count_so_far(rows, of_all=True) - rows.cast(pl.Float64)
 
-    def total(
-        self, x: pl.Expr, k: int | pl.Expr | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
-    ) -> pl.Expr:
+    def total(self, x: pl.Expr, k: Cut = None, *, weight: Factor = None, over: Factor = None) -> pl.Expr:
         """The sum over ranks down to `k`; `curve` shows its running sums, and `explain` its terms.
 
         `x` is the document's gain, multiplied by its rank's `weight`, or divided by its rank's `over`.
@@ -309,7 +307,7 @@ class Ranking(Context):
         """The hits down to rank `k`, as a divisor."""
         return self.divided_by(self.relevant, k)
 
-    def divided_by(self, x: pl.Expr, k: int | pl.Expr | None, *, over: pl.Expr | None = None) -> pl.Expr:
+    def divided_by(self, x: pl.Expr, k: Cut, *, over: Factor = None) -> pl.Expr:
         """The sum of `x` down to rank `k`, as a divisor; each divided by its rank's `over`."""
         if x.meta.root_names():  # a sum of ranks alone is the same for each order of tied documents
             self._need_order()
@@ -331,9 +329,7 @@ class Ranking(Context):
         """`x` for each document as a float."""
         return self.rows.each(x).cast(pl.Float64)
 
-    def _down_to(
-        self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None
-    ) -> pl.Expr:
+    def _down_to(self, x: pl.Expr, k: Cut, weight: Factor = None, over: Factor = None) -> pl.Expr:
         """The terms of a sum."""
         x = self._number(x)
         if weight is not None:

@@ -21,7 +21,7 @@ from .columns_needed import (
     is_by_row,
 )
 from .pairs import lower_labelled
-from .rows import Answer, PairCounts, Rows, name_of, on_rows
+from .rows import Answer, Cut, PairCounts, Rows, name_of, on_rows
 
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
 
@@ -101,7 +101,7 @@ class SortedRows(Rows):
     def largest(self, x: pl.Expr) -> pl.Expr:
         return self.needed.of_query(x, "max")
 
-    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
+    def total(self, x: pl.Expr, k: Cut, *, divisor: bool) -> pl.Expr:
         if self.answer == "query":
             return self.needed.sum(x)
         x = x.cast(pl.Float64).fill_null(0.0)

@@ -13,7 +13,7 @@ from ..errors import InvalidOption, option
 from .columns_needed import Needed
 from .pairs import starts_of
 from .ranking import Used
-from .rows import Answer
+from .rows import Answer, Factor
 
 ONE = 2.0**40
 """The gain of a subtopic that was not met yet; gains are whole numbers, so that sums are equal in any order."""
@@ -97,9 +97,7 @@ class Topics:
         so_far = self.needed.column(self.relevant.cum_sum().over(*self.needed.key, "#subtopic"))
         return self.needed.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
 
-    def total(
-        self, x: pl.Expr, k: int | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
-    ) -> pl.Expr:
+    def total(self, x: pl.Expr, k: int | None = None, *, weight: Factor = None, over: Factor = None) -> pl.Expr:
         """The sum over the subtopics of each document, down to rank `k`."""
         if weight is not None:
             x = x * weight

@@ -281,7 +281,7 @@ CASES = {
     'a word of the list': Case('OK', 'df.rank.on(no_relevant=0).rr()', 'df.rank.on(no_relevant=ADVICE).rr()', r"write one of (.*)\.$"),
     "a depth of 0": Case("OK", "df.rank.on(depth=0).rr()", "df.rank.on(depth=ADVICE).rr()", r"from (\d+) on"),
     "labels of the unjudged": Case(
-        "OK", "df.rank.on(unjudged='bounds', unjudged_labels=3).rr()",
+        "OK", "df.rank.on(unjudged='bounds', unjudged_labels=(3, 0)).rr()",
         "df.rank.on(unjudged='bounds', unjudged_labels=ADVICE).rr()", r"as (\(0, 3\))",
     ),
     "bounds and ties by label": Case("OK", "df.rank.on(unjudged='bounds', ties='best').rr()", "ADVICE.on(unjudged='bounds').rr()"),
