@@ -178,12 +178,8 @@ def __getattr__(name: str) -> Any:
     advice = ""
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # an import of a module asks for it first
         from ._catalog.registry import METRICS, near_names
-        from ._lift.polars import PolarsRanker
 
-        ranker = PolarsRanker(pl.DataFrame())
-        own = {method: f"'df.rank.{method}'" for method in dir(ranker)}
-        own |= {method: f"'df.rank.{place[1:]}" for method, place in ranker._elsewhere.items()}
-        advice = near_names(name, METRICS, own | {function: repr(function) for function in __dir__()})
+        advice = near_names(name, METRICS, {function: repr(function) for function in __dir__()})
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
 
 

@@ -137,6 +137,7 @@ class Exposure:
     rank = RANK
     length = pl.col("#length")
 
+    # what the call that runs the formula gives
     text: str
     counted: Counted
     known: Known
@@ -159,9 +160,7 @@ class Exposure:
 
     @property
     def _label(self) -> pl.Expr:
-        self._need(
-            self.labels, "reads labels, which its declaration does not tell; write @rf.catalog_metric(labels=True)"
-        )
+        self._need(self.labels, "reads labels, which it does not declare; write @rf.catalog_metric(labels=True)")
         self.counted.columns.add(LABEL)
         return pl.col(LABEL)
 
