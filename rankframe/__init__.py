@@ -156,10 +156,10 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         return PandasRanker(frame)
     if (table := from_stream(frame)) is not None:
         return PolarsRanker(table)
-    says = (
-        "is no frame; give a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface"
+    kinds = "a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface"
+    raise InvalidData(
+        f"{type(frame).__name__} is no frame; give {kinds}; rf.from_dicts, rf.from_arrays and rf.from_lists make frames"
     )
-    raise InvalidData(f"{type(frame).__name__} {says}; rf.from_dicts, rf.from_arrays and rf.from_lists make frames")
 
 
 def __getattr__(name: str) -> Any:
@@ -178,8 +178,12 @@ def __getattr__(name: str) -> Any:
     advice = ""
     if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:  # an import of a module asks for it first
         from ._catalog.registry import METRICS, near_names
+        from ._lift.polars import PolarsRanker
 
-        advice = near_names(name, METRICS, {function: repr(function) for function in __dir__()})
+        ranker = PolarsRanker(pl.DataFrame())
+        own = {method: f"'df.rank.{method}'" for method in dir(ranker)}
+        own |= {method: f"'df.rank.{place[1:]}" for method, place in ranker._elsewhere.items()}
+        advice = near_names(name, METRICS, own | {function: repr(function) for function in __dir__()})
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{advice}")
 
 

@@ -288,12 +288,9 @@ def _lifted(
     setup = bound({name: x for name, x in options.items() if name not in own}, caller)
     call = declared.bound(args, own)
     if call.runs.tables:
-        raise InvalidOption(
-            "runs are columns of scores of one Spark table; put several tables below each other and say run="
-        )
-    return run_on(
-        SparkEngine(buckets), df, setup, call, **dict(zip(("qrels", "judged_only", "run_only"), two, strict=False))
-    )
+        raise InvalidOption("runs are columns of scores of one Spark table; put tables below each other and say run=")
+    judged = dict(zip(("qrels", "judged_only", "run_only"), two, strict=False))
+    return run_on(SparkEngine(buckets), df, setup, call, **judged)
 
 
 class SparkEngine:

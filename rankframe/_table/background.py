@@ -436,7 +436,7 @@ def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     features = features_of(items, names)
     if features is None or not features.select(pl.all_horizontal(pl.all().is_finite().fill_null(False).all())).item():
         raise InvalidData(
-            "an item's features are null, NaN, infinite, or lists of several lengths; give each all of them"
+            "items have features that are null, NaN, infinite, or lists of several lengths; give each all"
         )
     return features.select(units(features.columns))
 

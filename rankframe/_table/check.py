@@ -179,10 +179,8 @@ def _of_scores(frame: pl.LazyFrame, table: Columns) -> Iterator[Finding]:
     """Notes on the scores of all queries: ties, gaps in ranks."""
     setup, given = table.setup, pl.col("#given")
     at = {carried(name): pl.col(name) for name in setup.roles.query}
-    columns = at | {
-        "#tied": pl.len().over(*setup.roles.query, table.score) > 1,
-        "#given": pl.col(setup.roles.score).cast(pl.Float64),
-    }
+    shared = pl.len().over(*setup.roles.query, table.score) > 1
+    columns = at | {"#tied": shared, "#given": pl.col(setup.roles.score).cast(pl.Float64)}
     whole = (given == given.floor()).all() & (given.min() >= 1)
     counts = {"#n": pl.len(), "#whole": whole, "#gap": given.max() != given.n_unique()}
     rows = frame.filter(table.score.is_not_null()).select(**columns)

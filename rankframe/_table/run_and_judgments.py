@@ -197,9 +197,8 @@ class Tables:
         """
         query, schema = self.setup.roles.query, self.run.collect_schema()
         if self.named is not None:
-            says: Text = (
-                f"column {self.named!r} names the run of each row and is null on some; give runs without labels, or "
-            )
+            null = f"column {self.named!r} names the run of each row and is null on some"
+            says: Text = f"{null}; give runs without labels, or "
             without = _counted(self.run.filter(pl.col(self.named).is_null()), self.key)
             yield Refusal((says, to_name(self.named, schema[self.named])), without, CHECK)
         for where, rows, by in (("run", self.run, query), ("judgments", self.qrels, self.query)):
@@ -249,10 +248,8 @@ class Tables:
         if _repeated(self.run, self.key).collect().is_empty():
             return self, False
         schema = self.run.collect_schema()
-        usual = [
-            name for name in schema if is_usual(name, "run") and name not in self.key and schema[name] != pl.Object
-        ]
-        names = usual if self.named is None else []
+        known = [*self.key, *(name for name, dtype in schema.items() if dtype == pl.Object)]
+        names = [name for name in schema if self.named is None and is_usual(name, "run") and name not in known]
         found = [name for name in names if _repeated(self.run, [*self.key, name]).collect().is_empty()]
         return (self.with_run(found[0]), False) if len(found) == 1 else (self, True)
 

@@ -136,12 +136,8 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     pairs = every.with_row_index("row").filter("relevant").sort("query", "doc", descending=[False, True])
     if pairs.is_empty():
         return pl.Series([None] * len(every), dtype=pl.Float64)
-    of_pairs = (
-        pl.col("query").rle_id(),
-        pl.struct("query", "doc").rle_id().alias("doc"),
-        pl.col("subtopic").rank("dense"),
-    )
-    numbers = pairs.select(of_pairs)
+    by_doc, by_name = pl.struct("query", "doc").rle_id(), pl.col("subtopic").rank("dense")
+    numbers = pairs.select(pl.col("query").rle_id(), by_doc.alias("doc"), by_name)
     query, doc, name = (numbers[column].cast(pl.Int64).to_numpy() for column in ("query", "doc", "subtopic"))
     subtopics, subtopic = np.unique(query * (name.max() + 1) + name, return_inverse=True)
     start = starts_of(doc)
