@@ -118,9 +118,9 @@ def test_modules_stay_short() -> None:
 
 
 BUDGET = {
-    "_support": 653,
-    "_table": 2362,
-    "_words": 1647,
+    "_support": 605,
+    "_table": 2285,
+    "_words": 1588,
     "_catalog": 887,
     "metrics": 1423,
     "fusions": 306,
@@ -133,7 +133,7 @@ BUDGET = {
     "_files": 1168,
     "_trainers": 509,
     "_command": 1750,
-    ".": 1077,
+    ".": 1033,
 }
 """The code lines that each folder may have; `.` are the public modules beside them.
 
