@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from operator import ge, gt, index, le, lt
 from typing import Any, SupportsIndex, TypeGuard
@@ -26,7 +27,7 @@ class Range:
     above: float | None = None
     below: float | None = None
 
-    @property
+    @cached_property  # options of each call are read
     def _ends(self) -> list[tuple[str, float, Callable[[float, float], bool]]]:
         of = {"from": (self.least, ge), "above": (self.above, gt), "up to": (self.most, le), "below": (self.below, lt)}
         return [(word, end, holds) for word, (end, holds) in of.items() if end is not None]

@@ -118,7 +118,7 @@ def test_modules_stay_short() -> None:
 
 
 BUDGET = {
-    "_support": 605,
+    "_support": 606,
     "_table": 2285,
     "_words": 1588,
     "_catalog": 887,
