@@ -301,7 +301,7 @@ WRONG = [
     ("report t.csv --show title -o r.html", "no column 'title' for show"),
     ("compare t.csv --runs score,dense", "no column 'dense' for --runs"),
     ("compare t.csv --run system", "no column 'system' for --run"),
-    ("evaluate words.ndjson", "cast numbers that are text, or give each word its number"),
+    ("evaluate words.ndjson", "holds String, not numbers; cast it"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (
@@ -336,12 +336,12 @@ WRONG = [
     ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' also appear on line 1"),
     (
         "evaluate long.csv --qrels qrels.txt",
-        "keep one row of each, such as the best, or, if these are several runs, give each a file of its own (found in 2 rows: "
+        "keep one row of each, or, if these are several runs, give each a file of its own (found in 2 rows: "
         "query_id='q1', doc_id='a')",
     ),
     (
         "compare a.run double.run --qrels qrels.txt",
-        "double: the run holds a document of a query more than once; keep one row of each, such as the best, or",
+        "double: the run holds a document of a query more than once; keep one row of each, or",
     ),
     (
         "compare nameless.csv --run system --qrels qrels.txt",
@@ -352,11 +352,11 @@ WRONG = [
     ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
     (
         "evaluate a.run --qrels q9.txt --judged-only error",
-        "--judged-only keep counts it with nothing retrieved, --judged-only drop leaves",
+        "--judged-only keep counts it with nothing retrieved (found",
     ),
     (
         "compare long.csv --run system --qrels qrels.txt --run-only error",
-        "--run-only drop leaves it out, --run-only keep counts it",
+        "--run-only drop leaves it out (found",
     ),
     # metrics
     ("evaluate t.csv -m ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
@@ -393,7 +393,7 @@ WRONG = [
     ("evaluate t.csv --collection-size=-1", "--collection-size -1: write a whole number from 0 on"),
     ("evaluate t.csv --unjudged-labels 3,0", "--unjudged-labels 3,0: write the least and the greatest label"),
     ("evaluate t.csv --unjudged bounds --ties best", "set another rule, as in --ties doc_desc"),
-    ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 to 1e+280, as 0,3"),
+    ("evaluate t.csv --unjudged-labels 3", "write the least and the greatest label of unjudged documents, as 0,3"),
     ("evaluate t.csv --unjudged bounds --weight score -m dcg", "as --unjudged nonrelevant"),
     ("curve t.csv --unjudged bounds -o c.svg", "or set another rule: --unjudged nonrelevant"),
     ("compare t.csv --runs score,label --unjudged bounds", "--unjudged bounds gives each metric two columns"),
