@@ -18,12 +18,12 @@ import rankframe as rf
 
 from .._text.markup import visible
 from ..errors import RankframeError
-from . import check, convert, decide, demo, evaluate, fuse, listing, trec_eval
+from . import about, trec_eval, verbs
 from .command import Command, Outcome, Parser, epilog, with_names
 from .output import in_options, prepare, text_of, warnings_as_notes, write
 from .reading import naming_file, with_baseline
 
-MODULES = (evaluate, decide, fuse, check, convert, listing, demo, trec_eval)
+MODULES = (verbs, about, trec_eval)
 COMMANDS = tuple(x for module in MODULES for x in vars(module).values() if isinstance(x, Command))
 
 CLOSED_PIPE = 141
@@ -79,7 +79,7 @@ def in_one_line(error: Exception) -> str:
     return in_options(error.parts if isinstance(error, RankframeError) else str(error))
 
 
-FIRST = (evaluate.EVALUATE, decide.COMPARE, check.CHECK)
+FIRST = (verbs.evaluate, verbs.compare, verbs.check)
 """The commands shown without arguments."""
 
 

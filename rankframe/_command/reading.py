@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import polars as pl
 import polars.selectors as cs
@@ -19,13 +19,17 @@ from .._files.formats import rows
 from .._files.read import QRELS, RUN, Layout
 from .._files.sources import COMPRESSED, beir_folder, spelled
 from .._files.together import run_names
+from .._lift.polars import PolarsRanker
 from .._plan.per_query import collect
 from .._support.progress import Busy
+from .._table.roles import require_all
+from .._table.runs import Runs
 from .._table.setup import Setup
+from .._verbs.declaration import verb_of
 from .._verbs.summary import by_query, keys
-from ..errors import InvalidData, InvalidOption, MissingColumn
-from .command import COLUMNS, columns_read, ranker
-from .output import warnings_as_notes
+from ..errors import InvalidData
+from .command import COLUMNS, for_on, metrics_of, values_of
+from .output import refuse, warnings_as_notes
 
 
 class File(NamedTuple):
@@ -35,53 +39,70 @@ class File(NamedTuple):
     stored: Collection[str]
 
 
-Judged: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
-"""The table of all files, and its runs as a verb's arguments."""
-
-
-def answered(arguments: argparse.Namespace, verb: Callable[..., Any], doing: str, *, labels: bool = True) -> Any:
-    """The result of `verb`, a function of a ranker and the runs that the files name, on the files."""
-    run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
-    reads = columns_read(arguments, verb, **_named(arguments.runs, run))
-    table, named = judged(arguments, reads, labels=labels)
+def answered(arguments: argparse.Namespace, doing: str, *asked: object, labels: bool = True, **usual: object) -> Any:
+    """The result of the command's verb on the files, by default for its metrics; `usual` are options that may be given."""
+    first, options = asked or metrics_of(arguments), {**usual, **values_of(arguments)}
+    found, runs = ranked(arguments, reads_of(arguments, arguments.verb, *first, **options), labels=labels)
     with Busy(doing):
-        return verb(ranker(table, arguments), **named)
+        return arguments.verb(found, *first, **runs, **options)
 
 
-def _named(runs: Sequence[str] | None, run: str | None) -> dict[str, Any]:
+def reads_of(arguments: argparse.Namespace, verb: Any, *asked: object, **options: object) -> set[str]:
+    """The columns of the files that a verb reads by its declaration, those of the runs among them if it takes several."""
+    setup, runs = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup, _runs(arguments)
+    own = runs if "runs" in verb_of(verb).parameters else {}
+    return verb_of(verb).bound(asked, {**own, **options}).columns(setup)
+
+
+def ranked(
+    arguments: argparse.Namespace, reads: Collection[str], *, labels: bool = True
+) -> tuple[PolarsRanker[pl.DataFrame], dict[str, Any]]:
+    """The ranker of the files with the columns `reads`, and the runs as a verb's arguments."""
+    table, runs = judged(arguments, {*reads, *Runs.of(arguments.runs, arguments.run).columns}, labels=labels)
+    return ranker(table, arguments), runs
+
+
+def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:
+    """The table's ranker, with the given policies."""
+    return rf.rank(table).on(**for_on(arguments, table.schema))
+
+
+def _runs(arguments: argparse.Namespace) -> dict[str, Any]:
     """The runs, if there are several, as a verb's arguments: score columns, or a column that names the run of each row."""
-    return {name: x for name, x in {"runs": runs, "run": run}.items() if x}
+    run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
+    return {name: x for name, x in {"runs": arguments.runs, "run": run}.items() if x}
 
 
-def judged(arguments: argparse.Namespace, reads: Collection[str] | None, *, labels: bool = True) -> Judged:
+def judged(
+    arguments: argparse.Namespace, reads: Collection[str] | None, *, labels: bool = True
+) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
 
     `reads` are the further columns that a verb reads; ``None``: all. `labels` says whether it needs labels.
     """
-    runs, run, several = arguments.runs, arguments.run, len(arguments.files) > 1
-    if several and (runs or run):
-        option = "--run names a column" if run else "--runs names columns"
-        raise InvalidOption(f"{option} of one table, and there are several files. Leave it out, or give one file")
-    if several and arguments.qrels is None and labels:
-        raise InvalidOption("several runs are evaluated with one file of judgments; say --qrels QRELS")
+    named, several = Runs.of(arguments.runs, arguments.run), len(arguments.files) > 1
+    option = "--run names a column" if arguments.run else "--runs names columns"
+    unjudged = several and arguments.qrels is None and labels
+    refuse(
+        (several and named.columns, f"{option} of one table, and there are several files; leave it out, or give one"),
+        (unjudged, "several runs are evaluated with one file of judgments; say --qrels QRELS"),
+    )
     tables, qrels = runs_and_judgments(arguments, None if reads is None else {*reads, *_slices(arguments)})
-    files, names = [*tables, *([] if qrels is None else [qrels])], names_of(arguments.files)
+    files, names = [*tables, *([] if qrels is None else [qrels])], names_of_runs(arguments.files)
+    for table in tables:
+        named.require(table, Setup())
     if qrels is not None:
-        if run:
-            if tables[0][run].has_nulls():
-                raise InvalidData(f"--run {run}: the column names the run of each row, and is null on some")
-            tables, several = tables[0].partition_by(run, maintain_order=True), True
-            names = [str(table[run][0]) for table in tables]
+        if arguments.run:
+            tables, several = tables[0].partition_by(arguments.run, maintain_order=True), True
+            names = [str(table[arguments.run][0]) for table in tables]
         kept = reads if reads is not None else [name for file in files for name in file.columns]
-        of_runs = names if several else map(shown_path, arguments.files)
-        missing = {"judged_only": arguments.judged_only, "run_only": arguments.run_only}
-        for i, name in enumerate(of_runs):
+        for i, name in enumerate(names if several else map(shown_path, arguments.files)):
             with warnings_as_notes(f"{name}: "), of_file(name):
-                tables[i] = join(arguments, tables[i], qrels, kept, **missing)
+                tables[i] = join(arguments, tables[i], qrels, kept, **values_of(arguments, PolarsRanker.judge))
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
-    table = _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments))
-    return table, _named(runs, "run" if several else run)
+        arguments = argparse.Namespace(**{**vars(arguments), "run": "run"})
+    return _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments)), _runs(arguments)
 
 
 def join(
@@ -113,13 +134,12 @@ def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
     try:
         yield
     except InvalidData as error:
-        files: Sequence[str] = getattr(arguments, "files", ())
-        qrels: str | None = getattr(arguments, "qrels", None)
+        files: Any = getattr(arguments, "files", ())
+        qrels: Any = getattr(arguments, "qrels", None)
         of_qrels = error.kind == "label not finite" and qrels is not None
-        path = qrels if of_qrels else files[0] if len(files) == 1 else None
-        if error.kind is None or path is None:  # an error of reading, which names its file
-            raise
-        with of_file(shown_path(path)):
+        paths = [qrels] if of_qrels else files
+        unnamed = error.kind is not None and len(paths) == 1  # an error of reading names its file
+        with of_file(shown_path(paths[0])) if unnamed else nullcontext():
             raise
 
 
@@ -130,7 +150,7 @@ def runs_and_judgments(
     arguments: argparse.Namespace, reads: Collection[str] | None, *, once: bool = True
 ) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
     """Read the runs, and the judgments if they are given; with `once`, repeated judgments are refused."""
-    only_one_input([*arguments.files, arguments.qrels])
+    refuse_two_inputs([*arguments.files, arguments.qrels])
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
     left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if arguments.runs else [])}
     needed = tuple(name for name in RUN.needed if name not in left_out)
@@ -138,10 +158,11 @@ def runs_and_judgments(
     renamed = COLUMNS if qrels is None else needed
     runs = [_read(arguments, path, layout, renamed, reads) for path in arguments.files]
     files = [*runs, *([] if qrels is None else [qrels])]
-    stored = dict.fromkeys(name for file in files for name in file.stored)
-    _require(stored, {f"--{role}": [getattr(arguments, role)] for role in ("query", "doc", "score", "label")})
-    for file in runs:
-        _require(file.table.columns, {"--runs": arguments.runs or (), "--run": [arguments.run]})
+    roles = {role: getattr(arguments, role) for role in ("query", "doc", "score", "label")}
+    require_all(
+        dict.fromkeys(name for file in files for name in file.stored),
+        [(name, f"--{role}") for role, name in roles.items() if name is not None],
+    )
     tables = [file.table for file in files]
     ids = cs.by_name("query_id", "doc_id", require_all=False)
     if len({tuple(table.select(ids).dtypes) for table in tables}) > 1:  # text files have ids of text
@@ -168,8 +189,9 @@ def _read(
     roles = {column.removesuffix("_id"): column for column in renamed}
     named = {role: name for role in roles if (name := getattr(arguments, role)) is not None}
     names, of_qrels = [*named.values()], layout is QRELS
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
+    for name in names:
+        sentence = f"column {name!r} is named for two roles; each role needs a column of its own"
+        refuse((names.count(name) > 1, sentence))
 
     def say(name: str, value: Any) -> str:
         """Spell an option in the advice of a reader's error."""
@@ -181,9 +203,7 @@ def _read(
     columns = {name: roles[role] for role, name in named.items()}
     only = None if reads is None else {*reads, *layout.needed}
     kind = arguments.qrels_input if of_qrels else arguments.input
-    file = read_file(path, layout, say, once=once, only=only, format=kind, columns=columns, must=must)
-    require_rows(file.table, path, "judgment" if of_qrels else "document")
-    return file
+    return read_file(path, layout, say, once=once, only=only, format=kind, columns=columns, must=must)
 
 
 def read_file(
@@ -195,7 +215,7 @@ def read_file(
     only: Collection[str] | None = None,
     **options: Any,
 ) -> File:
-    """Read a file, standard input, or a pipe such as a shell's <(...); for `once` and `only` see `Rows.read`."""
+    """Read a file with rows, standard input, or a pipe such as a shell's <(...); for `once` and `only` see `FileRows.read`."""
     with ExitStack() as stack:
         stack.enter_context(Busy(f"reading {path}"))
         source: Any = path
@@ -205,33 +225,23 @@ def read_file(
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
-            return File(found.read(once=once, only=only), found.stored)
+            table = found.read(once=once, only=only)
         except OSError as error:  # Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
+    if table.is_empty():
+        raise InvalidData(f"{shown_path(path)} holds no {'document' if layout.of_run else 'judgment'}")
+    return File(table, found.stored)
 
 
-def only_one_input(paths: Sequence[str | None]) -> None:
+def refuse_two_inputs(paths: Sequence[str | None]) -> None:
     """Refuse to read standard input twice."""
-    if paths.count("-") > 1:
-        raise InvalidOption("two files cannot both be standard input; write one of them to a file")
+    sentence = "two files cannot both be standard input; write one of them to a file"
+    refuse((paths.count("-") > 1, sentence))
 
 
 def shown_path(path: str) -> str:
     """A file's name, as messages show it."""
     return "standard input" if path == "-" else path
-
-
-def require_rows(table: pl.DataFrame, path: str, holds: str = "document") -> None:
-    """Refuse a file without a row."""
-    if table.is_empty():
-        raise InvalidData(f"{shown_path(path)} holds no {holds}")
-
-
-def _require(there: Collection[str], names: Mapping[str, Sequence[str | None]]) -> None:
-    """Refuse a column, named by an option, that is not there."""
-    for option, name in [(option, name) for option, of_option in names.items() for name in of_option]:
-        if name is not None and name not in there:
-            raise MissingColumn(f"no column {name!r} for {option}; there is {', '.join(there)}")
 
 
 # columns with one value per query
@@ -258,7 +268,7 @@ def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence
 # names of runs
 
 
-def names_of(paths: Sequence[str]) -> list[str]:
+def names_of_runs(paths: Sequence[str]) -> list[str]:
     """The runs' names: the files' without their last ending, or as much more as distinguishes them."""
     return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
 
@@ -267,7 +277,7 @@ def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
     """The arguments, with a baseline that is given as a file replaced by its run's name."""
     baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
     if baseline is not None and len(files) > 1:
-        names = names_of(files)
+        names = names_of_runs(files)
         meant = [name for name, path in zip(names, files, strict=True) if baseline in _forms(Path(spelled(path)))]
         if len(meant) == 1 and baseline not in names:
             arguments.baseline = meant[0]
