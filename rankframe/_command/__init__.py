@@ -95,7 +95,7 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     """The parser of all commands, with their help; those that are none of `words`, if these are given, without their options."""
     top = Parser(
         prog="rankframe",
-        description="Ranking metrics of a table, or of runs and their judgments. 'rankframe COMMAND --help' tells more.",
+        description="Ranking metrics of a table, or of runs and their judgments.\n'rankframe COMMAND --help' tells more.",
         epilog=epilog([command.examples[0] for command in COMMANDS]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
