@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from inspect import Parameter
 from typing import Any
 
@@ -62,9 +63,8 @@ def metrics(arguments: argparse.Namespace) -> Outcome:
     notes += [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."] if others else []
     rows = {name: text for name, text in record(metric).items() if text and name not in ("metric", "options")}
     rows |= {f"option {name}": text for name, text in described(metric)}
-    return Outcome(
-        OutputTable(pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]}), notes, wraps=[metric.name])
-    )
+    declared = pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]})
+    return Outcome(OutputTable(declared, notes, wraps=[metric.name]))
 
 
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
@@ -161,29 +161,20 @@ def demo(arguments: argparse.Namespace) -> Outcome:
         pl.Series(name, rf.rank(df).on(score=name).evaluate(*DEMO_METRICS).drop("query_id").mean().row(0))
         for name in SCORERS
     )
-    lines = [
-        textwrap.fill(
-            f"{len(per_query)} images of handwritten digits, each a query for images of the same digit. "
-            "Three scorers searched: the cosine of the pixels, a distance in six principal components, "
-            f"and a random forest. {len(df):,} rows, {df['label'].count():,} of them judged: label 2 is "
-            "the same digit, 1 the digit that looks most like it, 0 another one.",
-            width=90,
-        ),
-        "",
-        "Means over the queries",
-        "",
-        *indented(formatted(OutputTable(table), "table")),
-        "",
-        "The worst queries by ndcg@10 of `score`, and what cost them",
-        *(line for row in worst.rows(named=True) for line in story(row, costs)),
-        "",
-        "The same in Python",
-        "",
-        *indented(CODE),
-        "",
-        "Your own files: rankframe evaluate --help",
-    ]
-    return Outcome("\n".join(lines))
+    about = (
+        f"{len(per_query)} images of handwritten digits, each a query for images of the same digit. "
+        "Three scorers searched: the cosine of the pixels, a distance in six principal components, "
+        f"and a random forest. {len(df):,} rows, {df['label'].count():,} of them judged: label 2 is "
+        "the same digit, 1 the digit that looks most like it, 0 another one."
+    )
+    parts = [textwrap.fill(about, 90), "Means over the queries", indented(formatted(OutputTable(table), "table"))]
+    parts += ["The worst queries by ndcg@10 of `score`, and what cost them"]
+    parts += [indented("\n".join(story(row, costs))) for row in worst.rows(named=True)]
+    parts += ["The same in Python", indented(CODE), "Your own files: rankframe evaluate --help"]
+    return Outcome("\n\n".join(parts))
+
+
+indented = partial(textwrap.indent, prefix="  ")
 
 
 def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
@@ -193,14 +184,12 @@ def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
     same = found.filter(pl.col("label") == 2)
     wrong = top.filter(pl.col("label") < 2).select(pl.format("#{} {} (label {})", "rank", "doc_id", "label"))
     low = same.filter(pl.col("rank") > 10).select(pl.format("#{} {}", "rank", "doc_id"))
-    lost = same.filter(pl.col("rank").is_null()).select("doc_id")
     return [
-        "",
-        f"  {row['query_id']}, a handwritten {digit}: ndcg@10 = {row['ndcg@10']:.4f}",
-        f"    first ten        {' '.join(map(str, top['doc_digit']))}",
-        f"    ranked too high  {some(wrong)}",
-        f"    ranked too low   {some(low)}",
-        f"    never returned   {some(lost)}",
+        f"{row['query_id']}, a handwritten {digit}: ndcg@10 = {row['ndcg@10']:.4f}",
+        f"  first ten        {' '.join(map(str, top['doc_digit']))}",
+        f"  ranked too high  {some(wrong)}",
+        f"  ranked too low   {some(low)}",
+        f"  never returned   {some(same.filter(pl.col('rank').is_null()).select('doc_id'))}",
     ]
 
 
@@ -209,8 +198,3 @@ def some(frame: pl.DataFrame, n: int = 3) -> str:
     values = frame.to_series()
     more = [f"{len(values) - n} more"] if len(values) > n else []
     return ", ".join([*values.head(n), *more]) or "none"
-
-
-def indented(text: str) -> list[str]:
-    """The lines of a text, indented."""
-    return [f"  {line}".rstrip() for line in text.splitlines()]

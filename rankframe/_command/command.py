@@ -242,31 +242,30 @@ def epilog(examples: Sequence[str]) -> str:
 # options of files, columns and policies
 
 
-def add_declared(
-    sub: Parser, by: Callable[..., object], settings: Mapping[str, Mapping[str, Any]], leaving_out: Sequence[str] = ()
-) -> None:
+def add_declared(sub: Parser, by: Callable[..., object], settings: Mapping[str, Mapping[str, Any]]) -> None:
     """Add the options in the docstring of a function, with further settings as argparse takes them."""
     for words, text in OWN.findall(inspect.getdoc(by) or ""):
         names = words.replace(", ", " ").split()
         value = None if names[-1].startswith("-") else names.pop()
         kind = {"action": "store_true"} if value is None else {"metavar": value}
-        name = (names or [value])[-1]
-        if name not in leaving_out:
-            sub.add_argument(*names, **{**kind, "help": " ".join(text.split()), **settings.get(name, {})})
+        further = settings.get((names or [value])[-1], {})
+        sub.add_argument(*names, **{**kind, "help": " ".join(text.split()), **further})
 
 
 def add_files(sub: Parser, nargs: int | str) -> None:
-    """Add the runs, their judgments, and the names of columns.
+    """Add the runs, their judgments, and the names of columns; and for several runs in one table:
 
     --runs COLUMN,COLUMN  the columns of the runs' scores, in one table
     --run COLUMN  the column that names the run of each row, in one table
-    --qrels QRELS  the judgments, in any of these formats; labels in RUN are ignored
     """
     one_run = nargs in (1, "?")
     several = "*" if nargs == "?" else nargs  # argparse makes a list of them
     sub.add_argument("files", metavar="RUN", nargs=several, help=ONE_RUN if one_run else SEVERAL_RUNS)
     sub.set_defaults(runs=None, run=None)
-    add_declared(sub, add_files, {"--runs": {"type": _separated(str)}}, leaving_out=("--runs", "--run") * one_run)
+    if not one_run:
+        add_declared(sub, add_files, {"--runs": {"type": _separated(str)}})
+    text = "the judgments, in any of these formats; labels in RUN are ignored"
+    sub.add_argument("--qrels", metavar="QRELS", help=text)
     add_parameters(sub, PolarsRanker.judge)
     for option, of in (("--input", "RUN"), ("--qrels-input", "QRELS")):
         sub.add_argument(option, choices=get_args(Format), help=f"the format of {of}; default: from its name")
@@ -299,9 +298,9 @@ def add_policies(sub: Parser) -> None:
 
 def whole_number(text: str, least: int = 0) -> int:
     """The argument type for whole numbers from `least` on."""
-    if not text.isdecimal() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
-    return int(text)
+    if text.isdecimal() and int(text) >= least:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
 
 
 POSITIVE = partial(whole_number, least=1)

@@ -30,7 +30,7 @@ from .._text.markup import CONTROL, latex, markdown, markdown_text, rewritten, v
 from .._text.result_table import Cell, Grid
 from ..errors import Advice, Code, InvalidOption, RankframeWarning, Text, Verbatim, shown, worded
 
-in_lines = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
+broken = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
 
 FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")
 """The formats of a table."""
@@ -123,7 +123,7 @@ def _for_people(table: OutputTable, format: str) -> str:
     notes = list(grid.notes)
     if table.wraps:
         width = get_terminal_size((WIDTH, 0)).columns
-        grid, notes = _wrapped(grid, table.wraps, width), [x for note in notes for x in in_lines(note, width)]
+        grid, notes = _wrapped(grid, table.wraps, width), [x for note in notes for x in broken(note, width)]
     return "\n\n".join(filter(None, [Display(lines, [replace(grid, notes=())]).text(), "\n".join(notes)]))
 
 
@@ -160,7 +160,7 @@ def _wrapped(grid: Grid, wraps: Collection[str], width: int) -> Grid:
     rows = []
     for row in grid.rows:
         lines = [
-            in_lines(cell.line, room) if i in longest else [cell.line]
+            broken(cell.line, room) if i in longest else [cell.line]
             for i, (cell, room) in enumerate(zip(row, wide, strict=True))
         ]
         rows += [tuple(map(Cell, line)) for line in zip_longest(*lines, fillvalue="")]

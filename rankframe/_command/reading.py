@@ -42,7 +42,7 @@ class File(NamedTuple):
 def answered(arguments: argparse.Namespace, doing: str, *asked: object, labels: bool = True, **usual: object) -> Any:
     """The result of the command's verb on the files, by default for its metrics; `usual` are options that may be given."""
     first, options = asked or metrics_of(arguments), {**usual, **values_of(arguments)}
-    found, runs = ranked(arguments, reads_of(arguments, arguments.verb, *first, **options), labels=labels)
+    found, runs = ranked(arguments, arguments.verb, *first, labels=labels, **options)
     with Busy(doing):
         return arguments.verb(found, *first, **runs, **options)
 
@@ -51,14 +51,19 @@ def reads_of(arguments: argparse.Namespace, verb: Any, *asked: object, **options
     """The columns of the files that a verb reads by its declaration, those of the runs among them if it takes several."""
     setup, runs = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup, _runs(arguments)
     own = runs if "runs" in verb_of(verb).parameters else {}
-    return verb_of(verb).bound(asked, {**own, **options}).columns(setup)
+    return verb_of(verb).bound(asked, {**own, **options}).columns(setup) | {*Runs.of(**runs).columns}
 
 
 def ranked(
-    arguments: argparse.Namespace, reads: Collection[str], *, labels: bool = True
+    arguments: argparse.Namespace,
+    verb: Any,
+    *asked: object,
+    also: Collection[str] = (),
+    labels: bool = True,
+    **options: Any,
 ) -> tuple[PolarsRanker[pl.DataFrame], dict[str, Any]]:
-    """The ranker of the files with the columns `reads`, and the runs as a verb's arguments."""
-    table, runs = judged(arguments, {*reads, *Runs.of(arguments.runs, arguments.run).columns}, labels=labels)
+    """The ranker of the files with the columns that a verb reads and those in `also`, and the runs as a verb's arguments."""
+    table, runs = judged(arguments, {*reads_of(arguments, verb, *asked, **options), *also}, labels=labels)
     return ranker(table, arguments), runs
 
 
@@ -277,14 +282,10 @@ def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
     """The arguments, with a baseline that is given as a file replaced by its run's name."""
     baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
     if baseline is not None and len(files) > 1:
-        names = names_of_runs(files)
-        meant = [name for name, path in zip(names, files, strict=True) if baseline in _forms(Path(spelled(path)))]
+        names, paths = names_of_runs(files), [Path(spelled(path)) for path in files]
+        bare = [path.with_suffix("") if path.suffix.lower() in COMPRESSED else path for path in paths]
+        forms = [{str(path), path.name, str(stem), stem.name} for path, stem in zip(paths, bare, strict=True)]
+        meant = [name for name, of_name in zip(names, forms, strict=True) if baseline in of_name]
         if len(meant) == 1 and baseline not in names:
             arguments.baseline = meant[0]
     return arguments
-
-
-def _forms(path: Path) -> tuple[str, ...]:
-    """The forms of a file's name: path and name, each also without the ending of a compression."""
-    bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    return str(path), path.name, str(bare), bare.name

@@ -150,12 +150,13 @@ def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
             yield line(name, name)
         elif not parameters:
             yield line(name, name, name)
-        elif name == "11pt_avg":
-            yield line(f"{name}_{parameters}", name, *(f"iprec_at_recall_{level}" for level in parameters.split(",")))
-        elif "=" in parameters and name not in ("rbp", "rbp_resid"):
-            yield line(f"{name}_{parameters}", name, f"{name}(gain={gains(name, parameters, labels)})")
         else:
-            yield line(f"{name}_{parameters}", name, f"{name}.{parameters}")
+            texts = [f"{name}.{parameters}"]
+            if name == "11pt_avg":
+                texts = [f"iprec_at_recall_{level}" for level in parameters.split(",")]
+            elif "=" in parameters and name not in ("rbp", "rbp_resid"):
+                texts = [f"{name}(gain={gains(name, parameters, labels)})"]
+            yield line(f"{name}_{parameters}", name, *texts)
 
 
 def line(name: str, measure: str, *texts: str) -> Line:
@@ -178,9 +179,8 @@ def gains(name: str, parameters: str, labels: list[int]) -> str:
 
 def value_of(line: Line, values: Mapping[str, float]) -> float | str:
     """The value of a line: that of its metric, or the mean of its metrics."""
-    first, *others = (values[call.text] for call in line.calls)
-    value: float | str = sum(others, start=first) / len(line.calls) if others else first
-    return value
+    found = [values[call.text] for call in line.calls]
+    return found[0] if len(found) == 1 else sum(found) / len(found)
 
 
 def as_printed(line: Line, query: str, value: float | str) -> str:

@@ -55,6 +55,7 @@ from .command import (
 from .output import FOR_PEOPLE, FORMATS, PICTURE, OutputTable, note, refuse, spelled, writable, write_bytes
 
 RANKS = 20
+PICTURES = (".svg", ".png", ".html")
 HEAD = """<head>
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <style>
@@ -83,7 +84,7 @@ def evaluate(arguments: argparse.Namespace) -> Outcome:
     """
     by, metrics, trec = arguments.by, metrics_of(arguments), arguments.format == "trec"
     refuse((trec and by is not None, "--format trec has no room for --by; write another format, as --format csv"))
-    ranker, named = reading.ranked(arguments, reading.reads_of(arguments, PolarsRanker.evaluate, *metrics))
+    ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *metrics)
     table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
     refuse((trec and named, "--format trec has no room for the names of several runs; write another, as --format csv"))
     with Busy("evaluating"):
@@ -149,20 +150,13 @@ def in_trec(
 
 def trec_line(name: str, query: object, value: object, *, whole: bool) -> str:
     """A line as trec_eval prints it; sums are whole numbers."""
+    shown = "nan" if value is None else value
     if isinstance(value, float):
         shown = f"{value:.0f}" if whole else f"{value:6.4f}"
-    else:
-        shown = "nan" if value is None else str(value)
     return f"{name:<22}\t{query}\t{shown}"
 
 
-@command(
-    options={"--to": {"type": POSITIVE}},
-    files="+",
-    metrics=("ndcg",),
-    pictures=(".svg", ".png", ".html"),
-    flattens=True,
-)
+@command(options={"--to": {"type": POSITIVE}}, files="+", metrics=("ndcg",), pictures=PICTURES, flattens=True)
 def curve(arguments: argparse.Namespace) -> Outcome:
     """Metrics at every rank, as numbers or as a picture.
 
@@ -178,29 +172,19 @@ def curve(arguments: argparse.Namespace) -> Outcome:
     calls, drawn = calls_of(*metrics_of(arguments)), arguments.format == PICTURE
     for call in calls:
         no_curve = "so it has no curve; take another metric, as -m ndcg"
-        with_cutoff = f"{call.text!r} names a cutoff, and a curve shows all; give the last rank with --to"
         refuse(
             ("k" not in call.metric.parameters, f"{call.text} takes no cutoff, {no_curve}"),
-            (call.cutoff, with_cutoff),
+            (call.cutoff, f"{call.text!r} names a cutoff, and a curve shows all; give the last rank with --to"),
             (call.metric.dtype != pl.Float64, f"{call.text} is no number, {no_curve}"),
         )
+    bounds, of_pictures = arguments.unjudged == "bounds", {"background": arguments.background, "title": arguments.title}
+    for name, given in of_pictures.items():
+        refuse((given is not None and not drawn, f"--{name} is that of a picture. Name its file too: -o curve.png"))
     refuse(
-        *(
-            (
-                not drawn and vars(arguments)[x] is not None,
-                f"--{x} is that of a picture. Name its file too: -o curve.png",
-            )
-            for x in ("background", "title")
-        ),
         (drawn and arguments.per_query, "a picture shows means. Leave --per-query out, or -o"),
-        (
-            arguments.unjudged == "bounds" and not drawn,
-            "bounds have no curve; set another rule: --unjudged nonrelevant",
-        ),
+        (bounds and not drawn, "bounds have no curve; set another rule: --unjudged nonrelevant"),
     )
-    ranker, named = reading.ranked(
-        arguments, reading.reads_of(arguments, PolarsRanker.evaluate, *(call.text for call in calls))
-    )
+    ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *(call.text for call in calls))
     if drawn:
         with Busy("drawing"):
             write_bytes(arguments.target, picture(ranker, named, calls, arguments))
@@ -347,13 +331,10 @@ def report(arguments: argparse.Namespace) -> Outcome:
     $ rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html
     """
     target, metrics, options = writable(arguments.output, ENDINGS), metrics_of(arguments), values_of(arguments)
-    of_gate: dict[str, Any] = {x: options[x] for x in ("baseline", "resamples", "seed") if x in options}
-    of_gate = {**first_run(arguments), **of_gate}
+    of_gate = first_run(arguments) | {x: options[x] for x in ("baseline", "resamples", "seed") if x in options}
     budgets: Any = budgets_of(arguments) if arguments.budgets else {}
-    reads = reading.reads_of(arguments, PolarsRanker.report, target, *metrics, **options)
-    if budgets:
-        reads |= reading.reads_of(arguments, PolarsRanker.gate, budgets, **of_gate)
-    ranker, runs = reading.ranked(arguments, reads)
+    also = reading.reads_of(arguments, PolarsRanker.gate, budgets, **of_gate) if budgets else set()
+    ranker, runs = reading.ranked(arguments, PolarsRanker.report, target, *metrics, also=also, **options)
     with Busy("writing the report"):
         verdict = ranker.gate(budgets, **runs, **of_gate) if budgets else None
         return Outcome(str(ranker.report(target, *metrics, **runs, **options, gate=verdict)))
@@ -408,8 +389,13 @@ def fuse(arguments: argparse.Namespace) -> Outcome:
         order = pl.col("row").min().over("query_id"), "score", "doc_id"
         best_first = fused.with_row_index("row").sort(*order, descending=[False, True, True], nulls_last=True)
         return Outcome(OutputTable(best_first.drop("row")))
+    return as_lines(arguments, rf.write_run, fused, run="fused")
+
+
+def as_lines(arguments: argparse.Namespace, write: Callable[..., None], table: pl.DataFrame, **options: Any) -> Outcome:
+    """The lines that a function writes of a table, in the file if there is one."""
     text = BytesIO()
-    rf.write_run(fused, arguments.target or text, run="fused")
+    write(table, arguments.target or text, **options)
     return Outcome(None if arguments.target else text.getvalue().decode())
 
 
@@ -482,10 +468,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
     return pl.concat([pair, found], how="diagonal_relaxed")
 
 
-@command(
-    files="?",
-    metrics=("ndcg@10",),
-)
+@command(files="?", metrics=("ndcg@10",))
 def conventions(arguments: argparse.Namespace) -> Outcome:
     """How other tools count, and what each would print for a run.
 
@@ -556,7 +539,7 @@ def listed(settings: Mapping[str, object]) -> str:
 
 def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFrame:
     """A row per metric and tool that has it: the value it prints, and the choices that cause the difference."""
-    ranker, _ = reading.ranked(arguments, reading.reads_of(arguments, PolarsRanker.conventions, metrics[0]))
+    ranker, _ = reading.ranked(arguments, PolarsRanker.conventions, metrics[0])
     rows = in_memory(ranker._frame, ranker._setup, spelling=spelled)
     with Busy("evaluating"):
         return pl.concat(compared(rows, metric, arguments.observed) for metric in metrics)
@@ -588,30 +571,23 @@ def convert(arguments: argparse.Namespace) -> Outcome:
     $ rankframe convert --qrels qrels.txt --format beir > test.tsv
     """
     kind, runs, qrels = arguments.format, arguments.files, arguments.qrels
+    of_one = "--format trec holds one run. Name its column with --score instead of --runs"
     no_run = f"--format {kind} holds judgments alone. Name them with --qrels; leave RUN out"
     refuse(
         (not runs and qrels is None, "name what to convert: a run, judgments as --qrels QRELS, or both"),
         (runs and kind in OF_JUDGMENTS and kind != "trec", no_run),
         (runs and kind == "trec" and qrels, "--format trec has no place for labels. Leave --qrels out"),
-        (
-            arguments.runs and kind == "trec",
-            "--format trec holds one run. Name its column with --score instead of --runs",
-        ),
+        (arguments.runs and kind == "trec", of_one),
     )
     table = whole_labels(run_table(arguments) if runs else reading.judgments_of(arguments).table)
     if kind not in OF_JUDGMENTS:
         return Outcome(OutputTable(table))
-    text = BytesIO()
     if not runs:
-        rf.write_qrels(table, text, format=kind, index=arguments.index)
-    else:
-        if lost := [name for name in table.columns if name not in (*COLUMNS[:3], "run")]:
-            note(f"columns that have no place in TREC text, left out: {', '.join(lost)}")
-        rf.write_run(table, text, run=None if "run" in table.columns else reading.names_of_runs(runs)[0])
-    if arguments.target is None:
-        return Outcome(text.getvalue().decode())
-    write_bytes(arguments.target, text.getvalue())
-    return Outcome(None)
+        return as_lines(arguments, rf.write_qrels, table, format=kind, index=arguments.index)
+    if lost := [name for name in table.columns if name not in (*COLUMNS[:3], "run")]:
+        note(f"columns that have no place in TREC text, left out: {', '.join(lost)}")
+    run = None if "run" in table.columns else reading.names_of_runs(runs)[0]
+    return as_lines(arguments, rf.write_run, table, run=run)
 
 
 def run_table(arguments: argparse.Namespace) -> pl.DataFrame:
