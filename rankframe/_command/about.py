@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import textwrap
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -24,15 +24,13 @@ from .command import Outcome, command
 from .output import FOR_PEOPLE, OutputTable, formatted
 
 USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
-ELSEWHERE = (
-    (rf.CATALOG_METRICS, "Only rankframe catalog takes {}."),
-    (rf.AGREEMENTS, "No command takes {}; in Python df.rank.agreement does."),
-)
+ONLY = "Only rankframe catalog takes {}.", "No command takes {}; in Python df.rank.agreement does."
+ELSEWHERE = tuple(zip((rf.CATALOG_METRICS, rf.AGREEMENTS), ONLY, strict=True))
 """The metrics that commands such as evaluate do not take, and what does."""
 
 
 @command(options={"NAME": {"dest": "texts", "nargs": "*"}})
-def metrics(arguments: argparse.Namespace) -> Outcome:
+def metrics(arguments: Namespace) -> Outcome:
     """List the metrics and their other names, or tell all of one.
 
     NAME  a metric, as ndcg@10, which is described in full, or a part of names, as precis; default: all metrics
@@ -147,7 +145,7 @@ df.join(worst, on="query_id", how="semi").rank.explain("ndcg@10")  # what each d
 
 
 @command(formats=())
-def demo(arguments: argparse.Namespace) -> Outcome:
+def demo(arguments: Namespace) -> Outcome:
     """Evaluate a small real table; show what cost the worst queries.
 
     $ rankframe demo

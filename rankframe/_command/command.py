@@ -15,20 +15,17 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, get_a
 
 import polars as pl
 
-import rankframe as rf
-
-from .._catalog.parse import texts_of
 from .._files.formats import SUFFIXES, Format
 from .._files.sources import spelled, suffix_of
 from .._lift.polars import PolarsRanker
 from .._support.docstrings import entries, sections
 from .._table.conventions import CONVENTIONS
-from .._table.name_presets import FLAT, PRESETS, roles_of
+from .._table.name_presets import PRESETS
 from .._table.policies import Policies, declared
 from .._table.roles import ROLES
-from .._table.setup import TABLES, Setup
+from .._table.setup import Setup
 from ..errors import did_you_mean, nearest
-from .output import ENDINGS, FORMATS, PICTURE, OutputTable, refuse
+from .output import ENDINGS, FORMATS, PICTURE, OutputTable
 
 X = TypeVar("X")
 
@@ -46,9 +43,7 @@ FILES = (
     "standard input. {}Without --qrels, a table with scores and labels"
 )
 ONE_RUN = "the results of a system" + FILES.format("")
-SEVERAL_RUNS = "the results of each system, in a file named after the run" + FILES.format(
-    "Or one table of several runs. "
-)
+RUNS = "the results of each system, in a file named after the run" + FILES.format("Or one table of several runs. ")
 
 COLUMN_OPTIONS = {
     **{column.removesuffix("_id"): f"default: {column}" for column in COLUMNS},
@@ -214,11 +209,11 @@ class Command:
         sub.usage = " ".join(["rankframe", self.name, *options, *must, *named])
 
     def _add_format(self, sub: Parser) -> None:
-        formats, usual = ", ".join(self.formats), self.usual_format
-        text = f"the format of the output: {formats}; {self.about_formats}csv, tsv, json, ndjson, parquet and ipc have all digits, "
+        text = f"the format of the output: {', '.join(self.formats)}; {self.about_formats}csv, tsv, json, ndjson, parquet and "
         text += (
-            f"safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of FILE, else {usual}"
+            "ipc have all digits, safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of "
         )
+        text += f"FILE, else {self.usual_format}"
         sub.add_argument("--format", choices=self.formats, metavar="FORMAT", help=text)
         of_text = {**self.endings, **ENDINGS, **self.endings}.items()
         tables = {x: kind for x, kind in of_text if kind in self.formats and x not in self.pictures}
@@ -226,7 +221,7 @@ class Command:
         text = f"write the table to this file: {', '.join(tables)}, text also with .gz{drawn}"
         sub.add_argument("-o", "--output", metavar="FILE", help=text)
         endings = {**dict.fromkeys(self.pictures, PICTURE), **tables}
-        sub.set_defaults(endings=endings, usual_format=usual, flattens=self.flattens)
+        sub.set_defaults(endings=endings, usual_format=self.usual_format, flattens=self.flattens)
 
 
 def command(**declared: Any) -> Callable[[Run], Command]:
@@ -248,19 +243,19 @@ def add_declared(sub: Parser, by: Callable[..., object], settings: Mapping[str, 
         names = words.replace(", ", " ").split()
         value = None if names[-1].startswith("-") else names.pop()
         kind = {"action": "store_true"} if value is None else {"metavar": value}
-        further = settings.get((names or [value])[-1], {})
+        further = settings.get(names[-1] if names else str(value), {})
         sub.add_argument(*names, **{**kind, "help": " ".join(text.split()), **further})
 
 
 def add_files(sub: Parser, nargs: int | str) -> None:
-    """Add the runs, their judgments, and the names of columns; and for several runs in one table:
+    """Add the runs, their judgments, and the names of columns; where there may be several runs, also their columns.
 
     --runs COLUMN,COLUMN  the columns of the runs' scores, in one table
     --run COLUMN  the column that names the run of each row, in one table
     """
     one_run = nargs in (1, "?")
     several = "*" if nargs == "?" else nargs  # argparse makes a list of them
-    sub.add_argument("files", metavar="RUN", nargs=several, help=ONE_RUN if one_run else SEVERAL_RUNS)
+    sub.add_argument("files", metavar="RUN", nargs=several, help=ONE_RUN if one_run else RUNS)
     sub.set_defaults(runs=None, run=None)
     if not one_run:
         add_declared(sub, add_files, {"--runs": {"type": _separated(str)}})
@@ -385,49 +380,3 @@ def help_of(method: Callable[..., object], name: str) -> str:
             sentence = re.sub(r"`(\w+)`", lambda found: _option(found[1]), sentence)
             return sentence[0].lower() + sentence[1:]
     return ""
-
-
-# what was given
-
-
-def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments with the columns of a preset of names, or with a column of ranks as scores in ascending order."""
-    given = dict(vars(arguments))
-    names, rank = given.get("names"), given.get("rank")
-    given["flat"] = FLAT in (names or ())
-    given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
-    no_columns = "--names flat names columns of metrics, which this command does not print; leave it out"
-    refuse(
-        (given["flat"] and not given.get("flattens"), no_columns),
-        (rank is not None and arguments.score, "--rank and --score both name the column to rank by; name one of them"),
-    )
-    return argparse.Namespace(**given | ({} if rank is None else {"score": rank, "ascending": True}))
-
-
-def metrics_of(arguments: argparse.Namespace) -> list[str]:
-    """The given metrics; default: the command's, without those that the convention's tool lacks."""
-    usual = arguments.usual_metrics
-    if arguments.metrics is not None:
-        return [text for given in arguments.metrics for text in texts_of(given)]
-    if usual == DEFAULT_METRICS and arguments.convention in CONVENTIONS:
-        has = CONVENTIONS[arguments.convention].metrics
-        return [text for text in usual if rf.parse(text)[0].metric.name in has]
-    return list(usual)
-
-
-def values_of(arguments: argparse.Namespace, verb: Callable[..., object] | None = None) -> dict[str, Any]:
-    """The given options of the command's verb, or another one, as its keyword arguments."""
-    given = {name: getattr(arguments, name) for name in keywords(verb or arguments.verb)}
-    return {name: None if value == "none" else value for name, value in given.items() if value is not None}
-
-
-def for_on(arguments: argparse.Namespace, schema: Mapping[str, pl.DataType]) -> dict[str, Any]:
-    """The options of `on` given on the command line; other tables have the library's ids, of the types of `schema`."""
-    renamed = ("query", "doc", "score", "label", "rank")  # files are read under the library's names
-    given = {name: getattr(arguments, name) for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES) if name not in renamed}
-    ids = {getattr(arguments, ours.removesuffix("_id")) or ours: ours for ours in ("query_id", "doc_id")}
-    for name in TABLES:
-        if isinstance(other := given[name], pl.DataFrame):
-            other = other.rename(ids, strict=False)
-            given[name] = other.cast({x: schema[x] for x in ids.values() if x in other.columns and x in schema})
-    return {name: value for name, value in given.items() if value is not None}

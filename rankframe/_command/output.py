@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shlex
 import sys
 import textwrap
 import warnings
+from argparse import Namespace
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -177,10 +177,8 @@ def _for_programs(table: OutputTable, format: str) -> str:
     def shown(text: str) -> str:
         return visible(f"'{text}" if safe and FORMULA.match(text) else text)
 
-    texts = rewritten(frame, shown).rename(shown)
-    return texts.write_csv(
-        separator="\t" if format == "tsv" else ",", quote_style="non_numeric" if safe else "necessary"
-    )
+    texts, separator = rewritten(frame, shown).rename(shown), "\t" if format == "tsv" else ","
+    return texts.write_csv(separator=separator, quote_style="non_numeric" if safe else "necessary")
 
 
 def _code(found: re.Match[str]) -> str:
@@ -237,7 +235,7 @@ PICTURE = "picture"
 """The format of a file with the ending of a picture."""
 
 
-def prepare(arguments: argparse.Namespace) -> None:
+def prepare(arguments: Namespace) -> None:
     """Set the format and the target of a command, before it runs; refuse to write over a file that it reads."""
     arguments.target, output = None, getattr(arguments, "output", None)
     for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
 
 import rankframe as rf
 
+from .._catalog.parse import texts_of
 from .._files.formats import rows
-from .._files.read import QRELS, RUN, Layout
+from .._files.read import QRELS, RUN, Layout, Say
 from .._files.sources import COMPRESSED, beir_folder, spelled
 from .._files.together import run_names
 from .._lift.polars import PolarsRanker
 from .._plan.per_query import collect
 from .._support.progress import Busy
+from .._table.conventions import CONVENTIONS
+from .._table.name_presets import FLAT, roles_of
 from .._table.roles import require_all
 from .._table.runs import Runs
-from .._table.setup import Setup
+from .._table.setup import TABLES, Setup
 from .._verbs.declaration import verb_of
 from .._verbs.summary import by_query, keys
 from ..errors import InvalidData
-from .command import COLUMNS, for_on, metrics_of, values_of
+from .command import COLUMN_OPTIONS, COLUMNS, DEFAULT_METRICS, POLICIES, keywords
 from .output import refuse, warnings_as_notes
 
 
@@ -39,7 +42,12 @@ class File(NamedTuple):
     stored: Collection[str]
 
 
-def answered(arguments: argparse.Namespace, doing: str, *asked: object, labels: bool = True, **usual: object) -> Any:
+Files: TypeAlias = tuple[list[pl.DataFrame], pl.DataFrame | None]
+Joined: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
+"""The runs and their judgments; the table of all files, and its runs as a verb's arguments."""
+
+
+def answered(arguments: Namespace, doing: str, *asked: object, labels: bool = True, **usual: object) -> Any:
     """The result of the command's verb on the files, by default for its metrics; `usual` are options that may be given."""
     first, options = asked or metrics_of(arguments), {**usual, **values_of(arguments)}
     found, runs = ranked(arguments, arguments.verb, *first, labels=labels, **options)
@@ -47,7 +55,7 @@ def answered(arguments: argparse.Namespace, doing: str, *asked: object, labels: 
         return arguments.verb(found, *first, **runs, **options)
 
 
-def reads_of(arguments: argparse.Namespace, verb: Any, *asked: object, **options: object) -> set[str]:
+def reads_of(arguments: Namespace, verb: Any, *asked: object, **options: object) -> set[str]:
     """The columns of the files that a verb reads by its declaration, those of the runs among them if it takes several."""
     setup, runs = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup, _runs(arguments)
     own = runs if "runs" in verb_of(verb).parameters else {}
@@ -55,32 +63,25 @@ def reads_of(arguments: argparse.Namespace, verb: Any, *asked: object, **options
 
 
 def ranked(
-    arguments: argparse.Namespace,
-    verb: Any,
-    *asked: object,
-    also: Collection[str] = (),
-    labels: bool = True,
-    **options: Any,
+    arguments: Namespace, verb: Any, *asked: object, also: Collection[str] = (), labels: bool = True, **options: Any
 ) -> tuple[PolarsRanker[pl.DataFrame], dict[str, Any]]:
     """The ranker of the files with the columns that a verb reads and those in `also`, and the runs as a verb's arguments."""
     table, runs = judged(arguments, {*reads_of(arguments, verb, *asked, **options), *also}, labels=labels)
     return ranker(table, arguments), runs
 
 
-def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:
+def ranker(table: pl.DataFrame, arguments: Namespace) -> PolarsRanker[pl.DataFrame]:
     """The table's ranker, with the given policies."""
     return rf.rank(table).on(**for_on(arguments, table.schema))
 
 
-def _runs(arguments: argparse.Namespace) -> dict[str, Any]:
+def _runs(arguments: Namespace) -> dict[str, Any]:
     """The runs, if there are several, as a verb's arguments: score columns, or a column that names the run of each row."""
     run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
     return {name: x for name, x in {"runs": arguments.runs, "run": run}.items() if x}
 
 
-def judged(
-    arguments: argparse.Namespace, reads: Collection[str] | None, *, labels: bool = True
-) -> tuple[pl.DataFrame, dict[str, Any]]:
+def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool = True) -> Joined:
     """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
 
     `reads` are the further columns that a verb reads; ``None``: all. `labels` says whether it needs labels.
@@ -106,22 +107,22 @@ def judged(
                 tables[i] = join(arguments, tables[i], qrels, kept, **values_of(arguments, PolarsRanker.judge))
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
-        arguments = argparse.Namespace(**{**vars(arguments), "run": "run"})
+        arguments = Namespace(**{**vars(arguments), "run": "run"})
     return _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments)), _runs(arguments)
 
 
 def join(
-    arguments: argparse.Namespace, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str], **missing: Any
+    arguments: Namespace, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str], **how: Any
 ) -> pl.DataFrame:
     """Join a run with its judgments; of the columns `kept` in both, take scores from the run and others from the judgments.
 
-    `missing` are the options of `judge` for queries that one of them lacks.
+    `how` are the options of `judge` for queries that one of them lacks.
     """
     scores = arguments.runs or ["score"]
     further = [x for x in qrels.columns if x in kept and x not in (*COLUMNS, *scores)]
     own = [x for x in run.columns if x in kept and x not in (*COLUMNS, *scores, *further)]
     ranked = rf.rank(run.select("query_id", "doc_id", *scores, *own)).on(score=scores[0], subtopic=arguments.subtopic)
-    return ranked.judge(qrels.select(*QRELS.needed, *further), **missing)
+    return ranked.judge(qrels.select(*QRELS.needed, *further), **how)
 
 
 @contextmanager
@@ -134,15 +135,15 @@ def of_file(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
+def naming_file(arguments: Namespace) -> Iterator[None]:
     """Begin errors in rows of the whole table with the name of their file; with several runs, they name the run."""
     try:
         yield
     except InvalidData as error:
         files: Any = getattr(arguments, "files", ())
-        qrels: Any = getattr(arguments, "qrels", None)
+        qrels: Any = vars(arguments).get("qrels")
         of_qrels = error.kind == "label not finite" and qrels is not None
-        paths = [qrels] if of_qrels else files
+        paths: list[str] = [qrels] if of_qrels else files
         unnamed = error.kind is not None and len(paths) == 1  # an error of reading names its file
         with of_file(shown_path(paths[0])) if unnamed else nullcontext():
             raise
@@ -151,9 +152,7 @@ def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
 # files
 
 
-def runs_and_judgments(
-    arguments: argparse.Namespace, reads: Collection[str] | None, *, once: bool = True
-) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+def runs_and_judgments(arguments: Namespace, reads: Collection[str] | None, *, once: bool = True) -> Files:
     """Read the runs, and the judgments if they are given; with `once`, repeated judgments are refused."""
     refuse_two_inputs([*arguments.files, arguments.qrels])
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
@@ -161,13 +160,11 @@ def runs_and_judgments(
     needed = tuple(name for name in RUN.needed if name not in left_out)
     layout = RUN._replace(needed=needed, optional=() if qrels is not None else ("doc_id", "label"))
     renamed = COLUMNS if qrels is None else needed
-    runs = [_read(arguments, path, layout, renamed, reads) for path in arguments.files]
+    runs = [_read(arguments, path, layout, renamed, reads=reads) for path in arguments.files]
     files = [*runs, *([] if qrels is None else [qrels])]
-    roles = {role: getattr(arguments, role) for role in ("query", "doc", "score", "label")}
-    require_all(
-        dict.fromkeys(name for file in files for name in file.stored),
-        [(name, f"--{role}") for role, name in roles.items() if name is not None],
-    )
+    named = [(getattr(arguments, role), f"--{role}") for role in ("query", "doc", "score", "label")]
+    stored = dict.fromkeys(name for file in files for name in file.stored)
+    require_all(stored, [(name, option) for name, option in named if name is not None])
     tables = [file.table for file in files]
     ids = cs.by_name("query_id", "doc_id", require_all=False)
     if len({tuple(table.select(ids).dtypes) for table in tables}) > 1:  # text files have ids of text
@@ -175,22 +172,15 @@ def runs_and_judgments(
     return (tables, None) if qrels is None else (tables[:-1], tables[-1])
 
 
-def judgments_of(arguments: argparse.Namespace, reads: Collection[str] | None = None, *, once: bool = False) -> File:
+def judgments_of(arguments: Namespace, reads: Collection[str] | None = None, *, once: bool = False) -> File:
     """Read the judgments; with `once`, repeated ones are refused."""
     identifying = [name for name in (arguments.run, arguments.subtopic) if name is not None]
     key = ("query_id", "doc_id", *identifying) if once else ()
-    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, reads, key)
+    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, reads=reads, once=key)
 
 
-def _read(
-    arguments: argparse.Namespace,
-    path: str,
-    layout: Layout,
-    renamed: Sequence[str],
-    reads: Collection[str] | None,
-    once: Sequence[str] = (),
-) -> File:
-    """Read a file, with its columns under the library's names; columns that are not in `reads` are null."""
+def _read(arguments: Namespace, path: str, layout: Layout, renamed: Sequence[str], **which: Any) -> File:
+    """Read a file, with its columns under the library's names; columns that are not in `reads` are null, no key `once` may repeat."""
     roles = {column.removesuffix("_id"): column for column in renamed}
     named = {role: name for role in roles if (name := getattr(arguments, role)) is not None}
     names, of_qrels = [*named.values()], layout is QRELS
@@ -206,21 +196,14 @@ def _read(
 
     must = renamed if arguments.qrels is None else ("score", "label")  # the two files may name ids differently
     columns = {name: roles[role] for role, name in named.items()}
-    only = None if reads is None else {*reads, *layout.needed}
     kind = arguments.qrels_input if of_qrels else arguments.input
-    return read_file(path, layout, say, once=once, only=only, format=kind, columns=columns, must=must)
+    if (reads := which.pop("reads")) is not None:
+        which["only"] = {*reads, *layout.needed}
+    return read_file(path, layout, say, which, format=kind, columns=columns, must=must)
 
 
-def read_file(
-    path: str,
-    layout: Layout,
-    say: Callable[[str, Any], str],
-    *,
-    once: Sequence[str] = (),
-    only: Collection[str] | None = None,
-    **options: Any,
-) -> File:
-    """Read a file with rows, standard input, or a pipe such as a shell's <(...); for `once` and `only` see `FileRows.read`."""
+def read_file(path: str, layout: Layout, say: Say, which: Mapping[str, Any], **options: Any) -> File:
+    """Read a file with rows, standard input, or a pipe such as a shell's <(...); `which` are options of `FileRows.read`."""
     with ExitStack() as stack:
         stack.enter_context(Busy(f"reading {path}"))
         source: Any = path
@@ -230,7 +213,7 @@ def read_file(
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
-            table = found.read(once=once, only=only)
+            table = found.read(**which)
         except OSError as error:  # Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
     if table.is_empty():
@@ -252,7 +235,7 @@ def shown_path(path: str) -> str:
 # columns with one value per query
 
 
-def _slices(arguments: argparse.Namespace) -> list[str]:
+def _slices(arguments: Namespace) -> list[str]:
     by, weights = getattr(arguments, "by", None) or (), getattr(arguments, "weights", None)
     return [*([by] if isinstance(by, str) else by), *([weights] if isinstance(weights, str) else [])]
 
@@ -278,7 +261,7 @@ def names_of_runs(paths: Sequence[str]) -> list[str]:
     return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
 
 
-def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
+def with_baseline(arguments: Namespace) -> Namespace:
     """The arguments, with a baseline that is given as a file replaced by its run's name."""
     baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
     if baseline is not None and len(files) > 1:
@@ -289,3 +272,49 @@ def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
         if len(meant) == 1 and baseline not in names:
             arguments.baseline = meant[0]
     return arguments
+
+
+# what was given
+
+
+def with_names(arguments: Namespace) -> Namespace:
+    """The arguments with the columns of a preset of names, or with a column of ranks as scores in ascending order."""
+    given = dict(vars(arguments))
+    names, rank = given.get("names"), given.get("rank")
+    given["flat"] = FLAT in (names or ())
+    given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
+    no_columns = "--names flat names columns of metrics, which this command does not print; leave it out"
+    refuse(
+        (given["flat"] and not given.get("flattens"), no_columns),
+        (rank is not None and arguments.score, "--rank and --score both name the column to rank by; name one of them"),
+    )
+    return Namespace(**given | ({} if rank is None else {"score": rank, "ascending": True}))
+
+
+def metrics_of(arguments: Namespace) -> list[str]:
+    """The given metrics; default: the command's, without those that the convention's tool lacks."""
+    usual = arguments.usual_metrics
+    if arguments.metrics is not None:
+        return [text for given in arguments.metrics for text in texts_of(given)]
+    if usual == DEFAULT_METRICS and arguments.convention in CONVENTIONS:
+        has = CONVENTIONS[arguments.convention].metrics
+        return [text for text in usual if rf.parse(text)[0].metric.name in has]
+    return list(usual)
+
+
+def values_of(arguments: Namespace, verb: Any = None) -> dict[str, Any]:
+    """The given options of the command's verb, or another one, as its keyword arguments."""
+    given = {name: getattr(arguments, name) for name in keywords(verb or arguments.verb)}
+    return {name: None if value == "none" else value for name, value in given.items() if value is not None}
+
+
+def for_on(arguments: Namespace, schema: Mapping[str, pl.DataType]) -> dict[str, Any]:
+    """The options of `on` given on the command line; other tables have the library's ids, of the types of `schema`."""
+    renamed = ("query", "doc", "score", "label", "rank")  # files are read under the library's names
+    given = {name: getattr(arguments, name) for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES) if name not in renamed}
+    ids = {getattr(arguments, ours.removesuffix("_id")) or ours: ours for ours in ("query_id", "doc_id")}
+    for name in TABLES:
+        if isinstance(other := given[name], pl.DataFrame):
+            other = other.rename(ids, strict=False)
+            given[name] = other.cast({x: schema[x] for x in ids.values() if x in other.columns and x in schema})
+    return {name: value for name, value in given.items() if value is not None}

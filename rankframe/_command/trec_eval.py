@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import re
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -53,7 +53,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
     formats=(),
     abbreviated=True,  # as trec_eval's are
 )
-def trec_eval(arguments: argparse.Namespace) -> Outcome:
+def trec_eval(arguments: Namespace) -> Outcome:
     """The options and output of trec_eval, for scripts that call it.
 
     Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where trec_eval
@@ -77,7 +77,7 @@ def trec_eval(arguments: argparse.Namespace) -> Outcome:
     """
     refuse_two_inputs([arguments.qrels, *arguments.files])
     (qrels, _), (run, _) = (
-        read_file(path, layout, say, once=("query_id", "doc_id"), comments=False)
+        read_file(path, layout, say, {"once": ("query_id", "doc_id")}, comments=False)
         for path, layout in ((arguments.qrels, QRELS), (arguments.files[0], RUN))
     )
     if not qrels["label"].is_finite().all():
@@ -89,11 +89,8 @@ def trec_eval(arguments: argparse.Namespace) -> Outcome:
     with of_file(arguments.files[0]):
         table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
     ranker = rf.rank(table).on(convention="trec_eval", unjudged="drop" if arguments.Judged_docs_only else "nonrelevant")
-    ranker = ranker.on(
-        relevant=arguments.level_for_rel,
-        depth=arguments.Max_retrieved_per_topic,
-        collection_size=arguments.Number_docs_in_coll,
-    )
+    ranker = ranker.on(relevant=arguments.level_for_rel, collection_size=arguments.Number_docs_in_coll)
+    ranker = ranker.on(depth=arguments.Max_retrieved_per_topic)
     lines = list(lines_of(arguments.measure or ["official"], qrels["label"].unique().to_list()))
     calls = list(dict.fromkeys(call for line in lines for call in line.calls))
     values = ranker.evaluate(*([call.text for call in calls] or ["num_ret"]))

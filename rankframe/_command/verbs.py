@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import warnings
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from typing import Any, get_args
@@ -42,16 +42,7 @@ from .._verbs.tool_comparison import conventions as compared, explained, short
 from ..errors import InvalidOption, RankframeWarning
 from ..report import latex, notebook
 from . import reading
-from .command import (
-    COLUMNS,
-    DEFAULT_METRICS,
-    POSITIVE,
-    Outcome,
-    command,
-    help_of,
-    metrics_of,
-    values_of,
-)
+from .command import COLUMNS, DEFAULT_METRICS, POSITIVE, Outcome, command, help_of
 from .output import FOR_PEOPLE, FORMATS, PICTURE, OutputTable, note, refuse, spelled, writable, write_bytes
 
 RANKS = 20
@@ -67,7 +58,7 @@ HEAD = """<head>
 
 
 @command(files="+", metrics=DEFAULT_METRICS, formats=(*FORMATS, "trec"), flattens=True)
-def evaluate(arguments: argparse.Namespace) -> Outcome:
+def evaluate(arguments: Namespace) -> Outcome:
     """Metrics of runs, as means or query by query.
 
     --per-query  one row per query instead of the means
@@ -82,7 +73,7 @@ def evaluate(arguments: argparse.Namespace) -> Outcome:
     $ rankframe evaluate bm25.run --qrels diversity.txt --subtopic iteration -m alpha_ndcg@20
     $ zcat bm25.run.gz | rankframe evaluate - --qrels qrels.txt
     """
-    by, metrics, trec = arguments.by, metrics_of(arguments), arguments.format == "trec"
+    by, metrics, trec = arguments.by, reading.metrics_of(arguments), arguments.format == "trec"
     refuse((trec and by is not None, "--format trec has no room for --by; write another format, as --format csv"))
     ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *metrics)
     table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
@@ -138,10 +129,8 @@ def in_trec(
     """The lines of trec_eval -q: measure, query and value; the queries sorted by name, then the line for all."""
     if queries:
         for query in filter(CONTROL.search, scores["query_id"].cast(pl.String).drop_nulls()):
-            raise InvalidOption(
-                f"query_id {query!r} has a line break, a tab or the like, for which --format trec has no place; "
-                "write --format json"
-            )
+            what = "has a line break, a tab or the like, for which --format trec has no place"
+            raise InvalidOption(f"query_id {query!r} {what}; write --format json")
         for row in scores.sort(pl.col("query_id").cast(pl.String)).iter_rows(named=True):
             query = row.pop("query_id")
             yield from (trec_line(name, query, value, whole=name in counts) for name, value in row.items())
@@ -157,7 +146,7 @@ def trec_line(name: str, query: object, value: object, *, whole: bool) -> str:
 
 
 @command(options={"--to": {"type": POSITIVE}}, files="+", metrics=("ndcg",), pictures=PICTURES, flattens=True)
-def curve(arguments: argparse.Namespace) -> Outcome:
+def curve(arguments: Namespace) -> Outcome:
     """Metrics at every rank, as numbers or as a picture.
 
     --to RANK  the last rank; default: 20, or the length of the longest ranking if that is less; of pictures, that length
@@ -169,7 +158,7 @@ def curve(arguments: argparse.Namespace) -> Outcome:
     $ rankframe curve bm25.run dense.run --qrels qrels.txt -m precision --format csv > curve.csv
     $ rankframe curve bm25.run dense.run --qrels qrels.txt -m ndcg -o curve.svg
     """
-    calls, drawn = calls_of(*metrics_of(arguments)), arguments.format == PICTURE
+    calls, drawn = calls_of(*reading.metrics_of(arguments)), arguments.format == PICTURE
     for call in calls:
         no_curve = "so it has no curve; take another metric, as -m ndcg"
         refuse(
@@ -211,7 +200,7 @@ def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]
     return rows.select(*([pl.col(RUN).alias("run")] if runs.columns else []), pl.exclude("#query", RUN))
 
 
-def picture(ranked: Any, named: Mapping[str, Any], calls: Sequence[Call], arguments: argparse.Namespace) -> bytes:
+def picture(ranked: Any, named: Mapping[str, Any], calls: Sequence[Call], arguments: Namespace) -> bytes:
     """The curves as a file."""
     cutoffs = None if arguments.to is None else range(1, arguments.to + 1)
     background = background_of("white" if arguments.background is None else arguments.background)
@@ -219,12 +208,10 @@ def picture(ranked: Any, named: Mapping[str, Any], calls: Sequence[Call], argume
     chart = ranked.plot.curve(*(call.text for call in calls), **options)
     vl_convert, drawing = load("vl_convert", "plot"), chart.to_dict()
     kind = arguments.target.suffix.lower()
-    if kind == ".png":
-        drawn: bytes = vl_convert.vegalite_to_png(drawing, scale=2)
-        return drawn
-    page: str = (
-        vl_convert.vegalite_to_svg(drawing) if kind == ".svg" else vl_convert.vegalite_to_html(drawing, bundle=True)
-    )
+    if kind != ".html":
+        drawn = vl_convert.vegalite_to_png(drawing, scale=2) if kind == ".png" else vl_convert.vegalite_to_svg(drawing)
+        return drawn if isinstance(drawn, bytes) else str(drawn).encode()
+    page: str = vl_convert.vegalite_to_html(drawing, bundle=True)
     return page.replace("<head>", HEAD.replace("BACKGROUND", background), 1).encode()
 
 
@@ -242,7 +229,7 @@ BUDGET = {
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.compare)
-def compare(arguments: argparse.Namespace) -> Outcome:
+def compare(arguments: Namespace) -> Outcome:
     """Paired tests between runs, on the same queries.
 
     $ rankframe compare bm25.run dense.run --qrels qrels.txt -m ndcg@10 --baseline bm25
@@ -264,7 +251,7 @@ def compare(arguments: argparse.Namespace) -> Outcome:
     usual_format="text",
     about_formats="text has a line for each verdict, github annotations of a workflow run; ",
 )
-def gate(arguments: argparse.Namespace) -> Outcome:
+def gate(arguments: Namespace) -> Outcome:
     """Whether runs may replace the baseline; exits with 1 if not.
 
     --budget METRIC=NUMBER  how much worse the mean of a metric may be
@@ -281,12 +268,12 @@ def gate(arguments: argparse.Namespace) -> Outcome:
     return Outcome(OutputTable(verdict.table, sentences=sentences, grid=verdict_grid(verdict)), code)
 
 
-def first_run(arguments: argparse.Namespace) -> dict[str, Any]:
+def first_run(arguments: Namespace) -> dict[str, Any]:
     """The baseline of a gate unless another one is named: of several files, the first."""
     return {"baseline": reading.names_of_runs(arguments.files)[0]} if len(arguments.files) > 1 else {}
 
 
-def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
+def budgets_of(arguments: Namespace) -> dict[str, float]:
     """The budgets by their metric, split at the last =, since the metric's options may contain one."""
     budgets: dict[str, float] = {}
     for text in [text for given in arguments.budgets for text in texts_of(given)]:
@@ -302,7 +289,7 @@ def budgets_of(arguments: argparse.Namespace) -> dict[str, float]:
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.power)
-def power(arguments: argparse.Namespace) -> Outcome:
+def power(arguments: Namespace) -> Outcome:
     """How many queries it takes to detect a difference between runs.
 
     $ rankframe power bm25.run dense.run --qrels qrels.txt -m ndcg@10 --difference 0.01
@@ -320,7 +307,7 @@ def power(arguments: argparse.Namespace) -> Outcome:
     verb=PolarsRanker.report,
     formats=(),
 )
-def report(arguments: argparse.Namespace) -> Outcome:
+def report(arguments: Namespace) -> Outcome:
     """Write one HTML file that says how good runs are; print its path.
 
     -o, --output FILE  where to write it: .html
@@ -330,7 +317,11 @@ def report(arguments: argparse.Namespace) -> Outcome:
     $ rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 --budget map=0.01 -o report.html
     $ rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html
     """
-    target, metrics, options = writable(arguments.output, ENDINGS), metrics_of(arguments), values_of(arguments)
+    target, metrics, options = (
+        writable(arguments.output, ENDINGS),
+        reading.metrics_of(arguments),
+        reading.values_of(arguments),
+    )
     of_gate = first_run(arguments) | {x: options[x] for x in ("baseline", "resamples", "seed") if x in options}
     budgets: Any = budgets_of(arguments) if arguments.budgets else {}
     also = reading.reads_of(arguments, PolarsRanker.gate, budgets, **of_gate) if budgets else set()
@@ -341,7 +332,7 @@ def report(arguments: argparse.Namespace) -> Outcome:
 
 
 @command(files=1, metrics=("coverage@10", "gini@10", "personalization@10"), verb=ItemVerbs.catalog)
-def catalog(arguments: argparse.Namespace) -> Outcome:
+def catalog(arguments: Namespace) -> Outcome:
     """Metrics of what all users are shown, such as coverage and Gini.
 
     $ rankframe catalog bm25.run -m coverage@10,gini@10 --items 1000
@@ -352,7 +343,7 @@ def catalog(arguments: argparse.Namespace) -> Outcome:
 
 
 @command(files=1, metrics=DEFAULT_METRICS, verb=PolarsRanker.gaps)
-def gaps(arguments: argparse.Namespace) -> Outcome:
+def gaps(arguments: Namespace) -> Outcome:
     """How far apart the means of groups are, and whether by chance.
 
     $ rankframe gaps table.parquet -m ndcg@10 --by market
@@ -374,7 +365,7 @@ def gaps(arguments: argparse.Namespace) -> Outcome:
     formats=(*FORMATS, "trec"),
     endings=TREC,
 )
-def fuse(arguments: argparse.Namespace) -> Outcome:
+def fuse(arguments: Namespace) -> Outcome:
     """Merge several runs into one, with a fused score per document.
 
     --method METHOD  the method
@@ -392,7 +383,7 @@ def fuse(arguments: argparse.Namespace) -> Outcome:
     return as_lines(arguments, rf.write_run, fused, run="fused")
 
 
-def as_lines(arguments: argparse.Namespace, write: Callable[..., None], table: pl.DataFrame, **options: Any) -> Outcome:
+def as_lines(arguments: Namespace, write: Callable[..., None], table: pl.DataFrame, **options: Any) -> Outcome:
     """The lines that a function writes of a table, in the file if there is one."""
     text = BytesIO()
     write(table, arguments.target or text, **options)
@@ -404,7 +395,7 @@ def as_lines(arguments: argparse.Namespace, write: Callable[..., None], table: p
     files="+",
     verb=PolarsRanker.tune,
 )
-def tune(arguments: argparse.Namespace) -> Outcome:
+def tune(arguments: Namespace) -> Outcome:
     """Choose the weights of a fusion by cross-validation over queries.
 
     --method METHOD  the method whose open weights and options are tuned; may be repeated, to choose one of several
@@ -422,7 +413,7 @@ OF_BOTH_FILES = ("run only", "judged only", "repeated judgment")
 
 
 @command(files=1, verb=PolarsRanker.check)
-def check(arguments: argparse.Namespace) -> Outcome:
+def check(arguments: Namespace) -> Outcome:
     """What is wrong with a run and its judgments, or worth knowing.
 
     Prints a row per kind of finding, with the places of the first few; as CSV and JSON a row per finding. An error stops
@@ -448,7 +439,7 @@ def _found(ranker: PolarsRanker[pl.DataFrame], qrels: pl.DataFrame | None = None
     return check_verb(in_memory(ranker._frame, ranker._setup, spelling=spelled), qrels)
 
 
-def findings(arguments: argparse.Namespace) -> pl.DataFrame:
+def findings(arguments: Namespace) -> pl.DataFrame:
     """The findings of a table, or of a run and its judgments, each alone and joined."""
     (run,), qrels = reading.runs_and_judgments(arguments, None, once=False)
     if qrels is None:
@@ -469,7 +460,7 @@ def findings(arguments: argparse.Namespace) -> pl.DataFrame:
 
 
 @command(files="?", metrics=("ndcg@10",))
-def conventions(arguments: argparse.Namespace) -> Outcome:
+def conventions(arguments: Namespace) -> Outcome:
     """How other tools count, and what each would print for a run.
 
     --explain METRIC  one metric, and how each tool counts it, in words
@@ -502,7 +493,7 @@ def conventions(arguments: argparse.Namespace) -> Outcome:
         sentences = [text if "difference" in found.columns else f"{tool}: {text}" for tool, text in said]
         return Outcome(OutputTable(found.drop("says", "note"), [*sentences, *notes_of(found)]))
     if run:
-        table = of_run(arguments, [call.text for call in calls_of(*metrics_of(arguments))]).drop("says")
+        table = of_run(arguments, [call.text for call in calls_of(*reading.metrics_of(arguments))]).drop("says")
     else:
         rows = [row for tool, convention in CONVENTIONS.items() for row in rows_of(tool, convention)]
         table = pl.DataFrame(rows, orient="row", schema=["tool", "policies", "options", "metrics", "note"])
@@ -537,7 +528,7 @@ def listed(settings: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={short(value)}" for name, value in settings.items())
 
 
-def of_run(arguments: argparse.Namespace, metrics: Sequence[str]) -> pl.DataFrame:
+def of_run(arguments: Namespace, metrics: Sequence[str]) -> pl.DataFrame:
     """A row per metric and tool that has it: the value it prints, and the choices that cause the difference."""
     ranker, _ = reading.ranked(arguments, PolarsRanker.conventions, metrics[0])
     rows = in_memory(ranker._frame, ranker._setup, spelling=spelled)
@@ -555,7 +546,7 @@ OF_JUDGMENTS = get_args(QrelsFormat)
     usual_format="csv",
     about_formats="trec is a run or, without RUN, judgments; beir, quepid and rank_eval are judgments; ",
 )
-def convert(arguments: argparse.Namespace) -> Outcome:
+def convert(arguments: Namespace) -> Outcome:
     """Write runs and judgments in another format.
 
     --index NAME  with --format rank_eval, the index that holds the documents
@@ -590,7 +581,7 @@ def convert(arguments: argparse.Namespace) -> Outcome:
     return as_lines(arguments, rf.write_run, table, run=run)
 
 
-def run_table(arguments: argparse.Namespace) -> pl.DataFrame:
+def run_table(arguments: Namespace) -> pl.DataFrame:
     """The runs with all their columns, joined with the judgments if they are given."""
     table, _ = reading.judged(arguments, None, labels=False)
     if arguments.rank is not None:  # --rank named a column of ranks in place of scores

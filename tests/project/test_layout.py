@@ -132,7 +132,7 @@ BUDGET = {
     "_shapes": 478,
     "_files": 1168,
     "_trainers": 509,
-    "_command": 1750,
+    "_command": 1398,
     ".": 1077,
 }
 """The code lines that each folder may have; `.` are the public modules beside them.
