@@ -143,7 +143,7 @@ def naming_file(arguments: Namespace) -> Iterator[None]:
         files: Any = getattr(arguments, "files", ())
         qrels: Any = vars(arguments).get("qrels")
         of_qrels = error.kind == "label not finite" and qrels is not None
-        paths: list[str] = [qrels] if of_qrels else files
+        paths: list[Any] = [qrels] if of_qrels else files
         unnamed = error.kind is not None and len(paths) == 1  # an error of reading names its file
         with of_file(shown_path(paths[0])) if unnamed else nullcontext():
             raise
