@@ -144,9 +144,7 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error in pandas' spelling; of a missing column, with what the frame holds instead."""
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
-        error = MissingColumn(
-            *error.parts, *(". ", *of_lists(str(lists[0]), "lists")) if lists else (), *_of_index(frame)
-        )
+        error = MissingColumn(*error.parts, *(". ", *of_lists(str(lists[0]))) if lists else (), *_of_index(frame))
     return in_words_of_pandas(error)
 
 

@@ -18,10 +18,9 @@ from .._results.grid import Cell, Grid, Record, left_out, name_of, named, number
 from .._results.markup import visible
 from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes
-from .._support.option_kinds import Column, ColumnNames
+from .._support.option_kinds import Column, ColumnNames, check
 from .._support.option_values import Range, is_number
 from .._support.statistical_options import FEW, Bound, Resamples, Seed
-from .._table.policies import check_word
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
@@ -122,7 +121,7 @@ class Verdict(Result[R_co]):
         >>> print(*verdict.lines("github"), sep="\n")
         ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.2 takes 14 or more
         """
-        check_word("format", format, Style)
+        check("format", format, Style)
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
