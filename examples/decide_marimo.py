@@ -8,11 +8,10 @@ app = marimo.App(width="medium")
 @app.cell
 def _():
     import marimo as mo
-    import polars as pl
 
     import rankframe as rf
 
-    return mo, pl, rf
+    return mo, rf
 
 
 @app.cell
@@ -47,10 +46,9 @@ def _(k, rf):
 
 
 @app.cell
-def _(df, k, mo, pl, runs):
-    judged = f"judged@{k.value}"
-    shares = {run: df.rank.on(score=run).evaluate(judged).select(pl.col(judged).mean()).item() for run in runs}
-    mo.md(f"Judged down to that rank: {', '.join(f'{share:.0%} for {run}' for run, share in shares.items())}.")
+def _(df, k, mo, runs):
+    shares = df.rank.mean(f"judged@{k.value}", runs=runs).rows()
+    mo.md(f"Judged down to that rank: {', '.join(f'{share:.0%} for {run}' for run, share in shares)}.")
     return
 
 
@@ -62,8 +60,8 @@ def _(df, metric, runs):
 
 @app.cell
 def _(df, metric, runs):
-    slices = df.rank.compare(metric, runs=runs, baseline="score_pca", by="digit").table
-    slices.select("digit", "difference", "ci_low", "ci_high", "wins", "losses").sort("difference")
+    slices = df.rank.compare(metric, runs=runs, baseline="score_pca", by="digit")
+    slices
     return
 
 
