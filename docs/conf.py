@@ -56,6 +56,16 @@ SEARCHED = {
         "non-inferiority",
         "power analysis",
         "regression test",
+        "confidence interval per country",
+    ],
+    "recipes/slices": ["per country", "by country", "confidence interval per country", "segments"],
+    "scale": [
+        "multiprocessing hang",
+        "multiprocessing",
+        "large data",
+        "big data",
+        "larger than memory",
+        "out of memory",
     ],
     "tests_and_intervals": [
         *("significance test", "statistical significance", "confidence interval", "bootstrap", "t-test", "wilcoxon"),
@@ -63,12 +73,20 @@ SEARCHED = {
     ],
     "semantics": ["duplicate documents", "duplicates"],
     "migrating": ["trec_eval"],
-    "reports": ["plot", "png", "svg"],
+    "reports": ["plot", "png", "svg", "export html report", "html report"],
     "about": ["license", "licence", "citation", "cite"],
     "pandas": ["pandas ndcg", "ndcg pandas", "ndcg@10 pandas"],
     "recipes/days": ["by day", "per day", "daily", "partition"],
     "recipes/runs": ["many runs", "several runs", "multiple runs"],
-    "start": ["install", "pip install", "distance", "distances"],
+    "start": [
+        "install",
+        "pip install",
+        "distance",
+        "distances",
+        "distance lower is better",
+        "lower is better",
+        "cosine similarity",
+    ],
 }
 """Search terms that a page does not contain, by the page that should be found first."""
 CUTOFFS = (5, 10, 20)
@@ -198,7 +216,11 @@ def in_markdown(app: Any, page: str) -> str:
     text = re.sub(
         r"```{eval-rst}.*?```", lambda _: brought, Path(app.env.doc2path(page)).read_text("utf-8"), flags=re.S
     )
-    text = re.sub(r"```{include} (\S+)\n```", lambda found: (Path(app.srcdir) / found[1]).read_text("utf-8"), text)
+    text = re.sub(
+        r"```{include} (\S+)\n.*?```", lambda found: (Path(app.srcdir) / found[1]).read_text("utf-8"), text, flags=re.S
+    ).replace("](docs/", "](")
+    text = re.sub(r"\]\([./]*pictures/", f"]({os.path.relpath('_images', os.path.dirname(page))}/", text)
+    text = re.sub(r"^:::.*\n", "", text, flags=re.M)
     pages = [
         f"- [{app.env.titles[below].astext()}]({relative(below, page)})"
         for below in app.env.toctree_includes.get(page, ())
@@ -237,7 +259,7 @@ def write_for_machines(app: Any, error: Exception | None) -> None:
 def paragraph(app: Any, page: str) -> str:
     """The first sentence of a page."""
     first = next(app.env.get_doctree(page).findall(nodes.paragraph))
-    return re.split(r"(?<=[.?]) ", " ".join(first.astext().split()))[0]
+    return re.sub(":$", ".", re.split(r"(?<=[.?]) ", " ".join(first.astext().split()))[0])
 
 
 class TwoInks(SphinxTransform):

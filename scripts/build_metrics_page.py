@@ -33,7 +33,7 @@ Every metric by its text name. Each name links to the formula, method, range, op
 
 ```python
 df.rank.evaluate("ndcg@10", "map", "rr(relevant=2)")     # a column each; options in brackets, the cutoff after @
-df.rank.metrics.rank_biased_precision(p=0.8, k=20)       # the same metrics as methods, with typed options
+df.rank.metrics.rbp(p=0.95, k=20)                      # the same metrics as methods, with typed options
 ```
 
 CONTENTS

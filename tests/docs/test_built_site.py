@@ -99,6 +99,18 @@ QUERIES = {
     "trec_eval": "migrating",
     "plot": "reports",
     "png": "reports",
+    "confidence interval per country": "recipes/slices",
+    "export html report": "reports",
+    "distance lower is better": "start",
+    "cosine similarity": "start",
+    "multiprocessing hang": "scale",
+    "large data": "scale",
+    "p-value": "decisions",
+    "latex table": "reports",
+    "recommender coverage": "catalog_metrics",
+    "LightGBM": "recipes/lightgbm",
+    "DataFrame has no attribute rank": "pandas",
+    "context precision": "metrics/order#map",
     "license": "about",
     "citation": "about",
 }
@@ -160,6 +172,30 @@ def test_a_link_to_a_metric_on_the_page_of_all_metrics_still_finds_it(site: Path
     for metric in [*rf.METRICS.values(), *rf.AGREEMENTS.values()]:
         anchor = metric.name.replace("_", "-").lower()
         assert re.search(rf'<a [^>]*href="{page_of(metric)}.html#{anchor}"[^>]* id="{anchor}"', page), anchor
+
+
+def test_each_page_is_there_as_markdown_with_what_its_directives_bring_in(site: Path) -> None:
+    pages = [page.relative_to(DOCS) for page in DOCS.rglob("*.md")]
+    for page in pages:
+        text = (site / page).read_text(encoding="utf-8")
+        assert text.startswith("# "), page
+        assert re.findall(r"^(?:```\{|:::).*", text, re.M) == [], page
+        head = (site / page.with_suffix(".html")).read_text(encoding="utf-8").partition("</head>")[0]
+        assert f'type="text/markdown" href="{page.name}"' in head, page
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.S)):
+            assert (site / page.parent / target).exists() or not (site / page.parent / target).suffix == ".md", target
+    assert "## `df.rank.summarize(*metrics: " in (site / "api" / "decisions.md").read_text(encoding="utf-8")
+    assert "## 0.1.0" in (site / "changelog.md").read_text(encoding="utf-8")
+
+
+def test_llms_txt_lists_every_page_and_llms_full_has_them_all(site: Path) -> None:
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} - {"index.md"}
+    short = (site / "llms.txt").read_text(encoding="utf-8")
+    assert short.startswith("# rankframe\n\n> Ranking metrics ")
+    assert set(re.findall(r"^- \[[^\]]+\]\((\S+)\): \S", short, re.M)) == pages
+    assert len(short.splitlines()) < 120
+    full = (site / "llms-full.txt").read_text(encoding="utf-8")
+    assert [page for page in pages if (site / page).read_text(encoding="utf-8").strip() not in full] == []
 
 
 PICTURES = {

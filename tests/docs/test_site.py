@@ -102,7 +102,7 @@ def slugs(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
+PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md"), *DOCS.parent.glob("skills/*/*.md")])
 
 
 def test_the_reference_has_every_function_for_spark_and_every_metric_of_the_whole_table() -> None:

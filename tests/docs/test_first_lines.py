@@ -1,0 +1,86 @@
+"""Each page of the docs begins with what its reader types. Examples with prompts run as doctests; the others run here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._lift import ranker
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = {str(page.relative_to(DOCS)): page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md"))}
+HALF_A_SCREEN = 900
+"""Characters of text before the first code, about eight lines of the site."""
+
+
+def code_of(text: str) -> list[str]:
+    """The blocks of Python without prompts, which no doctest runs."""
+    return [code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ">>>" not in code]
+
+
+def test_each_page_has_the_line_to_type_in_its_first_half_screen() -> None:
+    late = []
+    for name, text in PAGES.items():
+        shown = re.search(r"```(?:python|shell|console|text|diff|\{(?:eval-rst|toctree|include)\})|^:::", text, re.M)
+        if shown is None or shown.start() > HALF_A_SCREEN:
+            late.append(name)
+    assert late == []
+
+
+def test_the_lines_at_the_top_of_plots_and_reports_write_the_files_they_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(code_of(PAGES["reports.md"])[0], names)
+    assert "</html>" in Path("report.html").read_text(encoding="utf-8")
+    assert "</svg>" in Path("curve.svg").read_text(encoding="utf-8")
+    assert "score\\_pca" in str(names["table"])
+
+
+def test_the_calls_at_the_top_of_the_pages_of_metrics_and_names_work() -> None:
+    known = {"df": rf.load_example()}
+    (names,) = code_of(PAGES["names.md"])
+    assert eval(names, known).columns[1:] == ["ndcg@10", "hit_rate@5", "rr", "map(relevant=2)"]
+    metrics, methods = code_of(PAGES["metrics.md"])[0].splitlines()
+    assert eval(metrics, known).columns[1:] == ["ndcg@10", "map", "rr(relevant=2)"]
+    assert eval(methods, known).columns[1:] == ["rbp(p=0.95)@20"]
+
+
+def test_start_here_ends_with_one_line_for_each_verb() -> None:
+    table = PAGES["start.md"].partition("\n## Which verb\n")[2]
+    named = {*vars(ranker.FrameRanker)} - {*vars(ranker.AllMetrics), "fusion", "items", "metrics", "plot"} | {
+        "plot.curve"
+    }
+    named |= {f"fusion.{name}" for name in {*vars(ranker.FusionVerbs)} - {"fuse", "tune"}}
+    named |= {f"items.{name}" for name in vars(ranker.ItemVerbs)}
+    assert (
+        sorted(
+            name for name in named if "_" not in (name[0], name.partition(".")[2][:1]) and f".rank.{name}" not in table
+        )
+        == []
+    )
+    assert len(table.splitlines()) < 40
+
+
+def test_the_readme_has_at_most_200_lines() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_the_skill_names_what_is_there() -> None:
+    skill = (ROOT / "skills" / "rankframe" / "SKILL.md").read_text(encoding="utf-8")
+    assert re.match(r"---\nname: rankframe\ndescription: [^\n]{40,1024}\n---\n\n# rankframe\n", skill)
+    assert 60 <= len(skill.splitlines()) <= 90
+    assert len(re.findall(r"# \d\. ", skill)) == 6
+    assert len(re.findall(r"^\d\. ", skill, re.M)) == 5
+    df = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1]})
+    for path in re.findall(r"df\.rank\.([\w.]+)\(", skill):
+        owner = df.rank
+        for name in path.split("."):
+            owner = getattr(owner, name)
+        assert callable(owner)
