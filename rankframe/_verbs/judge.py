@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import Any, Literal, TypeVar
 
 import polars as pl
 
 from .._plan.per_query import collect
 from .._results.grid import Cell, Grid, Record, left_out, named, numbers, records
-from .._results.markup import visible
+from .._results.markup import WIDTH, visible
 from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes
 from .._support.option_kinds import Column
@@ -181,11 +182,12 @@ class Findings(Result[R_co]):
         (grid,) = self.grids(most)
         if not grid.rows:
             return [self.sentences()]
-        if how == "text":
-            advice = [f"{row['problem']}: {row['advice']}" for row in records(self.table)]
-            short = [row[:-1] for row in grid.rows]
-            grid = replace(grid, rows=short, after=grid.after[:-1], notes=[*map(visible, advice), *grid.notes])
-        return [self.sentences(), grid]
+        if how != "text":
+            return [self.sentences(), grid]
+        advice = (visible(f"{row['problem']}: {row['advice']}") for row in records(self.table))
+        lines = [line for text in (*advice, *grid.notes) for line in wrap(text, WIDTH, break_long_words=False)]
+        short = replace(grid, rows=[row[:-1] for row in grid.rows], after=grid.after[:-1], notes=())
+        return [self.sentences(), short, lines]
 
 
 def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings[pl.LazyFrame]:

@@ -313,7 +313,7 @@ WRONG = [
         "no column 'dense' for runs; the table has query_id, doc_id, score, label, lang",
     ),
     ("compare t.csv --run system", "no column 'system' for run; the table has query_id, doc_id, score, label, lang"),
-    ("evaluate words.ndjson", "cast numbers that are text, or give each word its number"),
+    ("evaluate words.ndjson", "holds String, not numbers; cast it"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (

@@ -742,7 +742,7 @@ def refused(question: str, at_hand: dict[str, Any]) -> Exception | None:
         pl.exceptions.InvalidOperationError,
     ) as error:  # the last, of a lazy frame
         return error
-    assert "advice" in getattr(result, "columns", ()), f"{question} was answered"
+    assert isinstance(result, rf.results.Findings), f"{question} was answered"
     return None
 
 
@@ -750,7 +750,7 @@ def message_of(question: str, at_hand: dict[str, Any]) -> str:
     """What is said against a question: the error, or the advice of a check."""
     error = refused(question, at_hand)
     if error is None:
-        return "\n".join(eval(question, at_hand)["advice"])
+        return "\n".join(eval(question, at_hand).table["advice"])
     inside = re.search(r'\["rankframe: (.*?)"[],]', str(error))
     return str(error) if inside is None else inside[1]
 
@@ -794,7 +794,7 @@ def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, libra
         except Exception as error:
             raise AssertionError(f"{message!r} advises {advice!r}, but {question}: {error}") from error
         if "check()" in case.asks:
-            assert not any(advice in text for text in result["advice"])
+            assert not any(advice in text for text in result.table["advice"])
 
 
 MODULES: list[ModuleType] = [
