@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from .floats import Floats
+from .floats import Floats, np
 
 Step: TypeAlias = Callable[[int, int], None]
-Draw: TypeAlias = Callable[[np.random.PCG64, int, int], Floats]
+Draw: TypeAlias = "Callable[[np.random.PCG64, int, int], Floats]"
 
 BLOCK = 100
 """The number of resamples that share one stream; another block size would change every result."""
@@ -37,7 +34,7 @@ def parts(size: int, width: int) -> Iterator[int]:
         yield min(most, size - start)
 
 
-def words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> npt.NDArray[Any]:
+def words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> np.ndarray[Any, Any]:
     """`rows` times `n` whole numbers of a type, cut from the stream's 64 bits, lowest first; the rest is dropped."""
     width = 8 // np.dtype(kind).itemsize
     drawn = stream.random_raw(rows * -(-n // width)).astype("<u8", copy=False)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import polars as pl
 import polars.selectors as cs
 
-from .. import report
+from .. import report, stats
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._support.extras import versions
+from .._support.floats import Floats, Integers, np
 from .._support.methods import called_by_users
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
@@ -28,12 +29,6 @@ from .declaration import verb
 from .paired_values import Design, Lacking, PairedValues, columns, paired_values
 from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import keys
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
 
 R = TypeVar("R")
 
@@ -112,8 +107,6 @@ class Significance:
 
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""
-        from .. import stats
-
         families = [table] if self.family == "all" else table.partition_by("metric", maintain_order=True)
         p = [stats.adjust(x["p_value"].fill_null(float("nan")).to_numpy(), self.correction) for x in families]
         return table.with_columns(pl.Series("p_adjusted", [y for x in p for y in x], pl.Float64).fill_nan(None))
@@ -274,8 +267,6 @@ def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.Da
 
 def differences(a: Floats, b: Floats) -> Floats:
     """The differences b - a; 0 if they differ by rounding errors only."""
-    import numpy as np
-
     d = b - a
     d[np.abs(d) <= 1e-12 * np.maximum(np.abs(a), np.abs(b))] = 0.0
     return d
@@ -284,17 +275,13 @@ def differences(a: Floats, b: Floats) -> Floats:
 def compared_values(
     found: PairedValues,
     calls: Sequence[Call],
-    rows: npt.NDArray[np.int64],
+    rows: Integers,
     pairs: Sequence[tuple[int, int]],
     test: Test | None,
     resampling: Resampling,
     progress: Progress,
 ) -> tuple[pl.DataFrame, int]:
     """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
-    import numpy as np
-
-    from .. import stats
-
     values, weights = found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
     of_pairs = [call for call in calls for _ in pairs]
     geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])

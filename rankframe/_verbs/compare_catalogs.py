@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request
+from .._support.floats import Floats, np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
@@ -28,9 +29,6 @@ from .paired_values import Design
 from .recount import ItemMetrics, Recount, about, resamples_of, users_of
 from .resampling import Resampling
 from .summary import keys
-
-if TYPE_CHECKING:
-    from .._support.floats import Floats
 
 R = TypeVar("R")
 
@@ -158,8 +156,6 @@ class Lists:
 
         `first` is 1 for users who keep their lists, and 0 for users whose lists count for the other run.
         """
-        import numpy as np
-
         a, b = (
             of_pair.values(self.metrics, np.concatenate(weights))
             for weights in ((first, 1 - first), (1 - first, first))
@@ -178,8 +174,6 @@ def _compared(
     progress: Progress,
 ) -> list[list[tuple[object, ...]]]:
     """For each metric a row per pair of runs, in one slice."""
-    import numpy as np
-
     of_slice = Lists(part, query, metrics)
     where = part.select(keys(design.by)).row(0) if design.by else ()
     n = of_slice.users.height
@@ -211,8 +205,6 @@ def _p_values(
 
     All exchanges are tried if there are no more of them than resamples; else random ones, the observed one included.
     """
-    import numpy as np
-
     from .._support.draws import parts, streams, words
 
     least = np.abs(difference) * (1 - NOISE) - NOISE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import polars as pl
 
@@ -11,6 +11,7 @@ from .. import fusions  # noqa: F401 - fills the registry
 from .._catalog.call import Call
 from .._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
 from .._plan.parts import in_parts
+from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column
 from .._table.policies import Cutoff
 from .._table.runs import Runs, TheRuns
@@ -22,10 +23,6 @@ from ..errors import InvalidData, InvalidOption, on, option
 from .declaration import verb
 from .entries import Entries, entries_of
 from .fitted import FittedFusion, FusionMethod, require_runs, runs_for
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 R = TypeVar("R")
 
@@ -129,8 +126,6 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
 
 def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
     """A row per document, with the aggregates `parts` of its rows."""
-    import numpy as np
-
     document = rows["#document"].to_numpy()
     columns = {LISTED: pl.Series(np.bincount(document, minlength=height) > 0)}
     others = {name: getattr(pl.col(name), how)() for name, (how, _) in parts.items() if how != "sum"}
@@ -143,13 +138,11 @@ def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], h
     return pl.DataFrame(columns)
 
 
-def _sums(document: NDArray[np.int64], terms: NDArray[np.float64], height: int) -> NDArray[np.float64]:
+def _sums(document: Integers, terms: Floats, height: int) -> Floats:
     """The sum of each document's terms, the same in any order of rows, so that equal sums are ties.
 
     The first 24 bits of the terms and the other bits add up without rounding, if the terms are of similar size.
     """
-    import numpy as np
-
     first = (terms.view(np.int64) & FIRST_BITS).view(np.float64)
     with np.errstate(invalid="ignore"):  # infinite terms, whose fused score is refused
         others = terms - first

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import polars as pl
 
+from .. import stats
 from .._catalog.call import Call
 from .._catalog.means import scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import collect, measure
+from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Resamples, Seed
@@ -27,12 +29,6 @@ from .compare import settings_of
 from .declaration import verb
 from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import by_query, keys
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
 
 R = TypeVar("R")
 
@@ -194,13 +190,11 @@ def gaps(
     return Gaps(table.give(found_gaps), table.give(of_groups), settings)
 
 
-def _means(values: Floats, starts: npt.NDArray[np.int64], calls: Sequence[Call]) -> tuple[Floats, Floats]:
+def _means(values: Floats, starts: Integers, calls: Sequence[Call]) -> tuple[Floats, Floats]:
     """The means of the groups, groups by metrics, NaN without a value, and how many values each has.
 
     Users are sorted by group; `starts` are the first of each group.
     """
-    import numpy as np
-
     there = ~np.isnan(values)
     sums, counts = (np.add.reduceat(x, starts, axis=0) for x in (np.where(there, values, 0.0), there.astype(float)))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -209,8 +203,6 @@ def _means(values: Floats, starts: npt.NDArray[np.int64], calls: Sequence[Call])
 
 def figures(means: Floats) -> Floats:
     """The figures of `FIGURES` from the means of groups in the first axis; groups without a mean do not count."""
-    import numpy as np
-
     n = (~np.isnan(means)).sum(axis=0)
     difference, deviation, mean_difference = apart(means)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -222,8 +214,6 @@ def figures(means: Floats) -> Floats:
 
 def apart(x: Floats) -> Floats:
     """The spread of numbers along the first axis: range, standard deviation and mean difference; NaN does not count."""
-    import numpy as np
-
     x = np.sort(x, axis=0)  # NaN last
     n = (~np.isnan(x)).sum(axis=0)
     place = np.arange(1, len(x) + 1).reshape(-1, *[1] * (x.ndim - 1))
@@ -235,7 +225,7 @@ def apart(x: Floats) -> Floats:
 
 def _table(
     values: Floats,
-    starts: npt.NDArray[np.int64],
+    starts: Integers,
     names: pl.Series,
     calls: Sequence[Call],
     within: Limits,
@@ -243,8 +233,6 @@ def _table(
     progress: Progress,
 ) -> pl.DataFrame:
     """A row per metric and figure."""
-    import numpy as np
-
     means, counts = _means(values, starts, calls)
     value = figures(means)
     low, high, kinds = _intervals(values, starts, calls, value, within, resampling, progress)
@@ -269,7 +257,7 @@ def _table(
 
 def _intervals(
     values: Floats,
-    starts: npt.NDArray[np.int64],
+    starts: Integers,
     calls: Sequence[Call],
     value: Floats,
     within: Limits,
@@ -282,15 +270,11 @@ def _intervals(
     the observed figure plus or minus a quantile of the same figure of the errors, for the ratio on the logarithms. It holds
     although the best and the worst group are chosen after the fact.
     """
-    import numpy as np
-
-    from .. import stats
-
     of_groups, kinds = [], []
     for group, part in enumerate(np.split(values, starts[1:])):
         seed = int(np.random.SeedSequence([resampling.seed, group]).generate_state(1, np.uint64)[0])
         weights = np.ones(len(part))
-        there: npt.NDArray[np.bool_] = np.count_nonzero(~np.isnan(part), axis=0) > 0
+        there: Booleans = np.count_nonzero(~np.isnan(part), axis=0) > 0
         automatic = zip(stats.automatic(part, weights, within.declared), there, strict=True)
         kinds.append(["percentile" if x == "bca" or not has else x for x, has in automatic])
         ends = within.least, within.greatest
@@ -319,8 +303,6 @@ def _intervals(
 
 def _largest(below: Floats, above: Floats) -> Floats:
     """The largest spreads of errors of which each is the one below or the one above: some are above, the others below."""
-    import numpy as np
-
     order = np.argsort(below + above, axis=0)
     below, above = (np.take_along_axis(x, order, axis=0) for x in (below, above))
     found = apart(below)
@@ -331,15 +313,13 @@ def _largest(below: Floats, above: Floats) -> Floats:
 
 def _p_values(
     values: Floats,
-    starts: npt.NDArray[np.int64],
+    starts: Integers,
     calls: Sequence[Call],
     value: Floats,
     resampling: Resampling,
     progress: Progress,
 ) -> Floats:
     """The share of random assignments of users to groups, the observed one included, with gaps as large as observed."""
-    import numpy as np
-
     from .._support.draws import parts, streams, words
 
     noise = 1e-12
@@ -359,8 +339,6 @@ def _p_values(
 
 def _adjusted(table: pl.DataFrame, correction: Correction | None) -> pl.DataFrame:
     """The table with p-values corrected for the number of metrics, figure by figure."""
-    from .. import stats
-
     p = [float("nan")] * table.height
     for gap in FIGURES:
         of_gap = [i for i, x in enumerate(table["gap"]) if x == gap]
@@ -371,7 +349,7 @@ def _adjusted(table: pl.DataFrame, correction: Correction | None) -> pl.DataFram
 
 
 def _of_groups(
-    values: Floats, starts: npt.NDArray[np.int64], found: pl.DataFrame, groups: Groups, calls: Sequence[Call]
+    values: Floats, starts: Integers, found: pl.DataFrame, groups: Groups, calls: Sequence[Call]
 ) -> pl.DataFrame:
     """A row per metric and group, the best group of each metric first."""
     means, counts = _means(values, starts, calls)

@@ -15,6 +15,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request, calls_of
+from .._support.floats import np
 from .._support.option_kinds import ColumnNames
 from .._table.runs import names_of
 from .._table.setup import Setup
@@ -114,8 +115,6 @@ class Parts(Sliced):
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
-        import numpy as np
-
         metrics = self._metrics(frame.schema)
         lists = lists_of(frame, self.setup, self.by, metrics.columns)
         lists = metrics.known.catalog.within(lists)

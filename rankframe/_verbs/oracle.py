@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import measure
+from .._support.floats import Floats, np
 from .._support.option_kinds import Column
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Interval, Resamples, Seed
@@ -27,10 +28,6 @@ from .fitted import FittedFusion, FusionMethod, text_of
 from .fuse import SCORE, fuse
 from .paired_values import Design, Lacking, PairedValues, paired_values
 from .resampling import Resampling, warn_of_t
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 R = TypeVar("R")
 
@@ -170,19 +167,15 @@ def oracle(
     return Oracle(table.give(figures), table.give(per_query), settings)
 
 
-def _best(values: NDArray[np.float64], calls: Sequence[Call]) -> NDArray[np.float64]:
+def _best(values: Floats, calls: Sequence[Call]) -> Floats:
     """The best value of the runs for each query and metric; NaN where none has one."""
-    import numpy as np
-
     sign = np.array([1.0 if call.metric.higher_is_better else -1.0 for call in calls])
-    best: NDArray[np.float64] = sign * np.fmax.reduce(sign * values)
+    best: Floats = sign * np.fmax.reduce(sign * values)
     return best
 
 
-def _with(found: PairedValues, name: str, values: NDArray[np.float64]) -> PairedValues:
+def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
     """The values, with one more run."""
-    import numpy as np
-
     if name in found.runs:
         raise InvalidOption(f"a run has the name {name!r}, which names a row of the result; rename the run")
     return PairedValues(found.query, [*found.runs, name], found.queries, np.concatenate([found.values, values[None]]))
@@ -195,7 +188,7 @@ def _of_fusion(
     fusion: str | FittedFusion[object],
     found: PairedValues,
     calls: Sequence[Call],
-) -> NDArray[np.float64]:
+) -> Floats:
     """The values of the fused run for the same queries; NaN where it has none."""
     fused = fuse(in_memory(frame, setup), fusion, runs=design.runs.scores or None, run=design.runs.column)
     of_fused = design.runs.queries(setup).changed(score=SCORE, ascending=False)

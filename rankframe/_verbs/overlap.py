@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import polars as pl
 
 from .._catalog.call import call_of
 from .._catalog.registry import AGREEMENTS
+from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import Column
 from .._table.policies import Cutoff
 from .._table.roles import require_number
@@ -26,12 +27,6 @@ from .declaration import call_of_verb, verb
 from .entries import Entries, entries_of
 from .evaluate import agreement
 from .paired_values import Design
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .._support.floats import Floats
 
 R = TypeVar("R")
 
@@ -142,8 +137,6 @@ def overlap(
 
 def _ranks(entries: Entries) -> Floats:
     """The rank of each document in each run; infinite in a run that lacks it."""
-    import numpy as np
-
     ranks = np.full((entries.documents.height, entries.n_runs), math.inf)
     rows = entries.rows.select("#document", "#run", "#rank").collect(engine="in-memory")
     ranks[rows["#document"].to_numpy(), rows["#run"].to_numpy()] = rows["#rank"].to_numpy()
@@ -151,11 +144,9 @@ def _ranks(entries: Entries) -> Floats:
 
 
 def _in_common(
-    query: NDArray[np.int64], ranks: Floats, top: NDArray[np.bool_], pair: tuple[int, int], k: int | None
+    query: Integers, ranks: Floats, top: Booleans, pair: tuple[int, int], k: int | None
 ) -> tuple[float | None, float | None, float | None, int]:
     """Of two runs, the means over queries: overlap, Jaccard index and rank-biased overlap; and the number of queries."""
-    import numpy as np
-
     one, other = pair
     scores = {name: pl.Series(-ranks[:, run]) for name, run in zip(("one", "other"), pair, strict=True)}
     rows = pl.DataFrame({"query": query, "document": np.arange(len(query)), **scores})
@@ -171,7 +162,7 @@ def _in_common(
     return overlap, jaccard, rbo, values.height
 
 
-def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], setup: Setup) -> pl.DataFrame:
+def _of_runs(entries: Entries, top: Booleans, names: Sequence[str], setup: Setup) -> pl.DataFrame:
     """A row per run: how many documents it retrieves, and how many only it retrieves."""
     counts = [names, *_counts(top)]
     label = setup.roles.label
@@ -184,7 +175,7 @@ def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], set
     return pl.DataFrame(dict(zip(OF_RUNS, counts, strict=True)), schema=OF_RUNS)
 
 
-def _counts(top: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+def _counts(top: Booleans) -> tuple[list[int], list[int]]:
     """The number of documents of each run, and of documents that no other run has."""
     alone = top & (top.sum(axis=1, keepdims=True) == 1)
     return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import collect, measure
+from .._support.floats import Booleans, Floats, Integers, np
 from .._table.runs import RUN, WHICH_RUNS, Runs
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
@@ -18,12 +19,6 @@ from .._text.markup import visible
 from ..errors import InvalidData, InvalidOption, Text, option
 from .evaluate import explain
 from .summary import by_query, keys
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
 
@@ -101,7 +96,7 @@ class PairedValues:
     queries: pl.DataFrame
     values: Floats
 
-    def slices(self, by: Sequence[str]) -> list[npt.NDArray[np.int64]]:
+    def slices(self, by: Sequence[str]) -> list[Integers]:
         """The row numbers of each slice's queries, sorted by query; slices in order of appearance."""
         numbered = self.queries.with_row_index("#row")
         parts = numbered.partition_by(keys(by), maintain_order=True) if by else [numbered]
@@ -129,8 +124,6 @@ def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
 
 def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
     """Every run's values on the same queries; `design.missing` decides about queries that a run lacks."""
-    import numpy as np
-
     names = [call.text for call in calls]
     design.runs.require(frame, setup)
     query = [*design.runs.queries(setup).roles.query]
@@ -169,7 +162,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
 RESERVED = ("metric", "baseline", "run")
 
 
-def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> Text:
+def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: Booleans) -> Text:
     """The message and advice for a run that lacks queries."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
     rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))

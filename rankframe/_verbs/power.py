@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 import polars as pl
 
+from .. import stats
 from .._catalog.means import Mean
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
@@ -86,8 +87,6 @@ def power(
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing)
     effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
-    from .. import stats
-
     calls = averaged(metrics, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
     refuse_names([*TABLE], design.by, "by")
     for call in calls:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import polars as pl
 
 from .._catalog.call import Call
+from .._support.floats import Floats, Integers, np
 from .._support.progress import Progress
 from .._words.exposure import PAST, TABLE, UNSEEN, Counted, Depth, Exposure, Sum
 from .._words.pairs import starts_of
@@ -17,17 +18,6 @@ from ..errors import InvalidOption
 from .catalog_and_past import CatalogAndPast
 from .lists_of_users import ITEM, RANK
 from .resampling import Resampling
-
-if TYPE_CHECKING:
-    from .._support.floats import Floats
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
-
-    Whole: TypeAlias = npt.NDArray[np.int64]
 
 USER, PLACE, LENGTH = "#user", "#place", "#length"
 
@@ -88,9 +78,9 @@ class ItemMetrics:
 class CountedRows(NamedTuple):
     """CountedRows of users and items, sorted by item: the user of each, and where the rows of each item start."""
 
-    user: Whole
-    starts: Whole
-    items: Whole
+    user: Integers
+    starts: Integers
+    items: Integers
 
 
 def users_of(lists: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
@@ -114,8 +104,6 @@ class Recount:
     """
 
     def __init__(self, lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, metrics: ItemMetrics) -> None:
-        import numpy as np
-
         self.n = users.height
         counted, known = metrics.counted, metrics.known
         of_users = users.with_row_index(USER)
@@ -174,8 +162,6 @@ class Recount:
 
     def _by_item(self, depth: Depth, x: Floats) -> Floats:
         """The sums of the rows of a depth, item by item."""
-        import numpy as np
-
         rows, found = self.rows[depth], np.zeros(self.items.height)
         if len(rows.starts):
             found[rows.items] = np.add.reduceat(x, rows.starts)
@@ -183,8 +169,6 @@ class Recount:
 
     def plain(self, metrics: ItemMetrics) -> list[float]:
         """The values of the metrics, each user counting once."""
-        import numpy as np
-
         return self.values(metrics, np.ones(self.n), check=True)
 
     def values(self, metrics: ItemMetrics, weights: Floats, *, check: bool = False) -> list[float]:
@@ -246,8 +230,6 @@ def resamples_of(
     values: Callable[[Floats], Sequence[float]], n: int, resampling: Resampling, progress: Progress
 ) -> Floats:
     """The values of each resample, a row per resample, from the weights of its users."""
-    import numpy as np
-
     from .._support.draws import counts, parts, streams
 
     found = []
@@ -260,8 +242,6 @@ def resamples_of(
 
 def about(value: Sequence[float], found: Floats, ci: float, calls: Sequence[Call] | None) -> tuple[Floats, Floats]:
     """The interval about each value: the spread of the resamples' values about their mean, cut at a metric's bounds."""
-    import numpy as np
-
     ends = np.full((2, len(value)), np.nan)
     tails = (1 - ci) / 2, (1 + ci) / 2
     for i, x in enumerate(value):

@@ -21,6 +21,7 @@ from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import collect, measure
+from .._support.floats import Floats, Unsigned, np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import FEW, Confidence, Resamples, Seed, SummaryInterval
@@ -35,9 +36,6 @@ from .resampling import Resampling, intervals_of, limits, warn_of_t
 
 if TYPE_CHECKING:
     from typing import Self
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 R = TypeVar("R")
 
@@ -246,10 +244,8 @@ class Summary:
             ]
         return pl.DataFrame(found, dtypes, orient="row")
 
-    def _drawn(self, queries: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _drawn(self, queries: pl.DataFrame) -> tuple[Floats, Floats]:
         """The weights and the sums of the resamples of a slice: resamples by metrics."""
-        import numpy as np
-
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
         weights = queries["#weight"].to_numpy()[:, None]
         counts = ~np.isnan(values)
@@ -291,8 +287,6 @@ class Summary:
         self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame
     ) -> tuple[float | None, float | None, str | None]:
         """The interval of the mean and its kind; none for fewer than two values, or without a weight."""
-        import numpy as np
-
         ci = self.resampling.ci
         if ci is None or sums["n"] < 2 or not sums["weight"]:
             return None, None, None
@@ -307,8 +301,6 @@ class Summary:
 
     def _of_values(self, call: Call, parts: pl.DataFrame) -> tuple[float | None, float | None, str | None]:
         """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
-        import numpy as np
-
         different = (
             parts.select("values", "weights", "counts")
             .explode("values", "weights", "counts")
@@ -520,41 +512,34 @@ def _different(queries: pl.DataFrame, metric: str) -> tuple[list[float] | None, 
     return tuple(x.to_list() if len(x) <= FEW else None for x in found)
 
 
-def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:
+def _product(drawn: np.ndarray[Any, Any], added: np.ndarray[Any, Any]) -> Floats:
     """The sums of each replicate; a query drawn 0 times adds 0, even if its value is log 0."""
-    import numpy as np
-
     finite = np.isfinite(added)
-    product: NDArray[np.float64] = drawn @ np.where(finite, added, 0.0)
+    product: Floats = drawn @ np.where(finite, added, 0.0)
     product[drawn @ ~finite > 0] = -np.inf
     return product
 
 
-def _seeds(queries: pl.DataFrame, query: Sequence[str], seed: int) -> NDArray[np.uint64]:
+def _seeds(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:
     """A number for each query, derived from its id as text and the seed."""
-    import numpy as np
     import pandas as pd
 
     texts = queries.select(
         pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f").alias("text")
     )["text"]
-    hashed: NDArray[np.uint64] = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
+    hashed: Unsigned = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
     return _mixed(hashed + np.uint64(GOLDEN * (seed + 1) % 2**64))
 
 
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mixed(x: Unsigned) -> Unsigned:
     """The finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
-    import numpy as np
-
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def _poisson(seeds: NDArray[np.uint64], resamples: int) -> NDArray[np.float64]:
+def _poisson(seeds: Unsigned, resamples: int) -> Floats:
     """How often each replicate draws each query: a row per replicate."""
-    import numpy as np
-
     steps = (np.arange(1, resamples + 1, dtype=np.uint64) * np.uint64(GOLDEN))[:, None]
     uniform = (_mixed(seeds + steps) >> np.uint64(11)) * 2.0**-53
     below = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(18)])

@@ -7,16 +7,20 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from math import comb
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .. import fusions  # noqa: F401 - fills the registry
+from .. import (
+    fusions,  # noqa: F401 - fills the registry
+    stats,
+)
 from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of
 from .._catalog.means import scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import measure
+from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ReadInside
 from .._support.option_values import Range
 from .._support.progress import Progress
@@ -264,14 +268,6 @@ def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
     return [tuple(x / steps for x in part) for part in sorted(parts, key=lambda part: sum(x * x for x in part))]
 
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
-
-    Numbers: TypeAlias = npt.NDArray[np.int64]
-
 R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
@@ -357,8 +353,6 @@ class Values:
 
     def of(self, calls: Sequence[Call]) -> Floats:
         """Queries by settings, NaN where the metric has no value."""
-        import numpy as np
-
         groups: dict[int, tuple[Entries, list[Call]]] = {}
         for call in dict.fromkeys(calls):
             if call not in self.known:
@@ -376,22 +370,17 @@ class Values:
 
     def measured(self, table: pl.DataFrame, setup: Setup) -> Floats:
         """The value of each query, on the scale of its mean, queries by first appearance in the table."""
-        import numpy as np
-
         found = measure(table, setup, self.metric).lazy().collect()[self.metric.text]
         return scaled(found.fill_null(np.nan).to_numpy()[:, None], [self.metric])[:, 0]
 
-    def mean_of_parts(self, parts: Sequence[tuple[Call, Numbers]]) -> float:
+    def mean_of_parts(self, parts: Sequence[tuple[Call, Integers]]) -> float:
         """The mean over queries in parts, each under its own setting, the higher the better."""
-        import numpy as np
-
         values = np.concatenate([self.of([call])[queries, 0] for call, queries in parts])
         values = values[~np.isnan(values)]
         return self.sign * float(values.mean()) if len(values) else 0.0
 
-    def mean(self, queries: Numbers) -> Callable[[Sequence[Call]], Sequence[float]]:
+    def mean(self, queries: Integers) -> Callable[[Sequence[Call]], Sequence[float]]:
         """The means of settings over some of the queries, the higher the better."""
-        import numpy as np
 
         def score(calls: Sequence[Call]) -> Sequence[float]:
             values = self.of(calls)[queries]
@@ -491,8 +480,6 @@ def tune(
     >>> tuned.fuse(df)["score"].to_list()
     [1.0, 2.0, 2.0, 1.0]
     """
-    import numpy as np
-
     texts = tuple(method) if isinstance(method, Iterable) and not isinstance(method, str) else (method,)
     choices = dict(options or {})
     if normalize is not None:
@@ -580,19 +567,15 @@ def tune(
     return TunedFusion(final.text, tuple(names), **tables, settings=settings)
 
 
-def _shuffled(queries: pl.DataFrame, seed: int) -> Numbers:
+def _shuffled(queries: pl.DataFrame, seed: int) -> Integers:
     """The numbers of the queries in a random order, the same for any order of the rows."""
-    import numpy as np
-
     in_order = queries.with_row_index("#row").sort(queries.columns)["#row"].to_numpy().astype(np.int64)
     drawn = np.random.PCG64(seed).random_raw(len(in_order))
     return in_order[np.argsort(drawn, kind="stable")]
 
 
-def _chosen(spaces: Sequence[Space], values: Values, queries: Numbers, folds: int) -> Call:
+def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: int) -> Call:
     """The best setting on some queries; of several methods, that of the method with the best mean out of fold."""
-    import numpy as np
-
     score = values.mean(queries)
     inner = min(folds, len(queries))
     if len(spaces) == 1 or inner < 2:
@@ -608,8 +591,6 @@ def _chosen(spaces: Sequence[Space], values: Values, queries: Numbers, folds: in
 
 def _values(query: list[str], queries: pl.DataFrame, rankings: Mapping[str, Floats]) -> PairedValues:
     """The values of the rankings, for comparisons: rankings by queries by one metric."""
-    import numpy as np
-
     return PairedValues(
         query, [*rankings], queries.with_columns(pl.lit(1.0).alias("#weight")), np.stack([*rankings.values()])
     )
@@ -617,10 +598,6 @@ def _values(query: list[str], queries: pl.DataFrame, rankings: Mapping[str, Floa
 
 def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling) -> pl.DataFrame:
     """The mean of each ranking, with its interval."""
-    import numpy as np
-
-    from .. import stats
-
     (rows,) = found.slices(())
     calls = [metric] * len(found.runs)
     x, weights = scaled(found.values[:, rows, 0].T, calls), np.ones(len(rows))
@@ -643,11 +620,8 @@ def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampli
     ).fill_nan(None)
 
 
-def _folds(fold: Numbers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
+def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
     """The method chosen for each fold, and its means on the other folds and on this one."""
-    import numpy as np
-
-    from .. import stats
 
     def mean(x: Floats) -> float:
         found: float = unscaled(stats.means(x[:, None], np.ones(len(x))), [metric])[0]
@@ -663,10 +637,6 @@ def _folds(fold: Numbers, texts: Sequence[str], of_folds: Floats, metric: Call) 
 
 def _candidates(values: Values, metric: Call) -> pl.DataFrame:
     """All settings that were tried, with their means over all queries."""
-    import numpy as np
-
-    from .. import stats
-
     x = np.column_stack([*values.known.values()])
     means = unscaled(stats.means(x, np.ones(len(x))), [metric] * x.shape[1])
     return pl.DataFrame({"method": [call.text for call in values.known], "mean": means}).fill_nan(None)
