@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from ._trainers.accumulator import Accumulator
     from ._trainers.boosters import catboost_callback, lightgbm_metric, xgboost_metric
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
+    from ._verbs.catalog import ItemCounts
     from ._verbs.compare import Comparison
     from ._verbs.fitted import FittedFusion
     from ._verbs.gaps import Gaps
     from ._verbs.gate import Verdict
-    from ._verbs.item_counts import ItemCounts
     from ._verbs.tuning import TunedFusion
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
@@ -86,7 +86,7 @@ NAMES_OF = {
     "_verbs.fitted": "FittedFusion",
     "_verbs.tuning": "TunedFusion",
     "_verbs.gaps": "Gaps",
-    "_verbs.item_counts": "ItemCounts",
+    "_verbs.catalog": "ItemCounts",
     "_lift.ranker": "expr",
     "_shapes.arrays": "from_arrays",
     "_shapes.dicts": "from_dicts",

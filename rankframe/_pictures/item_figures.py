@@ -16,9 +16,8 @@ from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._text.result_table import intervals_of as kinds_of
 from .._text.sentences import queries
-from .._verbs.catalog import catalog as catalog_table, reads_labels
+from .._verbs.catalog import catalog as catalog_table, catalog_calls, reads_labels
 from .._verbs.catalog_and_past import Unknown, catalog_and_past
-from .._verbs.item_counts import catalog_calls
 from .._verbs.item_exposure import Exposures, Weighing
 from .._verbs.lists_of_users import item_column
 from .._verbs.paired_values import values

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from .floats import Floats, np
 
 Step: TypeAlias = Callable[[int, int], None]
-Draw: TypeAlias = "Callable[[np.random.PCG64, int, int], Floats]"
+Draw: TypeAlias = "Callable[[np.random.PCG64, int, int], np.ndarray[Any, Any]]"
 
 BLOCK = 100
 """The number of resamples that share one stream; another block size would change every result."""
@@ -55,6 +55,14 @@ def exponentials(stream: np.random.PCG64, rows: int, n: int) -> Floats:
     """Random weights of n queries, exponentially distributed, a row per resample."""
     uniform = (words(stream, rows, n, "<u8") >> np.uint64(11)).astype(np.float64) * 2.0**-53  # from 0 to below 1
     return np.negative(np.log1p(-uniform))
+
+
+def each(draw: Draw, resamples: int, seed: int, n: int, step: Step) -> Iterator[np.ndarray[Any, Any]]:
+    """The draws of n queries for each resample, one after the other."""
+    for stream, size, done in streams(resamples, seed):
+        for rows in parts(size, n):
+            yield from draw(stream, rows, n)
+        step(done, resamples)
 
 
 def resampled(

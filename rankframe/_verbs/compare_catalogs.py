@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from functools import partial
+from operator import itemgetter
 from typing import TypeVar
 
 import polars as pl
 
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request
-from .._support.floats import Floats, np
+from .._support.draws import each, words
+from .._support.floats import Booleans, Floats, np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
 from .._text.displays import catalog_pairs, with_display
-from ..errors import InvalidOption
-from .catalog import reads_labels
+from .catalog import catalog_calls, reads_labels
 from .catalog_and_past import Unknown, catalog_and_past
 from .compare import Significance
 from .declaration import verb
-from .item_counts import catalog_calls
 from .lists_of_users import lists_of
-from .paired_values import Design
+from .paired_values import Design, two_or_more
 from .recount import ItemMetrics, Recount, about, resamples_of, users_of
 from .resampling import Resampling
-from .summary import keys
+from .summary import in_slices, keys, table_of
 
 R = TypeVar("R")
 
@@ -114,111 +114,64 @@ def compare(
     query = [*design.runs.queries(setup).roles.query]
     found = design.runs.each(rows, setup, lambda of_run: lists_of(rows, of_run, design.by, measured.columns))
     found = measured.known.catalog.within(found)
-    names = design.runs.named(found)
-    if len(names) < 2:
-        raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
-        )
-    parts = found.partition_by(keys(design.by), maintain_order=True) if design.by else [found]
+    names = two_or_more(design.runs.named(found))
     with Progress("comparing runs", resampling.progress) as bar:
-        of_slices = [_compared(part, query, names, design, measured, resampling, bar) for part in parts]
-    # by metric, then by slice, then by pair of runs
-    figures = [row for i in range(len(calls)) for of_slice in of_slices for row in of_slice[i]]
-    slices = {name: found.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
-    found_table = pl.DataFrame(figures, {**slices, **TABLE}, orient="row").with_columns(
-        pl.col(pl.Float64).fill_nan(None)
-    )
+        figures = [
+            (i, (*where, *row))
+            for where, part in in_slices(found, keys(design.by)).items()
+            for i, row in _compared(part, query, names, design.pairs(names), measured, resampling, bar)
+        ]
+    figures.sort(key=itemgetter(0))  # by metric, then by slice, then by pair of runs
+    found_table = table_of([row for _, row in figures], design.by, found.schema, TABLE)
     settings = {"by": design.by, "ci": ci, **asdict(significance)}
     return with_display(table.give(significance.adjusted(found_table)), partial(catalog_pairs, settings=settings))
 
 
-@dataclass(frozen=True)
-class Lists:
-    """The lists of several runs in one slice of the users, and their metrics."""
-
-    lists: pl.DataFrame
-    query: Sequence[str]
-    metrics: ItemMetrics
-
-    @cached_property
-    def users(self) -> pl.DataFrame:
-        """The users of all runs; a user to whom a run shows nothing has an empty list there."""
-        return users_of(self.lists, self.query)
-
-    def counted(self, *runs: str) -> Recount:
-        """The lists of the runs, for counts with a weight for each user of the first run, then of the next."""
-        users = pl.concat(self.users.select(pl.lit(run).alias(RUN), *self.query) for run in runs)
-        rows = self.lists.filter(pl.col(RUN).is_in(runs))
-        return Recount(rows, [RUN, *self.query], users, self.metrics)
-
-    def difference(self, of_pair: Recount, first: Floats) -> Floats:
-        """The values of the second run less those of the first, after an exchange of lists.
-
-        `first` is 1 for users who keep their lists, and 0 for users whose lists count for the other run.
-        """
-        a, b = (
-            of_pair.values(self.metrics, np.concatenate(weights))
-            for weights in ((first, 1 - first), (1 - first, first))
-        )
-        difference: Floats = np.array(b) - np.array(a)
-        return difference
-
-
 def _compared(
-    part: pl.DataFrame,
+    lists: pl.DataFrame,
     query: Sequence[str],
     runs: Sequence[str],
-    design: Design,
+    pairs: Sequence[tuple[int, int]],
     metrics: ItemMetrics,
     resampling: Resampling,
     progress: Progress,
-) -> list[list[tuple[object, ...]]]:
-    """For each metric a row per pair of runs, in one slice."""
-    of_slice = Lists(part, query, metrics)
-    where = part.select(keys(design.by)).row(0) if design.by else ()
-    n = of_slice.users.height
-    each = [of_slice.counted(run) for run in runs]
-    values = np.array([recount.plain(metrics) for recount in each])
-    drawn = [
-        resamples_of(lambda weights, recount=recount: recount.values(metrics, weights), n, resampling, progress)  # type: ignore[misc]
-        for recount in each
-    ]
-    rows: list[list[tuple[object, ...]]] = [[] for _ in metrics.calls]
-    for a, b in design.pairs(runs):
+) -> Iterator[tuple[int, tuple[object, ...]]]:
+    """The number of a metric and its row for each pair of runs, in one slice."""
+    users = users_of(lists, query)  # of all runs; a user to whom a run shows nothing has an empty list there
+
+    def counted(*names: str) -> Recount:
+        """The lists of the runs, for counts with a weight for each user of the first run, then of the next."""
+        of_runs = pl.concat(users.select(pl.lit(name).alias(RUN), *query) for name in names)
+        return Recount(lists.filter(pl.col(RUN).is_in(names)), [RUN, *query], of_runs, metrics)
+
+    n, each_run = users.height, [counted(run) for run in runs]
+    values = np.array([recount.plain() for recount in each_run])
+    drawn = [resamples_of(recount, resampling, progress) for recount in each_run]
+    for a, b in pairs:
         difference = values[b] - values[a]
-        ends = np.full((2, len(difference)), np.nan)
-        if n > 1 and resampling.ci is not None:
-            ends = np.array(about(difference.tolist(), drawn[b] - drawn[a], resampling.ci, None))
-        p = _p_values(of_slice, of_slice.counted(runs[a], runs[b]), difference, n, resampling, progress)
+        low, high = about(difference, drawn[b] - drawn[a], resampling.ci or 0.0, None)
+        p = _p_values(counted(runs[a], runs[b]), difference, n, resampling, progress)
         for i, call in enumerate(metrics.calls):
-            of_runs, tested = (
-                [float(x[i]) for x in figures] for figures in ((values[a], values[b]), (p, difference, *ends, p))
-            )
-            rows[i].append((*where, call.text, runs[a], runs[b], *of_runs, n, metrics.size, *tested))
-    return rows
+            tested = (p[i], difference[i], low[i], high[i], p[i])
+            yield i, (call.text, runs[a], runs[b], values[a, i], values[b, i], n, metrics.size, *tested)
 
 
-def _p_values(
-    of_slice: Lists, of_pair: Recount, difference: Floats, n: int, resampling: Resampling, progress: Progress
-) -> Floats:
+def _p_values(of_pair: Recount, difference: Floats, n: int, resampling: Resampling, progress: Progress) -> Floats:
     """The share of exchanges of users' lists between two runs that give differences as large as the observed ones.
 
     All exchanges are tried if there are no more of them than resamples; else random ones, the observed one included.
     """
-    from .._support.draws import parts, streams, words
-
     least = np.abs(difference) * (1 - NOISE) - NOISE
-    as_large = np.zeros(len(difference))
+
+    def as_large(kept: Floats) -> Booleans:
+        """Whether the differences are as large if only some users, whose number is 1, keep their lists."""
+        a, b = (of_pair.values(np.concatenate(weights)) for weights in ((kept, 1 - kept), (1 - kept, kept)))
+        large: Booleans = np.abs(np.subtract(b, a)) >= least
+        return large
+
     if n < 63 and 2**n <= resampling.resamples:
-        for number in range(2**n):
-            kept = (number >> np.arange(n) & 1).astype(float)
-            as_large += np.abs(of_slice.difference(of_pair, kept)) >= least
-        p = as_large / 2**n
+        p = sum(as_large((number >> np.arange(n) & 1).astype(float)) for number in range(2**n)) / 2**n
     else:
-        for stream, size, done in streams(resampling.resamples, resampling.seed):
-            for rows in parts(size, n):
-                for drawn in words(stream, rows, n, "<u1"):
-                    as_large += np.abs(of_slice.difference(of_pair, (drawn & 1).astype(float))) >= least
-            progress(done, resampling.resamples)
-        p = (as_large + 1) / (resampling.resamples + 1)
+        drawn = each(partial(words, kind="<u1"), resampling.resamples, resampling.seed, n, progress)
+        p = (sum(as_large((x & 1).astype(float)) for x in drawn) + 1) / (resampling.resamples + 1)
     return np.where(np.isnan(difference), np.nan, p)

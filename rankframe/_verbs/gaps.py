@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import polars as pl
@@ -15,6 +16,7 @@ from .._catalog.means import scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import collect, measure
+from .._support.draws import each, words
 from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
@@ -320,20 +322,15 @@ def _p_values(
     progress: Progress,
 ) -> Floats:
     """The share of random assignments of users to groups, the observed one included, with gaps as large as observed."""
-    from .._support.draws import parts, streams, words
-
     noise = 1e-12
     ratio = FIGURES.index("ratio")
     as_large = np.zeros(value.shape)
-    for stream, size, done in streams(resampling.resamples, resampling.seed):
-        for rows in parts(size, len(values)):
-            for drawn in words(stream, rows, len(values), "<u8"):
-                means, _ = _means(values[np.argsort(drawn, kind="stable")], starts, calls)
-                found = figures(means)
-                large = found >= value * (1 - noise)
-                large[ratio] = found[ratio] <= value[ratio] * (1 + noise)
-                as_large += large
-        progress(done, resampling.resamples)
+    for drawn in each(partial(words, kind="<u8"), resampling.resamples, resampling.seed, len(values), progress):
+        means, _ = _means(values[np.argsort(drawn, kind="stable")], starts, calls)
+        found = figures(means)
+        large = found >= value * (1 - noise)
+        large[ratio] = found[ratio] <= value[ratio] * (1 + noise)
+        as_large += large
     return np.where(np.isnan(value), np.nan, (as_large + 1) / (resampling.resamples + 1))
 
 

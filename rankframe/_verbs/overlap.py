@@ -21,12 +21,11 @@ from .._table.setup import Roles, Setup
 from .._table.table import Table, in_memory
 from .._text import displays
 from .._text.sentences import IN_HTML
-from ..errors import InvalidOption
 from .compare import settings_of
 from .declaration import call_of_verb, verb
 from .entries import Entries, entries_of
 from .evaluate import agreement
-from .paired_values import Design
+from .paired_values import Design, two_or_more
 
 R = TypeVar("R")
 
@@ -120,11 +119,7 @@ def overlap(
     (['bm25', 'dense'], [1, 1], [1, 0])
     """
     eager, setup, chosen = table.rows, table.setup, Design(Runs.of(runs, run), None, (), None, "error").runs
-    names = chosen.names(eager)
-    if len(names) < 2:
-        raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
-        )
+    names = two_or_more(chosen.names(eager))
     entries = entries_of(eager, setup, chosen, names, depth=setup.policies.depth, absent=False)
     ranks = _ranks(entries)
     top = ranks < (math.inf if k is None else k + 1)

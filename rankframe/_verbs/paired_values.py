@@ -122,6 +122,15 @@ def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
     ]
 
 
+def two_or_more(names: list[str]) -> list[str]:
+    """The names of runs to compare."""
+    if len(names) < 2:
+        raise InvalidOption(
+            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
+        )
+    return names
+
+
 def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
     """Every run's values on the same queries; `design.missing` decides about queries that a run lacks."""
     names = [call.text for call in calls]
@@ -134,11 +143,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         )
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     found = values(frame, setup, design.runs, calls)
-    runs = design.runs.named(found)
-    if len(runs) < 2:
-        raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"
-        )
+    runs = two_or_more(design.runs.named(found))
     queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
     array = np.empty((len(runs), len(queries), len(calls)))
     there = np.empty((len(runs), len(queries)), dtype=bool)

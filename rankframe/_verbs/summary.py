@@ -71,6 +71,37 @@ def keys(by: Sequence[str]) -> list[str]:
     return [f"#by{i}" for i in range(len(by))]
 
 
+def in_slices(rows: pl.DataFrame, slices: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
+    """The rows of each slice by its values, slices in order of appearance."""
+    return rows.partition_by(slices, maintain_order=True, as_dict=True) if slices else {(): rows}
+
+
+def table_of(
+    rows: Sequence[tuple[object, ...]], by: Sequence[str], schema: Mapping[str, pl.DataType], columns: Mapping[str, Any]
+) -> pl.DataFrame:
+    """A table of rows, each with the values of its slice first; null for NaN."""
+    slices = {name: schema[at] for name, at in zip(by, keys(by), strict=True)}
+    numbers = pl.col(name for name, dtype in columns.items() if dtype == pl.Float64)
+    return pl.DataFrame(rows, {**slices, **columns}, orient="row").with_columns(numbers.fill_nan(None))
+
+
+class Sliced:
+    """Figures by slices of the users."""
+
+    by: tuple[str, ...]
+    """The columns whose values slice the users."""
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the slices, by their names in the figures of parts."""
+        return dict(zip(keys(self.by), self.by, strict=True))
+
+    @property
+    def key(self) -> list[str]:
+        """The columns by which parts merge: shares and counts of all items are per slice."""
+        return [*self.slices]
+
+
 def by_query(frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
     """One row per query: the query, its slices, and its weight; a query with several values of either is an error.
 
@@ -206,8 +237,8 @@ class Summary:
 
     def table(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """The summary, from the values of all queries; each score column by itself, as if it were alone."""
-        parts = in_slices(per_query, [RUN]) if self.runs.scores else []
-        return pl.concat(map(self._of_queries, parts or [per_query]))
+        parts = in_slices(per_query, [RUN] if self.runs.scores else [])
+        return pl.concat(map(self._of_queries, parts.values())) if parts else self._of_queries(per_query)
 
     def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
         resampling = self.resampling
@@ -235,8 +266,7 @@ class Summary:
         slices = list(self.slices)
         dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in ("metric", *LISTS)}
         found = []
-        for queries in in_slices(per_query, slices):
-            where = queries.select(slices).row(0) if slices else ()
+        for where, queries in in_slices(per_query, slices).items():
             drawn = [x.T.tolist() for x in self._drawn(queries)]
             found += [
                 (*where, call.text, *row, *_different(queries, call.text))
@@ -497,12 +527,7 @@ def averages(
     table = by_metric(sums, figures, calls, slices).collect(engine="in-memory")
     if resampling is None or resampling.ci is None:
         return table
-    return table.with_columns(intervals_of(in_slices(per_query, slices), query, calls, resampling))
-
-
-def in_slices(per_query: pl.DataFrame, slices: Sequence[str]) -> list[pl.DataFrame]:
-    """The queries of each slice, slices in order of appearance."""
-    return per_query.partition_by(slices, maintain_order=True) if slices else [per_query]
+    return table.with_columns(intervals_of([*in_slices(per_query, slices).values()], query, calls, resampling))
 
 
 def _different(queries: pl.DataFrame, metric: str) -> tuple[list[float] | None, ...]:

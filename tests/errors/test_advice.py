@@ -37,7 +37,6 @@ from rankframe._verbs import (
     evaluate as verbs,
     fuse,
     gaps as items_gaps,
-    item_counts as items_parts,
     item_exposure as items_exposure,
     lists_of_users as items_lists,
     recount,
@@ -713,8 +712,8 @@ def in_pandas() -> dict[str, pd.DataFrame]:
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     """Intervals of catalog metrics from few resamples: tests/items has the intervals themselves."""
 
-    def few(values: Any, n: int, resampling: Resampling, progress: Any) -> Any:
-        return resamples_of(values, n, replace(resampling, resamples=resampling.least), progress)
+    def few(recount: Any, resampling: Resampling, progress: Any) -> Any:
+        return resamples_of(recount, replace(resampling, resamples=resampling.least), progress)
 
     for module in (items_catalog, items_compare):
         monkeypatch.setattr(module, "resamples_of", few)
@@ -823,7 +822,6 @@ MODULES: list[ModuleType] = [
     items_exposure,
     items_gaps,
     items_lists,
-    items_parts,
     recount,
     catalog_and_past,
 ]
