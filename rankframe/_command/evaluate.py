@@ -22,7 +22,7 @@ from .._table.setup import Setup
 from .._table.table import refuse_names
 from .._text.markup import CONTROL
 from .._text.result_table import queries_of
-from .._verbs.paired_values import values
+from .._verbs.compare import values
 from ..errors import InvalidOption
 from .command import DEFAULT_METRICS, Command, Outcome, Parser, at_least, columns_read, metrics_of, ranker
 from .output import FOR_PEOPLE, FORMATS, PICTURE, OutputTable, write_bytes

@@ -17,10 +17,9 @@ from .._table.table import Table, in_memory
 from .._text.result_table import intervals_of as kinds_of
 from .._text.sentences import queries
 from .._verbs.catalog import catalog as catalog_table, catalog_calls, reads_labels
-from .._verbs.catalog_and_past import Unknown, catalog_and_past
+from .._verbs.compare import values
 from .._verbs.item_exposure import Exposures, Weighing
-from .._verbs.lists_of_users import item_column
-from .._verbs.paired_values import values
+from .._verbs.item_tables import Unknown, catalog_and_past, item_column
 from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, Shared, at_cutoffs, legible, means, one_call, plot, unpacked
 from .plots import deepest, nice_cutoffs, parse_one

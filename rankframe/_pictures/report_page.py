@@ -35,14 +35,12 @@ from .._text import displays
 from .._text.markup import visible
 from .._text.result_table import Cell, Grid, Record, by_kind, intervals_of, plain
 from .._text.sentences import IN_HTML, decimals, interval, p_value, sentence
-from .._verbs.compare import Comparison, Significance, compare, compared
+from .._verbs.compare import Comparison, Design, Significance, compare, compared, explained, values, with_own_rank
 from .._verbs.declaration import verb
 from .._verbs.evaluate import with_ranks
 from .._verbs.fitted import FusionMethod, text_of
 from .._verbs.gate import Verdict
-from .._verbs.oracle import oracle
-from .._verbs.overlap import overlap
-from .._verbs.paired_values import Design, explained, values, with_own_rank
+from .._verbs.overlap import oracle, overlap
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option

@@ -24,9 +24,8 @@ from .._table.runs import names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from ..errors import InvalidOption, RankframeError, option, shown
-from .catalog_and_past import Catalog, Unknown, catalog_and_past
 from .declaration import verb
-from .lists_of_users import ITEM, lists_of
+from .item_tables import ITEM, Catalog, Unknown, catalog_and_past, lists_of
 from .recount import ItemMetrics, Recount, about, evaluated, resamples_of, users_of
 from .resampling import Resampling
 from .summary import Sliced, in_slices, keys, table_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Generic, TypeVar
+from itertools import combinations
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -14,21 +15,217 @@ from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
+from .._plan.per_query import collect, measure
 from .._support.extras import versions
-from .._support.floats import Floats, Integers, np
+from .._support.floats import Booleans, Floats, Integers, np
 from .._support.methods import called_by_users
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
-from .._table.runs import Runs, TheRuns, names_of
-from .._table.setup import Setup
+from .._table.runs import RUN, Runs, TheRuns, names_of
+from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from .._text import displays
+from .._text.markup import visible
 from .._text.result_table import Digits, Level
+from ..errors import InvalidData, InvalidOption, Text, option
 from .declaration import verb
-from .paired_values import Design, Lacking, PairedValues, columns, paired_values
+from .evaluate import explain
 from .resampling import Limits, Resampling, limits, warn_of_t
-from .summary import keys
+from .summary import by_query, keys
+
+Lacking: TypeAlias = Literal["error", "drop", "zero"]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which pairs of runs are compared on which queries.
+
+    Attributes
+    ----------
+    runs
+        The runs, named in the table.
+    baseline
+        The run that the others are compared with; ``None`` for every two runs.
+    by, weights
+        The columns of the queries' slices and weights.
+    missing
+        How to treat queries that a run lacks.
+    """
+
+    runs: Runs
+    baseline: str | None
+    by: tuple[str, ...]
+    weights: str | None
+    missing: Lacking
+
+    def __post_init__(self) -> None:
+        self.runs.required()
+
+    @property
+    def names(self) -> set[str]:
+        """The columns that the design reads."""
+        return {*self.runs.columns, *self.by, *([] if self.weights is None else [self.weights])}
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The design under the names of the options that set it."""
+        own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "missing")}
+        return {"runs": self.runs.scores, "run": self.runs.column, **own}
+
+    def pairs(self, runs: Sequence[str]) -> list[tuple[int, int]]:
+        """The pairs of baseline and run, by their numbers."""
+        if self.baseline is None:
+            return list(combinations(range(len(runs)), 2))
+        if self.baseline not in runs:
+            said: list[Text] = [
+                option(baseline=self.baseline),
+                f" is none of the runs, which are {', '.join(map(visible, runs))}",
+            ]
+            if self.runs.scores:
+                listed = option(runs=[self.baseline, *self.runs.scores])
+                said += ["; if it is another column of scores, list it with them: ", listed]
+            raise InvalidOption(*said)
+        first = runs.index(self.baseline)
+        return [(first, other) for other in range(len(runs)) if other != first]
+
+
+@dataclass(frozen=True)
+class PairedValues:
+    """The values of all runs on the same queries.
+
+    Attributes
+    ----------
+    runs
+        The names of the runs.
+    queries
+        One row per query: the query, its slices and its weight.
+    values
+        Runs by queries by metrics; NaN where a metric has no value.
+    """
+
+    query: list[str]
+    runs: list[str]
+    queries: pl.DataFrame
+    values: Floats
+
+    def slices(self, by: Sequence[str]) -> list[Integers]:
+        """The row numbers of each slice's queries, sorted by query; slices in order of appearance."""
+        numbered = self.queries.with_row_index("#row")
+        parts = numbered.partition_by(keys(by), maintain_order=True) if by else [numbered]
+        return [part.sort(self.query)["#row"].to_numpy() for part in parts]
+
+    def places(self, by: Sequence[str]) -> list[pl.Expr]:
+        """The columns of a query and of its slices under their own names, each once."""
+        slices = [pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True) if name not in self.query]
+        return [*map(pl.col, self.query), *slices]
+
+    def long(self, by: Sequence[str], calls: Sequence[Call]) -> pl.DataFrame:
+        """One row per run and query."""
+        return pl.concat(
+            self.queries.select(*self.places(by), pl.lit(name).alias("run")).with_columns(columns(values, calls))
+            for name, values in zip(self.runs, self.values, strict=True)
+        )
+
+
+def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
+    """The metrics' columns of an array, null for NaN."""
+    return [
+        pl.Series(call.text, x, dtype=pl.Float64).fill_nan(None) for call, x in zip(calls, values.T.copy(), strict=True)
+    ]
+
+
+def two_or_more(names: list[str]) -> list[str]:
+    """The names of runs to compare."""
+    if len(names) < 2:
+        raise InvalidOption(
+            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
+        )
+    return names
+
+
+def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
+    """Every run's values on the same queries; `design.missing` decides about queries that a run lacks."""
+    names = [call.text for call in calls]
+    design.runs.require(frame, setup)
+    query = [*design.runs.queries(setup).roles.query]
+    if {*query} <= {*design.by}:
+        raise InvalidOption(
+            option(by=design.by[0] if len(design.by) == 1 else list(design.by)),
+            " tells queries apart; name a column that several queries share",
+        )
+    refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
+    found = values(frame, setup, design.runs, calls)
+    runs = two_or_more(design.runs.named(found))
+    queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
+    array = np.empty((len(runs), len(queries), len(calls)))
+    there = np.empty((len(runs), len(queries)), dtype=bool)
+    for i, run in enumerate(runs):
+        of_run = found.filter(pl.col(RUN) == run)
+        per_query = queries.select(query).join(of_run, on=query, how="left", nulls_equal=True, maintain_order="left")
+        array[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
+        there[i] = per_query[RUN].is_not_null().to_numpy()
+    if not there.all():
+        if design.missing == "error":
+            raise InvalidData(_lacking(queries, query, runs, there))
+        if design.missing == "drop":
+            kept = np.flatnonzero(there.all(axis=0))
+            queries, array = queries[kept.tolist()], array[:, kept]
+        else:
+            _refuse_zero(calls)
+            array[~there] = 0.0
+    return PairedValues(query, runs, queries, array)
+
+
+RESERVED = ("metric", "baseline", "run")
+
+
+def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: Booleans) -> Text:
+    """The message and advice for a run that lacks queries."""
+    lacking = next(i for i, has in enumerate(there) if not has.all())
+    rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
+    first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())
+    return (
+        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first}"
+        f"{' ...' if len(rows) > 3 else ''}); ",
+        option(missing="zero"),
+        " counts them 0 for it, ",
+        option(missing="drop"),
+        " leaves them out for all",
+    )
+
+
+def _refuse_zero(calls: Sequence[Call]) -> None:
+    for call in calls:
+        if not call.higher_is_better or (call.bounds[0] or 0) > 0:
+            raise InvalidOption(
+                f"{call.text} of a query that a run lacks is not 0; say ",
+                option(missing="drop"),
+                ", or compare it apart",
+            )
+
+
+def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
+    """A row per run and query: the run, the query columns, and a column per metric."""
+    refuse_bounds(setup)
+    return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls))
+
+
+def explained(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The contribution of each document in a run; see `explain`."""
+    carried, setup = [name for name in carry if name not in runs.key], setup.changed(flat=False)
+    rows = runs.each(
+        frame, setup, lambda of_run: explain(Table[pl.DataFrame](frame, of_run, carry=carried), call.text), only=run
+    )
+    return with_own_rank(rows.drop(RUN), rows.columns[-2])
+
+
+def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:
+    """Rename the column `rank` to ``rank``, in place of the table's column of that name."""
+    return rows if rank == "rank" else rows.drop("rank").rename({rank: "rank"})
+
 
 R = TypeVar("R")
 

@@ -21,11 +21,9 @@ from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
 from .._text.displays import catalog_pairs, with_display
 from .catalog import catalog_calls, reads_labels
-from .catalog_and_past import Unknown, catalog_and_past
-from .compare import Significance
+from .compare import Design, Significance, two_or_more
 from .declaration import verb
-from .lists_of_users import lists_of
-from .paired_values import Design, two_or_more
+from .item_tables import Unknown, catalog_and_past, lists_of
 from .recount import ItemMetrics, Recount, about, resamples_of, users_of
 from .resampling import Resampling
 from .summary import in_slices, keys, table_of

@@ -12,7 +12,7 @@ from .._plan.per_query import refuse_faults
 from .._plan.rank_order import in_rank_order, numbered
 from .._support.floats import Integers, np
 from .._table.columns import Columns
-from .._table.roles import ROW, require
+from .._table.roles import ROW
 from .._table.runs import Runs
 from .._table.setup import Roles, Setup
 from ..errors import InvalidData, InvalidOption, on
@@ -40,16 +40,6 @@ class Entries:
     query: Integers
     rows: pl.LazyFrame
     n_runs: int
-
-
-def names_of_runs(frame: pl.DataFrame | pl.LazyFrame, runs: Runs) -> list[str]:
-    """The names of the runs: score columns as they are named, or the values of a column by first appearance."""
-    if runs.column is None:
-        return list(runs.scores)
-    require(frame.collect_schema(), runs.column, "run")
-    column = pl.col(runs.column)
-    found = frame.lazy().select(column.unique(maintain_order=True).cast(pl.String)).collect(engine="in-memory")
-    return found.to_series().drop_nulls().to_list()
 
 
 def entries_of(

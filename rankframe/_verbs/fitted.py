@@ -24,11 +24,10 @@ from .._table.table import Table
 from .._text import displays
 from .._text.result_table import records
 from .._words.rankings import JudgedRankings, Learned, Missing, Rankings
-from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
+from ..errors import InvalidData, InvalidOption, on, option, shown
 from .compare import settings_of
 from .declaration import verb
 from .entries import entries_of, of_run
-from .paired_values import Design
 
 R = TypeVar("R")
 
@@ -103,27 +102,23 @@ class FittedFusion(Generic[R_co]):
         return list(found.values())
 
     def in_order(self, runs: Runs) -> Runs:
-        """Score columns in the order of training; refused if one is missing."""
+        """Score columns in the order of training; other ones are refused."""
         if runs.column is not None:
             return runs
-        self.matched(runs.scores)
-        if lacking := [name for name in self.runs if name not in runs.scores]:
+        if {*runs.scores} != {*self.runs}:
             raise InvalidOption(
                 option(runs=list(runs.scores)),
-                f" lacks {lacking[0]!r}, which {self.method} was trained on; write ",
+                f" are other runs than those on which {self.method} was trained; write ",
                 option(runs=list(self.runs)),
             )
         return replace(runs, scores=self.runs)
 
     def matched(self, names: Sequence[str]) -> Sequence[str]:
         """The runs in the order of training; a run that was not trained is refused."""
-        for name in names:
-            if name not in self.runs:
-                near = nearest(name, self.runs)
-                hint = f"did you mean {near!r}?" if near else "train with it, or leave it out"
-                raise InvalidOption(
-                    f"run {name!r} is unknown to {self.method}, which was trained on {', '.join(self.runs)}; {hint}"
-                )
+        for name in {*names} - {*self.runs}:
+            raise InvalidOption(
+                f"run {name!r} is unknown to {self.method}, which was trained on {', '.join(self.runs)}; leave it out"
+            )
         return self.runs
 
     def to_json(self) -> str:
@@ -139,24 +134,15 @@ class FittedFusion(Generic[R_co]):
         """A trained method from its JSON text; ``learned`` is a Polars DataFrame."""
         try:
             given = json.loads(text)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidData(f"{shown(text)} is no JSON ({error}); give the text that .to_json() made") from None
-        for name, kind in MEMBERS.items():
-            if not isinstance(given, dict) or not isinstance(given.get(name), kind):
-                raise InvalidData(
-                    f"the JSON has no {name!r} of type {kind.__name__}; give the text that .to_json() made"
-                )
-        version, method, runs, columns, settings = (given[name] for name in MEMBERS)
-        if version != FORMAT:
-            raise InvalidData(
-                f"the JSON has version {version}, and this release reads {FORMAT}; train the method again"
-            )
+            version, method, runs, columns, settings = (given[name] for name in MEMBERS)
+            fits = version == FORMAT and all(isinstance(given[name], kind) for name, kind in MEMBERS.items())
+            fits &= {*columns["run"]} <= {*runs} and all(isinstance(x, list) for x in columns.values())
+            fits &= len({*map(len, columns.values())}) == 1
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+            fits = False
+        if not fits:
+            raise InvalidData(f"{shown(text)} is no JSON of a trained method, as .to_json() of this release writes it")
         fusion_of(method, TRAINED_FUSIONS)
-        lengths = {len(x) if isinstance(x, list) else -1 for x in columns.values()}
-        if len(lengths) != 1 or -1 in lengths or not {*columns.get("run", [None])} <= {*runs}:
-            raise InvalidData(
-                "'learned' in the JSON has no columns of one length with the runs; give the text that .to_json() made"
-            )
         table = pl.DataFrame(columns, schema_overrides={"run": pl.String})
         return FittedFusion(method, tuple(runs), table, settings)
 
@@ -233,7 +219,7 @@ def fit(
     setup, rows = table.setup, table.rows
     call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
     refuse_bounds(setup)
-    chosen = Design(Runs.of(runs, run), None, (), None, "error").runs
+    chosen = Runs.of(runs, run).required()
     names = chosen.names(rows)
     learned = _learned(rows, setup, chosen, names, call)
     found = learned.table.with_columns(_names(names)).rename({"#run": "run"})
@@ -268,18 +254,6 @@ def runs_for(
     if not isinstance(method, (str, Call, FittedFusion)):
         fusion_of(method)  # refuses it
     return Runs.of(runs, run)
-
-
-def require_runs(runs: Runs, caller: str) -> None:
-    """Refuse a call without runs; `caller` is the method that the user called."""
-    if not runs.columns:
-        raise InvalidOption(
-            f"{caller} needs the runs: ",
-            option(runs=["bm25", "dense"]),
-            ", columns of scores, or ",
-            option(run="system"),
-            ", the column that names the run of each row",
-        )
 
 
 def _names(names: Sequence[str]) -> pl.Expr:

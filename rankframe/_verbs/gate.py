@@ -25,9 +25,8 @@ from .._text import displays
 from .._text.markup import visible
 from .._text.result_table import Record, name_of, records
 from ..errors import Code, InvalidOption, option, warn
-from .compare import compared, differences, settings_of
+from .compare import Design, Lacking, PairedValues, compared, differences, explained, settings_of
 from .declaration import verb
-from .paired_values import Design, Lacking, PairedValues, explained
 from .resampling import Resampling, limits
 
 R = TypeVar("R")

@@ -18,7 +18,7 @@ from .._table.table import Table, refuse_names
 from .._words.exposure import LABEL, Persistence, Weight, weight_of
 from ..errors import InvalidOption, did_you_mean, option
 from .declaration import verb
-from .lists_of_users import ITEM, RANK, item_column, lists_of
+from .item_tables import ITEM, RANK, item_column, lists_of
 from .summary import Sliced
 
 R = TypeVar("R")

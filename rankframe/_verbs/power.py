@@ -16,9 +16,8 @@ from .._support.option_values import Range
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
 from ..errors import InvalidOption, option
-from .compare import differences
+from .compare import Design, Lacking, differences, paired_values
 from .declaration import verb
-from .paired_values import Design, Lacking, paired_values
 from .summary import keys
 
 R = TypeVar("R")

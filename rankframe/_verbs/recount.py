@@ -16,8 +16,7 @@ from .._support.progress import Progress
 from .._words.exposure import PAST, TABLE, UNSEEN, Counted, Depth, Exposure, Sum
 from .._words.pairs import starts_of
 from ..errors import InvalidOption
-from .catalog_and_past import CatalogAndPast
-from .lists_of_users import ITEM, RANK
+from .item_tables import ITEM, RANK, CatalogAndPast
 from .resampling import Resampling
 
 USER, PLACE, LENGTH = "#user", "#place", "#length"

@@ -35,8 +35,8 @@ from ..errors import (
     worded,
 )
 from .catalog import catalog
-from .catalog_and_past import Unknown
 from .declaration import call_of_verb, verb
+from .item_tables import Unknown
 from .resampling import Resampling
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
-from math import comb
+from math import comb, prod
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -30,13 +30,12 @@ from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from .._text import displays
-from ..errors import InvalidOption, did_you_mean, option, shown
-from .compare import Significance, compared_values, settings_of
+from ..errors import InvalidOption, option
+from .compare import PairedValues, Significance, compared_values, settings_of, two_or_more
 from .declaration import verb
 from .entries import Entries, entries_of, of_run
 from .fitted import ranker_of
 from .fuse import needs, scored
-from .paired_values import Design, PairedValues
 from .resampling import Resampling, limits
 
 Search: TypeAlias = Literal["grid", "coordinate"]
@@ -88,19 +87,8 @@ class Tuning:
     seed: int
 
     def __post_init__(self) -> None:
-        if not self.methods:
-            raise InvalidOption("there is no method to tune; name one, as in df.rank.tune('wsum(normalize=min_max)')")
-        if abs(1 / self.step - round(1 / self.step)) >= 1e-9:
-            raise InvalidOption(
-                option(step=self.step),
-                " does not divide 1 into equal steps; write one that does, as ",
-                option(step=0.1),
-            )
-        for name, values in self.options.items():
-            if not values:
-                raise InvalidOption(
-                    f"options={{{name!r}: {shown(values)}}} gives no values to try; write a list, as options={{'k': [10, 60]}}"
-                )
+        if abs(1 / self.step - self.n_steps) >= 1e-9:
+            raise InvalidOption(option(step=self.step), " does not divide 1 into equal steps")
 
     @property
     def n_steps(self) -> int:
@@ -157,13 +145,23 @@ class Space:
                 break
         return self._call(chosen)
 
+    @property
+    def steps_weights(self) -> bool:
+        """Whether the weights of the runs are searched by steps."""
+        return WEIGHTS in self.choices and WEIGHTS not in self.tuning.options
+
+    @property
+    def size(self) -> int:
+        """The number of settings in a grid."""
+        steps, further = self.tuning.n_steps, self.n_runs - 1
+        of_weights = {WEIGHTS: 1 + comb(steps + further, further)} if self.steps_weights else {}
+        return prod({**{name: len(values) for name, values in self.choices.items()}, **of_weights}.values())
+
     def _coordinates(self) -> list[tuple[str, int | None]]:
         """The options, and weights run by run."""
-        own = [name for name in self.choices if name != WEIGHTS or name in self.tuning.options]
-        return [
-            *((WEIGHTS, run) for run in range(self.n_runs) if WEIGHTS not in own and WEIGHTS in self.choices),
-            *((name, None) for name in own),
-        ]
+        runs = range(self.n_runs) if self.steps_weights else ()
+        others = (name for name in self.choices if name != WEIGHTS or not self.steps_weights)
+        return [*((WEIGHTS, run) for run in runs), *((name, None) for name in others)]
 
     def _values(self, name: str, run: int | None, now: object) -> Sequence[object]:
         """The values of an option to try; for a run's weight, lists in which the other weights keep their ratios."""
@@ -194,71 +192,50 @@ def _with(weights: Sequence[float], run: int, weight: float) -> tuple[float, ...
 
 def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
     """The settings of each method; refused if there is nothing to choose, or too much for a grid."""
-    if n_runs < 2:
-        raise InvalidOption(
-            "there is one run, and nothing to fuse; name two or more, as ", option(runs=["bm25", "dense"])
-        )
     calls = [fusion_of(text) for text in tuning.methods]
-    spaces = [Space(call, _choices(call, tuning), tuning, n_runs) for call in calls]
+    spaces = [Space(call, _choices(call, tuning.options), tuning, n_runs) for call in calls]
     for name in tuning.options:
-        taking = [space for space in spaces if name in space.choices]
-        if not taking:
-            known = {x for space in spaces for x in space.start.metric.parameters}
+        if not any(name in space.choices for space in spaces):
             raise InvalidOption(
-                f"no method takes or leaves open the option {name!r} of options; options of {', '.join(tuning.methods)} "
-                f"are {', '.join(sorted(known)) or 'none'}.{did_you_mean(name, known - {name})}"
+                f"none of {', '.join(tuning.methods)} takes, or leaves open, the option {name!r} of options"
             )
-    sizes = [_size(space) for space in spaces]
-    if sum(sizes) < 2:
+    sizes = [space.size for space in spaces]
+    if sum(sizes) < 2 or 0 in sizes:
         raise InvalidOption(
-            f"{spaces[0].start.text} leaves nothing to choose; give options={{...}} with the values to try, several methods, as "
-            "['comb_sum', 'comb_mnz'], or several normalisations, as ",
+            f"{', '.join(tuning.methods) or 'no method'} leaves nothing to choose; give options={{...}} with the values to try, "
+            "several methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as ",
             option(normalize=["min_max", "zmuv"]),
         )
-    if tuning.searched(n_runs) == "grid" and sum(sizes) > MOST:
+    if tuning.searched(n_runs) == "coordinate":
+        return spaces
+    if sum(sizes) > MOST:
         raise InvalidOption(
             f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write ",
             option(search="coordinate"),
             f", or a greater step than {tuning.step:g}",
         )
-    if tuning.searched(n_runs) == "coordinate" or not any(WEIGHTS in space.choices for space in spaces):
-        return spaces
-    simplex = _simplex(tuning.n_steps, n_runs)
     return [
-        replace(space, choices={**space.choices, WEIGHTS: [space.choices[WEIGHTS][0], *simplex]})
-        if WEIGHTS in space.choices and WEIGHTS not in tuning.options
+        replace(space, choices={**space.choices, WEIGHTS: [None, *_simplex(tuning.n_steps, n_runs)]})
+        if space.steps_weights
         else space
         for space in spaces
     ]
 
 
-def _choices(call: Call, tuning: Tuning) -> dict[str, Sequence[object]]:
+def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, Sequence[object]]:
     """The values of each option that the text leaves open."""
-    fixed = {name for name, _ in call.options} | call.given
     found: dict[str, Sequence[object]] = {}
+    fixed = {name for name, _ in call.options} | call.given
     for name in call.metric.parameters:
-        if name in tuning.options and name in fixed and len(tuning.methods) == 1:
-            raise InvalidOption(
-                f"options gives values of {name!r}, which {shown(call.text)} says already; leave one of them out"
-            )
         if name in fixed:
             continue
-        if name in tuning.options:
-            found[name] = [tuple(x) if isinstance(x, list) else x for x in tuning.options[name]]
+        if name in options:
+            found[name] = [tuple(x) if isinstance(x, list) else x for x in options[name]]
         elif name == WEIGHTS:
             found[name] = [None]
         elif name in CHOICES:
             found[name] = CHOICES[name]
     return found
-
-
-def _size(space: Space) -> int:
-    """The number of settings in a grid."""
-    size = 1
-    for name, values in space.choices.items():
-        own = name == WEIGHTS and name not in space.tuning.options
-        size *= 1 + comb(space.tuning.n_steps + space.n_runs - 1, space.n_runs - 1) if own else len(values)
-    return size
 
 
 def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
@@ -375,21 +352,17 @@ class Values:
 
     def mean_of_parts(self, parts: Sequence[tuple[Call, Integers]]) -> float:
         """The mean over queries in parts, each under its own setting, the higher the better."""
-        values = np.concatenate([self.of([call])[queries, 0] for call, queries in parts])
-        values = values[~np.isnan(values)]
-        return self.sign * float(values.mean()) if len(values) else 0.0
+        values = np.concatenate([self.of([call])[queries] for call, queries in parts])
+        return self.sign * float(np.nan_to_num(_means(values))[0])
 
     def mean(self, queries: Integers) -> Callable[[Sequence[Call]], Sequence[float]]:
         """The means of settings over some of the queries, the higher the better."""
+        return lambda calls: (self.sign * np.nan_to_num(_means(self.of(calls)[queries]))).tolist()
 
-        def score(calls: Sequence[Call]) -> Sequence[float]:
-            values = self.of(calls)[queries]
-            counts = ~np.isnan(values)
-            sums, n = np.where(counts, values, 0.0).sum(axis=0), counts.sum(axis=0)
-            found: list[float] = (self.sign * sums / np.maximum(n, 1)).tolist()
-            return found
 
-        return score
+def _means(values: Floats) -> Floats:
+    """The mean of each column; NaN without a value."""
+    return stats.means(values, np.ones(len(values)))
 
 
 @verb(gives="whole")
@@ -485,7 +458,7 @@ def tune(
     if normalize is not None:
         choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
     tuning = Tuning(texts, choices, step, search, folds, seed)
-    rows, setup, chosen_runs = table.rows, table.setup, Design(Runs.of(runs, run), None, (), None, "error").runs
+    rows, setup, chosen_runs = table.rows, table.setup, Runs.of(runs, run).required()
     significance, resampling = Significance(test, correction), Resampling(ci, interval, resamples, seed, progress)
     (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])")
     refuse_bounds(setup)
@@ -493,7 +466,7 @@ def tune(
     require_number(rows.schema, setup.roles.label, "label")
     of_queries = chosen_runs.queries(setup)
     query = list(of_queries.roles.query)
-    names = chosen_runs.names(rows)
+    names = two_or_more(chosen_runs.names(rows))
     refuse_names([*COLUMNS, *names], query, "the query")
     refuse_names([*COLUMNS], names, "the list of runs")
     spaces = spaces_of(tuning, len(names))
@@ -508,11 +481,8 @@ def tune(
     documents = entries(spaces[0].untuned).documents
     queries = documents.select(query).unique(maintain_order=True)
     if folds > queries.height:
-        n = queries.height
-        if n < 2:
-            raise InvalidOption(f"the table has {n} {'query' if n else 'queries'}; tune on two or more, for two folds")
         raise InvalidOption(
-            option(folds=folds), f" are more than the table's {n} queries; write ", option(folds=min(5, n))
+            option(folds=folds), f" are more than the queries of the table, of which there are {queries.height}"
         )
     with Progress("tuning", resampling.progress) as progressing:
         values = Values(entries, of_queries, measured, progressing)
@@ -624,7 +594,7 @@ def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call)
     """The method chosen for each fold, and its means on the other folds and on this one."""
 
     def mean(x: Floats) -> float:
-        found: float = unscaled(stats.means(x[:, None], np.ones(len(x))), [metric])[0]
+        found: float = unscaled(_means(x[:, None]), [metric])[0]
         return found
 
     rows = [
@@ -638,7 +608,7 @@ def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call)
 def _candidates(values: Values, metric: Call) -> pl.DataFrame:
     """All settings that were tried, with their means over all queries."""
     x = np.column_stack([*values.known.values()])
-    means = unscaled(stats.means(x, np.ones(len(x))), [metric] * x.shape[1])
+    means = unscaled(_means(x), [metric] * x.shape[1])
     return pl.DataFrame({"method": [call.text for call in values.known], "mean": means}).fill_nan(None)
 
 

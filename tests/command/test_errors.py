@@ -437,7 +437,7 @@ WRONG = [
     ("evaluate a.run --qrels qrels.txt -m all_trec", "unknown metric 'all_trec'"),
     (
         "compare a.run --qrels qrels.txt",
-        "say which runs to compare: --runs bm25,ltr, columns of scores, or --run system, the column",
+        "name the runs: --runs bm25,ltr, columns of scores, or --run system, the column",
     ),
     ("compare a.run a.run --qrels qrels.txt", "a.run is given twice; give each run once"),
     ("compare a.run b.run --qrels qrels.txt --baseline c", "--baseline c is none of the runs, which are a, b"),

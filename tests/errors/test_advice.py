@@ -31,14 +31,13 @@ from rankframe._table import (
 from rankframe._table.table import Table, Whole
 from rankframe._verbs import (
     catalog as items_catalog,
-    catalog_and_past,
     compare_catalogs as items_compare,
     entries,
     evaluate as verbs,
     fuse,
     gaps as items_gaps,
     item_exposure as items_exposure,
-    lists_of_users as items_lists,
+    item_tables,
     recount,
     running,
 )
@@ -494,7 +493,7 @@ CASES = {
     ),
     "labels of a catalog metric": Case("OK", "df.rank.items.catalog('hhi(relevant=2)')", "df.rank.items.catalog('hhi')"),
     "an interval in parts": Case(
-        "OK", "items_parts.Parts.of(setup.Setup(), None, 'hhi', ci=0.95)",
+        "OK", "items_catalog.Parts.of(setup.Setup(), None, 'hhi', ci=0.95)",
         "df.rank.items.catalog('hhi', ADVICE)", r"say (ci=None)$",
     ),
     "counts of other metrics": Case(
@@ -582,7 +581,7 @@ CASES = {
     "no method of fusion": Case("TWO", "df.rank.fuse('rrf(', runs=['score', 'new'])",
         "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"as in ('.*?')"),
     'a tuned fusion as a method': Case("TWO", f"df.rank.fuse({TUNED})", f"({TUNED}).fuse(df)"),
-    "a plot of contributions of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))",
+    "a plot of contributions of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(ltr=pl.lit(1.0))",
         "df.rank.plot.contributions('rrf')", "df.rank.plot.contributions('rrf', ADVICE)", r"runs: (runs=\[.*?\])"),
     "unknown method of fusion": Case("TWO", "df.rank.fuse('rff', runs=['score', 'new'])",
         "df.rank.fuse(ADVICE, runs=['score', 'new'])", r"Did you mean ('.*?')\?"),
@@ -593,7 +592,7 @@ CASES = {
         "STACK", "fuse.fuse(PART_OF_RUNS, 'rrf', run='run', weights=[1, 2])",
         "df.rank.fuse('rrf', run='run', weights={'a': 1, 'b': 2})",
     ),
-    "fusion of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(dense=pl.lit(1.0))", "df.rank.fuse('rrf')",
+    "fusion of no runs": Case("OK.rename({'score': 'bm25'}).with_columns(ltr=pl.lit(1.0))", "df.rank.fuse('rrf')",
         "df.rank.fuse('rrf', ADVICE)", r"runs: (runs=\[.*?\])"),
     "fusion and bounds": Case("TWO", "df.rank.on(unjudged='bounds').fuse('rrf', runs=['score', 'new'])",
         "ADVICE.fuse('rrf', runs=['score', 'new'])"),
@@ -821,9 +820,8 @@ MODULES: list[ModuleType] = [
     items_compare,
     items_exposure,
     items_gaps,
-    items_lists,
+    item_tables,
     recount,
-    catalog_and_past,
 ]
 """Where the errors of a table, its policies, its metrics and its options are raised."""
 
