@@ -32,7 +32,7 @@ from ..errors import InvalidData, InvalidOption, Text, option
 from .declaration import verb
 from .evaluate import explain
 from .resampling import Limits, Resampling, limits, warn_of_t
-from .summary import by_query, keys
+from .summary import by_query, in_slices, keys
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
 
@@ -98,41 +98,46 @@ class PairedValues:
     ----------
     runs
         The names of the runs.
+    calls
+        The metrics.
     queries
         One row per query: the query, its slices and its weight.
     values
         Runs by queries by metrics; NaN where a metric has no value.
+    by
+        The columns of the slices.
     """
 
     query: list[str]
     runs: list[str]
+    calls: Sequence[Call]
     queries: pl.DataFrame
     values: Floats
+    by: tuple[str, ...] = ()
 
-    def slices(self, by: Sequence[str]) -> list[Integers]:
+    @property
+    def slices(self) -> list[Integers]:
         """The row numbers of each slice's queries, sorted by query; slices in order of appearance."""
-        numbered = self.queries.with_row_index("#row")
-        parts = numbered.partition_by(keys(by), maintain_order=True) if by else [numbered]
+        parts = in_slices(self.queries.with_row_index("#row"), keys(self.by)).values()
         return [part.sort(self.query)["#row"].to_numpy() for part in parts]
 
-    def places(self, by: Sequence[str]) -> list[pl.Expr]:
-        """The columns of a query and of its slices under their own names, each once."""
-        slices = [pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True) if name not in self.query]
-        return [*map(pl.col, self.query), *slices]
+    def of_slices(self, rows: Sequence[int]) -> list[pl.Series]:
+        """The slices' columns, under their own names, of some queries."""
+        return [self.queries[at][rows].alias(name) for name, at in zip(self.by, keys(self.by), strict=True)]
 
-    def long(self, by: Sequence[str], calls: Sequence[Call]) -> pl.DataFrame:
-        """One row per run and query."""
-        return pl.concat(
-            self.queries.select(*self.places(by), pl.lit(name).alias("run")).with_columns(columns(values, calls))
-            for name, values in zip(self.runs, self.values, strict=True)
+    def rows(self, names: Mapping[str, str], values: Floats) -> pl.DataFrame:
+        """One row per query: the query and its slices, each column once, some names, and a column per metric."""
+        slices = [pl.col(at).alias(name) for name, at in zip(self.by, keys(self.by), strict=True)]
+        return self.queries.select(
+            *self.query,
+            *(x for x, name in zip(slices, self.by, strict=True) if name not in self.query),
+            *(pl.lit(x).alias(name) for name, x in names.items()),
+            *(pl.Series(call.text, x).fill_nan(None) for call, x in zip(self.calls, values.T.copy(), strict=True)),
         )
 
-
-def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
-    """The metrics' columns of an array, null for NaN."""
-    return [
-        pl.Series(call.text, x, dtype=pl.Float64).fill_nan(None) for call, x in zip(calls, values.T.copy(), strict=True)
-    ]
+    def long(self) -> pl.DataFrame:
+        """One row per run and query."""
+        return pl.concat(self.rows({"run": run}, values) for run, values in zip(self.runs, self.values, strict=True))
 
 
 def two_or_more(names: list[str]) -> list[str]:
@@ -174,7 +179,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         else:
             _refuse_zero(calls)
             array[~there] = 0.0
-    return PairedValues(query, runs, queries, array)
+    return PairedValues(query, runs, calls, queries, array, design.by)
 
 
 RESERVED = ("metric", "baseline", "run")
@@ -304,9 +309,15 @@ class Significance:
 
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""
-        families = [table] if self.family == "all" else table.partition_by("metric", maintain_order=True)
-        p = [stats.adjust(x["p_value"].fill_null(float("nan")).to_numpy(), self.correction) for x in families]
-        return table.with_columns(pl.Series("p_adjusted", [y for x in p for y in x], pl.Float64).fill_nan(None))
+        return adjusted(table, self.correction, [] if self.family == "all" else ["metric"])
+
+
+def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequence[str]) -> pl.DataFrame:
+    """The table with its p-values corrected; those of a family have the same values in the columns `family`."""
+    p = np.full(table.height, np.nan)
+    for rows in in_slices(table.with_row_index("#row"), family).values():
+        p[rows["#row"].to_numpy()] = stats.adjust(rows["p_value"].fill_null(np.nan).to_numpy(), correction)
+    return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
 
 
 @verb(gives="whole", among=METRICS, watched=True)
@@ -407,7 +418,10 @@ def compare(
     if significance.test != "tukey":
         figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
-    per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
+    delta = pl.concat(
+        found.rows({"baseline": found.runs[a], "run": found.runs[b]}, differences(found.values[a], found.values[b]))
+        for a, b in design.pairs(found.runs)
+    )
     settings = {
         "metrics": [call.text for call in calls],
         **design.settings,
@@ -418,7 +432,7 @@ def compare(
         "enumerated": enumerated,
         **settings_of(table.setup, table.rows),
     }
-    return Comparison(table.give(figures), table.give(per_query), table.give(delta), settings)
+    return Comparison(table.give(figures), table.give(found.long()), table.give(delta), settings)
 
 
 def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, object]:
@@ -432,34 +446,15 @@ def compared(
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     refuse_names([*TABLE], design.by, "by")
     found = paired_values(frame, setup, calls, design)
-    pairs, slices = design.pairs(found.runs), found.slices(design.by)
+    pairs, enumerated = design.pairs(found.runs), 0
+    tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=TABLE)])]
     with Progress("comparing runs", resampling.progress) as progress:
-        parts = [compared_values(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
-    order = [(i, part) for i in range(len(calls)) for part in range(len(slices))]
-    table = pl.concat(
-        [pl.DataFrame(schema=TABLE)] + [parts[part][0][i * len(pairs) :][: len(pairs)] for i, part in order]
-    )
-    firsts = [slices[part][0] for _, part in order for _ in pairs] if design.by else []
-    table = table.select(*_slices(found.queries[firsts], design.by), *TABLE)
-    return found, table, sum(enumerated for _, enumerated in parts)
-
-
-def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
-    """The slices' columns under their own names."""
-    return [queries[at].alias(name) for name, at in zip(by, keys(by), strict=True)]
-
-
-def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.DataFrame:
-    """One row per pair of runs and query: the run's value minus the baseline's."""
-    return pl.concat(
-        found.queries.select(
-            *found.places(design.by),
-            pl.lit(found.runs[a]).alias("baseline"),
-            pl.lit(found.runs[b]).alias("run"),
-            *columns(differences(found.values[a], found.values[b]), calls),
-        )
-        for a, b in design.pairs(found.runs)
-    )
+        for rows in found.slices:
+            figures, exact = compared_values(found, rows, pairs, test, resampling, progress)
+            tables.append(pl.DataFrame([*found.of_slices(rows[:1].tolist() * figures.height), *figures]))
+            enumerated += exact
+    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
+    return found, pl.concat(tables).sort(by_metric, maintain_order=True), enumerated
 
 
 def differences(a: Floats, b: Floats) -> Floats:
@@ -471,7 +466,6 @@ def differences(a: Floats, b: Floats) -> Floats:
 
 def compared_values(
     found: PairedValues,
-    calls: Sequence[Call],
     rows: Integers,
     pairs: Sequence[tuple[int, int]],
     test: Test | None,
@@ -479,7 +473,7 @@ def compared_values(
     progress: Progress,
 ) -> tuple[pl.DataFrame, int]:
     """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
-    values, weights = found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
+    calls, values, weights = found.calls, found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
     of_pairs = [call for call in calls for _ in pairs]
     geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])
 

@@ -27,7 +27,7 @@ from .._table.table import Table, refuse_names
 from .._text import displays
 from .._words.pairs import starts_of
 from ..errors import InvalidData, InvalidOption, option
-from .compare import settings_of
+from .compare import adjusted, settings_of
 from .declaration import verb
 from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import by_query, keys
@@ -180,7 +180,7 @@ def gaps(
     with Progress("resampling users", resampling.progress) as bar:
         found_gaps = _table(array, starts, names, calls, within, resampling, bar)
     warn_of_t(found_gaps, resampling)
-    found_gaps = _adjusted(found_gaps, groups.correction)
+    found_gaps = adjusted(found_gaps, groups.correction, ["gap"])
     of_groups = _of_groups(array, starts, found, groups, calls)
     settings = {
         "metrics": [call.text for call in calls],
@@ -332,17 +332,6 @@ def _p_values(
         large[ratio] = found[ratio] <= value[ratio] * (1 + noise)
         as_large += large
     return np.where(np.isnan(value), np.nan, (as_large + 1) / (resampling.resamples + 1))
-
-
-def _adjusted(table: pl.DataFrame, correction: Correction | None) -> pl.DataFrame:
-    """The table with p-values corrected for the number of metrics, figure by figure."""
-    p = [float("nan")] * table.height
-    for gap in FIGURES:
-        of_gap = [i for i, x in enumerate(table["gap"]) if x == gap]
-        adjusted = stats.adjust(table["p_value"].fill_null(float("nan")).to_numpy()[of_gap], correction)
-        for i, x in zip(of_gap, adjusted, strict=True):
-            p[i] = float(x)
-    return table.with_columns(pl.Series("p_adjusted", p, pl.Float64).fill_nan(None))
 
 
 def _of_groups(

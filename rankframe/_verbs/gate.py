@@ -299,17 +299,11 @@ def _moved(
     )
     parts = []
     for i, call in enumerate(calls):
-        documents: dict[int, pl.DataFrame] = {}
+        of_call, documents = replace(found, calls=[call]), dict[int, pl.DataFrame]()
         for a, b in design.pairs(found.runs):
-            d = pl.Series("difference", differences(found.values[a][:, i], found.values[b][:, i])).fill_nan(None)
-            queries = found.queries.select(
-                *found.places(design.by),
-                pl.lit(call.text).alias("metric"),
-                pl.lit(found.runs[a]).alias("baseline"),
-                pl.lit(found.runs[b]).alias("run"),
-                d,
-            )
-            queries = queries.filter(pl.col("difference") != 0).sort(found.query)
+            d = differences(found.values[a][:, [i]], found.values[b][:, [i]])
+            queries = of_call.rows({"metric": call.text, "baseline": found.runs[a], "run": found.runs[b]}, d)
+            queries = queries.rename({call.text: "difference"}).filter(pl.col("difference") != 0).sort(found.query)
             queries = queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
             try:
                 for which in (a, b):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from typing import Any, Generic, TypeVar, cast
 
@@ -300,12 +300,11 @@ def oracle(
         found = _with(found, text_of(fusion), _of_fusion(rows, setup, design, fusion, found, calls))
     found = _with(found, ORACLE, best)
     pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
-    (of_all,) = found.slices(())
+    (of_all,) = found.slices
     with Progress("comparing runs", resampling.progress) as bar:
-        figures, _ = compared_values(found, calls, of_all, pairs, None, resampling, bar)
+        figures, _ = compared_values(found, of_all, pairs, None, resampling, bar)
     warn_of_t(figures, resampling)
     figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
-    per_query = found.long((), calls)
     settings = {
         "metrics": [call.text for call in calls],
         **design.settings,
@@ -314,7 +313,7 @@ def oracle(
         "runs": singles,
         **settings_of(setup, rows),
     }
-    return Oracle(table.give(figures), table.give(per_query), settings)
+    return Oracle(table.give(figures), table.give(found.long()), settings)
 
 
 def _best(values: Floats, calls: Sequence[Call]) -> Floats:
@@ -328,7 +327,7 @@ def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
     """The values, with one more run."""
     if name in found.runs:
         raise InvalidOption(f"a run has the name {name!r}, which names a row of the result; rename the run")
-    return PairedValues(found.query, [*found.runs, name], found.queries, np.concatenate([found.values, values[None]]))
+    return replace(found, runs=[*found.runs, name], values=np.concatenate([found.values, values[None]]))
 
 
 def _of_fusion(

@@ -18,7 +18,7 @@ from .._table.table import Table, refuse_names
 from ..errors import InvalidOption, option
 from .compare import Design, Lacking, differences, paired_values
 from .declaration import verb
-from .summary import keys
+from .summary import table_of
 
 R = TypeVar("R")
 
@@ -94,8 +94,8 @@ def power(
     found = paired_values(table.rows, table.setup, calls, design)
     rows = []
     for i, call in enumerate(calls):
-        for part in found.slices(design.by):
-            named = found.queries[part[:1].tolist()].select(keys(design.by)).row(0) if design.by else ()
+        for part in found.slices:
+            where = [x.item() for x in found.of_slices(part[:1].tolist())]
             for a, b in design.pairs(found.runs):
                 d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
                 (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
@@ -114,7 +114,5 @@ def power(
                                 option(difference=float(f"{std / 10:.2g}")),
                             ) from None
                     names = call.text, found.runs[a], found.runs[b]
-                    rows.append((*named, *names, std if n > 1 else None, effect, n, there, needed))
-    of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
-    found_table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
-    return table.give(found_table)
+                    rows.append((*where, *names, std if n > 1 else None, effect, n, there, needed))
+    return table.give(table_of(rows, design.by, found.queries.schema, TABLE))

@@ -500,12 +500,15 @@ def tune(
         }
         full = entries_of(rows, setup, chosen_runs, names, depth=setup.policies.depth, absent=False)
         rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
-    found = _values(query, queries, {name: unscaled(x[:, None], [measured]) for name, x in rankings.items()})
+    of_rankings = np.stack([unscaled(x[:, None], [measured]) for x in rankings.values()])
+    found = PairedValues(
+        query, [*rankings], [measured], queries.with_columns(pl.lit(1.0).alias("#weight")), of_rankings
+    )
     others = [i for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
-    (of_all,) = found.slices(())
+    (of_all,) = found.slices
     pairs = [(i, 0) for i in others]
     with Progress("comparing runs", resampling.progress) as progressing:
-        compared, _ = compared_values(found, [measured], of_all, pairs, test, resampling, progressing)
+        compared, _ = compared_values(found, of_all, pairs, test, resampling, progressing)
     chosen_texts = [call.text for call in chosen]
     result = {
         "table": _table(found, measured, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),
@@ -559,16 +562,9 @@ def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: i
     return spaces[int(np.argmax(out_of_fold))].best(score)
 
 
-def _values(query: list[str], queries: pl.DataFrame, rankings: Mapping[str, Floats]) -> PairedValues:
-    """The values of the rankings, for comparisons: rankings by queries by one metric."""
-    return PairedValues(
-        query, [*rankings], queries.with_columns(pl.lit(1.0).alias("#weight")), np.stack([*rankings.values()])
-    )
-
-
 def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling) -> pl.DataFrame:
     """The mean of each ranking, with its interval."""
-    (rows,) = found.slices(())
+    (rows,) = found.slices
     calls = [metric] * len(found.runs)
     x, weights = scaled(found.values[:, rows, 0].T, calls), np.ones(len(rows))
     within = limits(found.values, [metric]).repeated(len(calls))
