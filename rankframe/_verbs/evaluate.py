@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
-from inspect import Parameter
 from typing import Any, TypeVar
 
 import polars as pl
@@ -34,13 +33,13 @@ from .._table.check import check as check_frame
 from .._table.columns import Columns
 from .._table.roles import ROW, carried, require
 from .._table.run_and_judgments import Tables, Unmatched, unless
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, in_memory, refuse_names
 from .._text.displays import findings, with_display
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, on, option, shown
+from ..errors import Code, InvalidOption, option, shown
 from .declaration import VerbCall, call_of_verb, verb
 from .running import plan_of
 
@@ -100,11 +99,12 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
             calls.update(dict.fromkeys(read))
             names += [name for call in read for name in names_of(setup, call)]
     require_metrics(names, "evaluate('ndcg@10', 'map')")
-    for name in expressions:
-        if names.count(name) > 1:
-            raise InvalidOption(
-                f"two columns of the result are named {name!r}; give one expression another name, with .alias(...)"
-            )
+    refuse_names(
+        [name for name in expressions if names.count(name) > 1],
+        names,
+        "another metric or expression",
+        "give it another name by .alias",
+    )
     refuse_names(names, setup.roles.query, "the query")
     if not expressions:
         return table.give(measure(frame, setup, *calls, largest_label=table.largest_label))
@@ -241,14 +241,7 @@ def curve(table: Table[R], *metrics: str) -> R:
     calls = calls_of(*metrics, example="curve('precision', 'ndcg')")
     for call in calls:
         if call.cutoff:
-            if call.metric.parameters["k"].default is Parameter.empty:
-                raise InvalidOption(
-                    f"{call.metric.name} has no curve: its value at one rank is no part of that at the next; evaluate "
-                    f"it at several, as in evaluate('{call.metric.name}@5', '{call.metric.name}@10')"
-                )
-            raise InvalidOption(
-                f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
-            )
+            raise InvalidOption(f"a curve shows metrics without a cutoff at every rank, and {call.text!r} has one")
     return table.give(_rows(table, calls, "rank"))
 
 
@@ -286,9 +279,7 @@ def explain(table: Table[R], *metrics: str) -> R:
 
 def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
     frame, setup, carry, largest = table.rows, table.setup, table.carry, table.largest_label
-    if setup.policies.unjudged == "bounds":
-        what = "curve" if answer == "rank" else "contributions"
-        raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: ", on(unjudged="nonrelevant"))
+    refuse_bounds(setup)
     refuse_by_document(setup, calls)
     reads = [*carry, *(name for call in calls for name in call.columns)]
     largest = largest_of_parts(frame, setup, calls) if largest is None else largest
@@ -541,8 +532,6 @@ def _output_name(request: pl.Expr, frame: pl.DataFrame) -> str:
 def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:
     if isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
         return qrels
-    library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
     raise InvalidOption(
-        f"the judgments are {shown(qrels) if isinstance(qrels, str) else f'a {library}{type(qrels).__name__}'}; give a Polars "
-        "DataFrame or LazyFrame, as pl.from_pandas or rf.read_qrels make them"
+        f"{shown(qrels)} is no Polars frame of judgments; give one, as pl.from_pandas or rf.read_qrels make it"
     )

@@ -18,11 +18,11 @@ from .._table.columns import Columns
 from .._table.policies import Cutoff
 from .._table.roles import ROW
 from .._table.runs import RUN_OF_TABLE, Runs, TheRuns
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from .._words.columns_needed import Needed
 from .._words.rankings import How, Missing, Rankings
-from ..errors import InvalidData, InvalidOption, on, option
+from ..errors import InvalidData, InvalidOption, option
 from .declaration import verb, with_options_of
 from .entries import Entries, entries_of
 from .fitted import FittedFusion, FusionMethod, runs_for
@@ -169,10 +169,7 @@ def over_runs(
     of_query = runs.queries(setup)
     taken = [*of_query.roles.query, setup.roles.doc_in(rows.schema), setup.roles.label]
     refuse_names([*new], [name for name in taken if name is not None], "the table")
-    if setup.policies.unjudged == "bounds":
-        raise InvalidOption(
-            option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
-        )
+    refuse_bounds(setup)
     whole = runs.names(rows) if table.whole is None or table.whole.runs is None else table.whole.runs
     unordered = isinstance(whole, frozenset)
     known: Sequence[str] = sorted(whole) if isinstance(whole, frozenset) else whole

@@ -182,7 +182,7 @@ def gate(
     rows, setup, design = table.rows, table.setup, Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
     if design.baseline is None:
-        design = replace(design, baseline=_first(design, rows))
+        design = replace(design, baseline=_first(design.runs))
     budget_of = _budgets(budgets, margin)
     calls = list(budget_of)
     refuse_names(JUDGED, design.by, "by")
@@ -256,20 +256,12 @@ def _compare_with_range(call: Call, budget: float) -> None:
         )
 
 
-def _first(design: Design, frame: pl.DataFrame) -> str:
+def _first(runs: Runs) -> str:
     """The default baseline: the run that the others may replace."""
-    if named := [*design.runs.scores, *design.runs.tables]:
+    if named := [*runs.scores, *runs.tables]:
         return named[0]
-    column = str(design.runs.column)
-    names = frame.lazy().select(pl.col(column).drop_nulls().unique(maintain_order=True)).head(8).collect()
-    there = names[column].cast(pl.String).to_list() if column in names.columns else []
-    raise InvalidOption(
-        option(run=column),
-        " without a baseline, the run that the others may replace",
-        *([f"; its runs are {', '.join(map(visible, there))}"] if there else []),
-        ": write ",
-        option(baseline=(there or ["base"])[0]),
-    )
+    why = " without a baseline, the run that the others may replace: write "
+    raise InvalidOption(option(run=runs.column), why, option(baseline="base"))
 
 
 def queries_needed(budget: float, span: float, confidence: float, call: Call, interval: str) -> int:

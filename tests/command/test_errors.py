@@ -462,7 +462,7 @@ WRONG = [
     ("gate t.csv --runs score,label --budget rr=3%", "--budget rr=3%: write a metric and a number"),
     (
         "gate long.csv --run system --budget rr=1",
-        "--run system without a baseline, the run that the others may replace; its runs are x, y: write --baseline x",
+        "--run system without a baseline, the run that the others may replace: write --baseline base",
     ),
     ("gate t.csv --runs score,label --baseline score --budget rr=-1", "the budget of 'rr' is -1"),
     (

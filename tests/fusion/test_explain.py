@@ -185,7 +185,7 @@ def test_an_explanation_without_runs_says_how_to_name_them() -> None:
 
 
 def test_bounds_of_scores_are_refused() -> None:
-    with pytest.raises(rf.InvalidOption, match="gives no single score; fuse with another rule"):
+    with pytest.raises(rf.InvalidOption, match="gives each metric two columns"):
         LONG.rank.on(unjudged="bounds").fusion.explain("rrf", run="run")
 
 
