@@ -161,7 +161,9 @@ class Other:
 
 
 def test_tables_of_another_library_are_refused() -> None:
-    with pytest.raises(rf.errors.InvalidOption, match=r"runs are tables of Polars or pandas, .* is a Other"):
+    with pytest.raises(
+        rf.errors.InvalidOption, match=r"each of runs is a table of Polars or pandas, like that of .rank, a Other"
+    ):
         stacked(Other(), Setup(), Runs.of({"a": OLD, "b": NEW}, None))
 
 

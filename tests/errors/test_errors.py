@@ -443,7 +443,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a lone surrogate as id": (
         lambda: OK.to_pandas().assign(doc_id=pd.Series(["a", "b", "\ud800"], dtype=object)).rank.ndcg(),
         rf.InvalidData,
-        "column 'doc_id' holds '\\ud800' at df.iloc[2], half of a character (a lone surrogate)",
+        "column 'doc_id' holds '\\ud800' at df.iloc[2], with half of a character (a lone surrogate)",
     ),
     "a lone surrogate as category": (
         lambda: (

@@ -128,7 +128,7 @@ BUDGET = {
     "_plan": 1471,
     "_verbs": 4116,
     "_pictures": 1522,
-    "_lift": 1655,
+    "_lift": 1640,
     "_shapes": 478,
     "_files": 1168,
     "_trainers": 509,
