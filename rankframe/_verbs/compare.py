@@ -415,29 +415,28 @@ def compare(
     )
     calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     found, figures, enumerated = compared(table.rows, table.setup, calls, design, significance.test, resampling)
-    if significance.test != "tukey":
+    if test != "tukey":
         figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
     delta = pl.concat(
         found.rows({"baseline": found.runs[a], "run": found.runs[b]}, differences(found.values[a], found.values[b]))
         for a, b in design.pairs(found.runs)
     )
-    settings = {
-        "metrics": [call.text for call in calls],
-        **design.settings,
-        **asdict(significance),
-        **({"correction": "tukey"} if significance.test == "tukey" else {}),
-        **asdict(resampling),
-        "runs": found.runs,
-        "enumerated": enumerated,
-        **settings_of(table.setup, table.rows),
-    }
+    of_test = asdict(significance) | ({"correction": "tukey"} if test == "tukey" else {})
+    settings = settings_of(
+        table, calls, design.settings, of_test, asdict(resampling), runs=found.runs, enumerated=enumerated
+    )
     return Comparison(table.give(figures), table.give(found.long()), table.give(delta), settings)
 
 
-def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, object]:
-    """The policies in effect, and the versions of the libraries."""
-    return {"policies": setup.followed(frame.columns), "versions": versions()}
+def settings_of(
+    table: Table[Any], calls: Sequence[Call] = (), *options: Mapping[str, object], **others: object
+) -> dict[str, object]:
+    """The metrics and options of a call, the policies in effect, and the versions of the libraries."""
+    found: dict[str, object] = {"metrics": [call.text for call in calls]} if calls else {}
+    for given in (*options, others):
+        found |= given
+    return {**found, "policies": table.setup.followed(table.rows.columns), "versions": versions()}
 
 
 def compared(

@@ -225,7 +225,7 @@ def fit(
     found = learned.table.with_columns(_names(names)).rename({"#run": "run"})
     found = found.select("run", *([] if learned.place is None else [learned.place]), learned.value)
     queries = rows.select(chosen.queries(setup).roles.query).n_unique()
-    settings = {"run": chosen.column, "n_queries": queries, **settings_of(setup, rows)}
+    settings = settings_of(table, run=chosen.column, n_queries=queries)
     return FittedFusion(call.text, tuple(names), table.give(found), settings)
 
 

@@ -158,13 +158,7 @@ def gaps(
     with Progress("resampling users", resampling.progress) as bar:
         figures = groups.table(found.select(names).to_series(), bar)
     warn_of_t(figures, resampling)
-    settings = {
-        "metrics": [call.text for call in calls],
-        "by": list(of),
-        "correction": correction,
-        **asdict(resampling),
-        **settings_of(table.setup, table.rows),
-    }
+    settings = settings_of(table, calls, {"by": list(of), "correction": correction}, asdict(resampling))
     of_groups = groups.means_by_group(
         found.select(pl.col(key).alias(name) for name, key in zip(of, keys(of), strict=True))
     )

@@ -206,14 +206,11 @@ def gate(
     figures = figures.select(*design.by, *COMPARED, **judged)
     failures = figures.filter(~pl.col("passed"))
     moved = _moved(rows, setup, found, design, calls, most_moved)
-    settings = {
-        "budgets": {call.text: budget for call, budget in budget_of.items()},
-        "confidence": confidence,
-        **design.settings,
-        **{name: x for name, x in asdict(resampling).items() if name != "ci"},
-        "runs": found.runs,
-        **settings_of(setup, rows),
-    }
+    budget_by_text = {call.text: budget for call, budget in budget_of.items()}
+    of_interval = {name: x for name, x in asdict(resampling).items() if name != "ci"}
+    settings = settings_of(
+        table, (), {"budgets": budget_by_text, "confidence": confidence}, design.settings, of_interval, runs=found.runs
+    )
     good = failures.is_empty()
     return Verdict(good, table.give(figures), table.give(failures), table.give(moved), settings)
 

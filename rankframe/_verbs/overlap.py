@@ -133,7 +133,7 @@ def overlap(
     pairs = combinations(range(len(names)), 2)
     rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
     of_runs = _of_runs(entries, top, names, setup)
-    settings = {"k": k, "runs": names, "run": chosen.column, **settings_of(setup, eager)}
+    settings = settings_of(table, k=k, runs=names, run=chosen.column)
     return Overlap(table.give(pl.DataFrame(rows, schema=PAIRS, orient="row")), table.give(of_runs), settings)
 
 
@@ -305,14 +305,8 @@ def oracle(
         figures, _ = compared_values(found, of_all, pairs, None, resampling, bar)
     warn_of_t(figures, resampling)
     figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
-    settings = {
-        "metrics": [call.text for call in calls],
-        **design.settings,
-        **asdict(resampling),
-        "fusion": None if fusion is None else text_of(fusion),
-        "runs": singles,
-        **settings_of(setup, rows),
-    }
+    fused = None if fusion is None else text_of(fusion)
+    settings = settings_of(table, calls, design.settings, asdict(resampling), fusion=fused, runs=singles)
     return Oracle(table.give(figures), table.give(found.long()), settings)
 
 

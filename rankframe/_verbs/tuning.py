@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, product
 from math import comb, prod
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
@@ -25,7 +25,7 @@ from .._support.option_kinds import Column, ReadInside
 from .._support.option_values import Range
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Interval, PairedTest, Resamples, Seed
-from .._table.roles import require, require_number
+from .._table.roles import require_all, require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
@@ -252,6 +252,11 @@ R_co = TypeVar("R_co", covariant=True)
 TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
 """The names of the rankings beside the single runs."""
 
+TABLE = {
+    "ranking": pl.String, "method": pl.String, "mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
+    "interval": pl.String, "n_queries": pl.UInt32,
+}  # fmt: skip
+
 COLUMNS = ("fold", "method", "ranking", *(TUNED, IN_SAMPLE, UNTUNED))
 """The columns of the results, which no query column may have."""
 
@@ -322,21 +327,28 @@ class Values:
     """The metric of each query under each setting, computed once."""
 
     def __init__(
-        self, entries: Callable[[Call], Entries], setup: Setup, metric: Call, progress: Callable[[int, int], None]
+        self, read: Callable[..., Entries], setup: Setup, metric: Call, progress: Callable[[int, int], None]
     ) -> None:
-        self.entries, self.setup, self.metric, self.progress = entries, setup, metric, progress
+        self.read, self.setup, self.metric, self.progress = read, setup, metric, progress
         self.sign = 1 if metric.metric.higher_is_better else -1
         self.known: dict[Call, Floats] = {}
+        self._entries: dict[tuple[int | None, bool], Entries] = {}
+
+    def entries(self, depth: int | None, absent: bool) -> Entries:
+        """The entries of all runs, as the methods that need the same share them."""
+        if (depth, absent) not in self._entries:
+            self._entries[depth, absent] = self.read(depth=depth, absent=absent)
+        return self._entries[depth, absent]
 
     def of(self, calls: Sequence[Call]) -> Floats:
         """Queries by settings, NaN where the metric has no value."""
-        groups: dict[int, tuple[Entries, list[Call]]] = {}
+        groups: dict[tuple[int | None, bool], list[Call]] = {}
         for call in dict.fromkeys(calls):
             if call not in self.known:
-                entries = self.entries(call)
-                groups.setdefault(id(entries), (entries, []))[1].append(call)
-        total = len(self.known) + sum(len(some) for _, some in groups.values())
-        for entries, some in groups.values():
+                groups.setdefault(needs(call, self.setup), []).append(call)
+        total = len(self.known) + sum(map(len, groups.values()))
+        for need, some in groups.items():
+            entries = self.entries(*need)
             step = max(1, AT_ONCE // max(1, entries.documents.height))
             for start in range(0, len(some), step):
                 table = scored(entries, some[start : start + step], expected=self.setup.policies.tie_rule.averages)
@@ -462,30 +474,19 @@ def tune(
     significance, resampling = Significance(test, correction), Resampling(ci, interval, resamples, seed, progress)
     (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])")
     refuse_bounds(setup)
-    require(rows.schema, setup.roles.label, "label")
-    require_number(rows.schema, setup.roles.label, "label")
     of_queries = chosen_runs.queries(setup)
     query = list(of_queries.roles.query)
+    require_all(rows.schema, [*((name, "query") for name in query), (setup.roles.label, "label")])
+    require_number(rows.schema, setup.roles.label, "label")
     names = two_or_more(chosen_runs.names(rows))
     refuse_names([*COLUMNS, *names], query, "the query")
     refuse_names([*COLUMNS], names, "the list of runs")
     spaces = spaces_of(tuning, len(names))
-    cached: dict[tuple[object, bool], Entries] = {}
-
-    def entries(call: Call) -> Entries:
-        depth, absent = needs(call, setup)
-        if (depth, absent) not in cached:
-            cached[depth, absent] = entries_of(rows, setup, chosen_runs, names, depth=depth, absent=absent)
-        return cached[depth, absent]
-
-    documents = entries(spaces[0].untuned).documents
-    queries = documents.select(query).unique(maintain_order=True)
+    queries = rows.select(query).unique(maintain_order=True)
     if folds > queries.height:
-        raise InvalidOption(
-            option(folds=folds), f" are more than the queries of the table, of which there are {queries.height}"
-        )
+        raise InvalidOption(option(folds=folds), f" are more than the {queries.height} queries of the table")
     with Progress("tuning", resampling.progress) as progressing:
-        values = Values(entries, of_queries, measured, progressing)
+        values = Values(partial(entries_of, rows, setup, chosen_runs, names), of_queries, measured, progressing)
         order = _shuffled(queries, seed)
         fold = np.empty(len(order), dtype=np.int64)
         fold[order] = np.arange(len(order)) % folds
@@ -498,15 +499,14 @@ def tune(
             IN_SAMPLE: values.of([final])[:, 0],
             UNTUNED: values.of([untuned])[:, 0],
         }
-        full = entries_of(rows, setup, chosen_runs, names, depth=setup.policies.depth, absent=False)
+        full = values.entries(setup.policies.depth, False)
         rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
     of_rankings = np.stack([unscaled(x[:, None], [measured]) for x in rankings.values()])
     found = PairedValues(
         query, [*rankings], [measured], queries.with_columns(pl.lit(1.0).alias("#weight")), of_rankings
     )
-    others = [i for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
     (of_all,) = found.slices
-    pairs = [(i, 0) for i in others]
+    pairs = [(i, 0) for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
     with Progress("comparing runs", resampling.progress) as progressing:
         compared, _ = compared_values(found, of_all, pairs, test, resampling, progressing)
     chosen_texts = [call.text for call in chosen]
@@ -522,20 +522,20 @@ def tune(
         "candidates": _candidates(values, measured),
     }
     weights = final.arguments.get("weights")
-    settings = {
-        "metric": measured.text,
-        "metrics": [measured.text],
-        "by": (),
-        **asdict(tuning),
-        **asdict(significance),
-        **{name: x for name, x in asdict(resampling).items() if name != "seed"},
-        "search": tuning.searched(len(names)),
-        "run": chosen_runs.column,
-        "runs": [name for name in found.runs if name != IN_SAMPLE],
-        "unweighted": _unweighted(final).text,
-        "weights": None if weights is None else dict(zip(names, weights, strict=True)),
-        **settings_of(setup, rows),
-    }
+    settings = settings_of(
+        table,
+        [measured],
+        asdict(tuning),
+        asdict(significance),
+        {name: x for name, x in asdict(resampling).items() if name != "seed"},
+        metric=measured.text,
+        by=(),
+        search=tuning.searched(len(names)),
+        run=chosen_runs.column,
+        runs=[name for name in found.runs if name != IN_SAMPLE],
+        unweighted=replace(final, options=tuple(x for x in final.options if x[0] != WEIGHTS)).text,
+        weights=None if weights is None else dict(zip(names, weights, strict=True)),
+    )
     tables = {name: table.give(x) for name, x in result.items()}
     return TunedFusion(final.text, tuple(names), **tables, settings=settings)
 
@@ -564,26 +564,16 @@ def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: i
 
 def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling) -> pl.DataFrame:
     """The mean of each ranking, with its interval."""
-    (rows,) = found.slices
+    (of_all,) = found.slices
     calls = [metric] * len(found.runs)
-    x, weights = scaled(found.values[:, rows, 0].T, calls), np.ones(len(rows))
+    x, weights = scaled(found.values[:, of_all, 0].T, calls), np.ones(len(of_all))
     within = limits(found.values, [metric]).repeated(len(calls))
     with Progress("resampling queries", resampling.progress) as progress:
         low, high, kinds = resampling.intervals(x, weights, within, progress)
-    figures = {
-        name: unscaled(y, calls) for name, y in (("mean", stats.means(x, weights)), ("ci_low", low), ("ci_high", high))
-    }
-    counted = (~np.isnan(x)).sum(axis=0)
-    return pl.DataFrame(
-        {
-            "ranking": found.runs,
-            "method": [texts.get(name) for name in found.runs],
-            **figures,
-            "interval": kinds,
-            "n_queries": counted,
-        },
-        schema_overrides={"method": pl.String, "interval": pl.String, "n_queries": pl.UInt32},
-    ).fill_nan(None)
+    figures = (unscaled(y, calls).tolist() for y in (stats.means(x, weights), low, high))
+    counted = (~np.isnan(x)).sum(axis=0).tolist()
+    rows = zip(found.runs, map(texts.get, found.runs), *figures, kinds, counted, strict=True)
+    return pl.DataFrame([*rows], TABLE, orient="row").fill_nan(None)
 
 
 def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
@@ -606,8 +596,3 @@ def _candidates(values: Values, metric: Call) -> pl.DataFrame:
     x = np.column_stack([*values.known.values()])
     means = unscaled(_means(x), [metric] * x.shape[1])
     return pl.DataFrame({"method": [call.text for call in values.known], "mean": means}).fill_nan(None)
-
-
-def _unweighted(call: Call) -> Call:
-    """The method without its weights."""
-    return replace(call, options=tuple(x for x in call.options if x[0] != "weights"))
