@@ -1,11 +1,11 @@
-"""Compare runs on the same queries: paired tests, intervals of the differences, effect sizes."""
+"""Compare runs on the same queries: paired tests, intervals, effect sizes, and the queries that a difference needs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -20,6 +20,7 @@ from .._support.extras import versions
 from .._support.floats import Booleans, Floats, Integers, np
 from .._support.methods import called_by_users
 from .._support.option_kinds import Column, ColumnNames
+from .._support.option_values import Range
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
 from .._table.runs import RUN, Runs, TheRuns, names_of
@@ -32,7 +33,7 @@ from ..errors import InvalidData, InvalidOption, Text, option
 from .declaration import verb
 from .evaluate import explain
 from .resampling import Limits, Resampling, limits, warn_of_t
-from .summary import by_query, in_slices, keys
+from .summary import by_query, in_slices, keys, table_of
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
 
@@ -532,3 +533,99 @@ def compared_values(
         "n_queries": (~np.isnan(d)).sum(axis=0),
     }
     return pl.DataFrame(figures, schema_overrides=TABLE).with_columns(cs.float().fill_nan(None)), enumerated
+
+
+Effect: TypeAlias = Annotated[float, Range(above=0)]
+Chance: TypeAlias = Annotated[float, Range(above=0, below=1)]
+
+POWER = {
+    "metric": pl.String, "baseline": pl.String, "run": pl.String, "std": pl.Float64, "difference": pl.Float64,
+    "n_queries": pl.UInt32, "power": pl.Float64, "queries_needed": pl.Int64,
+}  # fmt: skip
+
+
+@verb(gives="whole", among=METRICS)
+def power(
+    table: Table[R],
+    *metrics: Request,
+    difference: Effect | Sequence[Effect],
+    power: Chance = 0.8,
+    alpha: Chance = 0.05,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    by: ColumnNames | None = None,
+    missing: Lacking = "error",
+) -> R:
+    """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    difference
+        The difference of the means to detect, above 0; or several.
+    power
+        The required probability of detecting that difference.
+    alpha
+        The level of the two-sided paired t-test.
+    runs, run, baseline, by, missing
+        As for :meth:`compare`.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
+    ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
+    ``queries_needed`` (Int64; null if all differences are equal). A LazyFrame is collected first.
+    Needs SciPy.
+
+    Raises
+    ------
+    InvalidOption
+        If a difference is not above 0, or a metric is summed up by its geometric mean.
+
+    References
+    ----------
+    J. Cohen (1988), Statistical power analysis for the behavioral sciences, chapter 2.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...     "old": [1, 2, 2, 1], "new": [2, 1, 1, 2]})                # differences of 1/2 and -1/2
+    >>> found = df.rank.power("rr", runs=["old", "new"], difference=0.1)
+    >>> found["std"].to_list(), found["queries_needed"].to_list()
+    ([0.7071067811865476], [395])
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing)
+    effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
+    calls = averaged(metrics, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
+    refuse_names([*POWER], design.by, "by")
+    for call in calls:
+        if Mean.of(call).is_geometric:
+            raise InvalidOption(f"{call.text} is summed up by its geometric mean; ask for the power of {call.text[3:]}")
+    found = paired_values(table.rows, table.setup, calls, design)
+    rows = []
+    for i, call in enumerate(calls):
+        for part in found.slices:
+            where = [x.item() for x in found.of_slices(part[:1].tolist())]
+            for a, b in design.pairs(found.runs):
+                d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
+                (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
+                n = int((d == d).sum())
+                for effect in effects:
+                    there = needed = None
+                    if std > 0:
+                        there = stats.power(effect / std, n, alpha)
+                        try:
+                            needed = stats.queries_needed(effect / std, power, alpha)
+                        except InvalidOption:
+                            raise InvalidOption(
+                                option(difference=effect),
+                                f" of {call.text}, whose differences have a standard deviation of {std:.3g}, takes more "
+                                "than 2**53 queries to see; write a larger one, as ",
+                                option(difference=float(f"{std / 10:.2g}")),
+                            ) from None
+                    names = call.text, found.runs[a], found.runs[b]
+                    rows.append((*where, *names, std if n > 1 else None, effect, n, there, needed))
+    return table.give(table_of(rows, design.by, found.queries.schema, POWER))

@@ -222,8 +222,9 @@ def fit(
     chosen = Runs.of(runs, run).required()
     names = chosen.names(rows)
     learned = _learned(rows, setup, chosen, names, call)
-    found = learned.table.with_columns(_names(names)).rename({"#run": "run"})
-    found = found.select("run", *([] if learned.place is None else [learned.place]), learned.value)
+    run_of = pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
+    figures = [x for x in (learned.place, learned.value) if x is not None]
+    found = learned.table.select(run_of.alias("run"), *figures)
     queries = rows.select(chosen.queries(setup).roles.query).n_unique()
     settings = settings_of(table, run=chosen.column, n_queries=queries)
     return FittedFusion(call.text, tuple(names), table.give(found), settings)
@@ -254,10 +255,6 @@ def runs_for(
     if not isinstance(method, (str, Call, FittedFusion)):
         fusion_of(method)  # refuses it
     return Runs.of(runs, run)
-
-
-def _names(names: Sequence[str]) -> pl.Expr:
-    return pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
 
 
 def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], call: Call) -> Learned:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
 
@@ -187,15 +188,13 @@ def gate(
     calls = list(budget_of)
     refuse_names(JUDGED, design.by, "by")
     found, figures, _ = compared(rows, setup, calls, design, None, resampling)
-    by_text = {call.text: call for call in calls}
-    higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.higher_is_better])
     low, high, _ = limits(found.values, calls)
-    needed = {
-        call.text: queries_needed(budget_of[call], float(b - a), confidence, call, resampling.interval)
-        for call, a, b in zip(calls, low, high, strict=True)
-    }
-    allowed = pl.col("metric").replace_strict({text: float(budget_of[call]) for text, call in by_text.items()})
-    takes = pl.col("metric").replace_strict(needed, return_dtype=pl.Int64)
+    spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
+    needed = [queries_needed(budget, span, confidence, call, resampling.interval) for (call, budget), span in spans]
+    of_metrics = {"metric": [call.text for call in calls], "#higher": [call.higher_is_better for call in calls]}
+    of_metrics |= {"#budget": [float(budget) for budget in budget_of.values()], "#needed": needed}
+    figures = figures.join(pl.DataFrame(of_metrics), on="metric", how="left", maintain_order="left")
+    higher, allowed, takes = pl.col("#higher"), pl.col("#budget"), pl.col("#needed").cast(pl.Int64)
     worst = pl.when(higher).then("ci_low").otherwise("ci_high")
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
@@ -205,7 +204,7 @@ def gate(
     judged = dict(zip(JUDGED, (worst, allowed, told, passed, pl.col("n_queries"), takes), strict=True))
     figures = figures.select(*design.by, *COMPARED, **judged)
     failures = figures.filter(~pl.col("passed"))
-    moved = _moved(rows, setup, found, design, calls, most_moved)
+    moved = _moved(with_labels(rows, setup, calls), setup, found, design, most_moved)
     budget_by_text = {call.text: budget for call, budget in budget_of.items()}
     of_interval = {name: x for name, x in asdict(resampling).items() if name != "ci"}
     settings = settings_of(
@@ -275,64 +274,51 @@ def queries_needed(budget: float, span: float, confidence: float, call: Call, in
     return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
 
 
-def _moved(
-    frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, calls: Sequence[Call], most: int
-) -> pl.DataFrame:
+MOVED = {
+    "baseline_rank": pl.UInt32, "rank": pl.UInt32, "baseline_contribution": pl.Float64, "contribution": pl.Float64,
+}  # fmt: skip
+
+
+def _moved(frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, most: int) -> pl.DataFrame:
     """The queries that moved most, with the contributions of their documents in both runs."""
-    frame = with_labels(frame, setup, calls)
-    doc = setup.roles.doc_in(frame.columns)
-    refuse_names(
-        ["difference", *MOVED],
-        [*found.query, *design.by, setup.roles.label, *([] if doc is None else [doc])],
-        "the table",
-    )
+    doc, label = setup.roles.doc_in(frame.columns), setup.roles.label
+    own: dict[str, Any] = {name: frame.schema[name] for name in (doc, label) if name is not None}
+    refuse_names(["difference", *MOVED], [*found.query, *design.by, *own], "the table")
+    nothing = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in {**own, **MOVED}.items()]
     parts = []
-    for i, call in enumerate(calls):
+    for i, call in enumerate(found.calls):
         of_call, documents = replace(found, calls=[call]), dict[int, pl.DataFrame]()
+        if doc is not None:
+            with suppress(InvalidOption):  # the metric is no sum over documents
+                for which in {run for pair in design.pairs(found.runs) for run in pair}:
+                    documents[which] = explained(frame, setup, design.runs, found.runs[which], call)
         for a, b in design.pairs(found.runs):
             d = differences(found.values[a][:, [i]], found.values[b][:, [i]])
             queries = of_call.rows({"metric": call.text, "baseline": found.runs[a], "run": found.runs[b]}, d)
             queries = queries.rename({call.text: "difference"}).filter(pl.col("difference") != 0).sort(found.query)
             queries = queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
-            try:
-                for which in (a, b):
-                    if which not in documents and doc is not None:
-                        documents[which] = explained(frame, setup, design.runs, found.runs[which], call)
-            except InvalidOption:  # the metric is no sum over documents
-                pass
-            parts.append(_with_documents(queries, found.query, doc, setup.roles.label, documents, (a, b), frame.schema))
+            if documents:
+                key = [*found.query, str(doc)]
+                parts.append(_with_documents(queries, found.query, key, label, documents[a], documents[b]))
+            else:
+                parts.append(queries.with_columns(nothing))
     return pl.concat(parts)
 
 
-MOVED = ("baseline_rank", "rank", "baseline_contribution", "contribution")
-
-
 def _with_documents(
-    queries: pl.DataFrame,
-    query: list[str],
-    doc: str | None,
-    label: str,
-    documents: Mapping[int, pl.DataFrame],
-    pair: tuple[int, int],
-    schema: Mapping[str, pl.DataType],
+    queries: pl.DataFrame, query: list[str], key: list[str], label: str, before: pl.DataFrame, after: pl.DataFrame
 ) -> pl.DataFrame:
     """The queries, with a row per document whose contribution differs between the two runs; at least one row each."""
-    if doc is None or pair[0] not in documents or pair[1] not in documents:
-        dtypes = (pl.UInt32, pl.UInt32, pl.Float64, pl.Float64)
-        nothing = {name: schema[name] for name in (doc, label) if name is not None} | dict(
-            zip(MOVED, dtypes, strict=True)
-        )
-        return queries.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in nothing.items())
-    metric, key = documents[pair[0]].columns[-1], [*query, doc]
+    rank, other_rank, contribution, other = MOVED
     before, after = (
-        documents[which]
-        .join(queries, on=query, how="semi", nulls_equal=True)
-        .select(*key, label, pl.col("rank").alias(rank), pl.col(metric).alias(contribution))
-        for which, rank, contribution in zip(pair, MOVED[:2], MOVED[2:], strict=True)
+        x.join(queries, on=query, how="semi", nulls_equal=True).select(
+            *key, label, pl.col("rank").alias(at), pl.col(x.columns[-1]).alias(value)
+        )
+        for x, at, value in ((before, rank, contribution), (after, other_rank, other))
     )
     both = before.join(after, on=key, how="full", coalesce=True, nulls_equal=True, suffix="#after")
-    change = pl.col("contribution").fill_null(0) - pl.col("baseline_contribution").fill_null(0)
-    both = both.filter(change.abs() > NOISE).sort(pl.min_horizontal("baseline_rank", "rank"), doc, nulls_last=True)
+    change = pl.col(other).fill_null(0) - pl.col(contribution).fill_null(0)
+    both = both.filter(change.abs() > NOISE).sort(pl.min_horizontal(rank, other_rank), key[-1], nulls_last=True)
     both = both.select(*key, pl.coalesce(label, f"{label}#after"), *MOVED)
     return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
 

@@ -31,7 +31,6 @@ from rankframe._table import (
 from rankframe._table.table import Table, Whole
 from rankframe._verbs import (
     catalog as items_catalog,
-    compare_catalogs as items_compare,
     entries,
     evaluate as verbs,
     fuse,
@@ -711,8 +710,7 @@ def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
     def few(recount: Any, resampling: Resampling, progress: Any) -> Any:
         return resamples_of(recount, replace(resampling, resamples=resampling.least), progress)
 
-    for module in (items_catalog, items_compare):
-        monkeypatch.setattr(module, "resamples_of", few)
+    monkeypatch.setattr(items_catalog, "resamples_of", few)
 
 
 def names(case: Case, library: str) -> dict[str, Any]:
@@ -814,7 +812,6 @@ MODULES: list[ModuleType] = [
     verbs,
     exposure_words,
     items_catalog,
-    items_compare,
     items_exposure,
     items_gaps,
     item_tables,
