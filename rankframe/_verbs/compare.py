@@ -36,6 +36,7 @@ from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import by_query, in_slices, keys, table_of
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
+Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -74,19 +75,19 @@ class Design:
         own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "missing")}
         return {"runs": self.runs.scores, "run": self.runs.column, **own}
 
-    def pairs(self, runs: Sequence[str]) -> list[tuple[int, int]]:
+    def pairs(self, runs: Sequence[str]) -> Pairs:
         """The pairs of baseline and run, by their numbers."""
         if self.baseline is None:
             return list(combinations(range(len(runs)), 2))
         if self.baseline not in runs:
-            said: list[Text] = [
+            given: list[Text] = [
                 option(baseline=self.baseline),
                 f" is none of the runs, which are {', '.join(map(visible, runs))}",
             ]
             if self.runs.scores:
                 listed = option(runs=[self.baseline, *self.runs.scores])
-                said += ["; if it is another column of scores, list it with them: ", listed]
-            raise InvalidOption(*said)
+                given += ["; if it is another column of scores, list it with them: ", listed]
+            raise InvalidOption(*given)
         first = runs.index(self.baseline)
         return [(first, other) for other in range(len(runs)) if other != first]
 
@@ -410,10 +411,8 @@ def compare(
     (0.5, 0.03125, 6)
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
-    significance, resampling = (
-        Significance(test, correction, family),
-        Resampling(ci, interval, resamples, seed, progress),
-    )
+    significance = Significance(test, correction, family)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
     calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     found, figures, enumerated = compared(table.rows, table.setup, calls, design, significance.test, resampling)
     if test != "tukey":
@@ -465,12 +464,7 @@ def differences(a: Floats, b: Floats) -> Floats:
 
 
 def compared_values(
-    found: PairedValues,
-    rows: Integers,
-    pairs: Sequence[tuple[int, int]],
-    test: Test | None,
-    resampling: Resampling,
-    progress: Progress,
+    found: PairedValues, rows: Integers, pairs: Pairs, test: Test | None, resampling: Resampling, progress: Progress
 ) -> tuple[pl.DataFrame, int]:
     """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
     calls, values, weights = found.calls, found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
@@ -614,18 +608,8 @@ def power(
                 (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
                 n = int((d == d).sum())
                 for effect in effects:
-                    there = needed = None
-                    if std > 0:
-                        there = stats.power(effect / std, n, alpha)
-                        try:
-                            needed = stats.queries_needed(effect / std, power, alpha)
-                        except InvalidOption:
-                            raise InvalidOption(
-                                option(difference=effect),
-                                f" of {call.text}, whose differences have a standard deviation of {std:.3g}, takes more "
-                                "than 2**53 queries to see; write a larger one, as ",
-                                option(difference=float(f"{std / 10:.2g}")),
-                            ) from None
+                    there = stats.power(effect / std, n, alpha) if std > 0 else None
+                    needed = stats.queries_needed(effect / std, power, alpha) if std > 0 else None
                     names = call.text, found.runs[a], found.runs[b]
                     rows.append((*where, *names, std if n > 1 else None, effect, n, there, needed))
     return table.give(table_of(rows, design.by, found.queries.schema, POWER))

@@ -94,8 +94,7 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
             expressions[name] = request
             names.append(name)
         else:
-            asked = [request] if isinstance(request, Call) else calls_of(request)
-            read = [call for call in asked if call not in calls]
+            read = [call for call in calls_of(request) if call not in calls]
             calls.update(dict.fromkeys(read))
             names += [name for call in read for name in names_of(setup, call)]
     require_metrics(names, "evaluate('ndcg@10', 'map')")
@@ -494,21 +493,10 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
         refuse_faults(frame.filter(listed), of_score, of_table, label=False)
     retrieved, other_retrieved = pl.col("#score").is_not_null(), pl.col("#other").is_not_null()
     both = retrieved & other_retrieved
-    rows = pl.LazyFrame(
-        {
-            "#query": order.number,
-            "#score": score,
-            "#other": other_score,
-            "#rank": order.position,
-            "#other_rank": other_order.position,
-        }
-    )
-    rows = rows.filter(listed).with_columns(
-        pl.when(both).then("#score"),
-        pl.when(both).then("#other"),
-        pl.when(retrieved).then("#rank"),
-        pl.when(other_retrieved).then("#other_rank"),
-    )
+    ranks = {"#rank": order.position, "#other_rank": other_order.position}
+    rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks}).filter(listed)
+    kept = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
+    rows = rows.with_columns(pl.when(there).then(name) for name, there in kept.items())
     needed = Needed(["#query"])
     pair = Pair(needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete)
     needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}

@@ -24,7 +24,7 @@ from .._table.table import Table
 from .._text import displays
 from .._text.result_table import records
 from .._words.rankings import JudgedRankings, Learned, Missing, Rankings
-from ..errors import InvalidData, InvalidOption, on, option, shown
+from ..errors import InvalidData, InvalidOption, on, shown
 from .compare import settings_of
 from .declaration import verb
 from .entries import entries_of, of_run
@@ -103,22 +103,13 @@ class FittedFusion(Generic[R_co]):
 
     def in_order(self, runs: Runs) -> Runs:
         """Score columns in the order of training; other ones are refused."""
-        if runs.column is not None:
-            return runs
-        if {*runs.scores} != {*self.runs}:
-            raise InvalidOption(
-                option(runs=list(runs.scores)),
-                f" are other runs than those on which {self.method} was trained; write ",
-                option(runs=list(self.runs)),
-            )
-        return replace(runs, scores=self.runs)
+        return runs if runs.column is not None else replace(runs, scores=self.matched(runs.scores, every=True))
 
-    def matched(self, names: Sequence[str]) -> Sequence[str]:
-        """The runs in the order of training; a run that was not trained is refused."""
-        for name in {*names} - {*self.runs}:
-            raise InvalidOption(
-                f"run {name!r} is unknown to {self.method}, which was trained on {', '.join(self.runs)}; leave it out"
-            )
+    def matched(self, names: Sequence[str], *, every: bool = False) -> tuple[str, ...]:
+        """The runs in the order of training; a run that was not trained is refused, or also one that is missing."""
+        if not {*names} <= {*self.runs} or (every and len(names) < len(self.runs)):
+            trained = f"those on which {self.method} was trained, {', '.join(self.runs)}"
+            raise InvalidOption(f"the runs {', '.join(names)} are other ones than {trained}")
         return self.runs
 
     def to_json(self) -> str:

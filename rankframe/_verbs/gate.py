@@ -210,8 +210,7 @@ def gate(
     settings = settings_of(
         table, (), {"budgets": budget_by_text, "confidence": confidence}, design.settings, of_interval, runs=found.runs
     )
-    good = failures.is_empty()
-    return Verdict(good, table.give(figures), table.give(failures), table.give(moved), settings)
+    return Verdict(failures.is_empty(), table.give(figures), table.give(failures), table.give(moved), settings)
 
 
 def _budgets(given: Sequence[Mapping[Request, float] | Request], margin: float | None) -> dict[Call, float]:

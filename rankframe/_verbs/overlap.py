@@ -289,15 +289,14 @@ def oracle(
     >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
     (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
     """
-    rows, setup = table.rows, table.setup
     design = Design(Runs.of(runs, run), None, (), None, missing)
     resampling = Resampling(ci, interval, resamples, seed, progress)
     calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])")
-    found = paired_values(rows, setup, calls, design)
+    found = paired_values(table.rows, table.setup, calls, design)
     singles = found.runs
     best = _best(found.values, calls)
     if fusion is not None:
-        found = _with(found, text_of(fusion), _of_fusion(rows, setup, design, fusion, found, calls))
+        found = _with(found, text_of(fusion), _of_fusion(table, design, fusion, found))
     found = _with(found, ORACLE, best)
     pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
     (of_all,) = found.slices
@@ -324,20 +323,10 @@ def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
     return replace(found, runs=[*found.runs, name], values=np.concatenate([found.values, values[None]]))
 
 
-def _of_fusion(
-    frame: pl.DataFrame,
-    setup: Setup,
-    design: Design,
-    fusion: str | FittedFusion[object],
-    found: PairedValues,
-    calls: Sequence[Call],
-) -> Floats:
+def _of_fusion(table: Table[Any], design: Design, fusion: str | FittedFusion[object], found: PairedValues) -> Floats:
     """The values of the fused run for the same queries; NaN where it has none."""
-    fused = fuse(in_memory(frame, setup), fusion, runs=design.runs.scores or None, run=design.runs.column)
-    of_fused = design.runs.queries(setup).changed(score=SCORE, ascending=False)
-    values = measure(fused, of_fused, *calls)
-    names = [call.text for call in calls]
-    own = found.queries.select(found.query).join(
-        values, on=found.query, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return own.select(pl.col(names).fill_null(float("nan"))).to_numpy()
+    fused = fuse(in_memory(table.rows, table.setup), fusion, runs=design.runs.scores or None, run=design.runs.column)
+    values = measure(fused, design.runs.queries(table.setup).changed(score=SCORE, ascending=False), *found.calls)
+    queries, query = found.queries.select(found.query), found.query
+    own = queries.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
+    return own.select(pl.col(call.text).fill_null(math.nan) for call in found.calls).to_numpy()

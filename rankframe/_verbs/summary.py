@@ -206,8 +206,7 @@ class Summary:
     @property
     def query(self) -> Sequence[str]:
         """The columns that tell the queries of a slice apart."""
-        (of_run, *_), _ = self.runs.apart(self.setup, ())
-        return self.runs.apart(self.setup, ())[0][of_run].roles.query
+        return next(iter(self.runs.apart(self.setup, ())[0].values())).roles.query
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries, per slice and metric."""
@@ -295,11 +294,12 @@ class Summary:
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """Merge the figures of parts: one row per slice and metric."""
-        sums = merged(parts.lazy(), self.key).collect()
+        key = [*self.slices, "metric"]
+        sums = merged(parts.lazy(), key).collect()
         calls = {call.text: call for call in self.calls}
         ends = [
             self._interval(calls[row["metric"]], row, found)
-            for row, found in zip(sums.to_dicts(), parts.partition_by(self.key, maintain_order=True), strict=True)
+            for row, found in zip(sums.to_dicts(), parts.partition_by(key, maintain_order=True), strict=True)
         ]
         names = {name: pl.col(name) for name in SUMS}
         figures = [
@@ -358,8 +358,7 @@ class Means(Summary):
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The means of the table, from the sums of its parts."""
-        merging = Summary(self.calls, self.setup, self.runs, self.by, self.weights, self.resampling)
-        means: pl.DataFrame = with_names(self.wide(merging.merge(parts)), self.setup, self.calls)
+        means: pl.DataFrame = with_names(self.wide(super().merge(parts)), self.setup, self.calls)
         return means
 
     def wide(self, summed: pl.DataFrame) -> pl.DataFrame:

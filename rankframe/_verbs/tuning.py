@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
@@ -579,14 +579,10 @@ def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampli
 def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
     """The method chosen for each fold, and its means on the other folds and on this one."""
 
-    def mean(x: Floats) -> float:
-        found: float = unscaled(_means(x[:, None]), [metric])[0]
-        return found
+    def means(i: int) -> Iterator[float]:
+        return (unscaled(_means(of_folds[at][:, [i]]), [metric]).item() for at in (fold != i, fold == i))
 
-    rows = [
-        (i + 1, int((fold == i).sum()), text, mean(of_folds[fold != i, i]), mean(of_folds[fold == i, i]))
-        for i, text in enumerate(texts)
-    ]
+    rows = [(i + 1, int((fold == i).sum()), text, *means(i)) for i, text in enumerate(texts)]
     dtypes = {"fold": pl.Int64, "n_queries": pl.UInt32, "method": pl.String, "train": pl.Float64, "test": pl.Float64}
     return pl.DataFrame(rows, dtypes, orient="row").with_columns(pl.col("train", "test").fill_nan(None))
 
