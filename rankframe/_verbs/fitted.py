@@ -123,16 +123,10 @@ class FittedFusion(Generic[R_co]):
     @called_by_users
     def from_json(cls, text: str) -> FittedFusion[pl.DataFrame]:
         """A trained method from its JSON text; ``learned`` is a Polars DataFrame."""
-        try:
-            given = json.loads(text)
-            version, method, runs, columns, settings = (given[name] for name in MEMBERS)
-            fits = version == FORMAT and all(isinstance(given[name], kind) for name, kind in MEMBERS.items())
-            fits &= {*columns["run"]} <= {*runs} and all(isinstance(x, list) for x in columns.values())
-            fits &= len({*map(len, columns.values())}) == 1
-        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
-            fits = False
-        if not fits:
+        members = _members(text)
+        if members is None:
             raise InvalidData(f"{shown(text)} is no JSON of a trained method, as .to_json() of this release writes it")
+        _, method, runs, columns, settings = members
         fusion_of(method, TRAINED_FUSIONS)
         table = pl.DataFrame(columns, schema_overrides={"run": pl.String})
         return FittedFusion(method, tuple(runs), table, settings)
@@ -142,6 +136,18 @@ class FittedFusion(Generic[R_co]):
 
     def _repr_html_(self) -> str:
         return displays.fitted(self).html()
+
+
+def _members(text: str) -> list[Any] | None:
+    """The members of the JSON text of a trained method; None for another text."""
+    try:
+        given = json.loads(text)
+        version, _, runs, columns, _ = members = [given[name] for name in MEMBERS]
+        fits = version == FORMAT and all(isinstance(given[name], kind) for name, kind in MEMBERS.items())
+        fits &= {*columns["run"]} <= {*runs} and all(isinstance(x, list) for x in columns.values())
+        return members if fits and len({*map(len, columns.values())}) == 1 else None
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return None
 
 
 @verb(gives="whole")
