@@ -168,7 +168,7 @@ def gaps(
 def figures_of(means: Floats) -> Floats:
     """The figures of `FIGURES` from the means of groups in the first axis; groups without a mean do not count."""
     n = (~np.isnan(means)).sum(axis=0)
-    difference, deviation, mean_difference = apart(means)
+    difference, deviation, mean_difference = spreads_of(means)
     with np.errstate(invalid="ignore", divide="ignore"):
         most = np.fmax.reduce(means, axis=0)
         ratio = np.where(most > 0, np.fmin.reduce(means, axis=0) / most, np.nan)
@@ -176,7 +176,7 @@ def figures_of(means: Floats) -> Floats:
     return np.where(n > 1, np.stack([difference, ratio, relative, mean_difference]), np.nan)
 
 
-def apart(x: Floats) -> Floats:
+def spreads_of(x: Floats) -> Floats:
     """The spread of numbers along the first axis: range, standard deviation and mean difference; NaN does not count."""
     x = np.sort(x, axis=0)  # NaN last
     n = (~np.isnan(x)).sum(axis=0)
@@ -310,7 +310,7 @@ def _largest(below: Floats, above: Floats) -> Floats:
     """The largest spreads of errors of which each is the one below or the one above: some are above, the others below."""
     order = np.argsort(below + above, axis=0)
     below, above = (np.take_along_axis(x, order, axis=0) for x in (below, above))
-    found = apart(below)
+    found = spreads_of(below)
     for first in range(1, len(below) if (below != above).any() else 1):
-        found = np.fmax(found, apart(np.concatenate([below[:first], above[first:]])))
+        found = np.fmax(found, spreads_of(np.concatenate([below[:first], above[first:]])))
     return found

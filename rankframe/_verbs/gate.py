@@ -200,8 +200,8 @@ def gate(
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
     few = pl.col("n_queries") < takes
     passed = (within if resampling.interval == "bounded" else within & ~few).fill_null(False)
-    told = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
-    judged = dict(zip(JUDGED, (worst, allowed, told, passed, pl.col("n_queries"), takes), strict=True))
+    verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
+    judged = dict(zip(JUDGED, (worst, allowed, verdict, passed, pl.col("n_queries"), takes), strict=True))
     figures = figures.select(*design.by, *COMPARED, **judged)
     failures = figures.filter(~pl.col("passed"))
     moved = _moved(with_labels(rows, setup, calls), setup, found, design, most_moved)

@@ -57,12 +57,12 @@ def lists_of(
     """
     schema = frame.schema
     doc = item_column(setup, schema)
-    beside = [_values(setup, Columns.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
+    values = [_values(setup, Columns.of(setup, schema, label=LABEL in columns), name) for name in sorted(columns)]
     refuse_names([RANK], schema, "the table")
     ranked = frame.hstack(ranks_of(frame, setup, RANK))
     if ranked[doc].has_nulls():
         refuse_nameless(ranked.filter(pl.col(RANK).is_not_null()), doc)
-    lists = ranked.lazy().select(*setup.roles.query, pl.col(doc).alias(ITEM), RANK, *beside)
+    lists = ranked.lazy().select(*setup.roles.query, pl.col(doc).alias(ITEM), RANK, *values)
     if by:
         slices = by_query(frame, setup.roles.query, by, None)
         lists = lists.join(slices, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")

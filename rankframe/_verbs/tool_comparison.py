@@ -261,8 +261,8 @@ class Row:
 
 def _table(rows: Sequence[Row], says: Sequence[str]) -> pl.DataFrame:
     """A row per tool, and what it says."""
-    told = ((row.tool, row.value, row.metric, row.differs_by, row.note, x) for row, x in zip(rows, says, strict=True))
-    return pl.DataFrame([*told], SCHEMA, orient="row")
+    found = ((row.tool, row.value, row.metric, row.differs_by, row.note, x) for row, x in zip(rows, says, strict=True))
+    return pl.DataFrame([*found], SCHEMA, orient="row")
 
 
 class _Numbers:
