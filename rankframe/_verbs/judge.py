@@ -253,7 +253,7 @@ def check(
 
 def _findings(found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
-    shown = Findings.of(found, settings_of(table.setup, table.rows))
+    shown = Findings.of(found, settings_of(table))
     unwanted = [kind for kind in records(shown.table) if _fails(kind, fail_on)]
     if unwanted:
         named = (f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})" for x in unwanted)
@@ -300,8 +300,6 @@ def _lazy(qrels: object) -> pl.LazyFrame | None:
 def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:
     if isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
         return qrels
-    library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
     raise InvalidOption(
-        f"the judgments are {shown(qrels) if isinstance(qrels, str) else f'a {library}{type(qrels).__name__}'}; give a Polars "
-        "DataFrame or LazyFrame, as pl.from_pandas or rf.read_qrels make them"
+        f"{shown(qrels)} is no Polars frame of judgments; give one, as pl.from_pandas or rf.read_qrels make it"
     )
