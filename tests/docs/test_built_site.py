@@ -183,7 +183,7 @@ def test_each_page_is_there_as_markdown_with_what_its_directives_bring_in(site: 
         head = (site / page.with_suffix(".html")).read_text(encoding="utf-8").partition("</head>")[0]
         assert f'type="text/markdown" href="{page.name}"' in head, page
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.S)):
-            assert (site / page.parent / target).exists() or not (site / page.parent / target).suffix == ".md", target
+            assert (site / page.parent / target).exists() or (site / page.parent / target).suffix != ".md", target
     assert "## `df.rank.summarize(*metrics: " in (site / "api" / "decisions.md").read_text(encoding="utf-8")
     assert "## 0.1.0" in (site / "changelog.md").read_text(encoding="utf-8")
 
