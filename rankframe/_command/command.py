@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, get_a
 
 import polars as pl
 
-from .._files.formats import SUFFIXES, Format
+from .._files.formats import FORMATS as TABLE_FORMATS, SUFFIXES, Format
 from .._files.sources import spelled, suffix_of
 from .._lift.polars import PolarsRanker
 from .._support.docstrings import entries, sections
@@ -46,10 +46,9 @@ ONE_RUN = "the results of a system" + FILES.format("")
 RUNS = "the results of each system, in a file named after the run" + FILES.format("Or one table of several runs. ")
 
 COLUMN_OPTIONS = {
+    **{name: f"{role.says}{', separated by commas' * role.several}" for name, role in ROLES.items()},
     **{column.removesuffix("_id"): f"default: {column}" for column in COLUMNS},
     "subtopic": f"{ROLES['subtopic'].says}, for metrics of diversity; for TREC text: iteration",
-    **{name: role.says for name, role in ROLES.items() if name == "weight" or role.of_items},
-    "features": f"{ROLES['features'].says}, separated by commas",
     "rank": "the column of ranks, 1 being the best, instead of scores",
 }
 """The options that name columns, with their help."""
@@ -266,7 +265,8 @@ def add_files(sub: Parser, nargs: int | str) -> None:
         sub.add_argument(option, choices=get_args(Format), help=f"the format of {of}; default: from its name")
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for role, what in COLUMN_OPTIONS.items():
-        kind = _separated(str) if role == "features" else str
+        several = role in ROLES and ROLES[role].several and role != "query"  # a file names a query by one column
+        kind = _separated(str) if several else str
         names.add_argument(f"--{role}", type=kind, metavar="COLUMN", help=what)
     text = f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics under "
     text += "names for SQL, as ndcg_at_10; may be repeated"
@@ -324,7 +324,8 @@ def _table_or_number(text: str) -> pl.DataFrame | int:
     try:
         if kind is None:
             raise OSError(f"it ends in none of {', '.join(SUFFIXES)}")
-        read = partial(pl.read_csv, separator="\t") if kind == "tsv" else getattr(pl, f"read_{kind}")
+        mark = TABLE_FORMATS[kind].separator
+        read = partial(pl.read_csv, separator=mark) if mark else getattr(pl, f"read_{kind}")
         table: pl.DataFrame = read(text)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be read: {str(error).splitlines()[0]}") from None

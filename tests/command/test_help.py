@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._command import COMMANDS, main
+from rankframe._command import COMMANDS, main, parser
+from rankframe._command.command import COLUMN_OPTIONS
+from rankframe._table.roles import ROLES
 from tests.support.calls import thinned
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
@@ -172,6 +174,12 @@ def test_the_page_shows_what_is_printed(
             else:
                 code, printed = run(line, monkeypatch, capsys)
                 assert printed == wanted, line
+
+
+def test_every_role_of_a_column_has_an_option() -> None:
+    assert {*ROLES} <= {*COLUMN_OPTIONS}
+    given = parser(["evaluate"]).parse_args(["evaluate", "x", "--features", "a,b", "--query", "a,b", "--weight", "w"])
+    assert (given.features, given.query, given.weight) == (["a", "b"], "a,b", "w")
 
 
 def test_the_page_names_every_command() -> None:
