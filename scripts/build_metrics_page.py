@@ -32,8 +32,8 @@ HEAD = """\
 Every metric by its text name. Each name links to the formula, method, range, options, names in other tools and source.
 
 ```python
-df.rank.evaluate("ndcg@10", "map", "rr(relevant=2)")     # a column each; options in brackets, the cutoff after @
-df.rank.metrics.rbp(p=0.95, k=20)                      # the same metrics as methods, with typed options
+df.rank.evaluate("ndcg@10", "map", "rr(relevant=2)")  # a column each; options in brackets, the cutoff after @
+df.rank.metrics.rbp(p=0.95, k=20)  # the same metrics as methods, with typed options
 ```
 
 CONTENTS
@@ -83,7 +83,7 @@ The names of each metric in other tools. `evaluate` and every other method accep
 columns have the name on the right.
 
 ```python
-df.rank.evaluate("ndcg_cut_10", "Success@5", "mrr", "map-l2")     # columns ndcg@10, hit_rate@5, rr, map(relevant=2)
+df.rank.evaluate("ndcg_cut_10", "Success@5", "mrr", "map-l2")  # columns ndcg@10, hit_rate@5, rr, map(relevant=2)
 ```
 
 A name that means different metrics in different tools, or whose number in a tool is another

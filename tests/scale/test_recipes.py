@@ -40,6 +40,41 @@ def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that PySpark leaves to the garbage collector
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_the_lines_at_the_top_of_the_page_run(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import multiprocessing
+
+    import dask.dataframe as dd
+    import duckdb
+
+    import rankframe.dask
+    import rankframe.spark
+
+    monkeypatch.chdir(tmp_path)
+    Path("judged").mkdir()
+    DF.write_parquet("judged/a.parquet")
+    judged = DF.to_arrow(compat_level=pl.CompatLevel.oldest())
+    with duckdb.connect() as connection:
+        connection.register("judged", judged)
+        names = {"rf": rf, "pl": pl, "rankframe": rankframe, "duckdb": connection, "multiprocessing": multiprocessing}
+        names |= {"sdf": spark.createDataFrame(judged), "ddf": dd.from_pandas(DF.to_pandas(), npartitions=2)}
+        lines = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0].splitlines()
+        one, of_spark, of_dask, of_duckdb, kernel, pool = [eval(line, names) for line in lines]
+        assert one is None
+        wanted = DF.rank.evaluate("ndcg@10", "map")
+        pool.terminate()
+        for found in (
+            pl.read_parquet("metrics.parquet"),
+            pl.DataFrame(of_spark.toArrow()),
+            pl.from_pandas(of_dask.compute().reset_index()),
+            of_duckdb,
+            pl.DataFrame(kernel(judged)),
+        ):
+            assert_same(found, wanted)
+
+
 SHARED = ("metrics", "rows", "means", "summary", "fused", "parts")
 
 
