@@ -188,3 +188,18 @@ def test_one_import_brings_neither_the_optional_libraries_nor_the_command_line()
     plain = "import sys, polars; print(sorted({'scipy', 'sklearn', 'matplotlib', 'pyspark', 'argparse'} & set(sys.modules)))"
     ours, theirs = (subprocess.check_output([sys.executable, "-c", c], text=True) for c in (code, plain))
     assert ours == theirs
+
+
+def test_the_map_of_folders_names_what_is_there() -> None:
+    guide = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = guide[guide.index("## Where things are") :]
+    entries = re.findall(r"^(\w+)/ +(.*(?:\n {14}.*)*)", section, re.MULTILINE)
+    floors = [name for name in FLOORS if (PACKAGE / name).is_dir()]
+    assert sorted(folder for folder, _ in entries) == sorted(floors)
+    public = [f"{'/'.join(module)}.py" for module in MODULES if len(module) == 1]
+    for folder, text in entries:
+        modules = re.findall(r"`(\w+\.py)`", text)
+        assert [x for x in modules if not (PACKAGE / folder / x).is_file() and x not in public] == [], folder
+    tests = section[section.index("`tests` has") :]
+    folders = {path.name for path in (PACKAGE.parent / "tests").iterdir() if path.is_dir() and path.name[0] != "_"}
+    assert {*re.findall(r"`(\w+)`", tests)} - {"tests", *PRIVATE} == folders
