@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from operator import attrgetter
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
