@@ -202,12 +202,19 @@ def test_the_script_on_real_ratings_prints_what_the_page_says(capsys: Any) -> No
 
 def test_what_the_notebook_says_of_its_numbers_is_so() -> None:
     df, runs = rf.load_example(), ["score", "score_forest"]
-    delta = df.rank.compare("ndcg@10", runs=runs, baseline="score").per_query_delta["ndcg@10"]
+    compared = df.rank.compare("ndcg@10", "map", runs=runs, baseline="score")
+    assert (compared.table["p_adjusted"] > 0.05).all()
+    assert compared.table["ci_low"][0] == pytest.approx(-0.07, abs=0.005)
+    of_digits = df.rank.compare("ndcg@10", runs=runs, baseline="score", by="digit").table
+    assert (len(of_digits), of_digits["p_adjusted"].min()) == (10, 1)
+    delta = compared.per_query_delta["ndcg@10"]
     assert (len(delta), (delta <= -0.85).sum()) == (120, 3)
     assert (delta == 0).sum() > 60
     ties = {df.rank.on(score="score_forest", ties=rule).ndcg(k=10)["ndcg@10"].mean() for rule in ("worst", "best")}
     assert len(ties) == 1
-    assert not df.rank.gate({"ndcg@10": 0.02}, runs=runs, baseline="score").passed
+    verdict = df.rank.gate({"ndcg@10": 0.02}, runs=runs, baseline="score")
+    assert not verdict.passed
+    assert verdict.table["queries_needed"].item() == 149
     assert df.rank.on(score="score_forest").evaluate("judged@10")["judged@10"].min() == 1
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -66,6 +67,29 @@ def test_start_here_ends_with_one_line_for_each_verb() -> None:
         == []
     )
     assert len(table.splitlines()) < 40
+
+
+def test_the_first_page_says_how_to_install_and_for_whom_and_shows_cards() -> None:
+    head, _, rest = PAGES["index.md"].partition("```python\n")
+    assert "for people who" in head
+    assert "```shell\npython -m pip install -e .\n```" in head
+    cards = re.findall(r"^- \*\*\[", re.findall(r"^:::\{container\} cards\n(.*?)^:::$", rest, re.M | re.S)[0], re.M)
+    assert len(cards) == 12
+
+
+def test_the_recipe_of_slices_and_the_notebook_compare_by_slice_and_show_what_it_prints() -> None:
+    notebook = json.loads((ROOT / "examples" / "decide.ipynb").read_text(encoding="utf-8"))
+    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for texts in (code, re.findall(r"^>>> (.*)", PAGES["recipes/slices.md"], re.M)):
+        assert any(re.fullmatch(r'df\.rank\.compare\(.*by="digit"\)', text) for text in texts)
+        assert [text for text in texts if ".table" in text] == []
+
+
+def test_the_readme_says_how_long_the_tests_take_and_that_users_need_not_run_them() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.search(
+        r"all that users\s+need. The second line is for those who change the code: .*\s+.*five\s+minutes", readme
+    )
 
 
 def test_the_readme_has_at_most_200_lines() -> None:
