@@ -324,9 +324,8 @@ def _table_or_number(text: str) -> pl.DataFrame | int:
     try:
         if kind is None:
             raise OSError(f"it ends in none of {', '.join(SUFFIXES)}")
-        mark = TABLE_FORMATS[kind].separator
-        read = partial(pl.read_csv, separator=mark) if mark else getattr(pl, f"read_{kind}")
-        table: pl.DataFrame = read(text)
+        of_text = (mark := TABLE_FORMATS[kind].separator) and partial(pl.read_csv, separator=mark)
+        table: pl.DataFrame = (of_text or getattr(pl, f"read_{kind}"))(text)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be read: {str(error).splitlines()[0]}") from None
     return table
