@@ -10,6 +10,7 @@ from html import escape
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from .._support.methods import called_by_users
+from .._support.option_kinds import check
 from .grid import Digits, Grid, Level, of_summary, plain, records
 from .markup import great_html, html, latex, markdown, markdown_text, text, visible
 from .sentences import IN_HTML, IN_TEXT, Quotes
@@ -94,8 +95,9 @@ class Result(ABC, Generic[R_co]):
 def render(of: Result[Any], how: Format, most: int | None = None) -> str:
     """A result as text of a terminal, as plain HTML or Markdown with its sentences, as a table in LaTeX, or as JSON.
 
-    `most` is the number of rows that are shown of a table; by default all.
+    `most` is the number of rows that are shown of a table; by default all. Another `how` is refused as InvalidOption.
     """
+    check("how", how, Format)
     if how == "json":
         return json.dumps(of.to_dict(), allow_nan=False)
     if how == "latex":

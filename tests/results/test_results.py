@@ -107,3 +107,8 @@ def test_a_problem_that_no_check_knows_is_refused() -> None:
         DF.rank.check(fail_on=["repeated documents"])
     with pytest.raises(InvalidOption, match="fail_on='errors'"):
         DF.rank.check(fail_on="errors")  # type: ignore[arg-type]
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(InvalidOption, match="how='pdf': write one of 'text', 'html', 'markdown', 'latex', 'json'"):
+        render(DF.rank.check(), "pdf")  # type: ignore[arg-type]
