@@ -69,7 +69,7 @@ def of_tool(tool: str, usual: str, separator: str, writer: writable.Writer) -> F
     return FileFormat(tool, partial(from_tool, tool=tool, usual=usual), known=known, write=writer)
 
 
-def of_json(name: str, kind: Callable[[json_rows.JsonText], pl.DataFrame | None], **options: Any) -> FileFormat:
+def of_json(name: str, kind: Callable[[json_rows.JsonText], FileRows], **options: Any) -> FileFormat:
     """The row of a JSON object of one kind."""
     return FileFormat(name, partial(json_rows.from_object, read=kind), content="text", **options)
 
@@ -82,7 +82,7 @@ ROWS = (
     NDJSON,
     of_table("parquet", read.scan_parquet, ".parquet", ".pq", content="binary"),
     of_table("ipc", read.scan_ipc, ".arrow", ".feather", ".ipc", content="binary"),
-    FileFormat("json", partial(json_rows.from_json, lines=NDJSON), known=is_json, content="text"),
+    FileFormat("json", json_rows.from_json, known=is_json, content="text"),
     of_json("rank_eval", json_rows.rank_eval, write=writable.RANK_EVAL),
     of_json("mteb", json_rows.dictionary),
     of_tool("beir", "tsv", "\t", writable.BEIR),

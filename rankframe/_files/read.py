@@ -290,10 +290,12 @@ def from_lines(file: SourceFile) -> FileRows:
 def from_table(file: SourceFile, tool: str | None = None, *, scan: Scan) -> FileRows:
     """A file with named columns. CSV has no types: ids stay text, scores and labels must be numbers."""
     name, content, layout, columns, row = file.name, file.content, file.layout, file.columns, file.format
-    if row.content != "binary" and is_empty(content):
-        schema = {column: file.numeric.get(column, pl.String()) for column in layout.needed}
-        return FileRows(file, pl.LazyFrame(schema=schema), tuple(columns))
-    stored = [column for column in scan(content, [*OTHER_NAMES, *columns]).collect_schema().names() if column != NUMBER]
+    empty = row.content != "binary" and is_empty(content)
+    schema = {} if empty else scan(content, [*OTHER_NAMES, *columns]).collect_schema()
+    stored = [column for column in schema if column != NUMBER]
+    if not stored and row.content != "binary":
+        needed = {column: file.numeric.get(column, pl.String()) for column in layout.needed}
+        return FileRows(file, pl.LazyFrame(schema=needed), tuple(columns))
     for old, new in columns.items():
         if new in file.must and old not in stored:
             raise MissingColumn(f"no column {old!r} for {new} in {name}; it has {', '.join(stored)}")
@@ -316,7 +318,7 @@ def from_table(file: SourceFile, tool: str | None = None, *, scan: Scan) -> File
     table = scan(content, [*text, *(old for old, new in renames.items() if new in text)])
     if row.separator:
         refuse_twice(file, stored, [*OTHER_NAMES, *renames])
-    table = table.drop({*renames.values()} & {*stored} - {*renames}).rename(renames)
+    table = renamed(table, renames, stored)
     if lacking:
         lists = of_lists(table, file) if "doc_id" not in found else None
         if lists is None:
@@ -336,6 +338,11 @@ def from_table(file: SourceFile, tool: str | None = None, *, scan: Scan) -> File
         table = table.with_columns(score=1 / pl.col("rank"))
         dtypes |= {"score": pl.Float64()} if dtypes else {}
     return FileRows(file, table, stored, dtypes)
+
+
+def renamed(table: pl.LazyFrame, renames: Mapping[str, str], stored: Collection[str]) -> pl.LazyFrame:
+    """The table with its columns renamed; a column that already has a new name is left out."""
+    return table.drop({*renames.values()} & {*stored} - {*renames}).rename(renames)
 
 
 def of_lists(table: pl.LazyFrame, file: SourceFile) -> pl.LazyFrame | None:
