@@ -78,12 +78,12 @@ def read_run(
     ------
     InvalidData
         A malformed line, with its number and what to write instead; bytes that are not UTF-8, truncated compressed data,
-        two columns with the same name; JSON that is cut short or has a name twice in one object, with line and column; a
-        query of one run in two files.
+        two columns with the same name; JSON that is cut short or has a name twice in one object; a query of one run
+        in two files.
     MissingColumn
         A file with named columns that lacks ``query_id``, ``doc_id`` or ``score``.
     InvalidOption
-        A `source` that is not a file, such as a folder or a table, with what to write instead.
+        A `source` that is not a file, such as a folder or a table.
 
     Examples
     --------

@@ -134,7 +134,7 @@ def runs_and_judgments(
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
     left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if arguments.runs else [])}
     needed = tuple(name for name in RUN.needed if name not in left_out)
-    layout = RUN._replace(needed=needed, optional=() if qrels is not None else ("doc_id", "label"))
+    layout = RUN._replace(needed=needed)
     renamed = COLUMNS if qrels is None else needed
     runs = [_read(arguments, path, layout, renamed, reads) for path in arguments.files]
     files = [*runs, *([] if qrels is None else [qrels])]

@@ -5,24 +5,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from types import NoneType
 from typing import Any, TypeAlias
 
 import polars as pl
 
 from ..errors import InvalidData, shown, warn
-from .read import JUDGMENTS, OTHER_NAMES, FileRows, SourceFile, from_table, numbers, renamed
-from .sources import Content, text_of
+from .read import OTHER_NAMES, FileRows, SourceFile, from_table, numbers, renamed
+from .sources import text_of
 
 Hit: TypeAlias = "tuple[str | None, bytes | None, bytes | None, int | None, str | None]"
 """The document of a row, its score, label, rank and index."""
 
+NOTHING: tuple[Hit] = ((None, None, None, None, None),)
+"""The row of a query without documents."""
+
 BATCH = 100_000
 """The number of rows held as Python objects before they become columns."""
 
-BY_COLUMN = {"columns", "index", "data", "schema"}.union(OTHER_NAMES, *OTHER_NAMES.values())
+BY_COLUMN = {"columns", "index", "data", "schema"}.union(*OTHER_NAMES.values())
 """Members of a JSON object that pandas writes by column, in any orientation."""
 
 META = "mteb_model_meta"
@@ -33,8 +36,8 @@ LEVELS = ("subset", "split", "query_id")
 class JsonText:
     """A JSON text, in which an object whose members are numbers is a range of rows, {document: number}.
 
-    These become columns while the text is read, so that only one query's documents are Python objects at a time. A number is
-    the bytes as which it is written, and is parsed as the numbers of other text are.
+    These become columns while the text is read, and documents of _rank_eval tuples, so that only one query's documents are
+    objects at a time. A number is the bytes as which it is written, and is parsed as the numbers of other text are.
     """
 
     def __init__(self, file: SourceFile, text: str) -> None:
@@ -54,7 +57,11 @@ class JsonText:
             names = [name for name, _ in pairs]
             twice = next(name for name in names if names.count(name) > 1)
             raise InvalidData(f"{self.file.name}: an object has {twice!r} twice; keep one of them")
-        if {*map(type, members.values())} != {bytes}:
+        name = "ratings" if "ratings" in members else "hits"
+        if isinstance(members.get(name), list):
+            with suppress(AttributeError, KeyError, TypeError):  # rank_eval refuses what stays a list
+                members[name] = tuple(rated(members) if name == "ratings" else hits(members))
+        if not pairs or type(pairs[0][1]) is not bytes or {*map(type, members.values())} != {bytes}:
             return members
         self.docs += members
         self.numbers += members.values()
@@ -77,9 +84,9 @@ class JsonText:
 def from_json(file: SourceFile) -> FileRows:
     """A JSON object of any kind, or a row, or a list of rows."""
     text = text_of(file.content)
-    rows = partial(from_table, replace(file, content=text.encode()), scan=scan_json)
+    rows = replace(file, content=text.encode())
     if re.match(r"\s*\[", text):
-        return rows()
+        return from_table(rows)
     json_text = JsonText(file, text)
     found = json_text.value
     if is_rank_eval(found):
@@ -87,7 +94,7 @@ def from_json(file: SourceFile) -> FileRows:
     name, value = next(iter(found.items()), ("", {})) if isinstance(found, dict) else ("", None)
     if name in BY_COLUMN and sum(x in BY_COLUMN and isinstance(found[x], dict | list | range) for x in found) > 1:
         raise InvalidData(f"{file.name}: this JSON object has a member for each column; write one for each row")
-    return dictionary(json_text) if isinstance(value, dict | range) else rows()
+    return dictionary(json_text) if isinstance(value, dict | range) else from_table(rows)
 
 
 def from_object(file: SourceFile, *, read: Callable[[JsonText], FileRows]) -> FileRows:
@@ -95,9 +102,9 @@ def from_object(file: SourceFile, *, read: Callable[[JsonText], FileRows]) -> Fi
     return read(JsonText(file, text_of(file.content)))
 
 
-def scan_json(content: Content, text: list[str]) -> pl.LazyFrame:
+def scan_json(file: SourceFile, text: list[str]) -> pl.LazyFrame:
     """A list of rows, all of which decide the schema."""
-    return pl.read_json(content, infer_schema_length=None).lazy()
+    return pl.read_json(file.content, infer_schema_length=None).lazy()
 
 
 def with_numbers(file: SourceFile, table: pl.DataFrame) -> FileRows:
@@ -127,37 +134,37 @@ def rank_eval(text: JsonText) -> FileRows:
     """The ratings of a request, or the hits of a response with their ratings, then the unrated documents."""
     file, found, of_run = text.file, text.value, text.file.layout.of_run
     if not is_rank_eval(found):
-        raise InvalidData(
-            f"{file.name}: this JSON object has neither 'requests' nor 'details', as those of _rank_eval have"
-        )
+        raise InvalidData(f"{file.name}: this JSON has neither 'requests' nor 'details', as that of _rank_eval has")
     if is_request := isinstance(found.get("requests"), list):
         if of_run:
-            raise InvalidData(f"{file.name}: a request of _rank_eval holds ratings, and no results; {JUDGMENTS}")
+            raise InvalidData(f"{file.name}: a request of _rank_eval holds ratings; read it by read_qrels")
         parts = [(x.get("id") if isinstance(x, dict) else None, x) for x in found["requests"]]
     else:
         parts = [*found["details"].items()]
-    rows: dict[str, list[Hit]] = {}
+    rows: dict[str, Any] = {}
     for query, part in parts:
         if not isinstance(query, str) or query in rows:
             raise InvalidData(f"{file.name}: a request has the 'id' {query!r}; each needs a text of its own")
-        try:
-            rows[query] = rated(part) if is_request else hits(part)
-        except (AttributeError, KeyError, TypeError):
+        found_rows = part.get("ratings" if is_request else "hits") if isinstance(part, dict) else None
+        rows[query] = () if is_request and found_rows is None else found_rows
+        if not isinstance(rows[query], tuple):
             texts = "objects with the texts '_id' and '_index', and numbers as '_score' and 'rating'"
-            raise InvalidData(f"{file.name}: the documents of query {query!r} must be {texts}") from None
+            raise InvalidData(f"{file.name}: the documents of query {query!r} must be {texts}")
     if failed := found.get("failures"):
         names = ", ".join(map(repr, [*failed][:3]))
         warn(f"{file.name}: {len(failed):,} requests failed, and their queries are left out: {names}")
-    schema = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Binary, "label": pl.Binary, "rank": pl.Int64}
-    flat = [(query, *row) for query, of_query in rows.items() for row in of_query or [(None,) * 5]]
-    table = pl.DataFrame(flat, schema={**schema, "index": pl.String}, orient="row")
+    schema = {"doc_id": pl.String, "score": pl.Binary, "label": pl.Binary, "rank": pl.Int64, "index": pl.String}
+    flat = [(query, row) for query, of_query in rows.items() for row in of_query or NOTHING]
+    columns = zip(*(row for _, row in flat), strict=True) if flat else [()] * len(schema)
+    table = pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
+    table.insert_column(0, pl.Series("query_id", [query for query, _ in flat], dtype=pl.String))
     own = table if of_run else table.drop("score", "rank")
     return with_numbers(file, own.with_columns(pl.col(pl.Binary).cast(pl.String)))
 
 
 def rated(request: Any) -> list[Hit]:
     """The rated documents of a request."""
-    return [document(x, label=x.get("rating")) for x in request.get("ratings") or []]
+    return [document(x, label=x.get("rating")) for x in request["ratings"]]
 
 
 def hits(detail: Any) -> list[Hit]:
@@ -173,11 +180,8 @@ def hits(detail: Any) -> list[Hit]:
 def document(given: Any, score: Any = None, label: Any = None, rank: int | None = None) -> Hit:
     """The row of a document; TypeError if a member is of another type."""
     doc, index = given["_id"], given.get("_index")
-    if (
-        type(doc) is not str
-        or type(index) not in (str, NoneType)
-        or not {type(score), type(label)} <= {bytes, NoneType}
-    ):
+    texts = type(doc) is str and (index is None or type(index) is str)
+    if not texts or not (score is None or type(score) is bytes) or not (label is None or type(label) is bytes):
         raise TypeError
     return doc, score, label, rank, index
 
@@ -199,9 +203,7 @@ def dictionary(text: JsonText) -> FileRows:
     meta = found.pop(META, None)
     documents = [*queries(file, found)]
     if len({len(names) for names, _ in documents}) > 1:
-        raise InvalidData(
-            f"{file.name} holds queries at several depths; write those of each depth to a file of its own"
-        )
+        raise InvalidData(f"{file.name} holds queries at several depths; write those of each to a file")
     levels = LEVELS[-len(documents[0][0]) :] if documents else LEVELS[-1:]
     keys = [(*names, rows.start, rows.stop) for names, rows in documents]
     schema = {**dict.fromkeys(levels, pl.String), "start": pl.Int64, "stop": pl.Int64}

@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
+from .._shapes.arrays import Array, array_of
 from .._shapes.dicts import from_dicts
+from .._shapes.lists import own_columns
 from .._support.methods import called_by_users
 from .._support.statistical_options import Confidence, Resamples, Seed, SummaryInterval
 from .._table.policies import Cutoff
@@ -22,7 +24,7 @@ from .._verbs.evaluate import judge
 from .._verbs.resampling import Resampling
 from .._verbs.summary import Summary
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
-from .means import Array, MetricMeans, read, values
+from .means import MetricMeans
 
 
 @called_by_users
@@ -153,7 +155,7 @@ class SearchEvaluator:
         if isinstance(qrels, Mapping):
             names = {"query_id": self._query, "doc_id": doc, "label": setup.roles.label}
             qrels = from_dicts(qrels=qrels).drop_nulls().rename(names)
-        self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
+        self._qrels = own_columns(qrels, means.columns - {setup.roles.score}, "qrels")
         self._search = search
         ids = list(corpus)
         keys = [key for key in setup.policies.tie_rule.keys if key.of == "document"]
@@ -188,26 +190,18 @@ class SearchEvaluator:
         return set(judged[self._query])
 
     def __call__(
-        self,
-        model: Model,
-        output_path: str | None = None,
-        epoch: int = -1,
-        steps: int = -1,
-        *args: object,
-        **kwargs: object,
+        self, model: Model, output_path: str | None = None, epoch: int = -1, steps: int = -1, *_: object, **__: object
     ) -> dict[str, float]:
         """The means and the ends of their intervals; the trainer calls it."""
         setup = self._means.setup
         judged = judge(in_memory(self.search(model), setup, Whole()), self._qrels, judged_only="drop")
         self.per_query = self._means.per_query(judged)
         found = self._means.over(self.per_query)
-        self.summary = summary = Summary(tuple(self._means.calls), setup, Runs(), (), None, self._resampling).of_table(
-            judged
-        )
+        summary = Summary(tuple(self._means.calls), setup, Runs(), (), None, self._resampling)
+        self.summary = summary.of_table(judged)
         for end in ("ci_low", "ci_high") if self._resampling.ci is not None else ():
-            found |= {
-                f"{x}_{end}": value for x, value in summary.select("metric", end).iter_rows() if value is not None
-            }
+            ends = self.summary.select("metric", end).drop_nulls().iter_rows()
+            found |= {f"{metric}_{end}": value for metric, value in ends}
         found = {self._prefix + x: value for x, value in found.items()}
         if output_path is not None and self.write_csv:
             self._write(Path(output_path), {"epoch": epoch, "steps": steps, **found})
@@ -227,7 +221,7 @@ class SearchEvaluator:
         scores, docs = np.empty((len(self._texts), 0)), np.empty((len(self._texts), 0), np.int64)
         for start in range(0, len(self._corpus), self._search.chunk_size):
             of_docs = self._embedded(model, "document", self._corpus[start : start + self._search.chunk_size])
-            more = values(model.similarity(of_queries, of_docs), "similarity").astype(np.float64)
+            more = array_of(model.similarity(of_queries, of_docs), "similarity").astype(np.float64)
             if np.isnan(more).any():
                 raise InvalidData("the model's similarities are NaN, as after a step of the training that diverged")
             scores = np.hstack([scores, more])

@@ -129,9 +129,9 @@ BUDGET = {
     "_verbs": 4405,
     "_pictures": 1522,
     "_lift": 1655,
-    "_shapes": 478,
-    "_files": 1168,
-    "_trainers": 509,
+    "_shapes": 451,
+    "_files": 925,
+    "_trainers": 448,
     "_command": 1750,
     ".": 1077,
 }

@@ -84,7 +84,12 @@ HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "a repeated document": ({"a": ["x", "x"]}, None, rf.InvalidData, "document 'x' of query 'a' twice"),
     "a text for a list": ({"a": "xy"}, None, rf.InvalidData, "run has 'xy' for query 'a'"),
     "a number for a list": (None, {"a": 1}, rf.InvalidData, "qrels has 1 for query 'a'"),
-    "a set for a ranking": ({"a": {"x"}}, None, rf.InvalidData, "a set for query 'a', which has no order"),
+    "a set for a ranking": (
+        {"a": {"x"}},
+        None,
+        rf.InvalidData,
+        "run has {'x'} for query 'a'; write {document: score}, or a list of documents, best first",
+    ),
     "pairs": (
         {"a": [["x", 1]]},
         None,
