@@ -222,7 +222,7 @@ def queries(file: SourceFile, found: Any, around: tuple[str, ...] = ()) -> Itera
         names = (*around, name)
         others = {doc: x for doc, x in docs.items() if not isinstance(x, bytes)} if isinstance(docs, dict) else docs
         if isinstance(docs, range) or docs == {}:
-            yield names, docs or range(0)
+            yield names, docs if isinstance(docs, range) else range(0)
         elif isinstance(docs, dict) and len(others) == len(docs) and len(names) < len(LEVELS):
             yield from queries(file, docs, names)
         else:

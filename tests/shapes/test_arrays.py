@@ -133,6 +133,11 @@ HOSTILE: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     "broken groups": ({"scores": [1, 2], "group": [1.0, 1.0]}, rf.InvalidData, "write the sizes of the groups"),
     "groups of a matrix": ({"scores": [[1]], "group": [1]}, rf.InvalidOption, "and a matrix only query"),
     "too few queries": ({"scores": [1, 2], "query": [1]}, rf.InvalidData, "1 queries for 2 elements"),
+    "queries of two types": (
+        {"scores": [1, 2], "query": [b"a", object()]},
+        rf.InvalidData,
+        "write texts, or numbers of 64 bits",
+    ),
     "too few names": ({"scores": [[1], [2]], "query": [1]}, rf.InvalidData, "1 queries for 2 rows"),
     "a name twice": ({"scores": [[1], [2]], "query": ["a", "a"]}, rf.InvalidData, "query 'a' has several rows"),
     "the best of a flat array": ({"scores": [1, 2], "group": [2], "k": 1}, rf.InvalidOption, "k=1 keeps the best"),
