@@ -32,7 +32,6 @@ add_module_names = False
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100
 html_math_renderer = "mathml"  # drawn by the browser itself: no script, no font, no net

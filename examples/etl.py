@@ -20,9 +20,10 @@ METRICS = ["ndcg@10", "map", "recall@50", "judged@10"]
 def main(run: Path, qrels: Path, to: Path, *metrics: str) -> None:
     """Evaluate the run and write the table; a run that cannot be evaluated stops here, with the reason."""
     scored, judged = rf.scan_run(run), rf.scan_qrels(qrels)
-    findings = scored.rank.check(judged).collect()
-    if errors := findings.filter(pl.col("severity") == "error").rows(named=True):
-        raise SystemExit(f"{run}: {errors[0]['problem']} in query {errors[0]['query_id']}; {errors[0]['advice']}")
+    try:
+        scored.rank.check(judged, fail_on="error")
+    except rf.InvalidData as error:
+        raise SystemExit(f"{run}: {error}") from None
     per_query = scored.rank.judge(judged).rank.evaluate(*(metrics or METRICS))
     table = per_query.unpivot(index="query_id", variable_name="metric", value_name="value")
     table.sort("query_id", "metric").sink_parquet(to)

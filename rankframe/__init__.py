@@ -49,25 +49,18 @@ if TYPE_CHECKING:
     from ._trainers.accumulator import Accumulator
     from ._trainers.boosters import catboost_callback, lightgbm_metric, xgboost_metric
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
-    from ._verbs.compare import Comparison
-    from ._verbs.fitted import FittedFusion
-    from ._verbs.gaps import Gaps
-    from ._verbs.gate import Verdict
-    from ._verbs.item_counts import ItemCounts
-    from ._verbs.tuning import TunedFusion
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
     from .fusion import fit_fusion, fuse
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
 __all__ = [
-    "AGREEMENTS", "CATALOG_METRICS", "FUSIONS", "METRICS", "TRAINED_FUSIONS", "Accumulator", "Comparison", "Exposure",
-    "FittedFusion", "Gaps", "InvalidData", "InvalidOption", "ItemCounts", "MissingColumn", "MissingExtra",
-    "OutOfSpace", "RankframeError", "RankframeWarning", "Ranking", "TunedFusion", "UnknownMetric", "Verdict",
-    "arrow_kernel", "catalog_metric", "catboost_callback", "expr", "fit_fusion", "from_arrays", "from_dicts",
-    "from_lists", "fuse", "hook", "lightgbm_metric", "load_example", "metric", "parse", "rank", "read_qrels",
-    "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator", "unregister", "write_qrels", "write_run",
-    "xgboost_metric",
+    "AGREEMENTS", "CATALOG_METRICS", "FUSIONS", "METRICS", "TRAINED_FUSIONS", "Accumulator", "Exposure",
+    "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace", "RankframeError",
+    "RankframeWarning", "Ranking", "UnknownMetric", "arrow_kernel", "catalog_metric", "catboost_callback", "expr",
+    "fit_fusion", "from_arrays", "from_dicts", "from_lists", "fuse", "hook", "lightgbm_metric", "load_example",
+    "metric", "parse", "rank", "read_qrels", "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator",
+    "unregister", "write_qrels", "write_run", "xgboost_metric",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -80,13 +73,7 @@ NAMES_OF = {
     "_catalog.fusions": "FUSIONS TRAINED_FUSIONS",
     "_catalog.parse": "parse",
     "_catalog.registry": "AGREEMENTS CATALOG_METRICS METRICS catalog_metric metric unregister",
-    "_verbs.compare": "Comparison",
-    "_verbs.gate": "Verdict",
     "_lift.arrow_kernel": "arrow_kernel",
-    "_verbs.fitted": "FittedFusion",
-    "_verbs.tuning": "TunedFusion",
-    "_verbs.gaps": "Gaps",
-    "_verbs.item_counts": "ItemCounts",
     "_lift.ranker": "expr",
     "_shapes.arrays": "from_arrays",
     "_shapes.dicts": "from_dicts",
@@ -102,7 +89,7 @@ NAMES_OF = {
 LATER = {name: module for module, names in NAMES_OF.items() for name in names.split()}
 """Modules of names imported on first use, so that `import rankframe` takes only a tenth longer than `import polars`."""
 
-MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "spark", "stats")
+MODULES = ("dask", "fusion", "io", "metrics", "plot", "report", "results", "spark", "stats")
 """Modules that are imported at their first use."""
 
 
@@ -156,14 +143,9 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         return PandasRanker(frame)
     if (table := from_stream(frame)) is not None:
         return PolarsRanker(table)
-    instead = ""
-    if isinstance(frame, dict):
-        instead = "; of dictionaries {query: {document: score}} write rf.from_dicts(run=run, qrels=qrels)"
-    elif hasattr(frame, "__array__") or isinstance(frame, (list, tuple)):
-        instead = "; of a matrix with a row per query write rf.from_arrays(scores=scores, labels=labels)"
+    kinds = "a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface"
     raise InvalidData(
-        f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a "
-        f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{instead}"
+        f"{type(frame).__name__} is no frame; give {kinds}; rf.from_dicts, rf.from_arrays and rf.from_lists make frames"
     )
 
 

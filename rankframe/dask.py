@@ -71,10 +71,7 @@ class DaskEngine:
     lists: Container[str]
 
     name = "Dask frame"
-    advice = (
-        "take it of a part of the table, as of ddf.get_partition(0).compute().rank, or of ddf.compute().rank where that "
-        "fits into memory"
-    )
+    advice = "take it of a part of the table, as of ddf.get_partition(0).compute().rank"
 
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns and the index levels of the pandas frame, as a Polars schema."""
@@ -131,10 +128,8 @@ class OnPandas:
         of_parts = zip(parts, self.names, strict=True)
         found = work(*(Source(part, names, lists=self.lists).polars for part, names in of_parts))
         if not isinstance(work, Merged):
-            table: pd.DataFrame = found.to_arrow(compat_level=pl.CompatLevel.oldest()).to_pandas(
-                types_mapper=pd.ArrowDtype
-            )
-            return table
+            arrow: Any = found.to_arrow(compat_level=pl.CompatLevel.oldest())
+            return arrow.to_pandas(types_mapper=pd.ArrowDtype)  # type: ignore[no-any-return]
         return as_pandas(found)
 
 

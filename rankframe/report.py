@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._results import markup
+from ._results.grid import Digits, Level
+from ._results.result import grid_of
 from ._support.methods import called_by_users
-from ._text import displays, markup
-from ._text.result_table import Digits, Level, grid_of, plain, records
 
-__all__ = ["dictionary", "html", "latex", "markdown", "notebook"]
+__all__ = ["html", "latex", "markdown"]
 
 
 @called_by_users
@@ -106,13 +107,3 @@ def html(of: object, *, digits: Digits = 3, alpha: Level = 0.05, title: str | No
     True
     """
     return markup.great_html(grid_of(of, digits, alpha), title)
-
-
-def dictionary(of: Any) -> dict[str, Any]:
-    """A comparison or a verdict as a dictionary for JSON: its ``settings``, and its ``table``, a dictionary per row."""
-    return {"settings": plain(of.settings), "table": plain(records(of.table))}
-
-
-def notebook(of: Any) -> str:
-    """Plain HTML in the colours of the notebook: sentences and figures of a comparison, or the table of a summary."""
-    return displays.comparison_html(of) if hasattr(of, "settings") else markup.html(grid_of(of))

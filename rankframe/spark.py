@@ -87,8 +87,7 @@ def evaluate(
         During the call, if a metric, an option, a column or its type is wrong. Errors in the rows (a NaN score, a repeated
         document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
-    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(evaluate, evaluate_verb, df, metrics, options, buckets, **two)
+    return _lifted(evaluate, evaluate_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
 
 
 def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -157,8 +156,7 @@ def summarize(
         As for :func:`evaluate`; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is not a number from 0 on.
     """
-    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(summarize, summarize_verb, df, metrics, options, buckets, **two)
+    return _lifted(summarize, summarize_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
 
 
 def mean(
@@ -189,8 +187,7 @@ def mean(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`summarize`.
     """
-    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(mean, mean_verb, df, metrics, options, buckets, **two)
+    return _lifted(mean, mean_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
 
 
 def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -283,7 +280,7 @@ def _lifted(
     args: Sequence[object],
     options: Mapping[str, Any],
     buckets: int | None,
-    **two: Any,
+    *two: Any,
 ) -> DataFrame:
     """The result of a verb for its function of Spark tables; its options are told from those of `on` by its signature."""
     declared = verb_of(verb)
@@ -291,11 +288,9 @@ def _lifted(
     setup = bound({name: x for name, x in options.items() if name not in own}, caller)
     call = declared.bound(args, own)
     if call.runs.tables:
-        raise InvalidOption(
-            "runs are columns of scores of one Spark table; put several tables below each other, with a column that names "
-            "the run of each row, and say run='run'"
-        )
-    return run_on(SparkEngine(buckets), df, setup, call, **two)
+        raise InvalidOption("runs are columns of scores of one Spark table; put tables below each other and say run=")
+    judged = dict(zip(("qrels", "judged_only", "run_only"), two, strict=False))
+    return run_on(SparkEngine(buckets), df, setup, call, **judged)
 
 
 class SparkEngine:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ __all__ = [
     "queries_needed", "reach", "replicates", "spreads", "tukey",
 ]  # fmt: skip
 
+
+TwoEnds: TypeAlias = tuple[Floats, Floats]
+"""The lower and the upper ends of columns."""
 
 ENUMERATED = 20
 """The most differences for which all sign flips are enumerated: a million sums."""
@@ -55,8 +58,8 @@ def intervals(
     resamples: int,
     seed: int,
     step: Step | None = None,
-    limits: tuple[Floats, Floats] | None = None,
-) -> tuple[Floats, Floats]:
+    limits: TwoEnds | None = None,
+) -> TwoEnds:
     """The confidence interval of each column's weighted mean; NaN for fewer than two values.
 
     Parameters
@@ -93,9 +96,7 @@ def intervals(
     bounds = np.full((2, values.shape[1]), np.nan)
     if interval == "bounded" and fit.any():
         if limits is None:
-            raise InvalidOption(
-                option(interval=interval), " takes limits: the least and the greatest value of each column"
-            )
+            raise InvalidOption(option(interval=interval), " takes limits, the least and the greatest values")
         ends = [limit[fit] for limit in limits]
         below, above = _with_one_more(values[:, fit], weights, ends, resamples, seed, step)
         bounds[:, fit] = np.quantile(below, low, axis=0), np.quantile(above, high, axis=0)
@@ -140,13 +141,8 @@ def _effective(weights: Floats) -> float:
 
 
 def replicates(
-    values: Floats,
-    weights: Floats,
-    kinds: Sequence[Bound | None],
-    limits: tuple[Floats, Floats],
-    resamples: int,
-    seed: int,
-) -> tuple[Floats, Floats]:
+    values: Floats, weights: Floats, kinds: Sequence[Bound | None], limits: TwoEnds, resamples: int, seed: int
+) -> TwoEnds:
     """Means of each column that it might have had: for the lower end and for the upper end of intervals of these kinds.
 
     A row per resample; both are the same but for ``"bounded"``. NaN for None.
@@ -284,14 +280,14 @@ def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
 # sums, weights and errors
 
 
-def _weighed(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _weighed(values: Floats, weights: Floats) -> TwoEnds:
     """The values times their weights, and the weights; both 0 if the value is missing or the weight is 0."""
     there = ~np.isnan(values) & (weights[:, None] > 0)  # a weight of 0 also removes log 0
     w = there * weights[:, None]
     return np.where(there, values, 0.0) * w, w
 
 
-def _ends(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _ends(values: Floats, weights: Floats) -> TwoEnds:
     """The least and the greatest value of positive weight in each column; NaN without one."""
     weighing = np.where(weights[:, None] > 0, values, np.nan)
     return np.fmin.reduce(weighing, initial=np.nan), np.fmax.reduce(weighing, initial=np.nan)
@@ -337,7 +333,7 @@ def _levels(drawn: Floats, center: float, a: float, low: float, high: float) -> 
 
 def _with_one_more(
     values: Floats, weights: Floats, limits: Sequence[Floats], resamples: int, seed: int, step: Step | None
-) -> tuple[Floats, Floats]:
+) -> TwoEnds:
     """Randomly weighted means, with one more query at the least and at the greatest value."""
     both = np.hstack([np.vstack([values, limit]) for limit in limits])
     sums = _sums(both, np.append(weights, weights.max()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -35,8 +35,17 @@ def calls_of(
             calls.append(call_of(of(request, among), (), {}))
         else:
             calls += _calls_in(request, among)
-    require_metrics(calls, example)
+    if not calls:
+        raise no_metric(example)
     return list(dict.fromkeys(calls))
+
+
+def read_requests(requests: Sequence[Any], among: Mapping[str, Metric]) -> tuple[Call | pl.Expr, ...]:
+    """The requests with calls for texts and functions; expressions are taken as they are."""
+    found: list[Call | pl.Expr] = []
+    for request in requests:
+        found += [request] if isinstance(request, (pl.Expr, Call)) else calls_of(request, among=among)
+    return tuple(found)
 
 
 def _calls_in(text: str, among: Mapping[str, Metric]) -> Sequence[Call]:
@@ -65,7 +74,6 @@ def averaged(requests: Iterable[Request | Call], example: str) -> list[Call]:
     return calls
 
 
-def require_metrics(names: Iterable[object], example: str) -> None:
-    """Refuse an empty request."""
-    if not list(names):
-        raise InvalidOption("no metric given; name at least one, as in ", asked_as(example))
+def no_metric(example: str) -> InvalidOption:
+    """The error for an empty request."""
+    return InvalidOption("no metric given; name at least one, as in ", asked_as(example))

@@ -1,4 +1,4 @@
-"""Frames that callers give: the options they keep from `on`, side tables of pandas or Polars, and tables of several runs."""
+"""Frames that callers give: side tables of pandas or Polars, and tables of several runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import polars as pl
 
 from .._table.roles import is_text
 from .._table.runs import RUN_OF_TABLE, Runs
-from .._table.setup import OPTIONS, Setup
-from ..errors import Code, InvalidData, InvalidOption, RankframeError, Text, option
+from .._table.setup import Setup
+from ..errors import Code, InvalidData, InvalidOption, Text, option
 
 
 def _kinds() -> dict[type, str]:
@@ -102,33 +102,3 @@ def in_polars(given: object) -> object:
             lists = cross_lists(column, name)
             columns.append((cross(column, name) if lists is None else lists).alias(name))
     return pl.DataFrame(columns)
-
-
-KEY = "rankframe"
-"""The name of the options in ``attrs`` of pandas."""
-
-ATTRIBUTE = "_rankframe_setup"
-"""The name of the setup on a Polars frame."""
-
-DEFAULT = Setup()
-
-
-def keep(frame: Any, setup: Setup) -> None:
-    """Keep the options with a frame of the library's own making."""
-    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        setattr(frame, ATTRIBUTE, setup)
-        return
-    others = {name: value for name, value in frame.attrs.items() if name != KEY}
-    frame.attrs = others | ({KEY: dict(setup.options)} if setup.options else {})
-
-
-def kept(frame: object) -> Setup:
-    """The setup that a frame starts with."""
-    if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
-        setup: Setup = getattr(frame, ATTRIBUTE, DEFAULT)
-        return setup
-    options = getattr(frame, "attrs", {}).get(KEY)
-    if isinstance(options, Mapping) and {*options} <= {*OPTIONS}:
-        with suppress(RankframeError):  # values that another version wrote; pandas' own `rank` is reached here, too
-            return DEFAULT.on(**options)
-    return DEFAULT

@@ -12,11 +12,11 @@ from textwrap import fill, indent
 from typing import Any
 
 from .._catalog.registry import METRICS, Metric
+from .._results.markup import visible
 from .._support.methods import Lifted
 from .._table.name_presets import FLAT
 from .._table.roles import ROLES
 from .._table.setup import OPTIONS, PARTS, Setup
-from .._text.markup import visible
 from ..errors import option
 
 FEW = 12

@@ -17,7 +17,8 @@ from .._table.setup import Setup
 from .._table.table import Whole, in_memory
 from .._table.ties import TIE_RULES
 from .._verbs.declaration import Mergeable, VerbCall, call_of_verb, verb_of
-from .._verbs.evaluate import evaluate, judge
+from .._verbs.evaluate import evaluate
+from .._verbs.judge import judge
 from ..errors import InvalidOption
 
 F = TypeVar("F")

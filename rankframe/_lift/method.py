@@ -45,11 +45,12 @@ class Verbs(Owner, ABC, Generic[R]):
 
 def lift(verb: Callable[Concatenate[Table[R], P], X]) -> Callable[Concatenate[Verbs[R], P], X]:
     """A verb as a method: the same options, over the table of a ranker of any kind of frame."""
+    declared = verb_of(verb)
 
     @wraps(verb)
     def call(owner: Verbs[R], /, *args: P.args, **options: P.kwargs) -> X:
         use_polars()
-        found: X = owner._lifted(verb_of(verb), args, options)
+        found: X = owner._lifted(declared, args, options)
         return found
 
     return function_as_method(cast("Callable[Concatenate[Verbs[R], P], X]", call))

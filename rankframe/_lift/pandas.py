@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,26 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .._table.roles import ROLES, of_lists
-from .._table.setup import Setup
+from .._table.setup import OPTIONS, Setup
 from .._table.table import Whole
 from .._verbs.declaration import VerbCall
 from ..errors import MissingColumn, RankframeError
-from .callers_frames import keep, kept
 from .display import Shown
 from .pandas_columns import text_of
 from .pandas_tables import LISTS, SHAPES, in_words_of_pandas, levels_of
 from .ranker import FrameRanker
+
+KEY = "rankframe"
+"""The name of the options in ``attrs``, which `judge` sets so that the next call has them."""
+
+
+def _kept(frame: pd.DataFrame) -> Setup:
+    """The setup that a frame starts with."""
+    options = getattr(frame, "attrs", {}).get(KEY)
+    if isinstance(options, Mapping) and {*options} <= {*OPTIONS}:
+        with suppress(RankframeError):  # values that another version wrote; pandas' own `rank` is reached here, too
+            return Setup().on(**options)
+    return Setup()
 
 
 class PandasRanker(FrameRanker[pd.DataFrame]):
@@ -40,7 +52,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     _library = "pandas "
 
     def __init__(self, frame: pd.DataFrame, setup: Setup | None = None) -> None:
-        super().__init__(kept(frame) if setup is None else setup)
+        super().__init__(_kept(frame) if setup is None else setup)
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
@@ -59,7 +71,9 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         except RankframeError as error:
             raise of_pandas(error, self._frame) from None
         if call.verb.gives == "join":
-            keep(result, self._setup)
+            others = {name: value for name, value in result.attrs.items() if name != KEY}
+            options = self._setup.options
+            result.attrs = others | ({KEY: dict(options)} if options else {})
         return result
 
     @property
@@ -130,9 +144,7 @@ def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
     """The error in pandas' spelling; of a missing column, with what the frame holds instead."""
     if isinstance(error, MissingColumn):
         lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
-        error = MissingColumn(
-            *error.parts, *(". ", *of_lists(str(lists[0]), "lists")) if lists else (), *_of_index(frame)
-        )
+        error = MissingColumn(*error.parts, *(". ", *of_lists(str(lists[0]))) if lists else (), *_of_index(frame))
     return in_words_of_pandas(error)
 
 

@@ -11,17 +11,21 @@ from .._table.setup import Setup
 from .._table.table import Table
 from .._verbs.declaration import VerbCall
 from .._verbs.running import on_rows, plan_of
-from .callers_frames import keep, kept
 from .ranker import FrameRanker
 
 R = TypeVar("R")
+
+ATTRIBUTE = "_rankframe_setup"
+"""The name of the setup on a Polars frame, which `judge` sets so that the next call has the same options."""
+
+DEFAULT = Setup()
 
 
 class PolarsRanker(FrameRanker[R]):
     """The rankings of a Polars frame; a LazyFrame gives LazyFrames."""
 
     def __init__(self, frame: R, setup: Setup | None = None) -> None:
-        super().__init__(kept(frame) if setup is None else setup)
+        super().__init__(getattr(frame, ATTRIBUTE, DEFAULT) if setup is None else setup)
         self._frame = frame
 
     def _with(self, setup: Setup) -> PolarsRanker[R]:
@@ -34,7 +38,7 @@ class PolarsRanker(FrameRanker[R]):
         else:
             result = on_rows(call, Table(frame, self._setup))
         if call.verb.gives == "join":
-            keep(result, self._setup)
+            setattr(result, ATTRIBUTE, self._setup)
         return result
 
     def _table(self) -> tuple[str, Sequence[str] | None]:

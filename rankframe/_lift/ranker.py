@@ -35,6 +35,7 @@ from .._verbs.fuse import fuse
 from .._verbs.gaps import gaps
 from .._verbs.gate import gate
 from .._verbs.item_exposure import exposure
+from .._verbs.judge import check, judge
 from .._verbs.lists_of_users import without
 from .._verbs.oracle import oracle
 from .._verbs.overlap import overlap
@@ -350,8 +351,8 @@ class FrameRanker(Ranker[R], Verbs[R]):
     with_ranks = lift(verbs.with_ranks)
     curve = lift(verbs.curve)
     explain = lift(verbs.explain)
-    judge = lift(verbs.judge)
-    check = lift(verbs.check)
+    judge = lift(judge)
+    check = lift(check)
     agreement = lift(verbs.agreement)
     conventions = lift(conventions)
     mean = lift(mean)
@@ -403,16 +404,16 @@ class FrameRanker(Ranker[R], Verbs[R]):
 
     def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
         call = verb.bound(args, options)
-        tables = {name: call.arguments[name] for name in TABLES if call.arguments.get(name) is not None}
-        qrels = call.arguments.get("qrels") if verb.gives == "whole" else None
-        ranker = (self._on(tables) if tables else self)._of(call.runs, qrels)
-        bound_already = dict.fromkeys([*tables, *([] if qrels is None else ["qrels"])])
-        return ranker._run(call.changed(**bound_already))
+        of_ranker = (*TABLES, "qrels") if verb.gives == "whole" else TABLES
+        given = {name: call.arguments[name] for name in of_ranker if call.arguments.get(name) is not None}
+        if not given and not call.runs.tables:
+            return self._run(call)
+        qrels = given.get("qrels")
+        ranker = self._on({name: table for name, table in given.items() if name in TABLES})
+        return ranker._of(call.runs, qrels)._run(call.changed(**dict.fromkeys(given)))
 
     def _of(self, runs: Runs, qrels: object = None) -> FrameRanker[R]:
-        """The ranker whose table has the runs, joined with `qrels` if any: itself, or one over another table."""
-        if not runs.tables and qrels is None:
-            return self
+        """The ranker whose table has the runs, joined with `qrels` if any."""
         ranker = self._with(self._setup)
         if runs.tables:
             ranker._frame = stacked(self._frame, self._setup, runs)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from .._results.markup import visible
 from .._support.extras import load
-from .._text.markup import visible
 from ..errors import InvalidOption, option, shown
 from .figure import Axis, Figure, Mark
 

@@ -11,13 +11,12 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.requests import averaged
+from .._results.grid import intervals_of as kinds_of, queries
+from .._results.markup import rewritten
 from .._support.option_kinds import Column
 from .._table.runs import RUN, Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table
-from .._text.markup import rewritten
-from .._text.result_table import intervals_of as kinds_of
-from .._text.sentences import queries
 from .._verbs.declaration import verb
 from .._verbs.resampling import Resampling
 from .._verbs.summary import averages

@@ -10,12 +10,11 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
+from .._results.grid import intervals_of as kinds_of, queries
 from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
-from .._text.result_table import intervals_of as kinds_of
-from .._text.sentences import queries
 from .._verbs.catalog import catalog as catalog_table, reads_labels
 from .._verbs.catalog_and_past import Unknown, catalog_and_past
 from .._verbs.item_counts import catalog_calls

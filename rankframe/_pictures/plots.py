@@ -13,6 +13,7 @@ from .._catalog.parse import parse
 from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
 from .._plan.per_query import by_document, collect
+from .._results.grid import queries
 from .._support.option_kinds import Column
 from .._support.option_values import Range
 from .._table.roles import require
@@ -20,7 +21,6 @@ from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._table.trec_eval import LEVELS
-from .._text.sentences import queries
 from .._verbs.explain_fusion import explain
 from .._verbs.fitted import FusionMethod, require_runs, runs_for, text_of
 from .._verbs.overlap import overlap as overlap_of

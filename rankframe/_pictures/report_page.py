@@ -22,6 +22,9 @@ from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
 from .._plan.per_query import with_labels
+from .._results.grid import Cell, Grid, Record, decimals, interval, intervals_of, p_value, plain
+from .._results.markup import visible
+from .._results.sentences import IN_HTML, sentence
 from .._support.extras import load, versions
 from .._support.option_kinds import Column, ColumnNames, ReadInside
 from .._support.option_values import Range
@@ -31,15 +34,12 @@ from .._table.roles import carried, require
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
-from .._text import displays
-from .._text.markup import visible
-from .._text.result_table import Cell, Grid, Record, by_kind, intervals_of, plain
-from .._text.sentences import IN_HTML, decimals, interval, p_value, sentence
 from .._verbs.compare import Comparison, Significance, compare, compared
 from .._verbs.declaration import verb
 from .._verbs.evaluate import with_ranks
 from .._verbs.fitted import FusionMethod, text_of
 from .._verbs.gate import Verdict
+from .._verbs.judge import by_kind
 from .._verbs.oracle import oracle
 from .._verbs.overlap import overlap
 from .._verbs.paired_values import Design, explained, values, with_own_rank
@@ -124,16 +124,16 @@ def of_runs(of: str, lines: Sequence[Estimates], runs: Sequence[str]) -> list[Gr
     reference, *others = runs
     if not others:
         one = [(x.name, x.mean(reference), figure(x.means[reference]["std"]), x.queries) for x in lines]
-        return [Grid((of, "mean", "std", "queries"), tuple(one), 3)]
+        return [Grid((of,), ("mean", "std", "queries"), one)]
     found = []
     for start in range(0, len(others), TOGETHER):
         part = others[start : start + TOGETHER]
-        head = (of, reference, *(name for run in part for name in (run, "difference")), "queries")
+        figures = (reference, *(name for run in part for name in (run, "difference")), "queries")
         rows: list[tuple[Cell, ...]] = []
         for line in lines:
             pairs = [(line.mean(run), estimate(line.differences.get(run), "difference")) for run in part]
             rows.append((line.name, line.mean(reference), *(cell for pair in pairs for cell in pair), line.queries))
-        found.append(Grid(head, tuple(rows), len(head) - 1))
+        found.append(Grid((of,), figures, rows))
     return found
 
 
@@ -149,13 +149,13 @@ def of_tests(table: Sequence[Record], settings: Mapping[str, Any]) -> Grid:
         )
         for row in table
     ]
-    head = ("metric", "runs", "difference", "p", "adjusted p", "better on", "equal on", "worse on")
+    figures = ("difference", "p", "adjusted p", "better on", "equal on", "worse on")
     adjusted = f", adjusted by {CORRECTIONS[settings['correction']]} for {len(table)} comparisons"
     note = (
         f"p by {TESTS[settings['test']]}{adjusted if len(table) > 1 else ''}. Brackets: {settings['ci']:.0%} interval of "
         f"the mean difference ({intervals_of(row['interval'] for row in table)}). Better, equal and worse: on how many queries."
     )
-    return Grid(head, tuple(rows), 6, (note,))
+    return Grid(("metric", "runs"), figures, rows, (note,))
 
 
 @dataclass(frozen=True)
@@ -202,9 +202,10 @@ def _query(query: dict[str, Any], documents: pl.DataFrame, setup: Setup, call: C
     ranked, missed = own.drop_nulls("rank"), relevant.filter(pl.col("rank").is_null())
     doc, numbers = roles.doc_in(own.columns), (roles.score, roles.label, call.text)
     names = dict.fromkeys(("rank", *([] if doc is None else [doc]), *show, *numbers))
-    head = [name for name in names if name in own.columns]
+    figures = [name for name in names if name in numbers and name in own.columns and name != "rank"]
+    words = [name for name in names if name in own.columns and name not in figures]
     rows = [
-        tuple(shown(row[name]) for name in head)
+        tuple(shown(row[name]) for name in (*words, *figures))
         for row in (*ranked.head(SHOWN).to_dicts(), *missed.head(MISSED).to_dicts())
     ]
     notes = []
@@ -214,7 +215,7 @@ def _query(query: dict[str, Any], documents: pl.DataFrame, setup: Setup, call: C
         some = f"; {MISSED} of them are shown" if len(missed) > MISSED else ""
         notes.append(f"{len(missed):,} of {len(relevant):,} relevant documents not retrieved{some}.")
     name = ", ".join(shown(query[name]).text for name in roles.query)
-    table = Grid(tuple(head), tuple(rows), sum(name in numbers for name in head), tuple(notes))
+    table = Grid(tuple(words), tuple(figures), rows, notes)
     return Query(name, query[call.text], len(relevant), table)
 
 
@@ -338,7 +339,7 @@ def report(
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
     frame, resampling = with_labels(table.rows, table.setup, calls), Resampling(0.95, "auto", resamples, seed, True)
-    found = Report(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
+    found = ReportPage(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
     means, pairs = found.means(), found.compared()
     names = list(means[RUN].unique(maintain_order=True))
     names.sort(key=lambda run: baseline not in (run, None))
@@ -392,7 +393,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A table and its report: all parts of the page.
 
     Attributes
@@ -499,13 +500,16 @@ class Report:
             )
         best = oracle(self.table, *self.calls, **self.named, fusion=method, **self.draws)
         common = overlap(self.table, **self.named, k=RANKS)
-        of_best, of_common = displays.oracle(best, IN_HTML), displays.overlap(common, IN_HTML)
         drawn = [self.picture(plots.contributions, method, k=RANKS), self.picture(plots.overlap, k=RANKS)]
-        (gains,) = of_best.grids
-        narrow = tuple(name.partition(" [")[0] for name in gains.head)  # a phone shows the whole intervals
-        gains = replace(gains, head=narrow, notes=(*gains.notes, "Brackets: 95% intervals."))
-        part = Section("", [gains, *of_common.grids], drawn)
-        return {"method": text_of(method), "lines": [*of_best.lines, *of_common.lines], "part": part}
+        (gains,) = best.grids()
+        narrow = tuple(name.partition(" [")[0] for name in gains.figures)  # a phone shows the whole intervals
+        gains = replace(gains, figures=narrow, notes=(*gains.notes, "Brackets: 95% intervals."))
+        part = Section("", [gains, *common.grids()], drawn)
+        return {
+            "method": text_of(method),
+            "lines": [*best.sentences(IN_HTML), *common.sentences(IN_HTML)],
+            "part": part,
+        }
 
     def picture(self, plot: Callable[..., Figure], *args: object, **options: object) -> Picture:
         """A plot of the runs."""

@@ -71,6 +71,8 @@ def _cut(frame: pl.DataFrame, query: Sequence[str], n: int) -> Iterator[Callable
 
 def number_of_parts(rows: int) -> int:
     """The number of parts: each is small, and there are as many as run at once, or a multiple of that, if threads pay."""
+    if rows < 2 * ROWS_OF_THREAD:
+        return 1
     at_once, n = threads(), -(-rows // ROWS_OF_PART)
     return max(min(-(-n // at_once) * at_once, rows // ROWS_OF_THREAD), n, 1)
 

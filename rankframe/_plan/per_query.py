@@ -23,7 +23,7 @@ from .bounds import bounds, bounds_of
 from .parts import in_parts, number_of_parts
 from .plan import Part, add_up, guarded, run_formulas, with_rank
 from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
-from .subtopics import evaluate as evaluate_subtopics, refuse_without_subtopics
+from .subtopics import evaluate as evaluate_subtopics, without_subtopics
 
 ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""
@@ -77,7 +77,8 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
     names = [name for call in calls for name in names_of(setup, call)]
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if setup.roles.subtopic is None:
-        refuse_without_subtopics(of_subtopics)
+        if of_subtopics:
+            raise without_subtopics(of_subtopics[0])
         return _measure_documents(frame, setup, *calls, largest=largest)
     if of_subtopics and setup.policies.unjudged == "bounds":
         raise InvalidOption(
@@ -163,7 +164,7 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
             found = add_up(part, needed).lazy().select_seq("#query", *guarded(needed))
             values.update({column.name: column for column in collect(found, frame, setup, optimized=False)})
     queries = queries_of(frame, setup, part.order)
-    return pl.DataFrame([*queries, *(values[text] for text in dict.fromkeys(call.text for call in calls))])
+    return pl.DataFrame([*queries, *map(values.__getitem__, dict.fromkeys([call.text for call in calls]))])
 
 
 def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:

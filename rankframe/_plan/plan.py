@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._table.background import Background
+from .._table.background import NO_TABLES
 from .._table.columns import Columns, failing, naming
 from .._table.setup import Setup
 from .._words.columns_needed import (
@@ -148,9 +148,10 @@ def run_formulas(calls: Sequence[Call], setup: Setup, top: int | None, answer: A
 
     The result is cached if all formulas are the library's own, without functions as options.
     """
-    texts = tuple(call.text for call in calls)  # 1 and True are equal, but read differently
-    alone = setup.background == Background()  # the cache would keep other tables in memory
-    run = _cached_formulas if alone and all(call.is_constant for call in calls) else _run_formulas
+    texts = tuple([call.text for call in calls])  # 1 and True are equal, but read differently
+    alone = setup.background == NO_TABLES  # the cache would keep other tables in memory
+    others = [call for call in calls if not call.is_constant]
+    run = _cached_formulas if alone and not others else _run_formulas
     return run(tuple(calls), texts, setup, top, answer)
 
 

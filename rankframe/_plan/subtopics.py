@@ -79,21 +79,18 @@ def _refuse_ties(setup: Setup, call: Call) -> None:
         raise InvalidOption(f"{call.text}: ", NoExpectation().parts)
 
 
-def refuse_without_subtopics(calls: Sequence[Call]) -> None:
-    """Refuse metrics of diversity without a column of subtopics."""
-    for call in calls:
-        raise InvalidOption(
-            f"{call.text} looks at the subtopics of each document; name the column that holds them: ",
-            on(subtopic="subtopic"),
-        )
+def without_subtopics(call: Call) -> InvalidOption:
+    """The error for a metric of diversity without a column of subtopics."""
+    says = f"{call.text} looks at the subtopics of each document; name the column that holds them: "
+    return InvalidOption(says, on(subtopic="subtopic"))
 
 
 def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
     """Refuse to show metrics of diversity document by document."""
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
-    if setup.roles.subtopic is None:
-        refuse_without_subtopics(of_subtopics)
     for call in of_subtopics:
+        if setup.roles.subtopic is None:
+            raise without_subtopics(call)
         raise InvalidOption(f"{call.text} adds up subtopics, so it is not shown by document; use evaluate")
 
 

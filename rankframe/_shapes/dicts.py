@@ -13,7 +13,7 @@ from .._support.methods import called_by_users
 from .._support.threads import use_polars
 from .._table.setup import Setup
 from .._table.table import in_memory
-from .._verbs.evaluate import judge
+from .._verbs.judge import judge
 from ..errors import InvalidData, InvalidOption, shown
 
 RunDict: TypeAlias = Mapping[Any, "Mapping[Any, float] | Sequence[Any]"]

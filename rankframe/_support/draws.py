@@ -14,6 +14,7 @@ import numpy.typing as npt
 from .floats import Floats
 
 Step: TypeAlias = Callable[[int, int], None]
+Statistic: TypeAlias = Callable[[list[Floats]], Floats]
 Draw: TypeAlias = Callable[[np.random.PCG64, int, int], Floats]
 
 BLOCK = 100
@@ -61,12 +62,7 @@ def exponentials(stream: np.random.PCG64, rows: int, n: int) -> Floats:
 
 
 def resampled(
-    statistic: Callable[[list[Floats]], Floats],
-    columns: list[Floats],
-    resamples: int,
-    seed: int,
-    step: Step | None,
-    draw: Draw = counts,
+    statistic: Statistic, columns: list[Floats], resamples: int, seed: int, step: Step | None, draw: Draw = counts
 ) -> Floats:
     """The statistic of each resample, from the sums of the columns, with each query counted as often as drawn."""
     n = len(columns[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from textwrap import indent
 from typing import Any, TypeVar, cast
 
@@ -51,22 +51,28 @@ class Method:
     """A method of one object: like Python's own, with the object's result type in its signature and help."""
 
     def __init__(self, function: Callable[..., object], returns: object, ranker: Owner) -> None:
-        self.__func__, self.__self__ = function, ranker
+        self.__func__, self.__self__, self._declared = function, ranker, returns
         self.__name__, self.__qualname__ = function.__name__, function.__qualname__
         self.__module__ = function.__module__
+
+    @cached_property
+    def _returns(self) -> Any:
+        """The type of the result for this object."""
+        returns: Any = self._declared
         if isinstance(returns, TypeVar):
-            returns = type(ranker) if returns.__bound__ else ranker._kind
-        elif getattr(returns, "__parameters__", ()):
-            returns = returns[ranker._kind]  # type: ignore[index]
-        self._returns = returns
-        self.__annotations__ = {**function.__annotations__, "return": returns}
+            return type(self.__self__) if returns.__bound__ else self.__self__._kind
+        if getattr(returns, "__parameters__", ()):
+            return returns[self.__self__._kind]
+        return returns
+
+    @property
+    def __annotations__(self) -> dict[str, object]:  # type: ignore[override]
+        return {**self.__func__.__annotations__, "return": self._returns}
 
     @property
     def __call__(self) -> Callable[..., object]:
         """The call, with the method's own signature: IPython shows that of `__call__` too if it differs."""
-        call = with_short_traceback(partial(self.__func__, self.__self__))
-        vars(call)["__signature__"] = self.__signature__
-        return call
+        return _Entrance(_enter, self)
 
     def __get__(self, instance: object, owner: type | None = None) -> Method:
         return self  # makes `inspect` and `help` treat it as a routine
@@ -82,7 +88,8 @@ class Method:
         for polars, own in self.__self__._examples:
             text = text.replace(polars, own)
         kind = inspect.formatannotation(self._returns)
-        kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.[\w.]*\b(\w+)", r"\1.\2", kind)
+        kind = re.sub(r"\brankframe\._verbs\.\w+\.", "rankframe.results.", kind)
+        kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.(?!results)[\w.]*\b(\w+)", r"\1.\2", kind)
         about = self.__self__._gives if hasattr(self.__func__, "formula") else ""
         found = RETURNS.search(text)
         if found is None:
@@ -101,6 +108,21 @@ class Method:
 
     def __reduce__(self) -> tuple[object, ...]:
         return getattr, (self.__self__, self.__name__)
+
+
+def _enter(method: Method, /, *args: object, **options: object) -> object:
+    try:
+        return method.__func__(method.__self__, *args, **options)
+    except (RankframeError, FileNotFoundError) as error:
+        raise without_own_frames(error) from error.__cause__
+
+
+class _Entrance(partial[object]):
+    """The call of a method, where the traceback of an error ends at the caller's line."""
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return cast("Method", self.args[0]).__signature__
 
 
 Method.__name__ = "method"  # the name of Python's own methods; completion then uses the declared return type

@@ -10,6 +10,7 @@ import polars as pl
 
 from ..errors import Code, InvalidData, InvalidOption, Text, on, option, worded
 from . import steps
+from .background import NO_TABLES
 from .policies import GREATEST
 from .roles import ROLES, require_all, require_number
 from .setup import Setup
@@ -140,9 +141,8 @@ class Columns:
     @classmethod
     def of(cls, setup: Setup, schema: pl.Schema, *, label: bool = True) -> Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
-        doc = setup.roles.doc_in(schema)
         setup = setup.of_table(schema)
-        rule, labelled = setup.policies.tie_rule, label or setup.policies.orders_by_label
+        doc, rule, labelled = setup.roles.doc_name, setup.policies.tie_rule, label or setup.policies.orders_by_label
         named = [
             (name, role)
             for name, role in setup.roles.named
@@ -154,7 +154,8 @@ class Columns:
         for name, role in named:
             if ROLES[role].number:
                 require_number(schema, name, role)
-        setup.background.check(schema, setup.roles.query, doc)
+        if setup.background != NO_TABLES:
+            setup.background.check(schema, setup.roles.query, doc)
         refuse_objects(schema, [name for name, role in named if ROLES[role].identifies])
         subtopic = setup.roles.subtopic
         if subtopic is not None and doc is None and not is_list(schema[subtopic]):

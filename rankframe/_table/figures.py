@@ -58,6 +58,8 @@ class Figures(dict[str, Any]):
     @cached_property
     def docs(self) -> pl.DataFrame:
         """The rows, one for each document."""
+        if self.setup.roles.subtopic is None:
+            return self.rows
         return documents(self.rows.lazy(), Columns(self.setup, self.rows.schema), ordered=False, check=False).collect()
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
-from .background import Background
+from .background import NO_TABLES, Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
 from .policies import FACTS, Policies, read_fields
@@ -38,19 +38,14 @@ class Roles:
     features: tuple[str, ...] | None = None
     base: str | None = None
 
-    @property
+    @cached_property
     def doc_name(self) -> str | None:
         """The document column's name; the default one may be missing from a table."""
         return DEFAULT_DOC if isinstance(self.doc, EllipsisType) else self.doc
 
-    @property
-    def doc_is_default(self) -> bool:
-        """Whether the document column is the default, which a table may lack."""
-        return self.doc is ...
-
     def doc_in(self, names: Container[str]) -> str | None:
         """The document column of a table: None if default and missing; a named one even if missing."""
-        return None if self.doc_is_default and DEFAULT_DOC not in names else self.doc_name
+        return None if self.doc is ... and DEFAULT_DOC not in names else self.doc_name
 
     def of(self, role: str) -> tuple[str, ...]:
         """The columns of a role."""
@@ -145,7 +140,7 @@ class Setup:
     roles: Roles = Roles()
     policies: Policies = Policies()  # noqa: RUF009 - frozen
     running: Running = Running()
-    background: Background = Background()  # noqa: RUF009 - frozen
+    background: Background = NO_TABLES
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     given: frozenset[str] = frozenset()
     flat: bool = False

@@ -20,7 +20,7 @@ from .._support.statistical_options import Confidence, Resamples, Seed, SummaryI
 from .._table.policies import Cutoff
 from .._table.runs import Runs
 from .._table.table import Whole, in_memory
-from .._verbs.evaluate import judge
+from .._verbs.judge import judge
 from .._verbs.resampling import Resampling
 from .._verbs.summary import Summary
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown

@@ -153,7 +153,7 @@ def counts(
 
     Returns
     -------
-    A :class:`rankframe.ItemCounts`. Its ``merge`` adds the counts of other parts. Its ``catalog()`` returns the table
+    A :class:`rankframe.results.ItemCounts`. Its ``merge`` adds the counts of other parts. Its ``catalog()`` returns the table
     that :meth:`catalog` with ``ci=None`` returns for all parts together, if each part has all rows of its users. Users
     of different parts count as different users, whatever their ids. A LazyFrame is collected first.
 

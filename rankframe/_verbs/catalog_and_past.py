@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from .._table.background import SIZE, History, common_type, looked_up, of_common_types, seen, user_of
+from .._table.background import SIZE, History, common_type, looked_up, of_common_types
 from .._table.run_and_judgments import SHOWN
 from .._table.setup import Setup
 from .._words.exposure import LABEL, SCORE, Group
@@ -110,8 +110,8 @@ class Past:
 
     def unseen(self, rows: pl.DataFrame) -> pl.Series:
         """1.0 for the rows of items that the user does not have, else 0.0."""
-        user = user_of(rows.select(self.history.key).to_struct(), self.history)
-        return 1 - seen(pl.DataFrame({"user": user, "item": self.history.place(rows[ITEM])}), self.history)
+        user = self.history.user_of(rows.select(self.history.key).to_struct())
+        return 1 - self.history.seen(pl.DataFrame({"user": user, "item": self.history.place(rows[ITEM])}))
 
     def mean_of(self, users: pl.DataFrame) -> pl.Series:
         """The mean popularity of each user's own items; null for a user without a past."""

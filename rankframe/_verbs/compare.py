@@ -4,26 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 import polars.selectors as cs
 
-from .. import report
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
+from .._results.grid import (
+    ALPHA,
+    Cell,
+    Grid,
+    Record,
+    estimated,
+    higher_is_better,
+    intervals_of,
+    left_out,
+    letters,
+    name_of,
+    named,
+    number,
+    numbers,
+    p_cell,
+    percent,
+    queries_of,
+    records,
+)
+from .._results.markup import WIDTH, width
+from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
+from .._results.sentences import IN_TEXT, Quotes, headlines, test_of
 from .._support.extras import versions
-from .._support.methods import called_by_users
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
-from .._text import displays
-from .._text.result_table import Digits, Level
 from .declaration import verb
 from .paired_values import Design, Lacking, PairedValues, columns, paired_values
 from .resampling import Limits, Resampling, limits, warn_of_t
@@ -47,8 +65,12 @@ TABLE = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Comparison(Generic[R_co]):
+MOST_RUNS = 8
+"""The most runs whose pairs a terminal and a notebook show; of more they show the ranking."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result[R_co]):
     """Runs compared on the same queries.
 
     Attributes
@@ -74,32 +96,32 @@ class Comparison(Generic[R_co]):
     per_query_delta: R_co
     settings: Mapping[str, Any]
 
-    def __repr__(self) -> str:
-        return displays.comparison(self).text()
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """A sentence for each row of the table if they are few, else one for each pair of runs or for each metric."""
+        return headlines(records(self.table), self.settings, quotes)
 
-    @called_by_users
-    def to_markdown(self, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
-        """A table in Markdown: a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
-        return report.markdown(self, digits=digits, alpha=alpha)
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric, slice and pair of runs."""
+        rows = records(self.table)
+        return [of_pairs(rows, self.settings, most, left_out(self, rows, most))]
 
-    @called_by_users
-    def to_latex(
-        self, *, digits: Digits = 3, alpha: Level = 0.05, caption: str | None = None, label: str | None = None
-    ) -> str:
-        """A table in LaTeX, with the rules of booktabs; see :func:`rankframe.report.latex`."""
-        return report.latex(self, digits=digits, alpha=alpha, caption=caption, label=label)
+    def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
+        """A row per run and slice; letters name the runs that it is significantly better than."""
+        return Means.of(records(self.table), self.settings, alpha).by_run(digits)
 
-    @called_by_users
-    def to_html(self, *, digits: Digits = 3, alpha: Level = 0.05, title: str | None = None) -> str:
-        """A table in HTML, by great_tables; see :func:`rankframe.report.html`."""
-        return report.html(self, digits=digits, alpha=alpha, title=title)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The settings, and the table row by row, as JSON can hold them."""
-        return report.dictionary(self)
-
-    def _repr_html_(self) -> str:
-        return report.notebook(self)
+    def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
+        """Of more than eight runs the ranking comes first; a notebook also has a row per run."""
+        rows, runs = records(self.table), self.settings["runs"]
+        legend, pairs = pairs_shown(rows, self.settings, how, most, left_out(self, rows, most))
+        by_run = [self.grid()] if how == "html" and len(runs) > 2 else []
+        if len(runs) <= MOST_RUNS:
+            return [[*self.sentences(quotes_of(how)), *legend], pairs, *by_run]
+        return [
+            self.sentences(quotes_of(how)),
+            *(by_run or [Means.of(rows, self.settings, ALPHA).ranking()]),
+            legend,
+            pairs,
+        ]
 
 
 @dataclass(frozen=True)
@@ -180,7 +202,7 @@ def compare(
 
     Returns
     -------
-    A :class:`rankframe.Comparison`, whose ``table``, ``per_query`` and ``per_query_delta`` are frames of the caller's
+    A :class:`rankframe.results.Comparison`, whose ``table``, ``per_query`` and ``per_query_delta`` are frames of the caller's
     kind. A LazyFrame is collected first.
 
     Raises
@@ -355,3 +377,123 @@ def compared_values(
         "n_queries": (~np.isnan(d)).sum(axis=0),
     }
     return pl.DataFrame(figures, schema_overrides=TABLE).with_columns(cs.float().fill_nan(None)), enumerated
+
+
+def of_pairs(
+    rows: Sequence[Record], settings: Mapping[str, Any], most: int | None = MOST_ROWS, notes: Sequence[str] = ()
+) -> Grid:
+    """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
+    names = (*settings["by"], "metric", "run", "baseline")
+    figures = ("baseline mean", "mean", f"difference [{percent(settings)} interval]", "p", "wins-ties-losses")
+    body = [
+        (
+            *named(row, *names),
+            *numbers(row, "baseline_mean", "mean"),
+            estimated(row, "difference"),
+            *map(Cell, (p_cell(row), "-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")))),
+        )
+        for row in rows[:most]
+    ]
+    kinds = intervals_of(row["interval"] for row in rows)
+    tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean. Interval: {kinds}."
+    return Grid(names, figures, body, (tested, *notes))
+
+
+def pairs_shown(
+    rows: Sequence[Record], settings: Mapping[str, Any], how: Format, most: int | None, notes: Sequence[str] = ()
+) -> tuple[list[str], Grid]:
+    """A row per pair of runs; in a terminal letters replace names that make it too wide, with a line for each letter."""
+    grid = of_pairs(rows, settings, most, notes)
+    if how == "text" and (wide := width(grid)) > WIDTH:
+        letter = {run: letters(i) for i, run in enumerate(settings["runs"])}
+        renamed = [{**row, **{x: letter[row[x]] for x in ("run", "baseline")}} for row in rows]
+        short = of_pairs(renamed, settings, most, notes)
+        if width(short) < wide:
+            return ["", *(f"{letter[run]} = {run}" for run in letter)], short
+    return [], grid
+
+
+@dataclass(frozen=True)
+class Means:
+    """The mean of each run by slice and metric, and the runs that it is significantly better than."""
+
+    rows: Sequence[Record]
+    settings: Mapping[str, Any]
+    alpha: float
+    by: Sequence[str]
+    of_run: Mapping[tuple[object, ...], float | None]
+    beaten: Mapping[tuple[object, ...], Sequence[str]]
+
+    @classmethod
+    def of(cls, rows: Sequence[Record], settings: Mapping[str, Any], alpha: float) -> Means:
+        """Those of a comparison's table, whose columns that are not of every comparison name slices."""
+        by = [name for name in (rows[0] if rows else ()) if name not in TABLE]
+        means: dict[tuple[object, ...], float | None] = {}
+        beaten: dict[tuple[object, ...], list[str]] = {}
+        for row in rows:
+            at = (tuple(row[name] for name in by), row["metric"])
+            run, base, difference = row["run"], row["baseline"], row["difference"]
+            means[(*at, run)] = row["mean"]
+            if row["baseline_mean"] is not None:
+                means.setdefault((*at, base), row["baseline_mean"])
+            if row["p_adjusted"] is not None and row["p_adjusted"] < alpha and difference:
+                better = (difference > 0) == higher_is_better(row["metric"])
+                beaten.setdefault((*at, run if better else base), []).append(base if better else run)
+        return cls(rows, settings, alpha, by, means, beaten)
+
+    @property
+    def slices(self) -> list[tuple[object, ...]]:
+        """The slices, in the order of the table."""
+        return list(dict.fromkeys(tuple(row[name] for name in self.by) for row in self.rows))
+
+    def by_run(self, digits: int) -> Grid:
+        """A row per slice and run: its mean of each metric with the letters of the runs that it is better than, the best bold."""
+        runs, metrics = list(self.settings["runs"]), list(self.settings["metrics"])
+        letter = {run: letters(i) for i, run in enumerate(runs)}
+        rows = []
+        for part in self.slices:
+            cells = {}
+            for metric in metrics:
+                shown = {run: number(self.of_run.get((part, metric, run)), digits) for run in runs}
+                best = [shown[run] for run in self._in_order(part, metric)[:1]]
+                for run in runs:
+                    marks = [letter[other] for other in self.beaten.get((part, metric, run), ())]
+                    marks.sort(key=lambda mark: (len(mark), mark))
+                    cells[run, metric] = Cell(shown[run], best=shown[run] in best, marks=tuple(marks))
+            for run in runs:
+                head = (*(Cell(name_of(value)) for value in part), Cell(letter[run]), Cell(run))
+                rows.append((*head, *(cells[run, metric] for metric in metrics)))
+        notes = (
+            f"Letters name the runs that a run is significantly better than: {self._tested}.",
+            f"Bold: the best of its column. Means over {queries_of(self.rows)}.",
+        )
+        return Grid((*self.by, "", "run"), tuple(metrics), rows, notes)
+
+    def ranking(self) -> Grid:
+        """The runs of each slice by their mean of the first metric, each with the number of runs that it is better than."""
+        metrics = list(self.settings["metrics"])
+        rows = []
+        for part in self.slices:
+            ranked = self._in_order(part, metrics[0])
+            for run in [*ranked, *(run for run in self.settings["runs"] if run not in ranked)]:
+                figures = [
+                    text
+                    for at in ((part, metric, run) for metric in metrics)
+                    for text in (number(self.of_run.get(at), 3), f"{len(self.beaten.get(at, ())):,}")
+                ]
+                rows.append(tuple(map(Cell, (*map(name_of, part), run, *figures))))
+        notes = (
+            f"beats: the number of runs that a run is significantly better than, {self._tested}. "
+            f"Means over {queries_of(self.rows)}.",
+        )
+        return Grid((*self.by, "run"), tuple(name for metric in metrics for name in (metric, "beats")), rows, notes)
+
+    def _in_order(self, part: tuple[object, ...], metric: str) -> list[str]:
+        """The runs with a mean of the metric, the best first."""
+        means = {run: self.of_run.get((part, metric, run)) for run in self.settings["runs"]}
+        there = {run: mean for run, mean in means.items() if mean is not None}
+        return sorted(there, key=there.__getitem__, reverse=higher_is_better(metric))
+
+    @property
+    def _tested(self) -> str:
+        return f"p < {self.alpha:g} by {test_of(self.rows, self.settings)}"

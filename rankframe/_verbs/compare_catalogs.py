@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request
+from .._results.grid import Cell, Grid, estimated, named, numbers, p_cell, percent, queries_of, records
+from .._results.result import MOST_ROWS, bundle, with_display
+from .._results.sentences import test_of
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
-from .._text.displays import catalog_pairs, with_display
 from ..errors import InvalidOption
 from .catalog import reads_labels
 from .catalog_and_past import Unknown, catalog_and_past
@@ -230,3 +232,22 @@ def _p_values(
             progress(done, resampling.resamples)
         p = (as_large + 1) / (resampling.resamples + 1)
     return np.where(np.isnan(difference), np.nan, p)
+
+
+def catalog_pairs(found: Any, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Runs compared by catalog metrics, in IPython and Jupyter; empty if the user has changed the columns."""
+    names = (*settings["by"], "metric", "run", "baseline")
+    values = ("baseline_value", "value")
+    if not {*names, *values, "difference", "ci_low", "ci_high", "p_adjusted", "n_queries"} <= {*found.columns}:
+        return {}
+    rows = records(found)
+    body = [
+        (*named(row, *names), *numbers(row, *values), estimated(row, "difference"), Cell(p_cell(row)))
+        for row in rows[:MOST_ROWS]
+    ]
+    test = test_of(rows, {**settings, "metrics": {row["metric"] for row in rows}})
+    more = [f"The first {MOST_ROWS} of {len(rows):,} rows."] if len(rows) > MOST_ROWS else []
+    tested = f"p by {test}, over {queries_of(rows)}. Difference: value less baseline value."
+    figures = ("baseline value", "value", f"difference [{percent(settings)} interval]", "p")
+    grid = Grid(names, figures, body, (tested, *more))
+    return bundle(grid, grid)

@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
-from .._catalog.requests import Request, calls_of
+from .._catalog.requests import Request, calls_of, read_requests
 from .._plan.per_query import names_of
 from .._support.option_kinds import annotation_of, bind, kinds_of, names_columns
 from .._table.runs import Runs
@@ -100,7 +100,7 @@ class Verb:
     def __reduce__(self) -> tuple[object, ...]:
         return verb_of, (self.function,)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Its name."""
         return self.function.__name__
@@ -126,12 +126,13 @@ class Verb:
         name = self.takes_metrics
         signature, kinds = kinds_of(self.function)
         given = bind(self.name, signature, (None, *args), options, hidden=1, of_on=OPTIONS)
-        for option, value in [*given.arguments.items()][1:]:
+        del given.arguments["table"]
+        for option, value in given.arguments.items():
             given.arguments[option] = kinds[option].check(option, value) if option in kinds else value
         given.apply_defaults()
-        arguments = {option: x for option, x in given.arguments.items() if option != "table"}
+        arguments = dict(given.arguments)
         if self.among is not None:
-            arguments[name] = tuple(x for request in arguments[name] for x in _read(request, self.among))
+            arguments[name] = read_requests(arguments[name], self.among)
         if "runs" in arguments:
             arguments["runs"] = self.runs(**{name: arguments[name] for name in _signature(self.runs).parameters})
             arguments["run"] = None
@@ -153,10 +154,6 @@ ONE_RUN = Runs()
 @lru_cache(maxsize=512)
 def _signature(function: Callable[..., object]) -> inspect.Signature:
     return inspect.signature(function)
-
-
-def _read(request: Any, among: Mapping[str, Metric]) -> Sequence[Call | pl.Expr]:
-    return [request] if isinstance(request, (pl.Expr, Call)) else calls_of(request, among=among)
 
 
 @dataclass(frozen=True)
@@ -194,14 +191,14 @@ class VerbCall:
         """The call with other arguments."""
         return replace(self, arguments={**self.arguments, **arguments})
 
-    @property
+    @cached_property
     def requests(self) -> Sequence[Any]:
         """The metrics, measures and expressions among the arguments."""
         given = self.arguments.get(self.verb.takes_metrics, ())
         each = given if isinstance(given, tuple) else (given,)
         return [x for some in each for x in (some if isinstance(some, Mapping) else [some])]
 
-    @property
+    @cached_property
     def calls(self) -> list[Call]:
         """The metrics, where they are metrics of queries or of the verb's own kind."""
         if self.verb.among is not None:
@@ -211,7 +208,7 @@ class VerbCall:
         others = [request for request in self.requests if not isinstance(request, pl.Expr)]
         return calls_of(*others) if others else []
 
-    @property
+    @cached_property
     def runs(self) -> Runs:
         """The runs that the call names."""
         found: Runs = self.arguments.get("runs", ONE_RUN)

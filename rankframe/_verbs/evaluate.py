@@ -1,4 +1,4 @@
-"""The verbs of one table: evaluate, ranks, curves, contributions, judgments, checks and agreement."""
+"""The verbs of values: metrics of queries and of ranks, contributions of documents, agreement of rankings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polars import selectors as cs
 
 from .._catalog.call import Call
 from .._catalog.registry import AGREEMENTS, METRICS
-from .._catalog.requests import Request, calls_of, require_metrics
+from .._catalog.requests import Request, calls_of, no_metric, read_requests
 from .._plan.parts import in_parts
 from .._plan.per_query import (
     by_document,
@@ -30,17 +30,14 @@ from .._plan.plan import by_row, run_formulas, values_of_groups
 from .._plan.rank_order import in_rank_order, numbered
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._support.option_kinds import Column
-from .._table.check import check as check_frame
 from .._table.columns import Columns
 from .._table.roles import ROW, carried, require
-from .._table.run_and_judgments import Tables, Unmatched, unless
 from .._table.setup import Setup
 from .._table.table import Table, in_memory, refuse_names
-from .._text.displays import findings, with_display
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, on, option, shown
+from ..errors import Code, InvalidOption, on, option
 from .declaration import VerbCall, call_of_verb, verb
 from .running import plan_of
 
@@ -86,7 +83,7 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
     calls: dict[Call, None] = {}  # of many, a list would be slow to look through
     expressions: dict[str, pl.Expr] = {}
     names: list[str] = []
-    for request in metrics:
+    for request in read_requests(metrics, METRICS):
         if isinstance(request, pl.Expr):
             if not request.meta.has_multiple_outputs():  # a selector finds its columns itself
                 for column in request.meta.root_names():
@@ -94,20 +91,19 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
             name = _output_name(request, frame)
             expressions[name] = request
             names.append(name)
-        else:
-            asked = [request] if isinstance(request, Call) else calls_of(request)
-            read = [call for call in asked if call not in calls]
-            calls.update(dict.fromkeys(read))
-            names += [name for call in read for name in names_of(setup, call)]
-    require_metrics(names, "evaluate('ndcg@10', 'map')")
+        elif request not in calls:
+            calls[request] = None
+            names += names_of(setup, request)
+    if not names:
+        raise no_metric("evaluate('ndcg@10', 'map')")
     for name in expressions:
         if names.count(name) > 1:
             raise InvalidOption(
                 f"two columns of the result are named {name!r}; give one expression another name, with .alias(...)"
             )
-    refuse_names(names, setup.roles.query, "the query")
     if not expressions:
         return table.give(measure(frame, setup, *calls, largest_label=table.largest_label))
+    refuse_names(names, setup.roles.query, "the query")
     Columns.of(setup, frame.schema, label=any(call.labels for call in calls))
     own = frame.lazy().group_by(setup.roles.query, maintain_order=True)
     result = own.agg(x.alias(name) for name, x in expressions.items())
@@ -325,143 +321,6 @@ def _rows_of_part(
     return collect(result, frame, setup)
 
 
-def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
-    """The join as a plan, which refuses what it must when it runs."""
-    tables, missed, unjudged = _tables(run, setup, **call.arguments)
-    refusals = [*tables.refusals(missed, unjudged), tables.no_common_query(unjudged)]
-    return unless(tables.join(missed, unjudged, ordered=False), refusals)
-
-
-def _tables(
-    frame: pl.LazyFrame,
-    setup: Setup,
-    qrels: object,
-    run: str | None,
-    judged_only: Unmatched | None,
-    run_only: Unmatched | None,
-) -> tuple[Tables, Unmatched, Unmatched]:
-    """The two tables, and the treatment of queries that only one of them has."""
-    tables = Tables.of(frame, _frame_of(qrels).lazy(), setup)
-    return tables if run is None else tables.with_run(run), judged_only or "keep", run_only or "drop"
-
-
-@verb(gives="join", lazily=_judge_lazily)
-def judge(
-    table: Table[R],
-    qrels: object,
-    *,
-    run: Column | None = None,
-    judged_only: Unmatched | None = None,
-    run_only: Unmatched | None = None,
-) -> R:
-    """The run with its judgments: the full outer join of two tables by query and document.
-
-    Judged documents that the run lacks get a null score, documents that nobody judged a null label. If the
-    judgments lack one of the query columns, they apply to each of its values.
-
-    Parameters
-    ----------
-    qrels
-        The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
-        it counts as label 1. It is an error if another of its columns may hold the labels, because it holds numbers or
-        has a usual name of labels.
-    run
-        The column that names the run of each row, if the table holds several runs; judgments are then joined with each
-        run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a
-        usual name (``run``, ``system``, ``model`` ...) that distinguishes the repeated rows.
-    judged_only
-        Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
-        them out; ``"error"`` refuses them. ``None`` counts them with a warning that gives their number.
-    run_only
-        Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
-        relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out with a
-        warning that gives their number.
-
-    Returns
-    -------
-    A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
-    of query and document that either table has. Its own `.rank` starts with the options of this ranker. A Polars frame
-    that is made from it, as by `filter` or `collect`, starts with the defaults; pandas hands the options on, in `attrs`.
-
-    Raises
-    ------
-    MissingColumn, InvalidData, InvalidOption
-        If a column is missing, types of the two tables differ, both have a column of the same name, a query is
-        refused, no query of the run is judged, or one of the tables holds a document of a query more than once (the
-        judgments may, for several subtopics). Errors in the rows of a LazyFrame are raised inside Polars'
-        ``InvalidOperationError`` when it is collected.
-
-    Warns
-    -----
-    RankframeWarning
-        If queries of the run that nobody judged are left out, if judged queries that the run lacks count with nothing
-        retrieved, or if no retrieved document is judged, as when the two tables write ids differently. A LazyFrame does
-        not warn; ``check(qrels)`` reports the same.
-
-    Examples
-    --------
-    >>> import polars as pl, rankframe as rf
-    >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
-    >>> judged = run.rank.judge(qrels)
-    >>> judged["doc_id"].to_list(), judged.rank.evaluate("recall")["recall"].item()
-    (['a', 'b', 'c'], 0.5)
-    """
-    rows, setup, part = table.rows, table.setup, table.whole is not None
-    tables, missed, unjudged = _tables(rows.lazy(), setup, qrels, run, judged_only, run_only)
-    tables, repeats = replace(tables, qrels=tables.qrels.collect().lazy()), True
-    if not part:  # checks of whole tables
-        tables.refuse_no_common_query(unjudged)
-        tables, repeats = tables.with_usual_run()
-    for refusal in tables.refusals(missed, unjudged, repeats=repeats):
-        refusal.refuse()
-    if not part:
-        tables.warn(run_only=run_only is None, judged_only=judged_only is None)
-    return table.give(collect(tables.join(missed, unjudged, ordered=True), rows, setup))
-
-
-def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
-    """The findings of a table that need not fit into memory."""
-    qrels = call.arguments["qrels"]
-    return check_frame(frame, setup, None if qrels is None else _frame_of(qrels).lazy(), str)
-
-
-@verb(gives="table", every_column=True, lazily=_check_lazily)
-def check(table: Table[R], qrels: object = None) -> R:
-    """Errors in the table, and notes on facts that may surprise in its metrics: one row per finding.
-
-    Parameters
-    ----------
-    qrels
-        Judgments that the table will be joined with: the check then also reports queries that only one of the two
-        tables has, ids written differently and documents judged twice.
-
-    Returns
-    -------
-    A frame with a row per finding: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"`` does
-    not), ``problem``, the query and document it concerns (null for a finding in the whole table; for tied scores the
-    first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the share of all retrieved
-    documents whose score is tied; null for other problems) and ``advice``, what to write. Empty if there are no
-    findings. IPython and Jupyter show it with a row per kind of finding and the full advice.
-
-    Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
-    or a rank, and none is negative; all labels are relevant; labels
-    between 0 and 1 are not relevant; no retrieved document is judged; every row has a score and a label, as after an
-    inner join.
-
-    Examples
-    --------
-    >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
-    >>> found = df.rank.check()
-    >>> found["severity"][0], found["problem"][0], found["doc_id"][0], int(found["rows"][0])
-    ('error', 'repeated document', 'a', 2)
-    """
-    judgments = None if qrels is None else _frame_of(qrels).lazy()
-    found = check_frame(table.rows.lazy(), table.setup, judgments, table.spelling)
-    return with_display(table.give(collect(found, table.rows, table.setup)), findings)
-
-
 @verb(gives="query", among=AGREEMENTS, labels=False)
 def agreement(table: Table[R], other: Column, *measures: str) -> R:
     """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
@@ -535,14 +394,4 @@ def _output_name(request: pl.Expr, frame: pl.DataFrame) -> str:
     raise InvalidOption(
         f"an expression makes {len(outputs)} columns ({', '.join(outputs)}); write an expression for each, as "
         "*(pl.col(name).mean() for name in names)"
-    )
-
-
-def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:
-    if isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
-        return qrels
-    library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
-    raise InvalidOption(
-        f"the judgments are {shown(qrels) if isinstance(qrels, str) else f'a {library}{type(qrels).__name__}'}; give a Polars "
-        "DataFrame or LazyFrame, as pl.from_pandas or rf.read_qrels make them"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, TypeAlias, TypeVar, cast
 
 import polars as pl
 
@@ -14,6 +14,9 @@ from .._catalog.call import Call
 from .._catalog.fusions import TRAINED_FUSIONS, Trained, fusion_of
 from .._catalog.parse import parse
 from .._plan.per_query import measure
+from .._results.grid import Cell, Grid, number, queries, records
+from .._results.result import MOST_ROWS, Result
+from .._results.sentences import IN_TEXT, Quotes
 from .._support.methods import called_by_users
 from .._support.option_kinds import Column, ReadInside
 from .._table.policies import Cutoff
@@ -21,8 +24,6 @@ from .._table.roles import require, require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
-from .._text import displays
-from .._text.result_table import records
 from .._words.rankings import JudgedRankings, Learned, Missing, Rankings
 from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
 from .compare import settings_of
@@ -41,8 +42,8 @@ MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict
 """The members of the JSON text, and their types."""
 
 
-@dataclass(frozen=True)
-class FittedFusion(Generic[R_co]):
+@dataclass(frozen=True, repr=False)
+class FittedFusion(Result[R_co]):
     """A trained method of fusion, and the figures that it has learned.
 
     Attributes
@@ -160,11 +161,29 @@ class FittedFusion(Generic[R_co]):
         table = pl.DataFrame(columns, schema_overrides={"run": pl.String})
         return FittedFusion(method, tuple(runs), table, settings)
 
-    def __repr__(self) -> str:
-        return displays.fitted(self).text()
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """What it was trained on."""
+        n = self.settings.get("n_queries")
+        counted = "" if n is None else f" and {queries(n)}"
+        return [f"{self.method}, trained on {', '.join(self.runs)}{counted}"]
 
-    def _repr_html_(self) -> str:
-        return displays.fitted(self).html()
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """The learned values: a row per rank or segment and a column per run; of one value per run, a single row."""
+        rows = records(self.learned)
+        *place, value = [name for name in (rows[0] if rows else ("run", "probability")) if name != "run"]
+        found: dict[tuple[int, ...], dict[str, float]] = {}
+        for row in rows:
+            found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
+        body = [
+            (*(Cell(str(x)) for x in at), *(Cell(number(found[at].get(run, 0.0), 4)) for run in self.runs))
+            for at in sorted(found)[:most]
+        ]
+        more = (
+            [f"The first {most} of {len(found):,} {place[0]}s; .learned has all."]
+            if most is not None and len(found) > most
+            else []
+        )
+        return [Grid((), (*place, *self.runs), body, (f"Figures: {value}.", *more))]
 
 
 @verb(gives="whole")
@@ -200,7 +219,7 @@ def fit(
 
     Returns
     -------
-    A :class:`rankframe.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table with the same runs; its ``learned``
+    A :class:`rankframe.results.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table with the same runs; its ``learned``
     is a frame of the caller's kind. A LazyFrame is collected first.
 
     Raises
@@ -227,7 +246,7 @@ def fit(
     Figures: probability.
     >>> train.rank.fuse(fitted)["score"].to_list()
     [1.0, 2.0, 0.0]
-    >>> rf.FittedFusion.from_json(fitted.to_json()).method
+    >>> rf.results.FittedFusion.from_json(fitted.to_json()).method
     'posfuse'
     """
     setup, rows = table.setup, table.rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -14,13 +14,30 @@ from .._catalog.means import scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import collect, measure
+from .._results.grid import (
+    ALPHA,
+    Cell,
+    Grid,
+    Record,
+    decimals,
+    interval,
+    left_out,
+    name_of,
+    named,
+    number,
+    p_cell,
+    percent,
+    queries,
+    records,
+)
+from .._results.result import MOST_ROWS, Result
+from .._results.sentences import IN_TEXT, Quotes, p_of
 from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Resamples, Seed
 from .._table.runs import names_of
 from .._table.setup import refuse_bounds
 from .._table.table import Table, refuse_names
-from .._text import displays
 from .._words.pairs import starts_of
 from ..errors import InvalidData, InvalidOption, option
 from .compare import settings_of
@@ -63,8 +80,8 @@ class Groups:
             raise InvalidOption("say which column tells the groups of users apart, as ", option(by="age"))
 
 
-@dataclass(frozen=True)
-class Gaps(Generic[R_co]):
+@dataclass(frozen=True, repr=False)
+class Gaps(Result[R_co]):
     """The gap between the means of groups of users.
 
     Attributes
@@ -88,11 +105,25 @@ class Gaps(Generic[R_co]):
     groups: R_co
     settings: Mapping[str, Any]
 
-    def __repr__(self) -> str:
-        return displays.gaps(self).text()
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The sentence of each metric's gap."""
+        rows = records(self.table)
+        return [gap_sentence(row, self.settings) for row in rows if row["gap"] == "difference"]
 
-    def _repr_html_(self) -> str:
-        return displays.gaps(self).html()
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric and figure: value, interval and p."""
+        rows = records(self.table)
+        body = []
+        for row in rows[:most]:
+            value = row["value"]
+            ends = interval(row["ci_low"], row["ci_high"], decimals(value))
+            shown = "" if value is None else f"{number(value, decimals(value))}{ends}"
+            groups = (Cell(name_of(row[name] or "")) for name in ("best", "worst"))
+            body.append((*named(row, "metric"), *groups, *named(row, "gap"), Cell(shown), Cell(p_cell(row))))
+        figures = (f"value [{percent(self.settings)} interval]", "p")
+        note = f"p by permutation of the groups of {' and '.join(self.settings['by'])} among users."
+        notes = (note, *left_out(self, rows, most))
+        return [Grid(("metric", "best", "worst", "gap"), figures, body, notes)]
 
 
 @verb(gives="whole", among=METRICS)
@@ -128,7 +159,7 @@ def gaps(
 
     Returns
     -------
-    A :class:`rankframe.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
+    A :class:`rankframe.results.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
     first. Users without a value do not count. No interval if a group has a single user.
 
     The p-values of a metric's four figures test the same hypothesis, that groups do not differ: choose one figure
@@ -385,3 +416,20 @@ def _of_groups(
         ).sort("mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True)
         for i, call in enumerate(calls)
     )
+
+
+def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
+    """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
+    metric, of = row["metric"], " and ".join(settings["by"])
+    value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
+    if value is None:
+        return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
+    ends = row["ci_low"], row["ci_high"]
+    by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
+    counted = f"{groups:,} groups of {queries(row['n_queries'])}"
+    means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
+    adjusted = p != row["p_value"]
+    if p >= ALPHA:
+        return f"No significant gap of {metric} between groups of {of}: {by}, {p_of(p, adjusted)}, {counted}"
+    best, worst = name_of(row["best"]), name_of(row["worst"])
+    return f"{metric} is best for {of} {best} and worst for {worst}, {means}: a gap of {by}, {p_of(p, adjusted)}, {counted}"

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .. import report
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import with_labels
-from .._support.option_kinds import Column, ColumnNames
+from .._results.grid import Cell, Grid, Record, left_out, name_of, named, numbers, records
+from .._results.markup import visible
+from .._results.result import MOST_ROWS, Block, Format, Result
+from .._results.sentences import IN_TEXT, Quotes
+from .._support.option_kinds import Column, ColumnNames, check
 from .._support.option_values import Range, is_number
 from .._support.statistical_options import FEW, Bound, Resamples, Seed
-from .._table.policies import check_word
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
-from .._text import displays
-from .._text.markup import visible
-from .._text.result_table import Record, name_of, records
 from ..errors import Code, InvalidOption, option, warn
 from .compare import compared, differences, settings_of
 from .declaration import verb
@@ -42,8 +42,8 @@ COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
 JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
 
 
-@dataclass(frozen=True)
-class Verdict(Generic[R_co]):
+@dataclass(frozen=True, repr=False)
+class Verdict(Result[R_co]):
     """Whether all runs stay within their budgets; true if they do.
 
     Attributes
@@ -76,15 +76,33 @@ class Verdict(Generic[R_co]):
     def __bool__(self) -> bool:
         return self.passed
 
-    def __repr__(self) -> str:
-        return displays.verdict_text(self)
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """How many rows pass, and a line for each."""
+        lines = self.lines()
+        return lines if len(lines) == 1 else [passing(records(self.table)), *lines]
 
-    def _repr_html_(self) -> str:
-        return displays.verdict_html(self)
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """The figures: rows that did not pass come first."""
+        rows = sorted(records(self.table), key=lambda row: bool(row["passed"]))
+        names = (*self.settings["by"], "metric", "run", "baseline")
+        body = []
+        for row in rows[:most]:
+            verdict = Cell(row["verdict"], best=not row["passed"])
+            differences = ("" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound"))
+            judged = (*differences, f"{row['budget']:g}", f"{row['n_queries']:,}", f"{row['queries_needed']:,}")
+            body.append(
+                (verdict, *named(row, *names), *numbers(row, "baseline_mean", "mean", digits=4), *map(Cell, judged))
+            )
+        figures = ("baseline mean", "mean", "difference", "at worst", "budget", "queries", "needed")
+        note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * self.settings['confidence']:.6g}% confidence."
+        return [Grid(("verdict", *names), figures, body, (note, *left_out(self, rows, most)))]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The settings, and the table row by row, as JSON can hold them."""
-        return report.dictionary(self)
+    def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
+        """A line for each row in a terminal; elsewhere the table has these."""
+        rows = records(self.table)
+        if how == "text":
+            return [[*self.sentences(), *left_out(self, rows, None)]]
+        return [[passing(rows)], *self.grids(most)]
 
     def lines(self, format: Style = "text") -> list[str]:
         r"""One line per row of the table: plain text, or annotations that GitHub shows beside a change.
@@ -103,7 +121,7 @@ class Verdict(Generic[R_co]):
         >>> print(*verdict.lines("github"), sep="\n")
         ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.2 takes 14 or more
         """
-        check_word("format", format, Style)
+        check("format", format, Style)
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
@@ -156,7 +174,7 @@ def gate(
 
     Returns
     -------
-    A :class:`rankframe.Verdict`, true if all pass, whose ``table``, ``failures`` and ``moved`` are frames of the
+    A :class:`rankframe.results.Verdict`, true if all pass, whose ``table``, ``failures`` and ``moved`` are frames of the
     caller's kind. A LazyFrame is collected first.
 
     References
@@ -378,3 +396,11 @@ def _escaped(text: str, *further: str) -> str:
     for character in ("%", "\r", "\n", *further):
         text = text.replace(character, f"%{ord(character):02X}")
     return text
+
+
+def passing(rows: Sequence[Record]) -> str:
+    """How many rows of a verdict pass, and how many have another verdict."""
+    counted = Counter(str(row["verdict"]) for row in rows if not row["passed"])
+    passed = len(rows) - counted.total()
+    others = "".join(f", {n:,} {verdict}" for verdict, n in counted.items())
+    return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"

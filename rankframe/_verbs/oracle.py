@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -12,14 +12,26 @@ from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import measure
+from .._results.grid import (
+    Cell,
+    Grid,
+    estimated,
+    higher_is_better,
+    intervals_of,
+    left_out,
+    named,
+    numbers,
+    percent,
+    records,
+)
+from .._results.result import MOST_ROWS, Result
+from .._results.sentences import IN_TEXT, Quotes, quoted
 from .._support.option_kinds import Column
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Interval, Resamples, Seed
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
-from .._text import displays
-from .._text.sentences import IN_HTML
 from ..errors import InvalidOption
 from .compare import compared_values, settings_of
 from .declaration import verb
@@ -46,8 +58,8 @@ TABLE = {
 """The columns of the table, by the names that a comparison with each run as the baseline gives them."""
 
 
-@dataclass(frozen=True)
-class Oracle(Generic[R_co]):
+@dataclass(frozen=True, repr=False)
+class Oracle(Result[R_co]):
     """The gain of choosing the best run for each query.
 
     Attributes
@@ -67,11 +79,44 @@ class Oracle(Generic[R_co]):
     per_query: R_co
     settings: Mapping[str, Any]
 
-    def __repr__(self) -> str:
-        return displays.oracle(self).text()
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
+        rows, fusion = records(self.table), self.settings["fusion"]
+        lines = []
+        for metric in self.settings["metrics"]:
+            own = [row for row in rows if row["metric"] == metric and row["mean"] is not None]
+            single = [row for row in own if row["run"] != fusion]
+            if not single:
+                lines.append(f"No query has a value of {metric}")
+                continue
+            best = (max if higher_is_better(metric) else min)(single, key=lambda row: float(row["mean"]))
+            over = [f"{estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best single run"]
+            over += [
+                f"{estimated(row, 'gain').line} over the fusion {quoted(fusion, quotes)}"
+                for row in own
+                if row["run"] == fusion
+            ]
+            lines.append(
+                f"{metric} would be {best['oracle']:.3f} with the best run of each query: {', and '.join(over)}"
+            )
+        return lines
 
-    def _repr_html_(self) -> str:
-        return displays.oracle(self, IN_HTML).html()
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric and run."""
+        rows = records(self.table)
+        body = [
+            (
+                *named(row, "metric", "run"),
+                *numbers(row, "mean", "oracle"),
+                estimated(row, "gain"),
+                Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"]),
+            )
+            for row in rows[:most]
+        ]
+        note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries. "
+        note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
+        figures = ("mean", "oracle", f"gain [{percent(self.settings)} interval]", "better")
+        return [Grid(("metric", "run"), figures, body, (note, *left_out(self, rows, most)))]
 
 
 @verb(gives="whole", among=METRICS)

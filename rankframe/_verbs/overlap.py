@@ -6,20 +6,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import polars as pl
 
 from .._catalog.call import call_of
 from .._catalog.registry import AGREEMENTS
+from .._results.grid import Cell, Grid, Record, left_out, named, numbers, queries_of, records
+from .._results.result import MOST_ROWS, Result
+from .._results.sentences import IN_TEXT, Quotes, quoted
 from .._support.option_kinds import Column
 from .._table.policies import Cutoff
 from .._table.roles import require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Roles, Setup
 from .._table.table import Table, in_memory
-from .._text import displays
-from .._text.sentences import IN_HTML
 from ..errors import InvalidOption
 from .compare import settings_of
 from .declaration import call_of_verb, verb
@@ -44,8 +45,8 @@ PAIRS = {
 OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "only_relevant"], pl.UInt32)}
 
 
-@dataclass(frozen=True)
-class Overlap(Generic[R_co]):
+@dataclass(frozen=True, repr=False)
+class Overlap(Result[R_co]):
     """The overlap of several runs.
 
     Attributes
@@ -67,11 +68,44 @@ class Overlap(Generic[R_co]):
     runs: R_co
     settings: Mapping[str, Any]
 
-    def __repr__(self) -> str:
-        return displays.overlap(self).text()
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The pairs of runs with the largest and the least overlap, and the documents of each run alone."""
+        pairs = [row for row in records(self.table) if row["jaccard"] is not None]
+        if not pairs:
+            return ["No run has a document"]
+        most, least = (how(pairs, key=lambda row: float(row["jaccard"])) for how in (max, min))
+        share = f"of the documents{self._top} of either"
+        common = f"{_both(most, quotes)} have {_share(most)} {share} in common"
+        if len(pairs) > 1:
+            common = f"{_both(most, quotes)} have most in common, {_share(most)} {share}, and {_both(least, quotes)} least, {_share(least)}"
+        runs = records(self.runs)
+        judged = all(row["relevant"] is not None for row in runs)
+        kind, counted = ("Relevant documents", "only_relevant") if judged else ("Documents", "only")
+        alone = ", ".join(f"{quoted(row['run'], quotes)} {row[counted]:,}" for row in runs)
+        return [common, f"{kind}{self._top} of one run only: {alone}"]
 
-    def _repr_html_(self) -> str:
-        return displays.overlap(self, IN_HTML).html()
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """The figures of pairs of runs and of single runs."""
+        pairs, runs, k = records(self.table), records(self.runs), self.settings["k"]
+        figures = ("overlap", "jaccard", "rbo")
+        body = [(*named(row, "run", "other"), *numbers(row, *figures)) for row in pairs[:most]]
+        over = "the length of the longer ranking" if k is None else k
+        note = f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over those of either run; rbo: rank-biased overlap of the whole rankings."
+        names = ("retrieved", "only", "relevant", "only_relevant")
+        counts = [name for name in names if any(row[name] is not None for row in runs)]
+        of_runs = [(*named(row, "run"), *(Cell(f"{row[name]:,}", row[name]) for name in counts)) for row in runs]
+        own = f"Documents{self._top} over all queries; only: those that no other run has there."
+        return [
+            Grid(("run", "other"), figures, body, (note,)),
+            Grid(
+                ("run",), tuple(name.replace("_", " ") for name in counts), of_runs, (own, *left_out(self, pairs, most))
+            ),
+        ]
+
+    @property
+    def _top(self) -> str:
+        k = self.settings["k"]
+        return "" if k is None else f" in the top {k}"
 
 
 @verb(gives="whole", labels=True)
@@ -188,3 +222,12 @@ def _counts(top: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
     """The number of documents of each run, and of documents that no other run has."""
     alone = top & (top.sum(axis=1, keepdims=True) == 1)
     return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()
+
+
+def _both(row: Record, quotes: tuple[str, str]) -> str:
+    return " and ".join(quoted(row[name], quotes) for name in ("run", "other"))
+
+
+def _share(row: Record) -> str:
+    share = 100 * row["jaccard"]
+    return f"{share:.{int(0 < share < 10)}f}%"

@@ -11,10 +11,10 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import collect, measure
+from .._results.markup import visible
 from .._table.runs import RUN, WHICH_RUNS, Runs
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
-from .._text.markup import visible
 from ..errors import InvalidData, InvalidOption, Text, option
 from .evaluate import explain
 from .summary import by_query, keys

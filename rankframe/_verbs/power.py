@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Annotated, TypeAlias, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._catalog.means import Mean
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
+from .._results.grid import queries, queries_of
+from .._results.sentences import IN_TEXT, SENTENCES, metric_of, quoted
 from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.runs import Runs, TheRuns, names_of
@@ -120,3 +122,34 @@ def power(
     of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
     found_table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
     return table.give(found_table)
+
+
+def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
+    """How many queries it takes to detect differences: a sentence for each row, or one on all rows if they are many."""
+    chance, test = f"with a probability of {settings['power']:g}", f"t-test at level {settings['alpha']:g}"
+    if len(rows) <= SENTENCES:
+        return [_of_power(row, settings, chance, test) for row in rows]
+    known = [row for row in rows if row["queries_needed"] is not None]
+    unknown = f"; {len(rows) - len(known):,} differences have no spread to go by" if len(known) < len(rows) else ""
+    if not known:
+        return [f"No number of queries can be computed{unknown}"]
+    least, most = (end(row["queries_needed"] for row in known) for end in (min, max))
+    needed = f"{least:,} to {queries(most)}" if least < most else queries(most)
+    enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
+    return [
+        f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); {queries_of(rows)} are there, enough "
+        f"for {enough:,} of them{unknown}"
+    ]
+
+
+def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, test: str) -> str:
+    """How many queries it takes to detect one difference, and the probability that those of the table detect it."""
+    between = " and ".join(quoted(row[name], IN_TEXT) for name in ("baseline", "run"))
+    n, what = row["n_queries"], f"a difference of {row['difference']:g} between {between} on {metric_of(row, settings)}"
+    if row["queries_needed"] is None:
+        why = f"{queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
+        return f"No number of queries can be computed for {what}: {why}"
+    return (
+        f"Detecting {what} {chance} takes {queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
+        f"probability of {row['power']:.2g}"
+    )

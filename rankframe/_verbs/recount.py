@@ -61,7 +61,7 @@ class ItemMetrics:
         for call in self.calls:
             relevant = self.relevant if call.relevant is None else call.relevant
             counted.threshold = False
-            exposure = Exposure(call.text, counted, self.known, figures, labels=call.labels, relevant=relevant)
+            exposure = Exposure(call.text, counted, self.known, figures or {}, call.labels, relevant)
             value = call.metric.formula(exposure, **call.arguments)
             if call.relevant is not None and not counted.threshold:
                 raise InvalidOption(f"{call.text} takes no threshold of relevance; leave the option relevant out")

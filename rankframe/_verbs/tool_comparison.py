@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -16,11 +16,13 @@ from .._catalog.means import Mean
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import averaged, calls_of
 from .._plan.per_query import measure
+from .._results.grid import Cell, Grid, numbers, records
+from .._results.markup import visible
+from .._results.result import bundle, with_display
 from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, in_memory
-from .._text.displays import tools, with_display
 from ..errors import (
     Code,
     InvalidData,
@@ -514,3 +516,16 @@ class Seen:
         if value is None or not math.isfinite(value):
             return "nothing"
         return f"{Decimal(value).quantize(min(self.unit, Decimal(1))):f}"
+
+
+def tools(found: Any) -> dict[str, str]:
+    """The numbers of tools in IPython and Jupyter, each with the sentence on it; empty if the user has changed the columns."""
+    if not {"tool", "value", "says"} <= {*found.columns}:
+        return {}
+    figures = tuple(name for name in ("value", "difference") if name in found.columns)
+    rows = records(found)
+    cells = [(Cell(row["tool"]), *numbers(row, *figures, digits=4), Cell(row["says"] or "")) for row in rows]
+    says = [row["says"] if "difference" in figures else f"{row['tool']}: {row['says']}" for row in rows if row["says"]]
+    notes = tuple(dict.fromkeys(map(visible, says)))
+    short = Grid(("tool",), figures, [row[:-1] for row in cells], notes)
+    return bundle(short, Grid(("tool",), figures, cells, after=("says",)))

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, product
 from math import comb
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -17,6 +17,9 @@ from .._catalog.fusions import fusion_of
 from .._catalog.means import scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import measure
+from .._results.grid import Cell, Grid, interval, intervals_of, number, percent, queries_of, records
+from .._results.result import MOST_ROWS, Block, Format, Result
+from .._results.sentences import IN_TEXT, Quotes, headlines
 from .._support.option_kinds import Column, ReadInside
 from .._support.option_values import Range
 from .._support.progress import Progress
@@ -25,9 +28,8 @@ from .._table.roles import require, require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
-from .._text import displays
 from ..errors import InvalidOption, did_you_mean, option, shown
-from .compare import Significance, compared_values, settings_of
+from .compare import Significance, compared_values, pairs_shown, settings_of
 from .declaration import verb
 from .entries import Entries, entries_of, of_run
 from .fitted import ranker_of
@@ -286,8 +288,8 @@ AT_ONCE = 4_000_000
 """About how many fused scores are held at a time."""
 
 
-@dataclass(frozen=True)
-class TunedFusion(Generic[R_co]):
+@dataclass(frozen=True, repr=False)
+class TunedFusion(Result[R_co]):
     """A method of fusion with the options that are best on the judged queries, and its values on other queries.
 
     Attributes
@@ -338,11 +340,34 @@ class TunedFusion(Generic[R_co]):
         weights = self.settings.get("weights")
         return ranker_of(frame).fuse(self.settings["unweighted"], runs=runs, run=run, weights=weights)
 
-    def __repr__(self) -> str:
-        return displays.tuned_text(self)
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The chosen method, and its means out of fold and in sample."""
+        rankings = records(self.table)
+        out, within = rankings[:2]
+        means = [number(row["mean"], 3) for row in (out, within)]
+        ends = interval(out["ci_low"], out["ci_high"], 3)
+        return [
+            f"{self.text}, chosen among {len(records(self.candidates)):,} settings on {queries_of([out])}",
+            f"{self.settings['metric']} out of fold {means[0]}{ends} ({self.settings['folds']} folds), in sample {means[1]}",
+        ]
 
-    def _repr_html_(self) -> str:
-        return displays.tuned_html(self)
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per ranking with its mean."""
+        rankings = records(self.table)
+        body = []
+        for row in rankings:
+            mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"
+            body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
+        chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(self.folds))
+        kinds = f"Interval: {intervals_of(row['interval'] for row in rankings)}."
+        return [Grid(("ranking", "method"), (f"mean [{percent(self.settings)} interval]",), body, (kinds, *chosen))]
+
+    def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
+        """The comparison with the other rankings comes below."""
+        rows = records(self.comparison)
+        legend, pairs = pairs_shown(rows, self.settings, how, most)
+        lines = [[*headlines(rows, self.settings), *legend]] if how == "text" else []
+        return [*super().shown(how, most), *lines, pairs]
 
 
 class Values:
@@ -467,7 +492,7 @@ def tune(
 
     Returns
     -------
-    A :class:`rankframe.TunedFusion`, whose tables are frames of the caller's kind. A LazyFrame is collected first.
+    A :class:`rankframe.results.TunedFusion`, whose tables are frames of the caller's kind. A LazyFrame is collected first.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats as scipy_stats
 
 import rankframe as rf
-from rankframe._text.result_table import records
+from rankframe._results.grid import records
 from tests.support.runs import DF, LONG, RUNS, values
 
 with warnings.catch_warnings():
@@ -337,7 +337,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "new"], "seed": -1}, "seed=-1: write a whole number from 0 on"),
         ({"runs": ["old", "new"], "seed": True}, "seed=True"),
         ({"run": "query_id"}, "is the only query column"),
-        ({"runs": "old"}, "runs='old' is one text; list the columns of scores, as"),
+        ({"runs": "old"}, "runs='old': write a list of columns' names"),
     ],
 )
 def test_what_cannot_be_compared_says_why(options: Any, message: str) -> None:

@@ -14,7 +14,7 @@ from scipy.stats import binom, binomtest, ttest_1samp
 
 import rankframe as rf
 from rankframe._command import main
-from rankframe._text.result_table import records
+from rankframe._results.grid import records
 from tests.support.tables import frame, random_table
 
 # Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.

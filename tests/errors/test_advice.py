@@ -198,7 +198,8 @@ CASES = {
         "RUN", "df.rank.judge(WITHOUT)", "ADVICE.judge(WITHOUT)", r"df\.rank\.on\("
     ),
     "judgments without labels, all relevant": Case(
-        "RUN", "(qrels := WITHOUT) is None or df.rank.judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\."
+        "RUN", "(qrels := WITHOUT) is None or df.rank.judge(qrels)",
+        "df.rank.judge(qrels.assign(label=1) if hasattr(qrels, 'assign') else qrels.with_columns(label=1))",
     ),
     "judgments without labels, below the threshold": Case(
         "RUN", "(qrels := UNLABELLED) is None or df.rank.on(relevant=2).judge(qrels)",
@@ -216,7 +217,7 @@ CASES = {
     'a word misspelt, of a gain': Case('OK', "df.rank.ndcg(gain='exp')", 'df.rank.ndcg(gain=ADVICE)', r"mean ('\w+')"),
     "several runs as one text": Case(
         "OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))", "df.rank.compare('rr', runs='score, new', resamples=99)",
-        "df.rank.compare('rr', ADVICE, resamples=99)", r"(runs=\['score', 'new'\])",
+        "df.rank.compare('rr', runs=['score', 'new'], resamples=99)",
     ),
     'a metric as a method of fusion': Case('TWO', "df.rank.tune('ndcg@10', runs=['score', 'new'], folds=2)", "df.rank.tune('rrf', metric='ndcg@10', runs=['score', 'new'], folds=2)"),
     'a plot as a method': Case('OK', "df.rank.distribution('rr')", "df.rank.ADVICE('rr')", r"mean '(plot\.\w+)'"),
@@ -224,7 +225,7 @@ CASES = {
         "TWO", "df.rank.compare('rr', runs='score')", "df.rank.compare('rr', runs=['score', 'new'], resamples=99)"
     ),
     "tables as runs": Case(
-        "OK", "df_a.rank.compare('rr', runs=[df_a, df_b])", "df_a.rank.compare('rr', ADVICE, resamples=99)", r"(runs={.*?})"
+        "OK", "df_a.rank.compare('rr', runs=[df_a, df_b])", "df_a.rank.compare('rr', runs={'a': df_a, 'b': df_b}, resamples=99)"
     ),
     "text that is numbers": Case("OK.with_columns(pl.col('label').cast(pl.String))", "df.rank.rr()", "ADVICE.rank.rr()"),
     "categories that are numbers": Case(
@@ -263,7 +264,7 @@ CASES = {
         "df.rank.on(subtopic='subtopic').alpha_ndcg()", "SUB.rank.on(subtopic='subtopic').alpha_ndcg()", polars_only=True,
     ),
     "a dictionary": Case(
-        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "ADVICE).rank.judge(QRELS_Q, judged_only='keep')", r"(rf\.from_dicts\(run=run)", polars_only=True
+        "{'q1': {'a': 2.0, 'b': 1.0}}", "rf.rank(run)", "rf.ADVICE(run=run).rank.judge(QRELS_Q, judged_only='keep')", r"rf\.(from_dicts)", polars_only=True
     ),
     # policies
     "a Series as column": Case("OK", "df.rank.on(query=df['query_id']).rr()", None),
@@ -280,7 +281,7 @@ CASES = {
     'a word of the list': Case('OK', 'df.rank.on(no_relevant=0).rr()', 'df.rank.on(no_relevant=ADVICE).rr()', r"write one of (.*)\.$"),
     "a depth of 0": Case("OK", "df.rank.on(depth=0).rr()", "df.rank.on(depth=ADVICE).rr()", r"from (\d+) on"),
     "labels of the unjudged": Case(
-        "OK", "df.rank.on(unjudged='bounds', unjudged_labels=3).rr()",
+        "OK", "df.rank.on(unjudged='bounds', unjudged_labels=(3, 0)).rr()",
         "df.rank.on(unjudged='bounds', unjudged_labels=ADVICE).rr()", r"as (\(0, 3\))",
     ),
     "bounds and ties by label": Case("OK", "df.rank.on(unjudged='bounds', ties='best').rr()", "ADVICE.on(unjudged='bounds').rr()"),

@@ -43,12 +43,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
             .rank.reciprocal_rank()
         ),
         rf.MissingColumn,
-        "Say df.rank.on(label=...) with the column's name",
+        "Say df.rank.on(label=...)",
     ),
     "scores and labels of two merged tables": (
         lambda: pd.merge(OK.to_pandas(), OK.to_pandas(), on=["query_id", "doc_id"]).rank.reciprocal_rank(),
         rf.MissingColumn,
-        "Say df.rank.on(score=..., label=...) with the columns' names",
+        "Say df.rank.on(score=..., label=...)",
     ),
     "slices of two merged tables": (
         lambda: OK.with_columns(market_run=pl.lit("a"), market_qrels=pl.lit("b")).rank.mean("rr", by="market"),
@@ -64,7 +64,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "ids in named levels of the index": (
         lambda: OTHER.to_pandas().set_index(["qid", "docno"]).rank.on(label="rel").ndcg(),
         rf.MissingColumn,
-        "Say df.rank.on(query=...) with the column's name. The index has qid, docno; a level is named like a column",
+        "Say df.rank.on(query=...). The index has qid, docno; a level is named like a column",
     ),
     "ids in an index without a name": (
         lambda: OTHER.to_pandas().set_index("docno").rename_axis(None).rank.on(query="topic", label="rel").ndcg(),
@@ -145,7 +145,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.rename({"query_id": "a", "score": "b"}).rank.ndcg(),
         rf.MissingColumn,
         "no column 'query_id' for query, 'score' for score; the table has a, doc_id, b, label. "
-        "Say df.rank.on(query=..., score=...) with the columns' names",
+        "Say df.rank.on(query=..., score=...)",
     ),
     "a column as a metric's option": (
         lambda: OK.rank.ndcg(k=10, label="label"),  # type: ignore[call-arg]
@@ -167,7 +167,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text as score": (
         lambda: OK.with_columns(score=pl.lit("1")).rank.ndcg(),
         rf.InvalidData,
-        "column 'score' for score holds String, not numbers; cast numbers that are text",
+        "column 'score' for score holds String, not numbers; cast it, as in df.with_columns(",
     ),
     "text as label": (
         lambda: OK.with_columns(label=pl.lit("1")).rank.ndcg(),
@@ -460,7 +460,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a lone surrogate in a list of items": (
         lambda: OK.rank.items.catalog("coverage", items=["a", "\ud800"]),
         rf.InvalidOption,
-        "holds values that are no ids",
+        "a list of ids of one type",
     ),
     "a lone surrogate in a dictionary": (
         lambda: rf.from_dicts(run={"q": {"\ud800": 1.0}}),
@@ -613,7 +613,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "the judgments are a pandas DataFrame",
     ),
     "judgments that are no frame": (lambda: RUN.rank.judge(None), rf.InvalidOption, "the judgments are a NoneType"),
-    "judgments of pandas, checked": (lambda: RUN.rank.check(QRELS.to_pandas()), rf.InvalidOption, "pl.from_pandas"),
+    "judgments of pandas, checked": (
+        lambda: RUN.rank.check(QRELS.to_pandas()).rows,
+        rf.InvalidOption,
+        "pl.from_pandas",
+    ),
     "ids that are Python objects": (
         lambda: OK.with_columns(doc_id=pl.Series([object()] * 3, dtype=pl.Object)).rank.ndcg(),
         rf.InvalidData,
@@ -628,7 +632,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "judgments under other names": (
         lambda: RUN.rank.judge(QRELS.rename({"query_id": "qid"})),
         rf.MissingColumn,
-        "Rename it, as with qrels.rename({'qid': 'query_id'})",
+        "Rename its columns, as with qrels.rename({'qid': 'query_id'})",
     ),
     "judgments with a column of the run": (
         lambda: RUN.with_columns(x=1).rank.judge(QRELS.with_columns(x=1)),

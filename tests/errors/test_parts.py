@@ -114,7 +114,7 @@ def test_a_fault_of_the_rows_has_its_kind_wherever_it_is_found(kind: str) -> Non
         ranker.evaluate("dcg")
     assert caught.value.kind == kind
     assert "(found in " in str(caught.value)
-    assert ranker.check().filter(severity="error")["problem"].to_list()[0] == kind
+    assert ranker.check().rows.filter(severity="error")["problem"].to_list()[0] == kind
     expression = rf.expr.on(**policies).dcg()
     with pytest.raises(pl.exceptions.InvalidOperationError, match=f'"rankframe: {kind}: '):
         df.lazy().group_by("query_id").agg(expression).collect()

@@ -251,7 +251,7 @@ def test_the_depth_holds_in_training_and_application() -> None:
 def test_what_was_trained_survives_as_json(method: str) -> None:
     for table in (random_table(5), random_table(5).to_pandas(), random_table(5).lazy()):
         fitted = table.rank.fusion.fit(method, runs=RUNS)
-        again = rf.FittedFusion.from_json(fitted.to_json())
+        again = rf.results.FittedFusion.from_json(fitted.to_json())
         assert again.to_json() == fitted.to_json()
         assert random_table(6).rank.fuse(again).equals(random_table(6).rank.fuse(fitted))
 
@@ -290,11 +290,11 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: WIDE.rank.fuse(fitted(), runs=["A", "B"]), rf.InvalidOption, r"lacks 'C'.*runs=\['A', 'B', 'C'\]"),
     (lambda: WIDE.rename({"A": "AA"}).rank.fuse(fitted(), runs=["AA", "B", "C"]), rf.InvalidOption, "did you mean 'A'"),
     (lambda: LONG.with_columns(run=pl.lit("Z")).rank.fuse(fitted()), rf.InvalidOption, "train with it"),
-    (lambda: rf.FittedFusion.from_json("{"), rf.InvalidData, "no JSON"),
-    (lambda: rf.FittedFusion.from_json("[]"), rf.InvalidData, "'rankframe_fusion'"),
-    (lambda: rf.FittedFusion.from_json(fitted().to_json().replace('fusion": 1', 'fusion": 9')), rf.InvalidData, "9"),
-    (lambda: rf.FittedFusion.from_json(fitted().to_json().replace('"C"', '"D"', 1)), rf.InvalidData, "'learned'"),
-    (lambda: rf.FittedFusion.from_json(fitted().to_json().replace('"rank":', '"rank": 1, "x":')), rf.InvalidData, "length"),
+    (lambda: rf.results.FittedFusion.from_json("{"), rf.InvalidData, "no JSON"),
+    (lambda: rf.results.FittedFusion.from_json("[]"), rf.InvalidData, "'rankframe_fusion'"),
+    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('fusion": 1', 'fusion": 9')), rf.InvalidData, "9"),
+    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('"C"', '"D"', 1)), rf.InvalidData, "'learned'"),
+    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('"rank":', '"rank": 1, "x":')), rf.InvalidData, "length"),
 ]  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def best(queries: list[str]) -> float:
 
 
 @pytest.fixture(scope="module")
-def tuned() -> rf.TunedFusion[pl.DataFrame]:
+def tuned() -> rf.results.TunedFusion[pl.DataFrame]:
     return TABLE.rank.tune("wsum(normalize=min_max)", step=0.25, folds=4, **QUICK)
 
 
@@ -71,7 +71,9 @@ def weights_in(text: str) -> tuple[float, ...]:
     return tuple(map(float, inside.split(",")))
 
 
-def test_each_fold_is_fused_by_the_weights_that_are_best_on_the_others(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+def test_each_fold_is_fused_by_the_weights_that_are_best_on_the_others(
+    tuned: rf.results.TunedFusion[pl.DataFrame],
+) -> None:
     fold = dict(tuned.per_query.select("query_id", "fold").iter_rows())
     for number, n, text, train, test in tuned.folds.rows():
         others, own = [q for q in fold if fold[q] != number], [q for q in fold if fold[q] == number]
@@ -84,7 +86,7 @@ def test_each_fold_is_fused_by_the_weights_that_are_best_on_the_others(tuned: rf
         assert value == pytest.approx(reciprocal_ranks(TABLE, weights_in(text))[query])
 
 
-def test_the_text_is_the_setting_with_the_best_mean_on_all_queries(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+def test_the_text_is_the_setting_with_the_best_mean_on_all_queries(tuned: rf.results.TunedFusion[pl.DataFrame]) -> None:
     means = dict(tuned.table.select("ranking", "mean").iter_rows())
     assert means["tuned, in sample"] == pytest.approx(best([*WORTH[0]]))
     assert tuned.fuse(TABLE).rank.mean("rr").item() == pytest.approx(means["tuned, in sample"])
@@ -109,7 +111,7 @@ def test_a_relevant_document_that_one_run_retrieves_is_missed_by_the_others() ->
     assert tuned.per_query.filter(query_id="q").select("a", "b").row(0) == (1, 0)
 
 
-def test_all_settings_of_the_grid_are_listed_with_their_means(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+def test_all_settings_of_the_grid_are_listed_with_their_means(tuned: rf.results.TunedFusion[pl.DataFrame]) -> None:
     assert tuned.candidates.height == len(GRID) == 16
     for text, mean in tuned.candidates.iter_rows():
         assert mean == pytest.approx(fmean(reciprocal_ranks(TABLE, weights_in(text)).values()))
@@ -119,7 +121,7 @@ def test_three_runs_have_sixty_six_weights_in_steps_of_a_tenth_beside_the_untune
     assert TABLE.rank.tune("wsum(normalize=min_max)", **QUICK).candidates.height == 67
 
 
-def test_the_table_has_the_mean_of_every_ranking(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+def test_the_table_has_the_mean_of_every_ranking(tuned: rf.results.TunedFusion[pl.DataFrame]) -> None:
     names = ["tuned, out of fold", "tuned, in sample", "untuned", *RUNS]
     assert tuned.table["ranking"].to_list() == names
     means = [tuned.per_query[name].mean() for name in names]
@@ -132,7 +134,7 @@ def test_the_table_has_the_mean_of_every_ranking(tuned: rf.TunedFusion[pl.DataFr
     assert tuned.table.select("ci_low", "ci_high").row(0) == pytest.approx((low[0], high[0]))
 
 
-def test_the_comparison_is_that_of_the_values_out_of_fold(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+def test_the_comparison_is_that_of_the_values_out_of_fold(tuned: rf.results.TunedFusion[pl.DataFrame]) -> None:
     values = tuned.per_query.sort("query_id")
     assert tuned.comparison["baseline"].to_list() == ["untuned", *RUNS]
     differences = np.column_stack(
@@ -306,7 +308,7 @@ def test_queries_without_a_value_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("form", ["lazy", "pandas", "long", "tables"])
-def test_every_form_of_table_is_tuned_alike(form: str, tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+def test_every_form_of_table_is_tuned_alike(form: str, tuned: rf.results.TunedFusion[pl.DataFrame]) -> None:
     options: dict[str, Any] = {**QUICK, "step": 0.25, "folds": 4}
     text = "wsum(normalize=min_max)"
     long = TABLE.unpivot(RUNS, index=["query_id", "doc_id", "label"], variable_name="run", value_name="score")
@@ -336,7 +338,9 @@ def test_every_form_of_table_is_tuned_alike(form: str, tuned: rf.TunedFusion[pl.
     assert scores == pytest.approx(tuned.fuse(TABLE).sort(key)["score"].to_list())
 
 
-def test_a_tuned_fusion_is_shown_with_what_was_chosen_and_what_it_gains(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+def test_a_tuned_fusion_is_shown_with_what_was_chosen_and_what_it_gains(
+    tuned: rf.results.TunedFusion[pl.DataFrame],
+) -> None:
     first, second, *lines = repr(tuned).splitlines()
     assert first == f"{tuned.text}, chosen among 16 settings on 12 queries"
     assert second.startswith("rr out of fold ")
@@ -368,7 +372,7 @@ def test_the_progress_of_tuning_is_told_by_the_settings(monkeypatch: pytest.Monk
     assert told == [(i, 16) for i in range(1, 17)]
 
 
-def test_a_tuned_fusion_is_no_method_but_fuses_by_itself(tuned: rf.TunedFusion[pl.DataFrame]) -> None:
+def test_a_tuned_fusion_is_no_method_but_fuses_by_itself(tuned: rf.results.TunedFusion[pl.DataFrame]) -> None:
     fuses: list[Any] = [TABLE.rank.fuse, TABLE.rank.fusion.explain, TABLE.rank.plot.contributions]
     for fuse in fuses:
         with pytest.raises(rf.InvalidOption, match="a TunedFusion is no method of fusion"):

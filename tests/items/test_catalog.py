@@ -346,7 +346,7 @@ LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score":
         (lambda r: r.items.catalog("coverage", items="abc"), "is no catalog"),
         (lambda r: r.items.catalog("coverage", items=[]), r"^items=\[\] holds no item"),
         (lambda r: r.items.catalog("coverage", items=["a", None]), "column 'doc_id' is null"),
-        (lambda r: r.items.catalog("coverage", items=["a", 1]), "no ids of one type"),
+        (lambda r: r.items.catalog("coverage", items=["a", 1]), "a list of ids of one type"),
         (lambda r: r.items.catalog("coverage", items=[1, 2]), "is String in the table and Int64 in items"),
         (lambda r: r.items.catalog("coverage", items=["a"]), r"1 rows show 1 items that the catalog lacks \('b'\)"),
         (lambda r: r.items.catalog("coverage", items=pl.DataFrame({"doc_id": [1]})), "is String in the table and Int64 in items"),

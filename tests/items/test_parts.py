@@ -122,7 +122,7 @@ def test_counts_by_other_policies_or_groups_do_not_merge(changed: dict[str, Any]
     train = pl.DataFrame({"query_id": [2], "doc_id": ["a"]})
     groups = {"items": changed.pop("items", ["x", "y"])}
 
-    def counts(groups: list[str], **options: Any) -> rf.ItemCounts:
+    def counts(groups: list[str], **options: Any) -> rf.results.ItemCounts:
         items = pl.DataFrame({"doc_id": ["a", "b"], "provider": groups})
         return frame.rank.on(group="provider", items=items, interactions=train, **options).items.counts("reo")
 

@@ -543,16 +543,16 @@ def test_tables_that_contradict_themselves_are_refused(kind: str, texts: list[st
             ranker(df.to_pandas()).evaluate(*texts)
     with pytest.raises(rf.InvalidData, match=message):
         ranker(df.lazy()).evaluate(*texts).collect()
-    listed = ranker(df).check().filter(severity="error")
+    listed = ranker(df).check().rows.filter(severity="error")
     assert len(listed) >= 1
     assert listed["advice"].str.contains(message).any()
 
 
 def test_a_table_without_fault_has_no_findings() -> None:
     missed = pl.when(doc_id="b").then(None).otherwise("score").alias("score")
-    assert ranker(ROWS.with_columns(missed, label=1)).check().is_empty()
-    assert ranker(LISTS.with_columns(missed, label=1)).check().is_empty()
-    assert ranker(LISTS.with_columns(missed)).check().is_empty()
+    assert ranker(ROWS.with_columns(missed, label=1)).check().rows.is_empty()
+    assert ranker(LISTS.with_columns(missed, label=1)).check().rows.is_empty()
+    assert ranker(LISTS.with_columns(missed)).check().rows.is_empty()
 
 
 REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {

@@ -425,7 +425,7 @@ def test_columns_of_the_caller_may_have_names_that_the_plans_have(doc: str | Non
             (ranker.curve("precision"), ["rank", "precision"]),
             (ranker.explain("map"), ["rank", "map"]),
             (ranker.agreement("other", "kendall_tau"), ["kendall_tau"]),
-            (ranker.check(), ["problem"]),
+            (ranker.check().rows, ["problem"]),
         ]
         if name is not None:
             judgments = qrels.rename({"doc_id": name})
@@ -461,9 +461,9 @@ VERBS: dict[str, tuple[Any, ...]] = {
 
 def test_a_lazy_check_finds_what_an_eager_one_finds() -> None:
     df = frame(random_table(45))
-    eager = df.rank.check()
+    eager = df.rank.check().rows
     key = [name for name in ("problem", "query_id", "doc_id") if name in eager]
-    assert_frame_equal(df.lazy().rank.check().collect().sort(key), eager.sort(key))
+    assert_frame_equal(df.lazy().rank.check().rows.collect().sort(key), eager.sort(key))
 
 
 @pytest.mark.parametrize("judged_only", ["keep", "drop", "error"])
@@ -477,9 +477,9 @@ def test_the_plan_of_a_join_with_judgments_is_native(judged_only: Any, run_only:
     options = {"judged_only": judged_only, "run_only": run_only}
     eager = run.rank.judge(qrels, **options)
     assert_plan(run.lazy().rank.judge(qrels.lazy(), **options), eager, ["query_id", "doc_id"])
-    missing = run.lazy().rank.check(qrels.lazy())
+    missing = run.lazy().rank.check(qrels.lazy()).rows
     key = ["problem", "query_id"]
-    assert_frame_equal(missing.collect().sort(key), run.rank.check(qrels).sort(key))
+    assert_frame_equal(missing.collect().sort(key), run.rank.check(qrels).rows.sort(key))
 
 
 def assert_plan(lazy: pl.LazyFrame, eager: pl.DataFrame, key: list[str]) -> None:

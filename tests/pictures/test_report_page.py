@@ -19,7 +19,7 @@ import pytest
 import rankframe as rf
 from rankframe._pictures import report_page
 from rankframe._pictures.report_page import Picture
-from rankframe._text.markup import CONTROL
+from rankframe._results.markup import CONTROL
 from tests.support.browser import CHROMIUM, frame, read
 
 BETTER, WORSE = [2.0, 1.0], [1.0, 2.0]

@@ -111,5 +111,5 @@ def test_weights_of_queries_that_overflow_are_refused() -> None:
 
 
 def test_check_lists_labels_that_overflow() -> None:
-    found = DF.with_columns(label=pl.Series([1.7e308, 1.0])).rank.check()
+    found = DF.with_columns(label=pl.Series([1.7e308, 1.0])).rank.check().rows
     assert found.row(0)[:4] == ("error", "label not finite", 1, "a")

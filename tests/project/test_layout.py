@@ -25,9 +25,9 @@ FLOORS = [
     *("errors", "_support", "stats"),
     "_table",
     *("_words", "_catalog", "metrics", "fusions"),
-    *("_text", "report"),
+    *("_results", "report"),
     *("_plan", "_verbs"),
-    *("_pictures", "plot"),
+    *("_pictures", "plot", "results"),
     *("_lift", "hook", "spark", "dask"),
     *("_shapes", "_files", "io", "fusion"),
     "_trainers",
@@ -118,22 +118,22 @@ def test_modules_stay_short() -> None:
 
 
 BUDGET = {
-    "_support": 653,
-    "_table": 2362,
+    "_support": 665,
+    "_table": 2370,
     "_words": 1647,
-    "_catalog": 887,
+    "_catalog": 892,
     "metrics": 1423,
     "fusions": 306,
-    "_text": 746,
-    "_plan": 1471,
-    "_verbs": 4405,
-    "_pictures": 1522,
-    "_lift": 1655,
+    "_plan": 1363,
+    "_verbs": 4956,
+    "_pictures": 1523,
+    "_lift": 1650,
     "_shapes": 451,
     "_files": 925,
     "_trainers": 448,
-    "_command": 1750,
+    "_command": 1751,
     ".": 1077,
+    "_results": 451,
 }
 """The code lines that each folder may have; `.` are the public modules beside them.
 

@@ -50,7 +50,7 @@ def test_a_metric_says_that_it_returns_the_callers_kind_of_frame(name: str) -> N
 
 
 @pytest.mark.parametrize("name", OF_FRAMES)
-@pytest.mark.parametrize("verb", ["evaluate", "judge", "curve", "summarize", "check"])
+@pytest.mark.parametrize("verb", ["evaluate", "judge", "curve", "summarize"])
 def test_a_verb_says_that_it_returns_the_callers_kind_of_frame(name: str, verb: str) -> None:
     ranker, kind, _ = RANKERS[name]
     assert inspect.signature(getattr(ranker, verb)).return_annotation is kind
@@ -59,8 +59,9 @@ def test_a_verb_says_that_it_returns_the_callers_kind_of_frame(name: str, verb: 
 @pytest.mark.parametrize("name", OF_FRAMES)
 def test_a_verb_of_several_tables_says_of_which_kind_they_are(name: str) -> None:
     ranker, kind, _ = RANKERS[name]
-    assert inspect.signature(ranker.compare).return_annotation == rf.Comparison[kind]  # type: ignore[valid-type]
-    assert inspect.signature(ranker.gate).return_annotation == rf.Verdict[kind]  # type: ignore[valid-type]
+    assert inspect.signature(ranker.compare).return_annotation == rf.results.Comparison[kind]  # type: ignore[valid-type]
+    assert inspect.signature(ranker.gate).return_annotation == rf.results.Verdict[kind]  # type: ignore[valid-type]
+    assert inspect.signature(ranker.check).return_annotation == rf.results.Findings[kind]  # type: ignore[valid-type]
     assert inspect.signature(ranker.report).return_annotation is Path
 
 
@@ -84,7 +85,7 @@ def test_help_of_a_metric_tells_the_call_on_this_frame(name: str) -> None:
 
 def test_help_of_a_verb_names_the_kind_of_frame() -> None:
     text = pydoc.plain(pydoc.render_doc(FRAME.lazy().rank.compare))
-    assert "    rankframe.Comparison[polars.LazyFrame]\n        A :class:`rankframe.Comparison`" in text
+    assert "    rankframe.results.Comparison[polars.LazyFrame]\n        A :class:`rankframe.results.Comparison`" in text
 
 
 PANDAS = RANKERS["pandas"][0]
@@ -275,7 +276,7 @@ def test_a_metric_that_was_declared_later_is_listed(top_heavy: None) -> None:
 
 def test_the_package_lists_public_names_alone() -> None:
     listed = [name for name in dir(rf) if not name.startswith("__")]
-    modules = {"fusion", "io", "metrics", "plot", "report", "stats"}
+    modules = {"fusion", "io", "metrics", "plot", "report", "results", "stats"}
     assert listed == sorted({*rf.__all__, *modules})
 
 

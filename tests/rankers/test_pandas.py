@@ -256,7 +256,7 @@ def test_check_lists_what_is_wrong() -> None:
     df = pd.DataFrame(
         {"query_id": ["a", "a", "b"], "doc_id": [1, 1, 2], "score": [3.0, 1.0, None], "label": [1.0, 1.0, np.inf]}
     )
-    found = df.rank.check()
+    found = df.rank.check().rows
     problems = dict(zip(found["problem"], found["rows"], strict=True))
     assert problems == {"label not finite": 1, "repeated document": 2, "nothing retrieved": 1}
     assert found.loc[found["problem"] == "repeated document", "doc_id"].tolist() == [1]
@@ -265,7 +265,7 @@ def test_check_lists_what_is_wrong() -> None:
         "keep one row of each, or, if these are several rankings, name the column that says which: df.rank.on("
         in found.set_index("problem").loc["repeated document", "advice"]
     )
-    both = RUN.rank.check(QRELS)
+    both = RUN.rank.check(QRELS).rows
     assert set(zip(both["problem"], both["query_id"], strict=True)) >= {
         ("run only", "b"), ("run only", "z"), ("judged only", "c")
     }  # fmt: skip
@@ -273,8 +273,8 @@ def test_check_lists_what_is_wrong() -> None:
 
 def test_a_table_without_problems_has_an_empty_check() -> None:
     df = pd.DataFrame({"query_id": ["a", "a"], "doc_id": [1, 2], "score": [2.0, None], "label": [1.0, 1.0]})
-    assert df.rank.check().empty
-    assert df.rank.check().columns.tolist()[:2] == ["severity", "problem"]
+    assert df.rank.check().rows.empty
+    assert df.rank.check().rows.columns.tolist()[:2] == ["severity", "problem"]
 
 
 SMALL = pd.DataFrame(
@@ -505,7 +505,7 @@ RESULTS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
     "curve": lambda df: df.rank.curve("map"),
     "explain": lambda df: df.rank.explain("map"),
     "judge": lambda df: df.drop(columns="label").rank.judge(df.drop(columns="score")),
-    "check": lambda df: df.rank.on(relevant=3).check(),
+    "check": lambda df: df.rank.on(relevant=3).check().rows,
 }
 MEMORY = {
     "numpy": lambda: SMALL.astype({"query_id": object, "doc_id": object}),
@@ -572,7 +572,7 @@ def test_empty_frames_have_empty_results() -> None:
         assert df.rank.evaluate("map", "ndcg@5").shape == (0, 2)
         assert df.rank.with_ranks().shape == (0, 5)
         assert df.rank.explain("map").shape == (0, 6)
-        assert df.rank.check().empty
+        assert df.rank.check().rows.empty
     with pytest.raises(
         rf.MissingColumn,
         match="no column 'query_id' for query, 'score' for score, 'label' for label; the table has no columns",
@@ -587,7 +587,7 @@ def test_empty_frames_have_empty_results() -> None:
          "no column 'query_id' for query; the table has qid, doc_id, score, label. Say df.rank.on(query='qid')"),
         (lambda: SMALL.set_axis(range(4), axis=1).rank.ndcg(), rf.MissingColumn, "the table has 0, 1, 2, 3"),
         (lambda: SMALL.rank.on(score=7).ndcg(), rf.MissingColumn, "no column '7' for score"),
-        (lambda: SMALL.rank.on(score="doc_id", doc=None).ndcg(), rf.InvalidData, "cast numbers that are text, as in df.astype({'doc_id': 'float64'})"),
+        (lambda: SMALL.rank.on(score="doc_id", doc=None).ndcg(), rf.InvalidData, "cast it, as in df.astype({'doc_id': 'float64'})"),
         (lambda: SMALL.assign(subtopic="x", doc_id="x", score=1.0).rank.on(subtopic="subtopic").alpha_ndcg(), rf.InvalidData,
          "df.drop_duplicates(['query_id', 'doc_id', 'subtopic'])"),
         (lambda: SMALL.assign(label=np.inf).rank.ndcg(), rf.InvalidData, "infinite label"),
@@ -642,5 +642,5 @@ def test_an_error_has_its_parts_and_its_kind_in_pandas_too() -> None:
 def test_results_hold_texts_as_pandas_does_by_default() -> None:
     default = pd.Series(["a"]).dtype  # str from pandas 3 on
     for df in (SMALL, SMALL.assign(label=0)):
-        assert df.rank.check().dtypes["advice"] == default
+        assert df.rank.check().rows.dtypes["advice"] == default
     assert SMALL.rank.evaluate("map").index.dtype == default

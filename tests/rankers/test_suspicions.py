@@ -242,11 +242,11 @@ def test_categories_of_items_and_subtopics_are_looked_at_too() -> None:
     ranker = GOOD.rank.on(category="genres", items=items)
     (said,) = warned(lambda: ranker.metrics.category_diversity(k=5))
     assert ".str.split('|')" in said
-    assert ranker.check().filter(problem="category with separators").height == 1
+    assert ranker.check().rows.filter(problem="category with separators").height == 1
     named = GOOD.with_columns(aspects=pl.Series([CATEGORIES[i % 5] for i in range(400)]))
     (said,) = warned(lambda: named.rank.on(subtopic="aspects").alpha_ndcg(k=5))
     assert "each counts as one subtopic" in said
-    assert named.rank.on(subtopic="aspects").check()["problem"].to_list().count("subtopic with separators") == 1
+    assert named.rank.on(subtopic="aspects").check().rows["problem"].to_list().count("subtopic with separators") == 1
 
 
 def test_categories_of_which_few_have_a_separator_or_that_are_few_or_numbers_come_without_one() -> None:
@@ -419,7 +419,7 @@ def test_several_documents_without_an_id_are_named_as_such(form: str) -> None:
         rf.InvalidData, match=r"^column 'doc_id' is null in 2 rows, several of a query; give each document its id"
     ):
         warned(lambda: FORMS[form](NAMELESS).evaluate("map"))
-    found = NAMELESS.rank.check().filter(severity="error")
+    found = NAMELESS.rank.check().rows.filter(severity="error")
     assert found.select("problem", "rows").rows() == [("document without id", 2)]
     assert NAMELESS[1:].rank.evaluate("hits").rows() == [(1, 1.0), (2, 1.0)]  # one each is a document like any other
 

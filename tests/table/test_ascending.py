@@ -87,7 +87,7 @@ def test_runs_are_compared_by_their_ascending_scores() -> None:
 )
 def test_check_notes_ranks_that_repeat_or_leave_numbers_out(ranks: list[float], problems: dict[str, int]) -> None:
     rows = {"query_id": [1, 1, 1, 1], "doc_id": list("abcd"), "rank": [*ranks, None], "label": [1, 0, 0, 1]}
-    found = pl.DataFrame(rows).rank.on(rank="rank").check()
+    found = pl.DataFrame(rows).rank.on(rank="rank").check().rows
     assert dict(found.select("problem", "rows").iter_rows()) == problems
 
 

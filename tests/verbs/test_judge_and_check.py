@@ -99,7 +99,7 @@ def findings(frame: pl.DataFrame | pl.LazyFrame) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("lazy", [False, True])
 def test_check_says_which_queries_one_table_lacks(lazy: bool) -> None:
     ranker = (RUN.lazy() if lazy else RUN).rank
-    assert findings(ranker.check(QRELS.lazy() if lazy else QRELS)) == [
+    assert findings(ranker.check(QRELS.lazy() if lazy else QRELS).rows) == [
         ("note", "run only", "x", None, 1),
         ("note", "judged only", "y", None, 1),
     ]
@@ -124,7 +124,7 @@ def test_check_lists_every_problem_of_a_table(lazy: bool) -> None:
         schema=["query_id", "doc_id", "score", "label"],
         orient="row",
     )
-    assert findings((frame.lazy() if lazy else frame).rank.check()) == [
+    assert findings((frame.lazy() if lazy else frame).rank.check().rows) == [
         ("error", "NaN score", "nan", "d1", 1),
         ("error", "label not finite", "label", "d1", 1),
         ("error", "repeated document", "twice", "d1", 2),
@@ -138,23 +138,23 @@ def test_check_lists_every_problem_of_a_table(lazy: bool) -> None:
 
 def test_check_of_a_clean_table_is_empty_and_has_its_columns() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, None], "label": [1, 1]})
-    found = frame.rank.check()
+    found = frame.rank.check().rows
     assert found.is_empty()
     assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "tied_fraction", "advice"]
 
 
 def test_check_tells_of_a_missing_or_unfit_column_instead_of_raising() -> None:
-    assert findings(RUN.rename({"query_id": "qid"}).rank.check())[0][:2] == ("error", "table")
-    assert findings(RUN.with_columns(score=pl.lit("high")).rank.check())[0][:2] == ("error", "table")
-    assert findings(RUN.rank.check())[0][:2] == ("error", "no labels")
-    assert "df.rank.judge(qrels)" in RUN.rank.check()["advice"][0]
+    assert findings(RUN.rename({"query_id": "qid"}).rank.check().rows)[0][:2] == ("error", "table")
+    assert findings(RUN.with_columns(score=pl.lit("high")).rank.check().rows)[0][:2] == ("error", "table")
+    assert findings(RUN.rank.check().rows)[0][:2] == ("error", "no labels")
+    assert "df.rank.judge(qrels)" in RUN.rank.check().rows["advice"][0]
 
 
 def test_check_counts_tied_scores_in_one_line_and_names_the_first_query() -> None:
     scores = [1.0, 1.0, 2.0, 2.0, 3.0, None, None, 1.0, 5.0, 5.0]
     queries = [3] + [1] * 6 + [2] * 3  # 3 has one document; of 1 four are retrieved and two tied, of 2 three and two
     frame = pl.DataFrame({"query_id": queries, "doc_id": list("abcdefgabc"), "score": scores, "label": 1})
-    for found in (frame.rank.check(), frame.lazy().rank.check().collect()):
+    for found in (frame.rank.check().rows, frame.lazy().rank.check().rows.collect()):
         assert found.select("problem", "query_id", "rows", "tied_fraction").rows() == [("tied scores", 1, 4, 0.5)]
         assert found["advice"][0] == (
             "documents share a score in 2 of 3 queries, the first of which is shown; with ties='doc_desc', documents with equal "
@@ -175,15 +175,15 @@ def test_check_counts_tied_scores_in_one_line_and_names_the_first_query() -> Non
 )
 def test_check_says_how_ties_are_ordered(columns: list[str], ties: str, said: str) -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "a"], "score": [1.0, 1.0], "label": [1, None]})
-    found = frame.select(columns).rank.on(ties=ties).check()
+    found = frame.select(columns).rank.on(ties=ties).check().rows
     (advice,) = found.filter(problem="tied scores")["advice"]
     assert advice.endswith(f"shown; with ties='{ties}', {said}")
 
 
 def test_check_finds_each_tie_where_they_are_forbidden() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0], "label": [1, None]})
-    assert findings(frame.rank.check()) == [("note", "tied scores", 1, None, 2)]
-    assert findings(frame.rank.on(ties="error").check()) == [
+    assert findings(frame.rank.check().rows) == [("note", "tied scores", 1, None, 2)]
+    assert findings(frame.rank.on(ties="error").check().rows) == [
         ("error", "tied score", 1, "a", 1),
         ("error", "tied score", 1, "b", 1),
     ]
@@ -191,7 +191,7 @@ def test_check_finds_each_tie_where_they_are_forbidden() -> None:
 
 def test_check_without_documents_names_the_query() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "score": [float("nan"), None], "label": [1, 1]})
-    assert frame.rank.check().select("problem", "query_id", "rows").rows() == [("NaN score", 1, 1)]
+    assert frame.rank.check().rows.select("problem", "query_id", "rows").rows() == [("NaN score", 1, 1)]
 
 
 def test_judgments_must_share_a_query_column() -> None:
@@ -228,7 +228,9 @@ def test_check_lists_by_run_which_judged_queries_a_run_lacks(lazy: bool) -> None
         }
     )
     qrels = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"]})
-    found = (runs.lazy() if lazy else runs).rank.on(query=["run", "query_id"]).check(qrels.lazy() if lazy else qrels)
+    found = (
+        (runs.lazy() if lazy else runs).rank.on(query=["run", "query_id"]).check(qrels.lazy() if lazy else qrels).rows
+    )
     assert found.lazy().select("problem", "run", "query_id", "rows").collect().rows() == [
         ("run only", "B", 3, 1),
         ("judged only", "B", 2, 1),
@@ -237,27 +239,27 @@ def test_check_lists_by_run_which_judged_queries_a_run_lacks(lazy: bool) -> None
 
 def test_check_notes_a_column_that_seems_to_name_documents() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "DocNo": ["a", "a"], "score": [1.0, 3.0], "label": [1, None]})
-    found = frame.rank.check()
+    found = frame.rank.check().rows
     assert findings(found) == [("note", "documents not named", None, None, 0)]
     assert "df.rank.on(doc='DocNo')" in found["advice"][0]
-    assert frame.rank.on(doc=None).check().is_empty()
-    assert findings(frame.rank.on(doc="DocNo").check())[0][:2] == ("error", "repeated document")
+    assert frame.rank.on(doc=None).check().rows.is_empty()
+    assert findings(frame.rank.on(doc="DocNo").check().rows)[0][:2] == ("error", "repeated document")
 
 
 def test_a_score_that_is_called_a_distance_is_noted_until_it_is_turned_round() -> None:
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "distance": [0.1, 0.7], "label": [1, 0]})
-    found = df.rank.on(score="distance").check().filter(problem="scores like distances")
+    found = df.rank.on(score="distance").check().rows.filter(problem="scores like distances")
     assert found.select("severity", "rows").rows() == [("note", 2)]
     assert "say df.rank.on(score='distance', ascending=True)" in found["advice"].item()
-    of_distances = df.rank.on(score="distance", ascending=True).check()
+    of_distances = df.rank.on(score="distance", ascending=True).check().rows
     assert of_distances.filter(problem="scores like distances").is_empty()
     turned = df.with_columns(-pl.col("distance"))
-    assert turned.rank.on(score="distance").check().filter(problem="scores like distances").is_empty()
+    assert turned.rank.on(score="distance").check().rows.filter(problem="scores like distances").is_empty()
 
 
 def test_ranks_under_their_own_name_are_noted_once() -> None:
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "rank": [1, 2], "label": [1, 0]})
-    found = df.rank.on(score="rank").check()["problem"].to_list()
+    found = df.rank.on(score="rank").check().rows["problem"].to_list()
     assert [problem for problem in found if problem.startswith("scores like")] == ["scores like ranks"]
 
 
@@ -297,7 +299,10 @@ def test_texts_and_dates_beside_such_judgments_are_kept_and_are_no_labels(kind: 
 )
 def test_a_column_that_may_hold_labels_is_never_left_unread(kind: str, name: str, values: list[Any]) -> None:
     truth = TRUTH.with_columns(pl.Series(name, values))
-    with pytest.raises(rf.MissingColumn, match=rf"Say df.rank.on\(label='{name}'\); or, if all rows are relevant, "):
+    with pytest.raises(
+        rf.MissingColumn,
+        match=rf"Say df.rank.on\(label='{name}'\); or, if all rows are relevant, give each the label 1",
+    ):
         KINDS[kind](RETRIEVED).rank.judge(KINDS[kind](truth))
 
 
@@ -324,7 +329,7 @@ def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(k
 
 
 def test_a_label_of_1_that_would_not_be_relevant_is_refused() -> None:
-    with pytest.raises(rf.InvalidOption, match=r"each counts 1, and relevant=2 is above that"):
+    with pytest.raises(rf.InvalidOption, match=r"each counts 1, which is below relevant=2"):
         RETRIEVED.rank.on(relevant=2).judge(TRUTH)
 
 
@@ -339,8 +344,8 @@ def test_judgments_that_lack_ids_and_labels_are_asked_for_the_ids_alone() -> Non
 
 
 def test_check_finds_nothing_wrong_with_judgments_without_labels_unless_a_column_may_hold_them() -> None:
-    assert "no labels" not in RETRIEVED.rank.check(TRUTH)["problem"]
-    (advice,) = RETRIEVED.rank.check(TRUTH.with_columns(stars=1)).filter(problem="no labels")["advice"]
+    assert "no labels" not in RETRIEVED.rank.check(TRUTH).rows["problem"]
+    (advice,) = RETRIEVED.rank.check(TRUTH.with_columns(stars=1)).rows.filter(problem="no labels")["advice"]
     assert "df.rank.on(label='stars')" in advice
 
 

@@ -16,8 +16,8 @@ import pytest
 
 import rankframe as rf
 from rankframe import report
+from rankframe._results.grid import letters
 from rankframe._support.statistical_options import CORRECTIONS, TESTS, Correction, Test
-from rankframe._text.result_table import letters
 from rankframe._verbs.compare import Comparison
 from rankframe.errors import InvalidOption
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 
 import polars as pl
@@ -12,7 +12,7 @@ import polars.selectors as cs
 
 from .._support.extras import load
 from ..errors import InvalidOption
-from .result_table import Cell, Grid
+from .grid import Cell, Grid
 
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 """Characters that control a terminal, break a line or change its direction, or are not allowed in XML."""
@@ -50,9 +50,8 @@ def markdown(grid: Grid) -> str:
     rows = [[_markdown_cell(cell) for cell in row] for row in grid.rows]
     head = [markdown_text(name) for name in grid.head]
     widths = [max(3, *(len(row[i]) for row in [head, *rows])) for i in range(len(head))]
-    first = len(head) - grid.numbers
-    rule = ["-" * width if i < first else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
-    lines = [f"| {line} |" for line in _aligned([head, rule, *rows], widths, first, " | ")]
+    rule = ["-" * (width - 1) + ":" if right else "-" * width for right, width in zip(grid.right, widths, strict=True)]
+    lines = [f"| {line} |" for line in _aligned([head, rule, *rows], widths, grid.right, " | ")]
     return "\n".join([*lines, *(line for note in grid.notes for line in ("", markdown_text(note)))]) + "\n"
 
 
@@ -61,18 +60,20 @@ def text(grid: Grid) -> str:
     rows = [[visible(cell.line) for cell in row] for row in grid.rows]
     head = [visible(name) for name in grid.head]
     widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    first = len(head) - grid.numbers
-    lines = _aligned([head, *rows], widths, first, "  ")
+    lines = _aligned([head, *rows], widths, grid.right, "  ")
     notes = (line for note in grid.notes for line in textwrap.wrap(note, WIDTH, break_long_words=False))
     return "\n".join(line.rstrip() for line in [*lines, *notes])
 
 
-def _aligned(rows: list[list[str]], widths: list[int], first: int, between: str) -> list[str]:
-    """The rows as lines: columns of numbers, from `first` on, end at the right."""
-    return [
-        between.join(x.ljust(w) if i < first else x.rjust(w) for i, (x, w) in enumerate(zip(row, widths, strict=True)))
-        for row in rows
-    ]
+def width(grid: Grid) -> int:
+    """The length of the longest line of its text."""
+    return max(map(len, text(grid).splitlines()))
+
+
+def _aligned(rows: list[list[str]], widths: list[int], right: Sequence[bool], between: str) -> list[str]:
+    """The rows as lines."""
+    sides = [(str.rjust if at_right else str.ljust, width) for at_right, width in zip(right, widths, strict=True)]
+    return [between.join(side(x, width) for x, (side, width) in zip(row, sides, strict=True)) for row in rows]
 
 
 def _markdown_cell(cell: Cell) -> str:
@@ -94,13 +95,12 @@ def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> s
             f"label={label!r} has {wrong[0]!r}, which LaTeX takes no label with; write one of letters, digits and :.-_ "
             "as in label='tab:runs'"
         )
-    first = len(grid.head) - grid.numbers
     lines = [
         r"\begin{table}",
         r"\centering",
         *([] if caption is None else [rf"\caption{{{_tex(caption)}}}"]),
         *([] if label is None else [rf"\label{{{label}}}"]),
-        rf"\begin{{tabular}}{{{'l' * first}{'r' * grid.numbers}}}",
+        rf"\begin{{tabular}}{{{''.join('r' if right else 'l' for right in grid.right)}}}",
         r"\toprule",
         " & ".join(map(_tex, grid.head)) + r" \\",
         r"\midrule",
@@ -125,11 +125,11 @@ def _tex(text: str) -> str:
 
 def html(grid: Grid) -> str:
     """A plain HTML table, in the colours of the page."""
-    first = len(grid.head) - grid.numbers
 
     def row(cells: list[str], tag: str) -> str:
-        right = ' style="text-align: right"'
-        return "<tr>" + "".join(f"<{tag}{right * (i >= first)}>{x}</{tag}>" for i, x in enumerate(cells)) + "</tr>"
+        style = ' style="text-align: right"'
+        each = zip(cells, grid.right, strict=True)
+        return "<tr>" + "".join(f"<{tag}{style * right}>{x}</{tag}>" for x, right in each) + "</tr>"
 
     body = "\n".join(row([_html_cell(cell) for cell in cells], "td") for cells in grid.rows)
     head = row([_escaped(name) for name in grid.head], "th")
@@ -156,8 +156,8 @@ def great_html(grid: Grid, title: str | None = None) -> str:
     table = table.fmt(lambda cell: cell, columns=names).cols_label(
         {name: gt.html(_escaped(head)) for name, head in zip(names, grid.head, strict=True)}
     )
-    first = len(names) - grid.numbers
-    table = table.cols_align("left", columns=names[:first]).cols_align("right", columns=names[first:])
+    for name, right in zip(names, grid.right, strict=True):
+        table = table.cols_align("right" if right else "left", columns=name)
     if title is not None:
         table = table.tab_header(gt.html(_escaped(title)))
     for note in grid.notes:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from .result_table import Record, correction_of, higher_is_better, name_of, queries_of
-
-ALPHA = 0.05
-"""A difference is called significant if its corrected p-value is below this."""
-
-LEAST_P = 0.0001
-"""Smaller p-values are shown as smaller than this."""
+from .._support.statistical_options import CORRECTIONS, TESTS
+from .grid import ALPHA, Record, decimals, higher_is_better, interval, name_of, p_value, queries, signed
 
 SENTENCES = 3
 """The most rows that have a sentence each; more are counted, with a sentence per pair of runs or per metric."""
@@ -23,14 +18,16 @@ OF_SEVERAL = 5
 NAMED = 4
 """The most metrics or slices that such a sentence names; more are counted."""
 
-IN_TEXT = ("`", "`")
+Quotes: TypeAlias = tuple[str, str]
+
+IN_TEXT: Quotes = ("`", "`")
 """The quotation marks before and after the name of a run."""
 
-IN_HTML = ("“", "”")
+IN_HTML: Quotes = ("“", "”")
 """The same for HTML, which would show a backtick as it is."""
 
 
-def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quotes: tuple[str, str] = IN_TEXT) -> str:
+def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quotes: Quotes = IN_TEXT) -> str:
     """The sentence of one row of a comparison's table: which run is better, by how much, and how sure that is.
 
     `comparisons` is the number of rows of the table. The difference and its interval are those of the winner; without a
@@ -38,7 +35,7 @@ def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quo
     """
     row = {name: None if isinstance(x, float) and math.isnan(x) else x for name, x in row.items()}
     better_if_higher = higher_is_better(row["metric"])
-    metric = _metric(row, settings)
+    metric = metric_of(row, settings)
     run, base = (quoted(row[name], quotes) for name in ("run", "baseline"))
     n, wins, losses, difference = row["n_queries"], row["wins"], row["losses"], row["difference"]
     if n == 0:
@@ -57,7 +54,7 @@ def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quo
         counted = f"better on {wins:,} and worse on {losses:,} of {queries(n)}"
         if p is None:
             return f"No test of {run} against {base} on {metric}: a difference of {shown}, no p-value, {counted}"
-        return f"No significant difference of {run} from {base} on {metric}: {shown}, {_p(p, adjusted)}, {counted}"
+        return f"No significant difference of {run} from {base} on {metric}: {shown}, {p_of(p, adjusted)}, {counted}"
     wins_, losses_, word, verb = (
         (wins, losses, "better", "beats")
         if (difference > 0) == better_if_higher
@@ -67,10 +64,10 @@ def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quo
     by = f"{abs(difference):.{decimals(difference)}f}{interval(low, high, decimals(difference))}"
     other = "worse" if word == "better" else "better"
     counted = f"{word} on {wins_:,}" + (f" and {other} on {losses_:,}" if losses_ >= wins_ else "")
-    return f"{run} {verb} {base} on {metric} by {by}, {_p(p, adjusted)}, {counted} of {queries(n)}"
+    return f"{run} {verb} {base} on {metric} by {by}, {p_of(p, adjusted)}, {counted} of {queries(n)}"
 
 
-def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str] = IN_TEXT) -> list[str]:
+def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes = IN_TEXT) -> list[str]:
     """The sentences on top of a comparison: one for each row.
 
     More rows are counted; then there is a sentence for each pair of runs if those are few, else for each metric and slice.
@@ -88,7 +85,7 @@ def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple
     return [counted, *filter(None, lines[:OF_SEVERAL])]
 
 
-def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> str:
     """On which metrics and slices a run is better than the baseline, on which it is worse."""
     run, base = (quoted(rows[0][name], quotes) for name in ("run", "baseline"))
     several = len({row["metric"] for row in rows}) > 1
@@ -96,14 +93,14 @@ def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[
     parts = []
     for sign, words in ((1, "significantly better"), (-1, "significantly worse"), (0, "no significant difference")):
         there = [row for row in rows if _direction(row) == sign]
-        names = ", ".join(_metric(row, settings) for row in there)
+        names = ", ".join(metric_of(row, settings) for row in there)
         parts += [f"{words} on {names if len(there) <= NAMED else f'{len(there):,} of {len(rows):,} {unit}'}"] * bool(
             there
         )
     return f"{run} against {base}: {'; '.join(parts)}"
 
 
-def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> str:
     """The run with the best mean of a metric in a slice, and how many of the others it is significantly better than."""
     ends = [(row[name], row[mean]) for row in rows for name, mean in (("baseline", "baseline_mean"), ("run", "mean"))]
     means = {name: mean for name, mean in ends if mean is not None and math.isfinite(mean)}
@@ -111,7 +108,7 @@ def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tupl
         return ""
     top = (max if higher_is_better(rows[0]["metric"]) else min)(means.values())
     best = [name for name, mean in means.items() if mean == top]
-    of = f"the best mean of {_metric(rows[0], settings)}, {top:.{decimals(top)}f}"
+    of = f"the best mean of {metric_of(rows[0], settings)}, {top:.{decimals(top)}f}"
     if len(best) > 1:
         named = " and ".join(quoted(name, quotes) for name in best) if len(best) <= NAMED else f"{len(best):,} runs"
         return f"{named} have {of}"
@@ -123,7 +120,7 @@ def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: tupl
     return f"{quoted(best[0], quotes)} has {of}, {'' if beaten else 'not '}significantly better than {than}"
 
 
-def quoted(run: str, quotes: tuple[str, str]) -> str:
+def quoted(run: str, quotes: Quotes) -> str:
     before, after = quotes
     return f"{before}{run}{after}"
 
@@ -144,94 +141,31 @@ def _direction(row: Record) -> int:
     return 1 if (difference > 0) == higher_is_better(row["metric"]) else -1
 
 
-def _metric(row: Record, settings: Mapping[str, Any]) -> str:
+def metric_of(row: Record, settings: Mapping[str, Any]) -> str:
     """The metric of a row, with its slice, and with a word on metrics whose lower values are better."""
     details = [*([] if higher_is_better(row["metric"]) else ["lower is better"])]
     details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
     return str(row["metric"]) + (f" ({'; '.join(details)})" if details else "")
 
 
-def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
-    """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
-    metric, of = row["metric"], " and ".join(settings["by"])
-    value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
-    if value is None:
-        return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
-    ends = row["ci_low"], row["ci_high"]
-    by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
-    counted = f"{groups:,} groups of {queries(row['n_queries'])}"
-    means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
-    adjusted = p != row["p_value"]
-    if p >= ALPHA:
-        return f"No significant gap of {metric} between groups of {of}: {by}, {_p(p, adjusted)}, {counted}"
-    best, worst = name_of(row["best"]), name_of(row["worst"])
-    return (
-        f"{metric} is best for {of} {best} and worst for {worst}, {means}: a gap of {by}, {_p(p, adjusted)}, {counted}"
-    )
-
-
-def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
-    """How many queries it takes to detect differences: a sentence for each row, or one on all rows if they are many."""
-    chance, test = f"with a probability of {settings['power']:g}", f"t-test at level {settings['alpha']:g}"
-    if len(rows) <= SENTENCES:
-        return [_of_power(row, settings, chance, test) for row in rows]
-    known = [row for row in rows if row["queries_needed"] is not None]
-    unknown = f"; {len(rows) - len(known):,} differences have no spread to go by" if len(known) < len(rows) else ""
-    if not known:
-        return [f"No number of queries can be computed{unknown}"]
-    least, most = (end(row["queries_needed"] for row in known) for end in (min, max))
-    needed = f"{least:,} to {queries(most)}" if least < most else queries(most)
-    enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
-    return [
-        f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); {queries_of(rows)} are there, enough "
-        f"for {enough:,} of them{unknown}"
-    ]
-
-
-def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, test: str) -> str:
-    """How many queries it takes to detect one difference, and the probability that those of the table detect it."""
-    between = " and ".join(quoted(row[name], IN_TEXT) for name in ("baseline", "run"))
-    n, what = row["n_queries"], f"a difference of {row['difference']:g} between {between} on {_metric(row, settings)}"
-    if row["queries_needed"] is None:
-        why = f"{queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
-        return f"No number of queries can be computed for {what}: {why}"
-    return (
-        f"Detecting {what} {chance} takes {queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
-        f"probability of {row['power']:.2g}"
-    )
-
-
-def p_value(p: float) -> str:
-    """A p-value with two significant digits, or as many as tell on which side of `ALPHA` it is."""
-    if p < LEAST_P:
-        return f"< {LEAST_P:.4f}"
-    texts = (f"{p:.{digits}g}" for digits in range(2, 18))
-    return next(text for text in texts if (float(text) < ALPHA) == (p < ALPHA))
-
-
-def interval(low: float | None, high: float | None, digits: int) -> str:
-    """An interval in brackets after a space; empty without an interval."""
-    return "" if low is None or high is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
-
-
-def decimals(difference: float | None, least: int = 3) -> int:
-    """How many decimals show two digits of a difference, at least three."""
-    if not difference or not math.isfinite(difference):
-        return least
-    return max(least, 1 - math.floor(math.log10(abs(difference))))
-
-
-def _p(p: float, adjusted: bool) -> str:
+def p_of(p: float, adjusted: bool) -> str:
     """The corrected p-value; called adjusted where it is one of several that were corrected together."""
     text = p_value(p)
     return ("adjusted p " if adjusted else "p ") + (text if text.startswith("<") else f"= {text}")
 
 
-def signed(difference: float) -> str:
-    """A difference with its sign; 0 has none."""
-    return f"{difference:+.{decimals(difference)}f}" if difference else f"{0:.{decimals(0)}f}"
+def test_of(table: Sequence[Record], settings: Mapping[str, Any]) -> str:
+    """The test of a comparison, and how its p-values are corrected."""
+    corrected = correction_of(settings, len(table))
+    return f"{TESTS[settings['test']]}{f', after {corrected}' if corrected else ''}"
 
 
-def queries(n: int) -> str:
-    """A number of queries, with the word."""
-    return "1 query" if n == 1 else f"{n:,} queries"
+def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
+    """The correction of a comparison's p-values and the family that it is for; None where nothing is corrected."""
+    correction, metrics = settings["correction"], len(settings["metrics"])
+    if correction is None or settings["test"] == "tukey":
+        return None
+    by_metric = settings.get("family") == "metric" and metrics > 1
+    n = comparisons // metrics if by_metric else comparisons
+    family = " of each metric" if by_metric else " of all metrics together" if metrics > 1 else ""
+    return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None

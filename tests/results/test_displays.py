@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 import rankframe as rf
 from rankframe import report
 from rankframe._command import main
-from rankframe._text.result_table import records
+from rankframe._results.grid import records
 
 # Six queries with one relevant document of two. The new run has it first in all, the old one second in five of them.
 DF = pl.DataFrame(
@@ -76,7 +75,12 @@ def test_many_rows_are_counted_and_cut() -> None:
     lines = repr(df.rank.compare("rr", runs=runs, resamples=39)).splitlines()
     assert lines[0] == "0 of 36 differences are significant (p < 0.05)"
     assert lines[1] == "9 runs have the best mean of rr, 0.583"
-    assert len(lines) == 3 + 1 + 30 + 3
+    assert lines[3].split() == ["run", "rr", "beats"]
+    assert [line.split() for line in lines[4:13]] == [[run, "0.583", "0"] for run in runs]
+    assert lines[13].startswith(
+        "beats: the number of runs that a run is significantly better than, p < 0.05 by the paired"
+    )
+    assert len(lines) == 3 + 1 + 9 + 2 + 1 + 1 + 30 + 3
     assert lines[-1] == "The first 30 of 36 rows; .table has all."
     assert "after Holm's correction for 36 comparisons" in lines[-3]
 
@@ -208,43 +212,38 @@ KINDS = [
 def test_a_report_of_a_check_has_a_row_per_kind_with_its_number_and_its_first_places(kind: str) -> None:
     frame: Any = {"polars": UNFIT, "lazy": UNFIT.lazy(), "pandas": UNFIT.to_pandas()}[kind]
     found = rf.rank(frame).check()
-    read = Cells(report.notebook(found)).texts
+    html = found._repr_html_()
+    assert "<strong>1 error and 3 notes</strong>" in html
+    read = Cells(html).texts[1:]
     assert read[:6] == ["severity", "problem", "findings", "rows", "where", "advice"]
-    rows = [read[i : i + 5] for i in range(6, len(read), 6)]
+    rows = [read[i : i + 5] for i in range(6, 6 * 5, 6)]
     assert rows == KINDS
-    assert all(read[11::6])  # each has its advice
+    assert all(read[11 : 6 * 5 : 6])  # each has its advice
     assert r"doc\_id a\|" in report.markdown(found)
 
 
-@pytest.mark.parametrize("kind", ["polars", "pandas"])
-def test_a_notebook_shows_findings_by_kind_and_the_frame_stays_one_of_its_library(kind: str) -> None:
-    frame: Any = {"polars": UNFIT, "pandas": UNFIT.to_pandas()}[kind]
-    found: Any = rf.rank(frame).check()
-    assert type(found) is type(frame)
-    shown = found._repr_mimebundle_()
-    assert shown["text/html"] == report.notebook(found)
-    head, *lines = shown["text/plain"].splitlines()
+@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+def test_findings_print_their_kinds_with_the_advice_below_and_keep_a_row_for_each(kind: str) -> None:
+    frame: Any = {"polars": UNFIT, "lazy": UNFIT.lazy(), "pandas": UNFIT.to_pandas()}[kind]
+    found = rf.rank(frame).check()
+    assert type(found.rows) is type(found.table) is type(frame)
+    counted, _, head, *lines = repr(found).splitlines()
+    assert counted == "1 error and 3 notes"
     assert head.split() == ["severity", "problem", "findings", "rows", "where"]
     assert [[*filter(None, (x.strip() for x in line.split("  ")))] for line in lines[:4]] == [
         [x for x in row if x] for row in KINDS
     ]
     advice = " ".join(lines[4:])
-    for kind_of, text in {row["problem"]: row["advice"] for row in records(found)}.items():
-        assert f"{kind_of}: {text}" in advice
-    assert not hasattr(found.head(1), "_repr_mimebundle_")
-    assert not hasattr(pickle.loads(pickle.dumps(found)), "_repr_mimebundle_")
-    if kind == "pandas":
-        del found["advice"]
-        assert found._repr_mimebundle_() == {}
+    for row in records(found.table):
+        assert f"{row['problem']}: {row['advice']}" in advice
+    assert len(records(found.rows)) == sum(row["findings"] for row in records(found.table)) == 7
+    assert pl.DataFrame(found)["problem"].to_list() == [row["problem"] for row in records(found.table)]
 
 
-def test_findings_of_a_lazy_frame_are_a_plain_lazy_frame() -> None:
-    assert not hasattr(UNFIT.lazy().rank.check(), "_repr_mimebundle_")
-
-
-def test_a_report_of_a_check_without_findings_says_so() -> None:
+def test_a_check_without_findings_says_so() -> None:
     fine = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [0.5, None], "label": [1, 0]})
     assert report.markdown(fine.rank.check()).endswith("\nNothing found.\n")
+    assert repr(fine.rank.check()) == "Nothing found"
 
 
 def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(

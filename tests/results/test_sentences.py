@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rankframe._text.sentences import IN_HTML, headlines, sentence
+from rankframe._results.sentences import IN_HTML, headlines, sentence
 
 SETTINGS = {"by": (), "test": "permutation", "ci": 0.95, "correction": None, "metrics": ["ndcg@10"]}
 

@@ -1,0 +1,247 @@
+"""Figures as grids of cells, the same for every markup."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from .._catalog.parse import parse
+from .._support.option_values import Range
+from .._support.statistical_options import INTERVALS
+from ..errors import InvalidOption, UnknownMetric
+
+Record: TypeAlias = Mapping[str, Any]
+"""A row of a table, its values by column, as Polars types it."""
+
+Digits: TypeAlias = Annotated[int, Range(least=0, most=17)]  # a float has no more
+Level: TypeAlias = Annotated[float, Range(above=0, below=1)]
+
+ALPHA = 0.05
+"""A difference is called significant if its corrected p-value is below this."""
+
+LEAST_P = 0.0001
+"""Smaller p-values are shown as smaller than this."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text and what a table says with it.
+
+    Attributes
+    ----------
+    text
+        The text.
+    number
+        The number that a reader sorts it by.
+    below
+        A second line.
+    best
+        Whether it is the best of its row or column, and bold.
+    marks
+        The letters of the runs that it is significantly better than.
+    """
+
+    text: str = ""
+    number: float | None = None
+    below: str = ""
+    best: bool = False
+    marks: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """Both lines in one."""
+        return f"{self.text} {self.below}" if self.below else self.text
+
+    @property
+    def raised(self) -> str:
+        """The letters as one text, separated by commas if any has two letters."""
+        return (",\u2009" if any(len(mark) > 1 for mark in self.marks) else "").join(self.marks)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Rows of cells under the names of columns: words, then figures, which end at the right, then words again.
+
+    The notes come below.
+    """
+
+    words: tuple[str, ...]
+    figures: tuple[str, ...]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+    after: tuple[str, ...] = ()
+    ends: tuple[bool, ...] | None = None
+    """Which columns end at the right, if words and figures alternate."""
+
+    @property
+    def head(self) -> tuple[str, ...]:
+        """The names of all columns."""
+        return self.words + self.figures + self.after
+
+    @property
+    def right(self) -> tuple[bool, ...]:
+        """Whether a column ends at the right."""
+        if self.ends is not None:
+            return self.ends
+        return (False,) * len(self.words) + (True,) * len(self.figures) + (False,) * len(self.after)
+
+
+def letters(i: int) -> str:
+    """The name of the run of this number: a to z, then aa, ab and so on."""
+    return (letters(i // 26 - 1) if i >= 26 else "") + "abcdefghijklmnopqrstuvwxyz"[i % 26]
+
+
+def intervals_of(kinds: Iterable[str | None]) -> str:
+    """The kinds of the intervals of a table, in words."""
+    there = {*kinds}
+    return " and ".join(text for kind, text in INTERVALS.items() if kind in there) or "none"
+
+
+def queries_of(table: Sequence[Record]) -> str:
+    """How many queries count in the rows of a table."""
+    n = sorted({row["n_queries"] for row in table})
+    counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
+    return "1 query" if n == [1] else f"{counted} queries"
+
+
+NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
+INTERVAL = ("ci_low", "ci_high")
+
+
+def of_summary(frame: Any, digits: int) -> Grid:
+    """A frame that `summarize` made."""
+    if not (hasattr(frame, "collect_schema") or hasattr(frame, "columns")):
+        says = "is no table of rankframe's; give what compare, summarize or check made"
+        raise InvalidOption(f"{type(frame).__name__} {says}")
+    table = records(frame)
+    names = list(table[0]) if table else []
+    if not {"metric", "mean"} <= set(names):
+        raise InvalidOption(
+            f"the frame has columns {', '.join(names) or 'none'}, and is no summary; give what df.rank.summarize(...) made"
+        )
+    by = [name for name in names if name not in {*NAMES, *INTERVAL, "interval"}]
+    with_interval = set(INTERVAL) <= set(names)
+    figures = ["mean", *(["interval"] if with_interval else []), *(x for x in ("std", "n_queries") if x in names)]
+    if any(row.get("total") is not None for row in table):
+        figures.append("total")
+    rows = []
+    for row in table:
+        cells = [Cell(name_of(row[name])) for name in (*by, "metric")]
+        for figure in figures:
+            if figure == "interval":
+                ends = [number(row[end], digits) for end in INTERVAL]
+                cells.append(Cell(f"[{ends[0]}, {ends[1]}]" if all(ends) else ""))
+            else:
+                cells.append(Cell(number(row[figure], digits)))
+        rows.append(tuple(cells))
+    notes = (f"Interval: {intervals_of(row['interval'] for row in table)}.",) if "interval" in names else ()
+    return Grid((*by, "metric"), tuple(NAMES.get(figure, figure) for figure in figures), rows, notes)
+
+
+def records(frame: Any) -> list[dict[str, Any]]:
+    """The rows of a frame of any library as dictionaries, with ``None`` for missing values."""
+    if hasattr(frame, "to_dicts"):
+        return list(frame.to_dicts())
+    if hasattr(frame, "collect"):
+        return list(frame.collect().to_dicts())
+    names = [str(name) for name in frame.columns]
+    columns = [frame.iloc[:, i].astype(object).where(frame.iloc[:, i].notna(), None) for i in range(len(names))]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def plain(value: Any) -> Any:
+    """A setting converted for JSON."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def higher_is_better(metric: str) -> bool:
+    try:
+        return parse(metric)[0].higher_is_better
+    except UnknownMetric:  # a user's metric that was unregistered in the meantime
+        return True
+
+
+def number(value: float | None, digits: int) -> str:
+    """A figure with `digits` decimals; whole numbers in full, nothing for null."""
+    if value is None:
+        return ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.{digits}f}"
+
+
+def name_of(value: object) -> str:
+    """The name of a slice or a run as text."""
+    return "null" if value is None else str(value)
+
+
+def named(row: Record, *columns: str) -> list[Cell]:
+    return [Cell(name_of(row[name])) for name in columns]
+
+
+def numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:
+    return [Cell(number(row[name], digits), row[name]) for name in columns]
+
+
+def estimated(row: Record, name: str) -> Cell:
+    """A difference of a row, and its interval."""
+    value = row[name]
+    ends = interval(row["ci_low"], row["ci_high"], decimals(value)).strip()
+    return Cell("" if value is None else signed(value), value, ends)
+
+
+def p_cell(row: Record) -> str:
+    return "" if row["p_adjusted"] is None else p_value(row["p_adjusted"])
+
+
+def percent(settings: Mapping[str, Any]) -> str:
+    """The confidence of the intervals."""
+    return f"{100 * settings['ci']:.6g}%"
+
+
+def left_out(of: Any, rows: Sequence[Record], most: int | None) -> list[str]:
+    """A line on the rows that are not shown, and one with the code that collects the tables of a LazyFrame's result."""
+    first, *others = (f".{name}" for name in of.tables)
+    more = (
+        [f"The first {most} of {len(rows):,} rows; {first} has all."] if most is not None and len(rows) > most else []
+    )
+    if not hasattr(getattr(of, first[1:]), "collect"):
+        return more
+    names = f"{', '.join([first, *others[:-1]])} and {others[-1]}" if others else first
+    return [*more, f"{names} are LazyFrames; {first}.collect() gives a DataFrame."]
+
+
+def p_value(p: float) -> str:
+    """A p-value with two significant digits, or as many as tell on which side of `ALPHA` it is."""
+    if p < LEAST_P:
+        return f"< {LEAST_P:.4f}"
+    texts = (f"{p:.{digits}g}" for digits in range(2, 18))
+    return next(text for text in texts if (float(text) < ALPHA) == (p < ALPHA))
+
+
+def interval(low: float | None, high: float | None, digits: int) -> str:
+    """An interval in brackets after a space; empty without an interval."""
+    return "" if low is None or high is None else f" [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def decimals(difference: float | None, least: int = 3) -> int:
+    """How many decimals show two digits of a difference, at least three."""
+    if not difference or not math.isfinite(difference):
+        return least
+    return max(least, 1 - math.floor(math.log10(abs(difference))))
+
+
+def signed(difference: float) -> str:
+    """A difference with its sign; 0 has none."""
+    return f"{difference:+.{decimals(difference)}f}" if difference else f"{0:.{decimals(0)}f}"
+
+
+def queries(n: int) -> str:
+    """A number of queries, with the word."""
+    return "1 query" if n == 1 else f"{n:,} queries"

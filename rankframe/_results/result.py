@@ -1,0 +1,159 @@
+"""Results of several tables: sentences and grids, of which every display is made."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from html import escape
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
+
+from .._support.methods import called_by_users
+from .grid import Digits, Grid, Level, of_summary, plain, records
+from .markup import great_html, html, latex, markdown, markdown_text, text, visible
+from .sentences import IN_HTML, IN_TEXT, Quotes
+
+F = TypeVar("F")
+R_co = TypeVar("R_co", covariant=True)
+
+Format: TypeAlias = Literal["text", "html", "markdown", "latex", "json"]
+
+Block: TypeAlias = Sequence[str] | Grid
+"""A part of a display: sentences, each in a line of its own, or a grid."""
+
+MOST_ROWS = 30
+"""How many rows of a table a terminal and a notebook show."""
+
+
+class Result(ABC, Generic[R_co]):
+    """Tables of the caller's kind, with the settings that made them; the fields that hold them are annotated ``R_co``.
+
+    Attributes
+    ----------
+    settings
+        How it was computed: options, policies, versions.
+    """
+
+    settings: Mapping[str, Any]
+
+    @property
+    def tables(self) -> dict[str, R_co]:
+        """The tables by name, the main one first."""
+        return {x.name: getattr(self, x.name) for x in fields(cast("Any", self)) if x.type == "R_co"}
+
+    @abstractmethod
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The findings in plain English, one sentence each; `quotes` stand around names of runs."""
+
+    @abstractmethod
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """The figures as people read them, at most so many rows of each table."""
+
+    def grid(self, digits: int = 3, alpha: float = 0.05) -> Grid:
+        """One table for a paper, with all rows."""
+        return self.grids(None)[0]
+
+    def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
+        """The sentences and the grids in the order of a display, with at most so many rows of a table."""
+        return [self.sentences(quotes_of(how)), *self.grids(most)]
+
+    def __repr__(self) -> str:
+        return render(self, "text", MOST_ROWS)
+
+    def _repr_html_(self) -> str:
+        return render(self, "html", MOST_ROWS)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The main table as an Arrow stream, which Polars, pandas, DuckDB and PyArrow read; a LazyFrame is collected."""
+        main: Any = next(iter(self.tables.values()))
+        return (main.collect() if hasattr(main, "collect") else main).__arrow_c_stream__(requested_schema)
+
+    @called_by_users
+    def to_markdown(self, *, digits: Digits = 3, alpha: Level = 0.05) -> str:
+        """A table in Markdown; of a comparison a row per run, the best in bold; see :func:`rankframe.report.markdown`."""
+        return markdown(self.grid(digits, alpha))
+
+    @called_by_users
+    def to_latex(
+        self, *, digits: Digits = 3, alpha: Level = 0.05, caption: str | None = None, label: str | None = None
+    ) -> str:
+        """A table in LaTeX, with the rules of booktabs; see :func:`rankframe.report.latex`."""
+        return latex(self.grid(digits, alpha), caption, label)
+
+    @called_by_users
+    def to_html(self, *, digits: Digits = 3, alpha: Level = 0.05, title: str | None = None) -> str:
+        """A table in HTML, by great_tables; see :func:`rankframe.report.html`."""
+        return great_html(self.grid(digits, alpha), title)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings, and the main table row by row, as JSON can hold them."""
+        return {"settings": plain(self.settings), "table": plain(records(next(iter(self.tables.values()))))}
+
+
+def render(of: Result[Any], how: Format, most: int | None = None) -> str:
+    """A result as text of a terminal, as plain HTML or Markdown with its sentences, as a table in LaTeX, or as JSON.
+
+    `most` is the number of rows that are shown of a table; by default all.
+    """
+    if how == "json":
+        return json.dumps(of.to_dict(), allow_nan=False)
+    if how == "latex":
+        return latex(of.grid())
+    return written(of.shown(how, most), how)
+
+
+def written(blocks: Sequence[Block], how: Format) -> str:
+    """Sentences and grids as text, HTML or Markdown."""
+    write, between = WRITERS[how]
+    safe = (block if isinstance(block, Grid) else [*map(visible, block)] for block in blocks)
+    return between.join(write(block) for block in safe if block)
+
+
+def _text(block: Block) -> str:
+    return text(block) if isinstance(block, Grid) else "\n".join(block)
+
+
+def _html(block: Block) -> str:
+    if isinstance(block, Grid):
+        return html(block)
+    return "".join(f"<p><strong>{escape(line)}</strong></p>\n" for line in block)
+
+
+def _markdown(block: Block) -> str:
+    return markdown(block) if isinstance(block, Grid) else "\n\n".join(f"**{markdown_text(line)}**" for line in block)
+
+
+WRITERS: Mapping[str, tuple[Callable[[Block], str], str]] = {
+    "text": (_text, "\n\n"),
+    "html": (_html, ""),
+    "markdown": (_markdown, "\n\n"),
+}
+"""The writer of each part of a display, and the text between two parts."""
+
+
+def quotes_of(how: Format) -> Quotes:
+    """The quotation marks of a display."""
+    return IN_TEXT if how == "text" else IN_HTML
+
+
+def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
+    """A result, or a frame that `summarize` made, as a grid."""
+    if isinstance(of, Result):
+        return of.grid(digits, alpha)
+    return of_summary(of, digits)
+
+
+def with_display(found: F, show: Callable[[F], Mapping[str, str]]) -> F:
+    """Give a frame a display in notebooks, where its library's own would cut long texts.
+
+    Only this object has the display: print, and frames made from it, are as usual.
+    """
+    if hasattr(type(found), "columns") and not hasattr(found, "collect"):  # a ranker may give other results than frames
+        vars(found)["_repr_mimebundle_"] = lambda include=None, exclude=None: show(found)
+    return found
+
+
+def bundle(short: Grid, full: Grid) -> dict[str, str]:
+    """The text that IPython prints, and the HTML that Jupyter shows."""
+    return {"text/plain": text(short), "text/html": html(full)}

@@ -1,0 +1,109 @@
+"""What all results have in common: tables of the caller's kind, sentences, grids, an Arrow stream; the contract of a check."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe.errors import InvalidData, InvalidOption
+from rankframe.results import Grid, Result, render
+
+# Eight queries of two documents, of which one is relevant; the old run is wrong on half of them.
+DF = pl.DataFrame(
+    {
+        "query_id": [q for q in range(8) for _ in "ab"],
+        "doc_id": ["a", "b"] * 8,
+        "label": [1, 0] * 8,
+        "score": [2.0, 1.0] * 8,
+        "market": ["de"] * 8 + ["fr"] * 8,
+        "new": [2.0, 1.0] * 8,
+        "old": [1.0, 2.0] * 4 + [2.0, 1.0] * 4,
+    }
+)
+RUNS: dict[str, Any] = {"runs": ["old", "new"]}
+RESULTS = {
+    "compare": lambda rank: rank.compare("rr", **RUNS, resamples=39),
+    "gate": lambda rank: rank.gate({"rr": 0.1}, **RUNS, baseline="old"),
+    "gaps": lambda rank: rank.on(score="old").gaps("rr", by="market", resamples=39),
+    "overlap": lambda rank: rank.fusion.overlap(**RUNS),
+    "oracle": lambda rank: rank.fusion.oracle("rr", **RUNS, resamples=39),
+    "fit": lambda rank: rank.fusion.fit("posfuse", **RUNS),
+    "tune": lambda rank: rank.fusion.tune("wsum", metric="rr", **RUNS, resamples=39),
+    "check": lambda rank: rank.check(),
+}
+FRAMES: dict[str, Any] = {"eager": DF, "lazy": DF.lazy(), "pandas": DF.to_pandas()}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_result_has_tables_of_the_callers_kind_and_the_stream_of_its_main_table(kind: str) -> None:
+    frame = FRAMES[kind]
+    for verb, call in RESULTS.items():
+        found = call(rf.rank(frame))
+        assert isinstance(found, Result), verb
+        assert all(type(table) is type(frame) for table in found.tables.values()), verb
+        main = next(iter(found.tables.values()))
+        main = main.collect() if kind == "lazy" else main
+        assert pl.DataFrame(found).shape == main.shape, verb
+        assert pl.DataFrame(found).columns == list(main.columns), verb
+        assert {"policies", "versions"} <= {*found.settings}, verb
+
+
+def test_every_result_renders_in_every_format_from_its_sentences_and_grids() -> None:
+    for verb, call in RESULTS.items():
+        found = call(DF.rank)
+        sentences, grids = found.sentences(), found.grids()
+        assert all(isinstance(x, str) and x for x in sentences), verb
+        assert all(isinstance(grid, Grid) for grid in grids), verb
+        assert sentences[0] in repr(found), verb
+        assert render(found, "text").split() == repr(found).split(), verb
+        assert "<table>" in found._repr_html_(), verb
+        assert json.loads(render(found, "json")) == found.to_dict(), verb
+        assert found.to_markdown().startswith("| "), verb
+        assert found.to_latex(label="tab:x").startswith(r"\begin{table}"), verb
+        assert render(found, "latex").startswith(r"\begin{table}"), verb
+        assert render(found, "markdown").startswith("**"), verb
+        heads = {name for grid in grids for name in grid.head}
+        assert heads <= {*found.grid().head} or len(grids) > 1 or verb == "compare", verb
+
+
+def test_words_stand_left_and_figures_right() -> None:
+    grid = DF.rank.gate({"rr": 0.1}, **RUNS, baseline="old").grids()[0]
+    assert dict(zip(grid.head, grid.right, strict=True)) == {
+        **dict.fromkeys(["verdict", "metric", "run", "baseline"], False),
+        **dict.fromkeys(["baseline mean", "mean", "difference", "at worst", "budget", "queries", "needed"], True),
+    }
+    (found,) = DF.rank.check().grids()
+    assert [name for name, right in zip(found.head, found.right, strict=True) if right] == ["findings", "rows"]
+
+
+TWICE = pl.concat([DF, DF.head(1)])
+
+
+@pytest.mark.parametrize("kind", ["eager", "lazy", "pandas"])
+def test_a_check_raises_on_what_it_must_not_find(kind: str) -> None:
+    frame: Any = {"eager": TWICE, "lazy": TWICE.lazy(), "pandas": TWICE.to_pandas()}[kind]
+    rank = rf.rank(frame)
+    says = r"check found repeated document \(2 rows: query_id 0, doc_id a\); a query holds the same 'doc_id' twice"
+    for fail_on in ("error", ["repeated document"], ["nothing retrieved", "repeated document"]):
+        with pytest.raises(InvalidData, match=says):
+            rank.check(fail_on=fail_on)
+    assert rank.check(fail_on=["nothing retrieved"]).sentences() == ["1 error and 2 notes"]
+    fine = rf.rank(frame.filter(pl.lit(False))) if kind != "pandas" else rf.rank(frame.head(0))
+    assert fine.check(fail_on="note").sentences() == ["Nothing found"]
+
+
+def test_a_check_of_notes_raises_on_any_finding() -> None:
+    says = r"check found tied scores \(16 rows: .*\), nothing missed \(16 rows\); documents share a score"
+    with pytest.raises(InvalidData, match=says):
+        DF.with_columns(score=pl.lit(1.0)).filter(pl.col("label") >= 0).rank.on(ties="order").check(fail_on="note")
+
+
+def test_a_problem_that_no_check_knows_is_refused() -> None:
+    with pytest.raises(InvalidOption, match=r"no problem 'repeated documents'.*'repeated document'"):
+        DF.rank.check(fail_on=["repeated documents"])
+    with pytest.raises(InvalidOption, match="fail_on='errors'"):
+        DF.rank.check(fail_on="errors")  # type: ignore[arg-type]
