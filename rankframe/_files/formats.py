@@ -94,7 +94,6 @@ def rows(
     must: Container[str] = (),
     label_dtype: DType = pl.Int64,
     comments: bool = True,
-    say: read.Say = "{}={!r}".format,
 ) -> FileRows:
     """The rows of a file of any format; for the options see `SourceFile`.
 
@@ -107,7 +106,7 @@ def rows(
         raise InvalidOption(f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, or pl.String")
     if format in (None, "beir") and not layout.of_run and beir_folder(source):
         path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]
-        found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype, say=say)
+        found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype)
         return replace(found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left"))
     name, content = named_content(source, layout.reader)
     suffix = suffix_of(name)
@@ -115,7 +114,7 @@ def rows(
     if row.content != "binary" and not isinstance(content, bytes) and Path(content).is_dir():
         raise InvalidOption(f"{name!r} is a folder, and none of BEIR's judgments; name a file in it")
     numeric: dict[str, DType] = {"score": pl.Float64(), "label": label_dtype, "rank": pl.Int64()}
-    file = SourceFile(name, content, row, layout, numeric, columns or {}, must, comments, say)
+    file = SourceFile(name, content, row, layout, numeric, columns or {}, must, comments)
     with file.as_invalid_data():
         if format is None and suffix not in SUFFIXES and can_be_read_again(content):
             file = replace(file, format=recognised(start_of(content), suffix, layout))

@@ -84,17 +84,17 @@ class JsonText:
 def from_json(file: SourceFile) -> FileRows:
     """A JSON object of any kind, or a row, or a list of rows."""
     text = text_of(file.content)
-    rows = replace(file, content=text.encode())
-    if re.match(r"\s*\[", text):
-        return from_table(rows)
-    json_text = JsonText(file, text)
-    found = json_text.value
-    if is_rank_eval(found):
-        return rank_eval(json_text)
-    name, value = next(iter(found.items()), ("", {})) if isinstance(found, dict) else ("", None)
-    if name in BY_COLUMN and sum(x in BY_COLUMN and isinstance(found[x], dict | list | range) for x in found) > 1:
-        raise InvalidData(f"{file.name}: this JSON object has a member for each column; write one for each row")
-    return dictionary(json_text) if isinstance(value, dict | range) else from_table(rows)
+    if re.match(r"\s*\[", text) is None:
+        json_text = JsonText(file, text)
+        found = json_text.value
+        if is_rank_eval(found):
+            return rank_eval(json_text)
+        name, value = next(iter(found.items()), ("", {})) if isinstance(found, dict) else ("", None)
+        if name in BY_COLUMN and sum(x in BY_COLUMN and isinstance(found[x], dict | list | range) for x in found) > 1:
+            raise InvalidData(f"{file.name}: this JSON object has a member for each column; write one for each row")
+        if isinstance(value, dict | range):
+            return dictionary(json_text)
+    return from_table(replace(file, content=text.encode()))
 
 
 def from_object(file: SourceFile, *, read: Callable[[JsonText], FileRows]) -> FileRows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import shlex
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,12 +14,11 @@ import polars as pl
 from .._shapes.lists import from_lists, message
 from .._table.columns import failed
 from .._table.roles import USUAL_NAMES
-from ..errors import InvalidData, MissingColumn, RankframeError
+from ..errors import Code, InvalidData, MissingColumn, RankframeError
 from .sources import BROKEN, Content, can_be_read_again, damaged, first_fault, is_empty
 from .writable import Writer, first_of, refuse_repeated
 
 DType: TypeAlias = pl.DataType | type[pl.DataType]
-Say: TypeAlias = Callable[[str, object], str]
 PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
 
 OTHER_NAMES = {
@@ -129,8 +129,6 @@ class SourceFile:
         New names of columns; a column that gets one of the names `must` has to exist.
     comments
         Whether lines of TREC text that start with # are skipped.
-    say
-        Spells an option in the advice of errors.
     """
 
     name: str
@@ -141,7 +139,6 @@ class SourceFile:
     columns: Mapping[str, str] = field(default_factory=dict)
     must: Container[str] = ()
     comments: bool = True
-    say: Say = "{}={!r}".format
 
     @contextmanager
     def as_invalid_data(self) -> Iterator[None]:
@@ -228,7 +225,7 @@ def from_lines(file: SourceFile) -> FileRows:
     values, misread = numbers(text, file.numeric)
     unit = pl.when(n_fields == 1).then(pl.lit("field")).otherwise(pl.lit("fields"))
     miscounted = pl.format("{} {} instead of {}", pl.when(n_fields != n).then(n_fields), unit, pl.lit(n))
-    advice = f"'. Write '{layout.line}', or say {file.say('format', 'csv')} if it is a table"
+    advice = f"'. Write '{layout.line}', or name the format of a table"
     fault, shown = pl.coalesce(miscounted, *misread), pl.col("line").str.head(200)
     problem = message(f"{file.name}, line ", pl.col(NUMBER), ": ", fault, " in '", shown, advice)
     dtypes = {name: file.numeric.get(name, pl.String()) for name in text}
@@ -264,7 +261,7 @@ def from_table(file: SourceFile, tool: str | None = None) -> FileRows:
     if lacking:
         lists = of_lists(table, file) if "doc_id" not in found else None
         if lists is None:
-            raise MissingColumn(missing(file, lacking, stored))
+            raise missing(file, lacking, stored)
         return FileRows(file, lists, stored)
     dtypes: dict[str, DType] = {}
     if file.format.separator:
@@ -345,15 +342,17 @@ def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) 
                 raise InvalidData(f"{file.name}: {n} columns are named {column!r}; give each a name of its own")
 
 
-def missing(file: SourceFile, lacking: list[str], stored: list[str]) -> str:
-    """The message on missing columns, with the names of those that are likely meant."""
+def missing(file: SourceFile, lacking: list[str], stored: list[str]) -> MissingColumn:
+    """The error for missing columns, with the names of those that are likely meant."""
     plain = {column.lower().replace("-", "_"): column for column in reversed(stored)}
     meant = {
         next((plain[x] for x in OTHER_NAMES[new] if x in plain), f"its {new.removesuffix('_id')} column"): new
         for new in lacking
     }
     names = ", ".join(map(repr, lacking))
-    return f"no column {names} in {file.name}; it has {', '.join(stored)}. Say {file.say('columns', meant)}"
+    options = " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in meant.items())
+    code = Code(f"columns={meant}", command=options, phrase=". Say {}")
+    return MissingColumn(f"no column {names} in {file.name}; it has {', '.join(stored)}", code)
 
 
 # numbers in text

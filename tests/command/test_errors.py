@@ -235,7 +235,7 @@ WRONG = [
     ("evaluate a.run --qrels b.run", "b.run, line 1: 6 fields instead of 4"),
     (
         "evaluate qrels.txt --qrels a.run",
-        "6 fields instead of 4 in 'q1 Q0 d1 1 3 t'. Write 'query_id iteration doc_id label', or say --qrels-input csv if it is a table",
+        "6 fields instead of 4 in 'q1 Q0 d1 1 3 t'. Write 'query_id iteration doc_id label', or name the format of a table",
     ),
     (
         "evaluate semicolons.csv --qrels qrels.txt",
@@ -245,7 +245,7 @@ WRONG = [
         "evaluate five.txt --qrels qrels.txt",
         "five.txt, line 1: 1 field instead of 6 in 'q1'. Write 'query_id Q0 doc_id",
     ),
-    ("evaluate a.run --qrels t.csv --qrels-input trec", "or say --qrels-input csv if it is a table"),
+    ("evaluate a.run --qrels t.csv --qrels-input trec", "or name the format of a table"),
     (
         "evaluate a.run --input csv --qrels qrels.txt",
         "Say --query 'its query column' --doc 'its doc column' --score 'its score column'",

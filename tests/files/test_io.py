@@ -158,7 +158,7 @@ def test_a_malformed_line_is_an_error_with_its_number_and_text(line: str, proble
         read_run(path)
     assert str(caught.value) == (
         f"{path}, line 6: {problem} in '{line}'. "
-        "Write 'query_id Q0 doc_id rank score tag', or say format='csv' if it is a table"
+        "Write 'query_id Q0 doc_id rank score tag', or name the format of a table"
     )
 
 
