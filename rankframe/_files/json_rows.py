@@ -207,9 +207,9 @@ def dictionary(text: JsonText) -> FileRows:
     levels = LEVELS[-len(documents[0][0]) :] if documents else LEVELS[-1:]
     keys = [(*names, rows.start, rows.stop) for names, rows in documents]
     schema = {**dict.fromkeys(levels, pl.String), "start": pl.Int64, "stop": pl.Int64}
-    frame = pl.DataFrame(keys, schema=schema, orient="row").with_columns(row=pl.int_ranges("start", "stop"))
+    frame = pl.DataFrame(keys, schema=schema, orient="row").select(*levels, row=pl.int_ranges("start", "stop"))
     frame = frame.explode("row", empty_as_null=True)  # null for a query without documents
-    table = frame.with_columns(text.rows().select(pl.all().gather(frame["row"])))
+    table = frame.with_columns(text.rows().select(pl.all().gather(frame.drop_in_place("row"))))
     run = meta.get("model_name") if isinstance(meta, dict) and of_run else None
     named = {"run": pl.lit(run)} if isinstance(run, str) else {}
     number = pl.col("number").alias("score" if of_run else "label")

@@ -9,8 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from .._plan.per_query import refuse_faults
 from .._support.methods import called_by_users
 from .._support.threads import use_polars
+from .._table.columns import Columns
 from .._table.setup import Setup
 from .._table.table import in_memory
 from .._verbs.judge import judge
@@ -49,8 +51,8 @@ def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) ->
     Raises
     ------
     InvalidData
-        If queries or documents are not all texts or all whole numbers; if a score or a label is no number, null or NaN; if
-        a list repeats a document; if no query of the run is judged. The message names the query.
+        If queries or documents are not all texts or all whole numbers; if a score or a label is no number, null or NaN, or
+        a label infinite; if a list repeats a document; if no query of the run is judged. The message names the query.
 
     Examples
     --------
@@ -64,12 +66,14 @@ def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) ->
     use_polars()
     of_run = None if run is None else _table(run, "run", "score")
     of_qrels = None if qrels is None else _table(qrels, "qrels", "label")
-    if of_run is not None and of_qrels is not None:
-        joined = judge(in_memory(of_run, Setup()), of_qrels)
-        return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
-    found = of_run if of_qrels is None else of_qrels
+    found, setup = of_run if of_qrels is None else of_qrels, Setup()
     if found is None:
         raise InvalidOption("there is neither a run nor qrels; give one of them")
+    if of_run is not None and of_qrels is not None:
+        joined = judge(in_memory(of_run, setup), of_qrels)
+        found = joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
+    whole = pl.concat([found, pl.DataFrame(schema={"score": pl.Float64, "label": pl.Int64})], how="diagonal_relaxed")
+    refuse_faults(whole, setup, Columns.of(setup, whole.schema))
     return found
 
 
@@ -99,17 +103,9 @@ def _table(given: object, name: str, number: str) -> pl.DataFrame:
             numbers += [1] * lengths[-1] if number == "label" else [1 / (rank + 1) for rank in range(lengths[-1])]
     at, of_row = [*given], np.repeat(np.arange(len(lengths)), np.array(lengths, dtype=np.int64))
     queries = _ids(at, f"the queries of {name}")
-
-    def place(i: int) -> str:
-        return f"document {shown(docs[i])} of query {shown(at[of_row[i]])}"
-
-    values = _numbers(numbers, number, place)
+    values = _numbers(numbers, number, lambda i: f"document {shown(docs[i])} of query {shown(at[of_row[i]])}")
     ids = _ids(docs, f"the documents of {name}", lambda i: f" of query {shown(at[of_row[i]])}")
     table = pl.DataFrame({"query_id": queries.gather(of_row), "doc_id": ids, number: values})
-    if not all(isinstance(documents, Mapping) for documents in given.values()):
-        again = table.select(~pl.struct("query_id", "doc_id").is_first_distinct()).to_series().arg_true()
-        if len(again):
-            raise InvalidData(f"{name} lists {place(again[0])} twice; list each once")
     empty = pl.DataFrame({"query_id": queries.gather(np.flatnonzero(np.array(lengths) == 0))})
     return table if empty.is_empty() else pl.concat([table, empty], how="diagonal")
 
@@ -134,9 +130,7 @@ def _numbers(values: Sequence[object], number: str, at: Callable[[int], str]) ->
     """Scores as floats; labels as whole numbers if all are."""
     kinds = {*map(type, values)}
     whole = number == "label" and all(issubclass(kind, (Integral, np.bool_)) for kind in kinds)
-    real = all(issubclass(kind, (Real, np.bool_)) for kind in kinds)
-    found = np.array(values, dtype=np.int64 if whole else np.float64) if real else np.empty(0)
-    if not real or (not whole and np.isnan(found).any()):
-        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)) or x != x)
+    if not all(issubclass(kind, (Real, np.bool_)) for kind in kinds):
+        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)))
         raise InvalidData(f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the document out")
-    return pl.Series(found)
+    return pl.Series(np.array(values, dtype=np.int64 if whole else np.float64))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from .._plan.per_query import collect
 from .._support.arrow_stream import from_stream
 from .._support.methods import called_by_users
 from .._support.threads import use_polars
 from .._table.columns import failing
 from .._table.roles import USUAL_NAMES
+from .._table.setup import Setup
 from ..errors import InvalidData, InvalidOption, MissingColumn, did_you_mean, shown
 
 if TYPE_CHECKING:
@@ -106,30 +107,20 @@ def from_lists(
     queries: tuple[str, ...] = (query,) if isinstance(query, str) else tuple(query or ())
     carried: tuple[str, ...] = (carry,) if isinstance(carry, str) else tuple(carry)
     roles = {"retrieved": retrieved, "relevant": relevant, "scores": scores, "labels": labels}
-    of = partial(QueryLists.of, query=queries, carry=carried, roles=roles)
     given: Any = frame
     if is_pandas(given):
         from .._lift.pandas_tables import as_pandas
         from .pandas_lists import crossed
 
-        crossing = crossed(given, (*queries, *carried), roles)
-        return as_pandas(_eager(crossing.lazy(), of(crossing.schema), repeated))  # type: ignore[return-value]
-    table = table_of(given, (), "frame")
-    lists = of(table.collect_schema())
-    if not isinstance(given, pl.LazyFrame):
-        return _eager(table, lists, repeated)  # type: ignore[return-value]
-    rows = lists.rows(table).filter(failing(list(lists.faults(repeated))).is_null())
-    return lists.long(rows, repeated)  # type: ignore[return-value]
-
-
-def _eager(frame: pl.LazyFrame, lists: QueryLists, repeated: Repeated) -> pl.DataFrame:
-    rows = lists.rows(frame).collect()
-    faults = [pl.when(holds).then(message) for holds, message in lists.faults(repeated)]
-    found = rows.select(pl.coalesce(*faults, pl.lit(None, pl.String))).to_series().drop_nulls()
-    if len(found):
-        more = f" (and {len(found) - 1:,} more rows have a fault)" if len(found) > 1 else ""
-        raise InvalidData(str(found[0]), more)
-    return lists.long(rows.lazy(), repeated).collect()
+        table = crossed(given, (*queries, *carried), roles).lazy()
+    else:
+        table = table_of(given, (), "frame")
+    lists: QueryLists = QueryLists.of(table.collect_schema(), queries, carried, roles)
+    rows = lists.rows(table).filter(failing([*lists.faults(repeated)]).is_null())
+    if isinstance(given, pl.LazyFrame):
+        return lists.long(rows, repeated)  # type: ignore[return-value]
+    long = lists.long(collect(rows, table.collect(), Setup()).lazy(), repeated).collect()
+    return as_pandas(long) if is_pandas(given) else long  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)

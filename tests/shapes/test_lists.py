@@ -171,6 +171,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "two rows of a query in a column with braces": (
         {"q{}": ["a", "a"]}, {"query": "q{}"}, r"query 'a' has several rows; .* as query=\[..., 'q{}'\]",
     ),
+    "an id like the end of a list": ({"query_id": ['a", "rank"], b', "b"], "retrieved": [["x", "x"], ["z"]]}, {}, r"query 'a\", \"rank\"\], b' holds x twice"),
     "JSON as text": ({"relevant": ['["x"]', "z"]}, {}, "'relevant' of query 'a' is text that looks like JSON"),
 }  # fmt: skip
 
