@@ -23,7 +23,6 @@ from ._support.extras import load
 from ._table.setup import Setup
 from ._table.table import Whole
 from ._verbs.declaration import VerbCall
-from .errors import RankframeError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,10 +54,8 @@ class DaskRanker(FrameRanker[Any]):
             other = other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
             call = call.changed(qrels=_with_columns(other, self._setup.roles.query))
         engine = DaskEngine(self._setup.roles.lists)
-        try:
+        with of_pandas(self._frame._meta):
             return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, call)
-        except RankframeError as error:
-            raise of_pandas(error, self._frame._meta) from None
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,8 @@ from ._table.table import refuse_names
 from ._verbs.catalog import catalog as catalog_verb
 from ._verbs.declaration import verb_of
 from ._verbs.evaluate import evaluate as evaluate_verb
-from ._verbs.explain_fusion import explain as explain_fusion_verb
 from ._verbs.fitted import FittedFusion
-from ._verbs.fuse import fuse as fuse_verb
+from ._verbs.fuse import explain as explain_fusion_verb, fuse as fuse_verb
 from ._verbs.summary import mean as mean_verb, summarize as summarize_verb
 from .errors import InvalidData, InvalidOption
 

@@ -9,12 +9,9 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
-from ._support.floats import Floats
+from ._support.floats import Booleans, Floats, np
 from ._support.statistical_options import FEW, VERY_FEW, Bound, Correction, PairedTest, Test
 from .errors import InvalidOption, option
 
@@ -112,7 +109,7 @@ def intervals(
     return bounds[0], bounds[1]
 
 
-def automatic(values: Floats, weights: Floats, bounded: npt.NDArray[np.bool_]) -> list[Bound | None]:
+def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound | None]:
     """The kind of interval for each column: the shortest that holds for so many values and such a spread.
 
     Where values have bounds, ``"bounded"`` for fewer than `FEW` values, of which those equal to their median count once; and
@@ -163,7 +160,7 @@ def replicates(
     return below, above
 
 
-def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
+def reach(errors: Floats, n: np.ndarray[Any, np.dtype[np.integer[Any]]], ci: float) -> Floats:
     """Half the width of Student's interval for means of `n` values (more than one) with these standard errors."""
     half: Floats = load("scipy.special", "stats").stdtrit(np.maximum(n - 1, 1), (1 + ci) / 2) * errors
     return half
@@ -171,7 +168,7 @@ def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
 
 def paired_test(
     differences: Floats, weights: Floats, test: PairedTest, resamples: int, seed: int, step: Step | None = None
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Booleans]:
     """The two-sided p-value of each column's mean difference, and whether all signs were enumerated for it.
 
     ``"permutation"`` flips the signs of the queries' differences. If few differences are not 0, it flips them in all
@@ -293,7 +290,7 @@ def _ends(values: Floats, weights: Floats) -> TwoEnds:
     return np.fmin.reduce(weighing, initial=np.nan), np.fmax.reduce(weighing, initial=np.nan)
 
 
-def _over(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
+def _over(x: Any, y: Any) -> Floats:
     """The quotient; a divisor of 0 gives NaN or an infinity, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.divide(x, y), dtype=np.float64)
@@ -360,7 +357,7 @@ def _student(sums: list[Floats]) -> Floats:
 
 def _signs(
     differences: Floats, weights: Floats, resamples: int, seed: int, step: Step | None
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Booleans]:
     """The p-value of each column's sum among those with other signs, and whether all signs were enumerated."""
     worth = _weighed(differences, weights)[0]
     differing = worth != 0

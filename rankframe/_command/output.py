@@ -113,7 +113,7 @@ def _for_people(table: OutputTable, format: str) -> str:
     how: Format = "text" if format == "table" else format  # type: ignore[assignment]
     if table.result is not None:
         return render(table.result, how)
-    grid = _grid(table)
+    grid = _grid(table, none="null" if how == "text" else "")
     if how == "latex":
         return latex(replace(grid, notes=(*(f"{visible(line)}." for line in table.sentences), *grid.notes)))
     if how != "text" or table.grid is not None:
@@ -125,11 +125,11 @@ def _for_people(table: OutputTable, format: str) -> str:
     return written([table.sentences, replace(grid, notes=()), notes], how)
 
 
-def _grid(table: OutputTable) -> Grid:
+def _grid(table: OutputTable, none: str) -> Grid:
     """The table as a grid of cells, with columns of numbers aligned right."""
     if table.grid is not None:
         return table.grid
-    rows = [tuple(Cell("" if x is None else _cell(x)) for x in row) for row in table.frame.iter_rows()]
+    rows = [tuple(Cell(none if x is None else _cell(x)) for x in row) for row in table.frame.iter_rows()]
     names = tuple(map(visible, table.frame.columns))
     return Grid(names, (), rows, [*map(visible, table.notes)], ends=tuple(x.is_numeric() for x in table.frame.dtypes))
 

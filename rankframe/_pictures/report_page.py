@@ -40,8 +40,7 @@ from .._verbs.evaluate import with_ranks
 from .._verbs.fitted import FusionMethod, text_of
 from .._verbs.gate import Verdict
 from .._verbs.judge import by_kind
-from .._verbs.oracle import oracle
-from .._verbs.overlap import overlap
+from .._verbs.overlap import oracle, overlap
 from .._verbs.paired_values import Design, explained, values, with_own_rank
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize

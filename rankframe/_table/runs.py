@@ -26,7 +26,7 @@ RUN_OF_TABLE = "run"
 """The column of the runs' names if each run is a table."""
 
 WHICH_RUNS: tuple[Text, ...] = (
-    "say which runs to compare: ",
+    "name the runs: ",
     option(runs=["bm25", "ltr"]),
     ", columns of scores, or ",
     option(run="system"),
@@ -72,6 +72,12 @@ class Runs:
             return cls(column=RUN_OF_TABLE, tables=runs)
         scores = check("runs", runs, Sequence[Column] | Mapping[Column, object] | None)
         return cls(tuple(scores or ()), check("run", run, Column | None))
+
+    def required(self) -> Runs:
+        """These runs, which a call must name."""
+        if not self.columns:
+            raise InvalidOption(*WHICH_RUNS)
+        return self
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -313,7 +313,7 @@ def test_a_curve_is_drawn_where_a_file_is_named(name: str, start: bytes, out: Ou
 
 
 def test_a_check_that_finds_nothing_says_so(out: Out) -> None:
-    assert out("check b.run --qrels qrels.txt") == "nothing found\n"
+    assert out("check b.run --qrels qrels.txt") == "Nothing found\n"
     assert json.loads(out("check b.run --qrels qrels.txt --format json")) == []
 
 
@@ -401,7 +401,7 @@ def test_notes_and_advice_stand_below_the_table_on_a_terminal(rows: Out, out: Ou
     ):
         Path("twice.txt").write_text("q1 0 d1 1\nq1 0 d1 1\nq2 0 d4 1\n")
         code = int(line.startswith("check"))
-        table, below = out(line, code=code).split("\n\n")
+        *_, table, below = out(line, code=code).split("\n\n")
         said = {f"{row[name]}: {row[text]}" for row in rows(line, code=code) if row[text]}
         assert said
         lines = re.split(r"\n(?=[\w ]+: )", below)

@@ -308,7 +308,7 @@ WRONG = [
         "no column 'dense' for runs; the table has query_id, doc_id, score, label, lang",
     ),
     ("compare t.csv --run system", "no column 'system' for run; the table has query_id, doc_id, score, label, lang"),
-    ("evaluate words.ndjson", "cast numbers that are text, or give each word its number"),
+    ("evaluate words.ndjson", "holds String, not numbers; cast it"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (
@@ -447,7 +447,7 @@ WRONG = [
     ("evaluate a.run --qrels qrels.txt -m all_trec", "unknown metric 'all_trec'"),
     (
         "compare a.run --qrels qrels.txt",
-        "say which runs to compare: --runs bm25,ltr, columns of scores, or --run system, the column",
+        "name the runs: --runs bm25,ltr, columns of scores, or --run system, the column",
     ),
     ("compare a.run a.run --qrels qrels.txt", "a.run is given twice; give each run once"),
     ("compare a.run b.run --qrels qrels.txt --baseline c", "--baseline c is none of the runs, which are a, b"),
@@ -476,7 +476,7 @@ WRONG = [
     ("gate t.csv --runs score,label --budget rr=3%", "--budget rr=3%: write a metric and a number"),
     (
         "gate long.csv --run system --budget rr=1",
-        "--run system without a baseline, the run that the others may replace; its runs are x, y: write --baseline x",
+        "--run system without a baseline, the run that the others may replace: write --baseline base",
     ),
     ("gate t.csv --runs score,label --baseline score --budget rr=-1", "the budget of 'rr' is -1"),
     (

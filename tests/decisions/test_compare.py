@@ -317,7 +317,7 @@ def test_the_settings_say_how_it_was_done() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "say which runs to compare"),
+        ({}, "name the runs"),
         ({"runs": ["old", "new"], "run": "day"}, "not both"),
         ({"runs": ["old", "old"]}, "names a column twice"),
         ({"runs": ["old"]}, "there is one run to compare, 'old'"),

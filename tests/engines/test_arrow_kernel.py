@@ -231,8 +231,6 @@ def test_what_is_no_arrow_table_is_refused(other: Any) -> None:
     kernel = rf.arrow_kernel("rr")
     with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow table; give a pyarrow.Table"):
         kernel(other)
-    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow schema; give a pyarrow.Schema"):
-        kernel.schema(other)
     with pytest.raises(rf.InvalidData, match="LazyFrame is no Arrow table; collect it"):
         kernel(pl.LazyFrame())
 

@@ -241,7 +241,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a file for judgments": (
         lambda: OK.drop("label").rank.judge("q.txt"),
         rf.InvalidOption,
-        "judgments are 'q.txt'; give",
+        "'q.txt' is no Polars frame of judgments; give one",
     ),  # type: ignore[arg-type]
     "a file for judgments, pandas": (
         lambda: OK.drop("label").to_pandas().rank.judge("q.txt"),
@@ -443,7 +443,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a lone surrogate as id": (
         lambda: OK.to_pandas().assign(doc_id=pd.Series(["a", "b", "\ud800"], dtype=object)).rank.ndcg(),
         rf.InvalidData,
-        "column 'doc_id' holds '\\ud800' at df.iloc[2], half of a character (a lone surrogate)",
+        "column 'doc_id' holds '\\ud800' at df.iloc[2], with half of a character (a lone surrogate)",
     ),
     "a lone surrogate as category": (
         lambda: (
@@ -548,7 +548,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidData,
         "and 15 more, all listed by df.rank.check()",
     ),
-    "a curve with a cutoff": (lambda: OK.rank.curve("ndcg@10"), rf.InvalidOption, "write 'ndcg', not 'ndcg@10'"),
+    "a curve with a cutoff": (
+        lambda: OK.rank.curve("ndcg@10"),
+        rf.InvalidOption,
+        "without a cutoff at every rank, and 'ndcg@10' has one",
+    ),
     "a curve of no sum": (lambda: OK.rank.curve("auc"), rf.InvalidOption, "so it has no curve; use evaluate"),
     "contributions of no sum": (
         lambda: OK.rank.explain("iprec@0.5"),
@@ -598,21 +602,25 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "two expressions of one name": (
         lambda: OK.rank.evaluate(pl.col("score").sum(), pl.col("score").mean()),
         rf.InvalidOption,
-        "two columns of the result are named 'score'",
+        "the result would have a second column 'score'",
     ),
     "an expression named like a metric": (
         lambda: OK.rank.evaluate(pl.len().alias("map"), "map"),
         rf.InvalidOption,
-        "two columns of the result are named 'map'",
+        "the result would have a second column 'map'",
     ),
     "judging what is judged": (lambda: OK.rank.judge(QRELS), rf.InvalidOption, "already has a column 'label'"),
     "judging without documents": (lambda: RUN.rank.on(doc=None).judge(QRELS), rf.InvalidOption, "df.rank.on(doc=...)"),
     "judgments of pandas": (
         lambda: RUN.rank.judge(QRELS.to_pandas()),
         rf.InvalidOption,
-        "the judgments are a pandas DataFrame",
+        "a DataFrame is no Polars frame of judgments; give one",
     ),
-    "judgments that are no frame": (lambda: RUN.rank.judge(None), rf.InvalidOption, "the judgments are a NoneType"),
+    "judgments that are no frame": (
+        lambda: RUN.rank.judge(None),
+        rf.InvalidOption,
+        "None is no Polars frame of judgments",
+    ),
     "judgments of pandas, checked": (
         lambda: RUN.rank.check(QRELS.to_pandas()).rows,
         rf.InvalidOption,
