@@ -212,29 +212,29 @@ class BoosterMetric:
     def _evaluate(self, predictions: object, labels: Array, sizes: Array, weights: object = None) -> dict[str, float]:
         """The metrics' means by their texts, under the predictions; labels, sizes of groups and weights are of the rows."""
         use_polars()
-        sizes = sizes[sizes > 0]
-        group, frame = np.repeat(np.arange(len(sizes)), sizes), self._rows(labels, sizes)
-        scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
+        sizes, roles = sizes[sizes > 0], self._means.setup.roles
+        frame, scores = self._rows(labels, sizes), np.asarray(predictions, np.float64).reshape(-1)
         if len(scores) != len(labels):
             raise InvalidData(f"{len(scores)} predictions for {len(labels)} rows; give one for each row")
-        scores = scores.extend_constant(None, frame.height - len(labels)).alias(self._means.setup.roles.score)
-        of_queries = None
+        columns = {roles.score: scores}
         if weights is not None:
-            of_rows = np.asarray(weights, np.float64)
-            by_group = pl.Series("#weight", np.add.reduceat(of_rows, np.cumsum(sizes) - sizes) / sizes)
-            weight = by_group.gather(group).extend_constant(None, frame.height - len(group))
-            queries = frame.with_columns(weight).group_by(self._means.setup.roles.query, maintain_order=True)
-            found = queries.agg(pl.col("#weight").drop_nulls().first())["#weight"]
-            of_queries = found.fill_null(1.0)  # of a query without predicted rows
-        return self._means.over(self._means.per_query(frame.with_columns(scores)), of_queries)
+            sums = np.add.reduceat(np.asarray(weights, np.float64), np.cumsum(sizes) - sizes)
+            columns["#weight"] = np.repeat(sums / sizes, sizes)
+        below = frame.height - len(labels)
+        frame = frame.with_columns(pl.Series(name, x).extend_constant(None, below) for name, x in columns.items())
+        queries = frame.group_by(roles.query, maintain_order=True)
+        weight = None if weights is None else queries.agg(pl.col("#weight").drop_nulls().first().fill_null(1.0))
+        return self._means.over(self._means.per_query(frame), None if weight is None else weight["#weight"])
 
     def _rows(self, labels: Array, sizes: Array) -> pl.DataFrame:
         """The table of the rows; refuse labels and groups that differ from the first rows of the user's table."""
         if sizes.sum() != len(labels):
             raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels")
-        group, table, roles = np.repeat(np.arange(len(sizes)), sizes), self._table, self._means.setup.roles
+        table, roles = self._table, self._means.setup.roles
         if table is None:
-            return pl.DataFrame({"query_id": group, "label": labels.astype(np.float64)})
+            return pl.DataFrame(
+                {"query_id": np.repeat(np.arange(len(sizes)), sizes), "label": labels.astype(np.float64)}
+            )
         order = "first come the trainer's rows, in its order, and below them those without a prediction"
         if len(labels) > table.height:
             raise InvalidData(f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}")
@@ -243,8 +243,8 @@ class BoosterMetric:
         for row in wrong[:1]:
             given = f"has the label {own[roles.label][int(row)]!r}, and that of the trainer {labels[row]:g}"
             raise InvalidData(f"row {row} of `table` {given}; {order}")
-        runs = own.select(pl.struct(roles.query).rle_id().cast(pl.Int64)).to_series().to_numpy()
-        for row in np.flatnonzero(runs != group)[:1]:
+        runs = own.select(pl.struct(roles.query).rle_id()).to_series().to_numpy()
+        for row in np.flatnonzero(runs != np.repeat(np.arange(len(sizes)), sizes))[:1]:
             raise InvalidData(f"row {row} of `table` begins or continues a query where no group does so; {order}")
         return table
 
@@ -310,8 +310,7 @@ class CatBoostCallback(BoosterMetric):
         self._labels = np.asarray(pool.get_label(), dtype=np.float64)
         self._sizes = np.diff(np.append(starts, len(groups)))
         self._rows(self._labels, self._sizes)
-        self._patience = patience
-        self._latest: dict[str, float] | None = None
+        self._patience, self._latest = patience, dict[str, float]()
         self._start()
 
     def __deepcopy__(self, memo: object) -> CatBoostCallback:  # CatBoost copies its metric, which is this callback
@@ -320,7 +319,7 @@ class CatBoostCallback(BoosterMetric):
     def _start(self) -> None:
         self.history: dict[str, list[float]] = {name: [] for name in self._means.names}
         self.best_iteration: int | None = None
-        self._best, self._last = 0.0, 0
+        self._best, self._last = -np.inf, 0
 
     def is_max_optimal(self) -> bool:
         """Whether a higher value of the first metric is better."""
@@ -346,13 +345,12 @@ class CatBoostCallback(BoosterMetric):
         if info.iteration <= self._last:  # another training
             self._start()
         self._last = info.iteration
-        found, self._latest = self._latest, None
-        for name, value in (found or {}).items():
+        found, self._latest = self._latest, {}
+        for name, value in found.items():
             self.history[name].append(value)
-        if found is not None:
-            value = found[self._first.text]
-            if self.best_iteration is None or (value > self._best if self.is_max_optimal() else value < self._best):
-                self.best_iteration, self._best = info.iteration - 1, value
+            better = value if self.is_max_optimal() else -value
+            if name == self._first.text and better > self._best:
+                self.best_iteration, self._best = info.iteration - 1, better
         if self.best_iteration is None:
             both = "CatBoostRanker(eval_metric=callback) and fit(..., eval_set=pool), with this callback and its pool"
             raise InvalidOption(
