@@ -170,11 +170,6 @@ class FileRows:
     text: Mapping[str, DType] = field(default_factory=dict)  # the columns read from text, and their dtypes
     unit: str = "row"
 
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.file.name
-
     def read(self, *, once: Sequence[str] = (), only: Container[str] | None = None) -> pl.DataFrame:
         """Read the rows, or raise InvalidData; `once` lists columns (if present) whose values together must be unique.
 
@@ -192,7 +187,7 @@ class FileRows:
         plain = [name for name in once if name in frame.columns and not frame.schema[name].is_nested()]
         if plain:
             numbered = frame if NUMBER in frame.columns else frame.with_row_index(NUMBER, 1)
-            refuse_repeated(numbered, plain, NUMBER, self.unit, f"{self.name}, ")
+            refuse_repeated(numbered, plain, NUMBER, self.unit, f"{self.file.name}, ")
         return frame.drop(PROBLEM, NUMBER, strict=False)
 
     def scan(self) -> pl.LazyFrame:

@@ -43,7 +43,7 @@ def read_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
     if not again.is_empty():
         first = again.row(0, named=True)
         same = again.filter(pl.col(name).eq_missing(pl.lit(first[name])) for name in there)
-        one, other = (found[file].name for file in same[FILE][:2])
+        one, other = (found[file].file.name for file in same[FILE][:2])
         what = "query {query_id!r} of run {run!r}" if of_runs else "document {doc_id!r} of query {query_id!r}"
         raise InvalidData(f"{what.format(**first)} stands in {one} and in {other}; keep one of them")
     return table.drop(FILE)
@@ -56,7 +56,7 @@ def scan_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.LazyFrame:
 
 def _concat(found: Sequence[FileRows], tables: Sequence[F], *, of_runs: bool) -> F:
     """Concatenate the tables, with the number of each row's file, and for runs its name."""
-    names = run_names([rows.name for rows in found]) if of_runs else [None] * len(found)
+    names = run_names([rows.file.name for rows in found]) if of_runs else [None] * len(found)
     schemas = [table.lazy().collect_schema() for table in tables]
     columns = dict.fromkeys(name for schema in schemas for name in schema)
     unlike = [name for name in columns if len({schema[name] for schema in schemas if name in schema}) > 1]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import IO, NamedTuple, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
 from .._shapes.lists import missing, table_of
 from .._support.arrow_stream import ArrowStream
@@ -44,30 +46,24 @@ class Writer(NamedTuple):
     query: tuple[Unfit, ...]
     doc: tuple[Unfit, ...]
     write: Callable[[pl.DataFrame, IO[bytes]], object]
-    further: tuple[str, ...] = ()  # columns of the frame that the format can hold, too
+    further: Mapping[str, str | None] = MappingProxyType({})  # other columns that it can hold, with their defaults
     whole: bool = True  # whether labels must be whole numbers
     keeps_empty: bool = False  # whether the format can hold a query without documents
 
 
 def writable(
-    frame: WritableFrame,
-    names: Mapping[str, str],
-    writer: Writer,
-    fixed: Mapping[str, str],
-    *,
-    usual: Mapping[str, str],
+    frame: WritableFrame, names: Mapping[str, str], writer: Writer, fixed: Mapping[str, str | None]
 ) -> pl.DataFrame:
     """The rows that a file holds, after all checks.
 
-    `names` are the frame's names of the roles, `fixed` constant columns, and `usual` the values of columns that are null or missing.
+    `names` are the frame's names of the roles, and `fixed` constant columns; None: as in the frame.
     """
     number = "score" if "score" in names else "label"
-    name, further = names[number], [x for x in writer.further if x not in fixed]
-    table = as_polars(frame, names, further)
-    table = table.with_columns(
-        **{x: pl.lit(value) for x, value in {**usual, **fixed}.items() if x not in table.columns}
-    )
-    table = table.with_columns(pl.col(x).fill_null(value) for x, value in usual.items() if x != "run")
+    name, given = names[number], {x: value for x, value in fixed.items() if value is not None}
+    table = as_polars(frame, names, [x for x in writer.further if x not in given])
+    constant = {x: value for x, value in {**writer.further, **given}.items() if value is not None}
+    table = table.with_columns(**{x: pl.lit(value) for x, value in constant.items() if x not in table.columns})
+    table = table.with_columns(cs.by_name("iteration", require_all=False).fill_null("0"))
     dtype, values = table.schema[number], pl.col(number)
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         raise InvalidData(f"column {name!r} holds {dtype}, and a {number} is a number; make numbers of it")
@@ -192,8 +188,8 @@ def _rank_eval(table: pl.DataFrame, file: IO[bytes]) -> None:
     file.write(b"\n]}\n" if mark == "," else b'{"requests": []}\n')
 
 
-RUN = Writer((BLANK, COMMENT), (BLANK,), _run, ("run",))
-TREC = Writer((BLANK, COMMENT), (BLANK,), _qrels, ("iteration",))
+RUN = Writer((BLANK, COMMENT), (BLANK,), _run, {"run": "rankframe"})
+TREC = Writer((BLANK, COMMENT), (BLANK,), _qrels, {"iteration": "0"})
 BEIR = Writer((BREAK,), (BREAK,), _beir)
 QUEPID = Writer((PADDED,), (PADDED,), _quepid, whole=False, keeps_empty=True)
-RANK_EVAL = Writer((), (), _rank_eval, ("index",), keeps_empty=True)
+RANK_EVAL = Writer((), (), _rank_eval, {"index": None}, keeps_empty=True)

@@ -73,9 +73,8 @@ def write_run(
     >>> path.read_text().splitlines()
     ['1 Q0 c 1 0.5 mine', '1 Q0 b 2 0.5 mine', '1 Q0 a 3 0.1 mine']
     """
-    file, fixed = opened(path), {} if run is None else {"run": run}
-    names = {"query_id": query, "doc_id": doc, "score": score}
-    lines = writable(frame, names, RUN, fixed, usual={"run": "rankframe"})
+    file, names = opened(path), {"query_id": query, "doc_id": doc, "score": score}
+    lines = writable(frame, names, RUN, {"run": run})
     if (tags := lines["run"].unique(maintain_order=True)).len() > 1:
         raise InvalidOption(f"the column 'run' has the runs {', '.join(map(repr, tags.head(3)))}, and a file holds one")
     with file as target:
@@ -142,10 +141,8 @@ def write_qrels(
     writer = cast("Writer", FORMATS[format].write)
     if index is not None and "index" not in writer.further:
         raise InvalidOption(option(index=index), " is for ratings of _rank_eval; say ", option(format="rank_eval"))
-    file, fixed = opened(path), {} if index is None else {"index": index}
-    usual = {"iteration": "0"} if "iteration" in writer.further else {}
-    names = {"query_id": query, "doc_id": doc, "label": label}
-    judged = writable(frame, names, writer, fixed, usual=usual)
+    file, names = opened(path), {"query_id": query, "doc_id": doc, "label": label}
+    judged = writable(frame, names, writer, {"index": index})
     if "index" in writer.further and "index" not in judged.columns:
         raise InvalidOption("ratings of _rank_eval name the index of each document; say ", option(index="products"))
     with file as target:

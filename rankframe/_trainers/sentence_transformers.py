@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -26,12 +26,15 @@ from .._verbs.summary import Summary
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
 from .means import MetricMeans
 
+Texts: TypeAlias = Mapping[Any, Any]
+"""Texts by their ids."""
+
 
 @called_by_users
 def sentence_transformers_evaluator(
     *metrics: Request,
-    queries: Mapping[Any, Any],
-    corpus: Mapping[Any, Any],
+    queries: Texts,
+    corpus: Texts,
     qrels: object,
     top_k: Cutoff = 100,
     ci: Confidence | None = 0.95,
@@ -101,16 +104,18 @@ def sentence_transformers_evaluator(
     means = MetricMeans.of(sentence_transformers_evaluator, metrics, options, table=True)
     resampling = Resampling(ci, interval, resamples, seed, progress=False)
     evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
-    search = SearchSizes(top_k, batch_size, chunk_size)
-    return evaluator(means, resampling, queries, corpus, qrels, search, name, write_csv)  # type: ignore[no-any-return]
+    search = Search(top_k, batch_size, chunk_size, name, write_csv)
+    return evaluator(means, resampling, queries, corpus, qrels, search)  # type: ignore[no-any-return]
 
 
-class SearchSizes(NamedTuple):
-    """How many documents are retrieved for each query, and how many are embedded and compared at once."""
+class Search(NamedTuple):
+    """How many documents are retrieved for each query, how many are embedded and compared at once, and the names of results."""
 
     top_k: int
     batch_size: int
     chunk_size: int
+    name: str
+    write_csv: bool
 
 
 class Model(Protocol):
@@ -133,15 +138,7 @@ class SearchEvaluator:
     """
 
     def __init__(
-        self,
-        means: MetricMeans,
-        resampling: Resampling,
-        queries: Mapping[Any, Any],
-        corpus: Mapping[Any, Any],
-        qrels: object,
-        search: SearchSizes,
-        name: str,
-        write_csv: bool,
+        self, means: MetricMeans, resampling: Resampling, queries: Texts, corpus: Texts, qrels: object, search: Search
     ) -> None:
         super().__init__()
         setup = means.setup
@@ -167,8 +164,8 @@ class SearchEvaluator:
         judged = self._judged(pl.Series(self._query, list(queries)))
         asked = [x for x in queries if x in judged]
         self._queries, self._texts = pl.Series(self._query, asked), [queries[x] for x in asked]
-        self.name, self.write_csv = name, write_csv
-        self._prefix = f"{name}_" if name else ""
+        self.name, self.write_csv = search.name, search.write_csv
+        self._prefix = f"{search.name}_" if search.name else ""
         self.primary_metric = self._prefix + means.names[0]
         self.greater_is_better = means.calls[0].higher_is_better
         self.per_query: pl.DataFrame | None = None
