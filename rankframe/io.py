@@ -26,10 +26,10 @@ Renamed: TypeAlias = Mapping[str, str] | None
 def read_run(source: Sources, *, format: Format | None = None, columns: Renamed = None) -> pl.DataFrame:
     r"""Read a run, the results of a system: one row per query and document, with its score.
 
-    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``, ``.feather``, ``.arrow``
-    or ``.ipc``. Other files are recognised by their first lines: a JSON object or a list of rows in a file named ``.json``, a
-    table of Quepid, or else TREC text. Text may be compressed (``.gz``,
-    ``.zst``).
+    The format is taken from the file name: ``.parquet`` or ``.pq``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``, ``.feather``,
+    ``.arrow`` or ``.ipc``. Other files are recognised by their first lines: a JSON object or a list of rows in a file named
+    ``.json``, a table of Quepid, or else TREC text. Text may be compressed (``.gz``, ``.zst``). A JSON object takes about seven
+    times its size in memory while it is read.
 
     A line of TREC text has six fields, ``query_id Q0 doc_id rank score tag``, separated by spaces or tabs. Q0
     and rank are ignored, as in trec_eval: documents are ordered by score only. Blank lines, lines that start with

@@ -590,6 +590,10 @@ def test_the_formats_are_declared_once() -> None:
         "json",
     }  # which users do not name: the start of the file tells what it holds
     assert {name for name, row in FORMATS.items() if row.write is not None} == {*get_args(QrelsFormat)}
+    for row in FORMATS.values():
+        assert all(f"``{suffix}``" in str(rf.read_run.__doc__) for suffix in row.suffixes)
+        assert row.name == "json" or f'``"{row.name}"``' in str(rf.read_run.__doc__)
+        assert row.write is None or f'``"{row.name}"``' in str(rf.write_qrels.__doc__)
     with pytest.raises(InvalidOption, match=f"write {', '.join(map(repr, get_args(Format)))} or None"):
         rf.read_run(io.StringIO(""), format="xml")  # type: ignore[arg-type]
 
