@@ -133,13 +133,11 @@ def refuse_repeated(table: pl.DataFrame, key: Sequence[str], number: str, unit: 
     if table.select(key).hash_rows().n_unique() == table.height:  # faster than to look for them
         return
     again = table.filter(~pl.struct(key).is_first_distinct())
-    if again.is_empty():
-        return
-    values = again.row(0, named=True)
-    first = table.filter(pl.col(name).eq_missing(pl.lit(values[name])) for name in key)[number][0]
-    same = " and ".join(f"{name} {values[name]!r}" for name in key)
-    row, more = f"{file}{unit} {values[number]}", first_of(again.height, f"such {unit}")
-    raise InvalidData(f"{row}: {same} also appear on {unit} {first}; keep one of them{more}")
+    for values in again.head(1).iter_rows(named=True):
+        first = table.filter(pl.col(name).eq_missing(pl.lit(values[name])) for name in key)[number][0]
+        same = " and ".join(f"{name} {values[name]!r}" for name in key)
+        row, more = f"{file}{unit} {values[number]}", first_of(again.height, f"such {unit}")
+        raise InvalidData(f"{row}: {same} also appear on {unit} {first}; keep one of them{more}")
 
 
 def first_of(n: int, unit: str) -> str:
