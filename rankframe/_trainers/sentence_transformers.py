@@ -173,14 +173,12 @@ class SearchEvaluator:
 
     def _judged(self, queries: pl.Series) -> set[object]:
         """The judged queries; refuse judgments that do not match the queries, documents or metrics."""
-        run = queries.to_frame().join(self._docs.head(1).to_frame(), how="cross")
-        if {self._query, self._doc} <= set(self._qrels.columns):
-            there = self._qrels.select(self._query, self._doc)
-            if there.schema == run.schema:
-                found = there.filter(
-                    pl.col(self._query).is_in(queries.implode()), pl.col(self._doc).is_in(self._docs.implode())
-                )
-                run = pl.concat([run, found]).unique(maintain_order=True)
+        of_queries, docs = queries.to_frame(), self._docs.to_frame()
+        run = of_queries.join(docs.head(1), how="cross")
+        there = self._qrels.select(name for name in run.columns if name in self._qrels.columns)
+        if there.schema == run.schema:
+            found = there.join(of_queries, on=self._query, how="semi").join(docs, on=self._doc, how="semi")
+            run = pl.concat([run, found]).unique(maintain_order=True)
         run = run.with_columns(pl.lit(0.0).alias(self._means.setup.roles.score))
         judged = judge(in_memory(run, self._means.setup), self._qrels, judged_only="drop")
         self._means.per_query(judged)
