@@ -8,7 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
 
 from ._catalog.registry import METRICS, near_names
-from ._pictures import item_figures, plots
+from ._pictures import item_plots, plots
 from ._pictures.draw import altair, background_of, matplotlib
 from ._pictures.figure import Figure
 from ._support.methods import Lifted, Owner, called_by_users
@@ -73,10 +73,10 @@ class Plots(Owner):
     judged = drawn(plots.judged)
     contributions = drawn(plots.contributions)
     overlap = drawn(plots.overlap)
-    exposure = drawn(item_figures.exposure)
-    long_tail = drawn(item_figures.long_tail)
-    catalog = drawn(item_figures.catalog)
-    trade_off = drawn(item_figures.trade_off)
+    exposure = drawn(item_plots.exposure)
+    long_tail = drawn(item_plots.long_tail)
+    catalog = drawn(item_plots.catalog)
+    trade_off = drawn(item_plots.trade_off)
 
     @property
     def _kind(self) -> object:

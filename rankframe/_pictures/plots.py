@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.means import Mean
 from .._catalog.parse import parse
 from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
-from .._plan.per_query import by_document, collect
+from .._plan.per_query import by_document
 from .._results.grid import queries
 from .._support.option_kinds import Column
 from .._support.option_values import Range
@@ -24,26 +24,24 @@ from .._table.trec_eval import LEVELS
 from .._verbs.explain_fusion import explain
 from .._verbs.fitted import FusionMethod, require_runs, runs_for, text_of
 from .._verbs.overlap import overlap as overlap_of
-from .._verbs.paired_values import values
 from .._verbs.resampling import Resampling
-from .._verbs.summary import by_query, keys
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,
-    RESAMPLED,
     ROWS,
+    SERIES,
+    SLICE,
     Axis,
+    Estimated,
     Figure,
-    Look,
     Mark,
+    Measured,
     Shared,
+    Sliced,
     at_cutoffs,
     banded,
-    count,
     legible,
     lines_of,
-    means,
-    of_intervals,
     one_call,
     plot,
     unpacked,
@@ -65,7 +63,7 @@ CELLS = 30
 
 
 @plot(among=METRICS)
-def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[Shared]) -> Figure:
+def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[Sliced]) -> Figure:
     """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
 
     Parameters
@@ -77,7 +75,7 @@ def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None
 
     Returns
     -------
-    A chart or axes. The bands are 95% intervals of the mean over the queries, as of ``df.rank.summarize``.
+    A chart or axes. The bands are intervals of the mean over the queries, as of ``df.rank.summarize``.
 
     Raises
     ------
@@ -107,16 +105,16 @@ def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None
             f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
         )
     at = {parse_one(call, k): (call, k) for call in drawn for k in cutoffs}
-    found = values(frame, setup, runs, list(at))
-    rows, last = means(found, [RUN], list(at)), max(cutoffs)
+    measured, last = Measured.of(table, list(at), shared), max(cutoffs)
+    rows = measured.means(SERIES)
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
     x = Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True)
-    subtitle = f"Mean of the first k documents over {count(found)}, with {of_intervals(rows)}"
-    return at_cutoffs(rows, at, subtitle, x, "mean", several=found[RUN].n_unique() > 1)
+    subtitle = f"Mean of the first k documents over {measured.count}{measured.intervals(rows)}"
+    return at_cutoffs(rows, at, subtitle, x, "mean", several=measured.several)
 
 
 @plot()
-def precision_recall(table: Table[Any], **shared: Unpack[Shared]) -> Figure:
+def precision_recall(table: Table[Any], **shared: Unpack[Sliced]) -> Figure:
     """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
 
     Returns
@@ -130,17 +128,14 @@ def precision_recall(table: Table[Any], **shared: Unpack[Shared]) -> Figure:
     >>> df.rank.plot.precision_recall().title.text
     'Interpolated precision at eleven levels of recall'
     """
-    frame, setup, runs = unpacked(table, shared)
-    calls = [parse(f"interpolated_precision@{level:g}")[0] for level in LEVELS]
-    found = values(frame, setup, runs, calls)
-    of_calls = means(found, [RUN], calls)
-    rows = pl.concat(
-        of_calls.filter(metric=call.text).with_columns(series=pl.col(RUN), x=pl.lit(level), recall=pl.lit(level))
-        for call, level in zip(calls, LEVELS, strict=True)
-    )
+    levels = {parse(f"interpolated_precision@{level:g}")[0].text: float(level) for level in LEVELS}
+    measured = Measured.of(table, [parse(text)[0] for text in levels], shared)
+    rows = measured.means(SERIES)
+    level = pl.col("metric").replace_strict(levels, return_dtype=pl.Float64)
+    rows = rows.with_columns(x=level, recall=level)
     return Figure(
         "Interpolated precision at eleven levels of recall",
-        f"Best precision from that recall on; mean over {count(found)}, with {of_intervals(rows)}",
+        f"Best precision from that recall on; mean over {measured.count}{measured.intervals(rows)}",
         Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2])),
         Axis("mean interpolated precision", limits=(0, 1)),
         banded(rows),
@@ -171,10 +166,9 @@ def differences(table: Table[Any], metric: str, *, baseline: Column | None = Non
     >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.text
     'RR of each query: ltr minus bm25'
     """
-    frame, setup, runs = unpacked(table, shared)
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
-    found = values(frame, setup, runs, [call])
-    names = runs.named(found)
+    measured = Measured.of(table, [call], shared)
+    found, names = measured.values, measured.runs
     if len(names) < 2:
         raise InvalidOption(
             "differences are those between runs; name at least two score columns, as ",
@@ -185,7 +179,7 @@ def differences(table: Table[Any], metric: str, *, baseline: Column | None = Non
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise InvalidOption(option(baseline=baseline), f" is none of the runs, {', '.join(names)}")
-    query = [name for name in setup.roles.query if name in found.columns]
+    query = measured.query
     wide = found.filter(pl.col(RUN) == baseline).select(*query, pl.col(call.text).alias("#base"))
     paired = (
         found.filter(pl.col(RUN) != baseline)
@@ -243,8 +237,8 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
 
 
 @plot()
-def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Figure:
-    """The distribution of a metric over the queries, per run: it shows whether values are similar, or mostly zeros and ones.
+def distribution(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
+    """The distribution of a metric over the queries, per run or slice: it shows whether values are similar, or mostly zeros and ones.
 
     Parameters
     ----------
@@ -253,7 +247,7 @@ def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Fi
 
     Returns
     -------
-    A chart or axes: a histogram per run, all on the same scale, with mean and median.
+    A chart or axes: a histogram per run or slice, all on the same scale, with median, mean and the mean's interval.
 
     Examples
     --------
@@ -262,40 +256,39 @@ def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Fi
     >>> df.rank.plot.distribution("rr").title.text
     'Distribution of RR over the queries'
     """
-    frame, setup, runs = unpacked(table, shared)
     call = one_call(metric, "distribution('ndcg@10')")
-    found = values(frame, setup, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
-    names = runs.named(found)
-    legible(names, ROWS, "runs")
-    row = pl.col(RUN).replace_strict({name: float(len(names) - 1 - i) for i, name in enumerate(names)}, default=None)
+    measured = Measured.of(table, [call], shared)
+    found = measured.values.select(pl.col(SERIES).alias("series"), pl.col(call.text).alias("value")).drop_nulls()
+    names, rows = measured.series, measured.means(SERIES)
+    legible(names, ROWS, "histograms")
+    places = {name: float(len(names) - 1 - i) for i, name in enumerate(names)}
+    row = pl.col("series").replace_strict(places, default=None, return_dtype=pl.Float64)
     low, high = reach(found["value"], call)
     margin = MARGIN * (high - low)
     width = (high - low) / BINS
     bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
     bars = (
-        found.with_columns(bin=bin_, n=pl.len().over(RUN))
-        .group_by(RUN, "bin", maintain_order=True)
+        found.with_columns(bin=bin_, n=pl.len().over("series"))
+        .group_by("series", "bin", maintain_order=True)
         .agg(queries=pl.len(), share=pl.len() / pl.col("n").first())
-        .sort(RUN, "bin")
-        .with_columns(x=low + pl.col("bin") * width, y=row.cast(pl.Float64))
+        .sort("series", "bin")
+        .with_columns(x=low + pl.col("bin") * width, y=row)
         .with_columns(x2=pl.col("x") + width, y2=pl.col("y") + 0.85 * pl.col("share") / pl.col("share").max())
-        .select(pl.col(RUN).alias("series"), "x", "x2", "y", "y2", "queries", "share")
+        .drop("bin")
     )
-    centers = found.group_by(RUN, maintain_order=True).agg(
-        mean=Mean.of(call).unweighted(pl.col("value")), median=pl.col("value").median(), n=pl.len()
-    )
-    at = centers.with_columns(series=pl.col(RUN), y=row.cast(pl.Float64))
-    ticks = [(float(len(names) - 1 - i), name) for i, name in enumerate(names)]
+    middle = found.group_by("series", maintain_order=True).agg(x=pl.col("value").median()).with_columns(y=row)
+    at = rows.select("series", x="y", x2="high", low="low", y=row, mean="y", queries="queries")
+    several = ", on the same scale for all" if len(names) > 1 else ""
     return Figure(
         f"Distribution of {call.display} over the queries",
-        f"Height of a bar: share of {count(found)}{', on the same scale for all runs' if len(names) > 1 else ''}. Dot: mean. "
-        "Upright line: median",
+        f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: mean{measured.intervals(rows)}",
         Axis(call.display, limits=(low - margin, high + margin)),
-        Axis("", ticks=tuple(reversed(ticks)), limits=(-0.15, float(len(names)))),
+        Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.15, float(len(names)))),
         (
             Mark("bar", bars),
-            Mark("tick", at.select("series", x="median", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="median")),
-            Mark("point", at.select("series", x="mean", y=pl.col("y"), mean="mean", queries="n")),
+            Mark("interval", middle.select("x", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="x")),
+            Mark("interval", at.drop_nulls("low").select("series", "x2", "y", x="low")),
+            Mark("point", at.drop("x2", "low")),
         ),
         tuple(names),
         legend=False,
@@ -304,16 +297,13 @@ def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Fi
 
 
 @plot()
-def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Shared]) -> Figure:
+def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
     """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
 
     Parameters
     ----------
     metric
         As for :meth:`differences`.
-    by
-        The column whose values slice the queries, such as ``"market"``; the same in all rows of a query that
-        have a value.
 
     Returns
     -------
@@ -326,8 +316,9 @@ def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Share
     >>> df.rank.plot.slices("rr", by="day").title.text
     'RR by day'
     """
-    frame, setup, runs = unpacked(table, shared)
-    return of_slices(frame, setup, runs, metric, by)
+    call = one_call(metric, "slices('ndcg@10', by='market')")
+    require(table.rows.schema, by, "by")
+    return _of_slices(Measured.of(table, [call], shared, by), by)
 
 
 def of_slices(
@@ -337,53 +328,45 @@ def of_slices(
     metric: str,
     by: str,
     given: Sequence[str] | None = None,
-    resampling: Resampling = RESAMPLED,
+    resampling: Resampling | None = None,
 ) -> Figure:
     """The plot of slices with other intervals, or with the slices in the `given` order."""
-    call = one_call(metric, "slices('ndcg@10', by='market')")
-    require(frame.schema, by, "by")
-    found = values(frame, setup, runs, [call])
-    query = (*runs.key, *runs.queries(setup).roles.query)
-    of = collect(by_query(frame, query, [by], None), frame, setup).select(
-        *query, pl.col(keys([by])).cast(pl.String).fill_null("null").alias("#slice")
-    )
-    if runs.column is not None:
-        of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
-    on = [name for name in of.columns if name != "#slice"]
-    found = found.join(of, on=on, how="left", nulls_equal=True)
-    rows = means(found, ["#slice", RUN], [call], resampling)
-    names = runs.named(found)
+    return _of_slices(Measured(frame, setup, runs, parse(metric), by, resampling), by, given)
+
+
+def _of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -> Figure:
+    (call,), names = measured.calls, measured.runs
+    rows = measured.means(SLICE, RUN).with_columns(pl.col(SLICE).cast(pl.String).fill_null("null"))
     legible(names, LINES, "runs")
-    sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
+    sizes = rows.group_by(SLICE, maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
     shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
-    order = shown.sort("y", "#slice")["#slice"].to_list()
+    order = shown.sort("y", SLICE)[SLICE].to_list()
     if given is not None:
         order.sort(key=list(given).index, reverse=True)
-    place = pl.col("#slice").replace_strict(
+    place = pl.col(SLICE).replace_strict(
         {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
     )
     high = max(28, GAP * (len(names) + 1))
     offsets = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
-    kinds = of_intervals(rows)
-    rows = rows.filter(pl.col("#slice").is_in(order)).select(
+    kinds = measured.intervals(rows)
+    rows = rows.filter(pl.col(SLICE).is_in(order)).select(
         pl.col(RUN).alias("series"),
         x="y",
         low="low",
         high="high",
         y=place + pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64),
-        slice=pl.col("#slice"),
+        slice=pl.col(SLICE),
         queries="queries",
     )
-    n = dict(sizes.select("#slice", "queries").iter_rows())
+    n = dict(sizes.select(SLICE, "queries").iter_rows())
     left = len(sizes) - len(order)
     some = f"; the {len(order)} largest of {len(sizes)} slices" if left else ""
     bars = rows.drop_nulls("low").select("series", "y", "slice", x=pl.col("low"), x2=pl.col("high"))
-    overall = found.select(Mean.of(call).unweighted(pl.col(call.text))).item() if len(names) == 1 else None
-    rule = [] if overall is None else [Mark("rule", pl.DataFrame({"x": [overall]}))]
+    rule = [Mark("rule", measured.means().select(x="y"))] if len(names) == 1 else []
     between = Mark("divider", pl.DataFrame({"y": [i - 0.5 for i in range(1, len(order))]}, {"y": pl.Float64}))
     return Figure(
         f"{call.display} by {by}",
-        f"Mean over {count(found)}, with {kinds}{some}{'; dashed: all queries' if rule else ''}",
+        f"Mean over {measured.count}{kinds}{some}{'; dashed: all queries' if rule else ''}",
         Axis(call.display),
         Axis(
             by,
@@ -398,7 +381,7 @@ def of_slices(
 
 
 @plot()
-def judged(table: Table[Any], metric: str, **look: Unpack[Look]) -> Figure:
+def judged(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
     """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
 
     Parameters
@@ -418,42 +401,36 @@ def judged(table: Table[Any], metric: str, **look: Unpack[Look]) -> Figure:
     >>> df.rank.plot.judged("rr").title.text
     'RR against the number of judged documents'
     """
-    frame, setup = table.rows, table.setup
     call = one_call(metric, "judged('ndcg@10')")
-    found = values(frame, setup, Runs(), [call])
-    docs, of_docs = by_document(frame, setup)
-    n = (
-        docs.lazy()
-        .group_by(setup.roles.query)
-        .agg((pl.col(of_docs.roles.label) >= 0).sum().cast(pl.Float64).alias("judged"))
-    )
-    both = (
-        found.lazy()
-        .join(n, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
-        .select("judged", pl.col(call.text).alias("value"))
-        .drop_nulls()
-        .collect()
-    )
-    cells = both.group_by(x="judged", y="value").agg(queries=pl.len())
+    measured = Measured.of(table, [call], shared)
+    docs, of_docs = by_document(table.rows, table.setup)
+    is_judged = (pl.col(of_docs.roles.label) >= 0).sum().cast(pl.Float64)
+    n = docs.group_by(measured.query).agg(is_judged.alias("judged"))
+    series = pl.lit(call.display) if not measured.several else pl.col(SERIES)
+    both = measured.values.join(n, on=measured.query, how="left", nulls_equal=True, maintain_order="left")
+    both = both.with_columns(series.alias(SERIES)).drop_nulls(["judged", call.text])
+    names = tuple(both[SERIES].unique(maintain_order=True))
+    legible(names, LINES, "lines")
+    place = {"series": SERIES, "x": pl.col("judged"), "y": pl.col(call.text)}
+    cells = both.group_by(**place).agg(queries=pl.len())
     if len(cells) > CELLS**2:
-        cells = both.group_by(x=middles("judged", both), y=middles("value", both)).agg(queries=pl.len())
-    groups = min(12, len(both) // 8, both["judged"].n_unique())
-    line: tuple[Mark, ...] = ()
-    legend = ""
-    if groups > 1:
-        both = both.with_columns(part=((pl.col("judged").rank() - 1) * groups // len(both)))
-        xs = both.group_by("part").agg(x=pl.col("judged").mean())
-        rows = means(both.rename({"value": call.text}), ["part"], [call]).join(xs, on="part").sort("x").drop("part")
-        line = banded(rows.with_columns(series=pl.lit(call.display)))
-        legend = f". Line: mean, with {of_intervals(rows)}"
-    points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt(), series=pl.lit(call.display))
+        place |= {"x": middles("judged", both), "y": middles(call.text, both)}
+        cells = both.group_by(**place).agg(queries=pl.len())
+    of_series = pl.len().over(SERIES)
+    groups = pl.min_horizontal(12, of_series // 8, pl.col("judged").n_unique().over(SERIES))
+    part = (pl.col("judged").rank().over(SERIES) - 1) * groups // of_series
+    both = both.with_columns(part=part).filter(groups > 1)
+    xs = both.group_by("part", series=SERIES).agg(x=pl.col("judged").mean())
+    rows = measured.means("part", SERIES, values=both).join(xs, on=["part", "series"]).sort("x").drop("part")
+    legend = "" if rows.is_empty() else f". Line: mean{measured.intervals(rows)}"
+    points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt())
     return Figure(
         f"{call.display} against the number of judged documents",
-        f"Dots: {count(both)}, larger where several share a place{legend}",
+        f"Dots: {measured.count}, larger where several share a place{legend}",
         Axis("judged documents of a query", whole=True),
         Axis(call.display),
-        (Mark("point", points), *line),
-        (call.display,),
+        (Mark("point", points), *([] if rows.is_empty() else banded(rows))),
+        names,
     )
 
 
@@ -604,7 +581,7 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
             ticks=tuple((-i, f"{name} ({i:g})") for name, i in reversed(place.items())),
             limits=(-ends[1], -ends[0]),
         ),
-        (Mark("cell", cells),),
+        (Mark("bar", cells),),
         ("jaccard",),
         legend=False,
         height=max(120, 44 * len(names)),

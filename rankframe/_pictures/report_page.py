@@ -46,7 +46,7 @@ from .._verbs.paired_values import Design, explained, values, with_own_rank
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
-from . import item_figures, plots
+from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
 from .figure import Figure
 
@@ -527,13 +527,13 @@ class Report:
             drawn.append(picture("judged", plots.judged, self.table, first.text))
         if context.items is not None:
             cutoffs = [x for x in COVERED if x <= plots.deepest(self.table.rows, self.table.setup, runs)]
-            drawn.append(self.picture(item_figures.exposure, k))
-            drawn.append(self.picture(item_figures.catalog, "coverage", cutoffs=cutoffs))
+            drawn.append(self.picture(item_plots.exposure, k))
+            drawn.append(self.picture(item_plots.catalog, "coverage", cutoffs=cutoffs))
         if context.interactions is not None:
-            drawn.append(self.picture(item_figures.long_tail, k))
+            drawn.append(self.picture(item_plots.long_tail, k))
             if runs.columns and first.metric.name != "novelty":
                 novelty = "novelty" if k is None else f"novelty@{k}"
-                drawn.append(self.picture(item_figures.trade_off, novelty, first.text))
+                drawn.append(self.picture(item_plots.trade_off, novelty, first.text))
         return drawn
 
     def findings(self) -> list[dict[str, Any]]:

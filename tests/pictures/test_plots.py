@@ -20,7 +20,7 @@ import vl_convert
 from scipy import stats
 
 import rankframe as rf
-from rankframe._pictures import figure, item_figures, plots
+from rankframe._pictures import figure, item_plots, plots
 from rankframe._pictures.draw import PALETTE, _fit
 from rankframe._pictures.figure import Figure
 from rankframe._pictures.plots import BARS, CELLS
@@ -431,11 +431,11 @@ def test_every_mark_stands_where_the_figure_says(name: str) -> None:
         "distribution": plots.distribution(in_memory(DF, COLUMNS), "rr", runs=["old", "new"]),
         "slices": plots.slices(in_memory(DF, COLUMNS), "rr", runs=["old", "new"], by="day"),
         "judged": plots.judged(in_memory(OLD, COLUMNS), "rr"),
-        "exposure": item_figures.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=["old", "new"], weight="count"),
-        "long_tail": item_figures.long_tail(
+        "exposure": item_plots.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=["old", "new"], weight="count"),
+        "long_tail": item_plots.long_tail(
             in_memory(DF, COLUMNS.on(interactions=PAST)), 1, runs=["old", "new"], weight="count"
         ),
-        "trade_off": item_figures.trade_off(in_memory(DF, COLUMNS), "precision@1", "rr", runs=["old", "new"]),
+        "trade_off": item_plots.trade_off(in_memory(DF, COLUMNS), "precision@1", "rr", runs=["old", "new"]),
     }
     found = placed(draw(OLD.to_pandas().rank.plot))
     spec = draw(OLD.rank.plot).to_dict()
