@@ -70,6 +70,7 @@ class Plots(Owner):
     differences = drawn(plots.differences)
     distribution = drawn(plots.distribution)
     slices = drawn(plots.slices)
+    over = drawn(plots.over)
     judged = drawn(plots.judged)
     contributions = drawn(plots.contributions)
     overlap = drawn(plots.overlap)

@@ -43,7 +43,8 @@ STRENGTH = (0.05, 0.6)
 """The opacity of the weakest and the strongest cell; text is legible on both."""
 NAME = 24
 """The most letters per line of a label beside an axis."""
-DRAWN = {"x", "x2", "y", "y2", "size", "label", "series"}
+ENDS = ("x", "y", "x2", "y2", "size")
+DRAWN = {*ENDS, "label", "series"}
 """The columns that are drawn; the others are shown in tooltips."""
 
 
@@ -110,48 +111,38 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
 
 
 def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
-    rows = mark.rows
+    rows, chart = mark.rows, alt.Chart(mark.rows)
     x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
     y = alt.Y("y:Q", title=_lines(figure.y.title, figure.height / (0.55 * TEXT)), **_altair_axis(alt, figure.y))
+    ends = {"x": x, "y": y, "x2": "x2", "y2": "y2"}
+    encoding: dict[str, object] = {end: place for end, place in ends.items() if end in rows.columns}
     if mark.kind in ("rule", "divider"):
-        over = {"x": x} if "x" in rows.columns else {"y": y}
         look = {"strokeDash": [4, 3], "opacity": 0.7} if mark.kind == "rule" else {"opacity": FAINT}
-        return alt.Chart(rows).mark_rule(color=ink, **look).encode(**over)
+        return chart.mark_rule(color=ink, **look).encode(**encoding)
     domain = list(figure.series)
     legend = alt.Legend(title=None, symbolOpacity=1) if figure.legend and len(domain) > 1 else None
     colours = alt.Scale(domain=domain, range=[colour(figure, name) for name in domain])
-    encoding: dict[str, object] = {
-        "x": x,
-        "y": y,
-        "color": alt.Color("series:N", scale=colours, legend=legend),
-        "tooltip": [
-            alt.Tooltip(name, format=".4f" if rows[name].dtype.is_float() else "")
-            for name in rows.columns
-            if name not in DRAWN
-        ],
-        **{end: end for end in ("x2", "y2") if end in rows.columns},
-    }
-    chart = alt.Chart(rows)
+    own = alt.Color("series:N", scale=colours, legend=legend) if "series" in rows.columns else alt.value(ink)
+    further = [name for name in rows.columns if name not in DRAWN]
+    tips = [alt.Tooltip(name, format=".4f" if rows[name].dtype.is_float() else "") for name in further]
+    encoding |= {"color": own, "tooltip": tips}
     if mark.kind == "line":
         scale = alt.Scale(domain=domain, range=[list(dashes(figure, name)) for name in domain])
         encoding["strokeDash"] = alt.StrokeDash("series:N", scale=scale, legend=legend)
         chart = chart.mark_line(strokeWidth=2, point={"size": 24} if _few(mark) else False)
     elif mark.kind == "band":
         chart = chart.mark_area(opacity=FAINT)
-    elif mark.kind == "bar":
-        encoding["stroke"] = alt.Stroke("series:N", scale=colours, legend=None)  # no seams between neighbours
-        chart = chart.mark_rect(strokeWidth=0.5)
-    elif mark.kind == "cell":
+    elif mark.kind == "bar" and "size" in rows.columns:
         scale = alt.Scale(domain=[0, 1], range=list(STRENGTH))
         encoding["opacity"] = alt.Opacity("size:Q", scale=scale, legend=None)
         middle = rows.with_columns((pl.col("x") + pl.col("x2")) / 2, (pl.col("y") + pl.col("y2")) / 2)
         written = alt.Chart(middle).mark_text(color=ink, fontSize=TEXT).encode(x=x, y=y, text="label:N")
         return chart.mark_rect().encode(**encoding) + written
+    elif mark.kind == "bar":
+        encoding["stroke"] = alt.Stroke("series:N", scale=colours, legend=None)  # no seams between neighbours
+        chart = chart.mark_rect(strokeWidth=0.5)
     elif mark.kind == "interval":
         chart = chart.mark_rule(strokeWidth=2)
-    elif mark.kind == "tick":
-        encoding["color"] = alt.value(ink)
-        chart = chart.mark_rule(strokeWidth=3)
     elif "size" in rows.columns:
         scale = alt.Scale(domain=[0, _largest(mark)], range=[0, 300])
         encoding["size"] = alt.Size("size:Q", scale=scale, legend=None)
@@ -276,40 +267,30 @@ def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background:
         for place in mark.rows.to_series():
             (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(place, color=ink, lw=1, **look)
         return
-    for (name,), part in mark.rows.group_by("series", maintain_order=True):
-        rows = {column: part[column].to_list() for column in part.columns}
-        own, label = colour(figure, str(name)), str(name)
+    rows = mark.rows if "series" in mark.rows.columns else mark.rows.with_columns(series=pl.lit(None, pl.String))
+    for (name,), part in rows.group_by("series", maintain_order=True):
+        label = None if name is None else str(name)
+        look = {"color": ink if label is None else colour(figure, label), "label": label}
+        ends: list[Any] = [part[end].to_numpy() if end in part.columns else None for end in ENDS]
+        x, y, x2, y2, size = ends
         if mark.kind == "line":
-            spaces = dashes(figure, str(name))
-            ax.plot(
-                rows["x"], rows["y"], color=own, label=label, lw=2, ls=(0, spaces) if spaces else "-",
-                marker="o" if _few(mark) else "", ms=4,
-            )  # fmt: skip
+            dots = {"marker": "o", "ms": 4} if _few(mark) else {}
+            spaces = dashes(figure, str(label))
+            ax.plot(x, y, lw=2, ls=(0, spaces) if spaces else "-", **look, **dots)
         elif mark.kind == "band":
-            ax.fill_between(rows["x"], rows["y"], rows["y2"], color=own, alpha=FAINT, lw=0)
+            ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
         elif mark.kind == "bar":
-            widths = [end - start for start, end in zip(rows["x"], rows["x2"], strict=True)]
-            heights = [end - start for start, end in zip(rows["y"], rows["y2"], strict=True)]
-            ax.bar(rows["x"], heights, widths, bottom=rows["y"], align="edge", color=own, label=label, lw=0)
-        elif mark.kind == "cell":
-            for x, x2, y, y2, size, text in part.select("x", "x2", "y", "y2", "size", "label").iter_rows():
-                strength = STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * size
-                ax.bar(x, y2 - y, x2 - x, bottom=y, align="edge", color=own, alpha=strength, lw=0)
-                ax.text((x + x2) / 2, (y + y2) / 2, text, ha="center", va="center")
+            bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
+            for bar, strength, text in zip(bars, size, part["label"], strict=True) if size is not None else ():
+                bar.set_alpha(STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * strength)
+                ax.text(*bar.get_center(), text, ha="center", va="center")
         elif mark.kind == "interval":
-            if "x2" in rows:
-                ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)
-            else:
-                ax.vlines(rows["x"], rows["y"], rows["y2"], color=own, lw=2)
-        elif mark.kind == "tick":
-            ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2.2)
-        elif "size" in rows:
-            sizes = [size / _largest(mark) * 160 for size in rows["size"]]
-            ax.scatter(rows["x"], rows["y"], s=sizes, color=own, alpha=_opacity(mark), lw=0)
+            lines, *ends = (ax.vlines, x, y, y2) if x2 is None else (ax.hlines, y, x, x2)
+            lines(*ends, color=look["color"], lw=2)
+        elif size is not None:
+            ax.scatter(x, y, s=size / _largest(mark) * 160, color=look["color"], alpha=_opacity(mark), lw=0)
         else:
-            ax.scatter(
-                rows["x"], rows["y"], s=45, color=own, label=label, edgecolors=background, lw=1, zorder=3, clip_on=False
-            )
+            ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
 
 
 def _few(mark: Mark) -> bool:

@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, cast
 
 import polars as pl
 
@@ -32,10 +32,12 @@ ROWS = 40
 """The most rows in one plot: slices, runs or ranks."""
 CI = 0.95
 """The default confidence of the intervals."""
+ENDS = ("ci_low", "ci_high")
+"""The columns of intervals in the tables of verbs."""
 SERIES, SLICE = "#series", "#slice"
 """The columns of the name of a query's line, and of its slice."""
 
-MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "open point", "interval", "rule", "divider"]
+MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "rule", "divider"]
 
 
 class Shared(TypedDict, total=False):
@@ -121,8 +123,8 @@ class Measured:
     ----------
     values
         A row per run and query: `RUN`, `SLICE` if there are slices, `SERIES`, the query, and a column per metric.
-    query
-        The columns of a query, with that of the runs.
+    query, key
+        The columns of a query, without and with that of the runs.
     runs, series
         The names of the runs and of the series: runs, slices, or both.
     several
@@ -141,9 +143,10 @@ class Measured:
         refuse_bounds(setup)
         runs.require(frame, setup)
         slices = (*runs.key, *([] if by in (None, *runs.key) else [str(by)]))
-        self.calls, self.resampling = calls, resampling or Resampling(CI, "auto", 1_000, 0, progress=False)
-        self._summary = Summary(tuple(calls), setup, runs, slices, None, self.resampling)
-        found, at = self._summary.per_query(frame), [pl.col(name) for name in keys(slices)]
+        self.query, self.calls = runs.queries(setup).roles.query, calls
+        self.resampling = resampling or Resampling(CI, "auto", 1_000, 0, progress=False)
+        summary = Summary(tuple(calls), setup, runs, slices, None, self.resampling)
+        self.key, found, at = summary.query, summary.per_query(frame), [pl.col(name) for name in keys(slices)]
         run = pl.col(RUN) if runs.scores else at[0].cast(pl.String) if runs.key else pl.lit(setup.roles.score)
         found = found.with_columns(run.alias(RUN), **({} if by is None else {SLICE: at[-1]}))
         if by is not None:
@@ -156,15 +159,16 @@ class Measured:
         self.several = by is not None or len(self.runs) > 1
 
     @classmethod
-    def of(cls, table: Table[Any], calls: Sequence[Call], shared: Sliced, by: str | None = None) -> Measured:
+    def of(cls, table: Table[Any], calls: Sequence[Call], shared: Shared, by: str | None = None) -> Measured:
         """The values that a call of a plot asks for."""
-        resampling = Resampling(shared.get("ci", CI), "auto", 1_000, 0, progress=False)
-        return cls(*unpacked(table, shared), calls, by or shared.get("by"), resampling)
+        given = cast("Sliced", shared)
+        resampling = Resampling(given.get("ci", CI), "auto", 1_000, 0, progress=False)
+        return cls(*unpacked(table, shared), calls, by or given.get("by"), resampling)
 
     def means(self, *key: str, values: pl.DataFrame | None = None) -> pl.DataFrame:
         """A row per key and metric: the mean `y`, its interval from `low` to `high`, its kind `interval`, and `queries`."""
         of = self.values if values is None else values
-        rows = averages(of, self._summary.query, self.calls, key, self.resampling)
+        rows = averages(of, self.key, self.calls, key, self.resampling)
         ends = {"low": "ci_low", "high": "ci_high", "interval": "interval"}
         return rows.select(
             *(pl.col(name).alias("series" if name == SERIES else name) for name in key),
@@ -177,11 +181,16 @@ class Measured:
     @property
     def count(self) -> str:
         """The number of queries in the picture, as text; for several runs, the largest number."""
-        return queries(max(self.values[RUN].value_counts()["count"], default=0))
+        return most(self.values)
 
     def intervals(self, rows: pl.DataFrame) -> str:
         """The level and the kinds of the intervals of some means, as the end of a sentence."""
         return with_intervals(self.resampling.ci, kinds_of(rows["interval"]))
+
+
+def most(per_query: pl.DataFrame) -> str:
+    """The number of queries of the run that has the most, as text."""
+    return queries(max(per_query[RUN].value_counts()["count"], default=0))
 
 
 def with_intervals(ci: float | None, how: str) -> str:
@@ -245,10 +254,15 @@ def _written(part: Any, how: Callable[[str], str]) -> Any:
 
 
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
-    """A line of means over the band of their intervals."""
+    """A line of means over the band of their intervals; the band has a gap where a mean has none, and a lone one is upright."""
     legible(rows["series"].unique(), LINES, "lines")
-    band = rows.drop_nulls("low").select("series", "x", y="low", y2="high")
-    return (Mark("band", band), Mark("line", rows.drop("low", "high", "interval", "metric", RUN, strict=False)))
+    there = pl.col("low").is_not_null()
+    band = rows.filter(there.any().over("series")).select("series", "x", y="low", y2="high", there=there)
+    beside = pl.col("there").shift(1) | pl.col("there").shift(-1)
+    lone = band.filter(pl.col("there") & ~beside.fill_null(value=False).over("series")).drop("there")
+    upright = () if lone.is_empty() else (Mark("interval", lone),)
+    line = rows.drop("low", "high", "interval", "metric", RUN, strict=False)
+    return (Mark("band", band.drop("there")), *upright, Mark("line", line))
 
 
 def lines_of(rows: pl.DataFrame) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
-from .._results.grid import intervals_of as kinds_of, queries
+from .._results.grid import queries
 from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
@@ -20,9 +20,24 @@ from .._verbs.catalog_and_past import Unknown, catalog_and_past
 from .._verbs.item_counts import catalog_calls
 from .._verbs.item_exposure import Exposures, Weighing
 from .._verbs.lists_of_users import item_column
-from .._verbs.paired_values import values
 from ..errors import InvalidOption, Verbatim, option
-from .figure import LINES, Axis, Figure, Mark, Shared, at_cutoffs, legible, means, one_call, plot, unpacked
+from .figure import (
+    CI,
+    ENDS,
+    LINES,
+    Axis,
+    Estimated,
+    Figure,
+    Mark,
+    Measured,
+    Shared,
+    at_cutoffs,
+    legible,
+    one_call,
+    plot,
+    unpacked,
+    with_intervals,
+)
 from .plots import deepest, nice_cutoffs, parse_one
 
 if TYPE_CHECKING:
@@ -48,7 +63,7 @@ def exposure(
     weight: str = "count",
     items: object = None,
     unknown_items: Unknown = "error",
-    **shared: Unpack[Shared],
+    **shared: Unpack[Estimated],
 ) -> Figure:
     """The Lorenz curve of the items' exposure, with its Gini index: it shows how few items get most of the places.
 
@@ -65,7 +80,7 @@ def exposure(
 
     Returns
     -------
-    A chart or axes, of at most 11 runs. The subtitle gives the Gini indices, with 95% intervals of resampled users.
+    A chart or axes, of at most 11 runs. The subtitle gives the Gini indices, with intervals of resampled users.
 
     Raises
     ------
@@ -89,7 +104,7 @@ def exposure(
         found = found.filter(place_in(ids, found[item_column(setup, frame.columns)]).is_not_null())
     at = "" if k is None else f"@{k}"
     options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
-    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items)
+    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared)
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
     legible(names, LINES - 1, "runs")
@@ -212,7 +227,7 @@ def catalog(
     interactions: object = None,
     cutoffs: Sequence[int] | None = None,
     unknown_items: Unknown = "error",
-    **shared: Unpack[Shared],
+    **shared: Unpack[Estimated],
 ) -> Figure:
     """Metrics of a catalog, such as coverage, at every cutoff: how much more of the catalog deeper lists show.
 
@@ -229,7 +244,7 @@ def catalog(
 
     Returns
     -------
-    A chart or axes. The bands are 95% intervals of resampled users, as of ``df.rank.items.catalog``.
+    A chart or axes. The bands are intervals of resampled users, as of ``df.rank.items.catalog``.
 
     Raises
     ------
@@ -256,15 +271,15 @@ def catalog(
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
     calls = {parse_one(call, k): (call, k) for call in drawn for k in at}
-    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items)
-    rows = found.select(RUN, "metric", y="value", low="ci_low", high="ci_high").drop_nulls("y")
+    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items, shared)
+    rows = found.select("metric", series=RUN, y="value", low="ci_low", high="ci_high").drop_nulls("y")
     n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
-    subtitle = f"All lists of {n:,} users together, with 95% intervals (users resampled)"
+    subtitle = f"All lists of {n:,} users together{with_intervals(shared.get('ci', CI), 'users resampled')}"
     return at_cutoffs(rows, calls, subtitle, Axis("cutoff k", whole=True), "value", several=several)
 
 
 @plot()
-def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Shared]) -> Figure:
+def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Estimated]) -> Figure:
     """Two metrics against each other, a point per run: it shows how much of one a run gives up for the other.
 
     Parameters
@@ -274,7 +289,7 @@ def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Shared]) -> Fi
 
     Returns
     -------
-    A chart or axes: the means of each run, with 95% intervals of both.
+    A chart or axes: the means of each run, with intervals of both.
 
     Examples
     --------
@@ -283,31 +298,24 @@ def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Shared]) -> Fi
     >>> df.rank.plot.trade_off("precision@1", "rr", runs=["old", "new"]).title.text
     'RR against P@1'
     """
-    frame, setup, runs = unpacked(table, shared)
     of_x, of_y = (one_call(metric, "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])") for metric in (x, y))
-    found = values(frame, setup, runs, list(dict.fromkeys([of_x, of_y])))
-    names = runs.named(found)
-    legible(names, LINES, "runs")
-    across, up = (
-        means(found, [RUN], [call]).rename(
-            {"low": f"{at}1", "high": f"{at}2", "queries": f"queries of {at}", "interval": f"interval of {at}"}
-        )
-        for call, at in ((of_x, "x"), (of_y, "y"))
-    )
-    rows = across.rename({"y": "x"}).join(up, on=RUN, how="inner", maintain_order="left").rename({RUN: "series"})
+    measured = Measured.of(table, list(dict.fromkeys([of_x, of_y])), shared)
+    legible(measured.runs, LINES, "runs")
+    found = measured.means(RUN).rename({RUN: "series"})
+    across, up = (found.filter(metric=call.text).drop("metric") for call in (of_x, of_y))
+    rows = across.rename({"y": "x"}).join(up, on="series", suffix="2", maintain_order="left")
     points = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
-    wide = rows.drop_nulls("x1").select("series", "y", x="x1", x2="x2")
-    high = rows.drop_nulls("y1").select("series", "x", y="y1", y2="y2")
-    n, other = (max(rows[f"queries of {at}"], default=0) for at in "xy")
+    wide = rows.drop_nulls("low").select("series", "y", x="low", x2="high")
+    high = rows.drop_nulls("low2").select("series", "x", y="low2", y2="high2")
+    n, other = (max(rows[name], default=0) for name in ("queries", "queries2"))
     counted = queries(n) if n == other else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
-    kinds = kinds_of([*rows["interval of x"], *rows["interval of y"]])
     return Figure(
         f"{of_y.display} against {of_x.display}",
-        f"Means over {counted}, with 95% intervals ({kinds})",
+        f"Means over {counted}{measured.intervals(found)}",
         Axis(_directed(of_x)),
         Axis(_directed(of_y)),
         (Mark("interval", wide), Mark("interval", high), Mark("point", points)),
-        tuple(names),
+        tuple(measured.runs),
     )
 
 
@@ -321,16 +329,16 @@ def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) 
 
 
 def _measured(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown
+    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown, shared: Estimated
 ) -> pl.DataFrame:
-    """The catalog metrics of each run, with intervals."""
+    """The catalog metrics of each run, with the ends of intervals, null with ``ci=None``."""
+    options: dict[str, Any] = {"by": runs.key, "unknown_items": unknown_items, "resamples": RESAMPLES}
 
     def of_run(one: Setup) -> pl.DataFrame:
-        return catalog_table(
-            in_memory(frame, one), *texts, by=runs.key, unknown_items=unknown_items, resamples=RESAMPLES
-        )
+        return catalog_table(in_memory(frame, one), *texts, ci=shared.get("ci", CI), **options)
 
-    return runs.each(frame, setup, of_run)
+    found = runs.each(frame, setup, of_run)
+    return found.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ENDS if end not in found.columns)
 
 
 def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:

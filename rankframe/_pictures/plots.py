@@ -42,6 +42,7 @@ from .figure import (
     banded,
     legible,
     lines_of,
+    most,
     one_call,
     plot,
     unpacked,
@@ -58,6 +59,8 @@ MARGIN = 0.03
 """The margin beside a histogram, as a share of its width: it keeps a median at the edge off the frame."""
 GAP = 13
 """The distance of runs in a slice in pixels; between slices it is twice that."""
+LETTERS = 56
+"""The letters that have room below a picture."""
 CELLS = 30
 """The number of rows and columns of the grid whose cells combine dots."""
 
@@ -381,6 +384,56 @@ def _of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) 
 
 
 @plot()
+def over(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
+    """The mean of a metric by day, version or another ordered column, with its interval: it shows when quality changed.
+
+    Parameters
+    ----------
+    metric
+        As for :meth:`differences`.
+
+    Returns
+    -------
+    A chart or axes: a line for each run over the band of its intervals. Numbers, dates and times stand at their distances; other
+    values are equally far apart: categories of an Enum in their order, texts sorted, with their whole numbers by size, so that
+    ``v10`` follows ``v9``. Queries where the column is null, NaN or infinite are left out; the subtitle counts them. A mean of one
+    query has no interval, which leaves a gap in the band.
+
+    Raises
+    ------
+    InvalidOption
+        If the column has more than 400 values, or there are more than 12 runs.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "version": ["v9", "v9", "v10"]})
+    >>> df.rank.plot.over("rr", by="version").title.text
+    'RR over version'
+    """
+    call = one_call(metric, "over('ndcg@10', by='day')")
+    require(table.rows.schema, by, "by")
+    measured = Measured.of(table, [call], shared, by)
+    places = along(measured.values[SLICE].unique())
+    legible(places["x"], BARS, f"values of {by}")
+    shown = measured.values.join(places, on=SLICE)
+    rows = measured.means("x", "text", SERIES, values=shown.with_columns(pl.col(RUN).alias(SERIES)))
+    rows = rows.sort("x").with_columns(slice="text", mean="y").drop("text")
+    missing = measured.values.join(places, on=SLICE, how="anti", nulls_equal=True)
+    left = "" if missing.is_empty() else f"; left out: {most(missing)} where {by} is null"
+    first, last = (places["x"][0], places["x"][-1]) if len(places) else (0.0, 0.0)
+    beside = 0.03 * (last - first) or 0.5
+    return Figure(
+        f"{call.display} over {by}",
+        f"Mean over {most(shown)}{measured.intervals(rows)}{left}",
+        Axis(by, ticks=apart(places), limits=(first - beside, last + beside)),
+        Axis(call.display),
+        banded(rows),
+        tuple(measured.runs),
+    )
+
+
+@plot()
 def judged(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
     """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
 
@@ -405,17 +458,15 @@ def judged(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
     measured = Measured.of(table, [call], shared)
     docs, of_docs = by_document(table.rows, table.setup)
     is_judged = (pl.col(of_docs.roles.label) >= 0).sum().cast(pl.Float64)
-    n = docs.group_by(measured.query).agg(is_judged.alias("judged"))
+    n = docs.group_by(measured.key).agg(is_judged.alias("judged"))
     series = pl.lit(call.display) if not measured.several else pl.col(SERIES)
-    both = measured.values.join(n, on=measured.query, how="left", nulls_equal=True, maintain_order="left")
+    both = measured.values.join(n, on=measured.key, how="left", nulls_equal=True, maintain_order="left")
     both = both.with_columns(series.alias(SERIES)).drop_nulls(["judged", call.text])
     names = tuple(both[SERIES].unique(maintain_order=True))
     legible(names, LINES, "lines")
-    place = {"series": SERIES, "x": pl.col("judged"), "y": pl.col(call.text)}
-    cells = both.group_by(**place).agg(queries=pl.len())
-    if len(cells) > CELLS**2:
-        place |= {"x": middles("judged", both), "y": middles(call.text, both)}
-        cells = both.group_by(**place).agg(queries=pl.len())
+    spots = both.select(series=SERIES, x="judged", y=call.text)
+    if spots.n_unique() > CELLS**2:
+        spots = spots.with_columns(middles("x", spots), middles("y", spots))
     of_series = pl.len().over(SERIES)
     groups = pl.min_horizontal(12, of_series // 8, pl.col("judged").n_unique().over(SERIES))
     part = (pl.col("judged").rank().over(SERIES) - 1) * groups // of_series
@@ -423,7 +474,7 @@ def judged(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
     xs = both.group_by("part", series=SERIES).agg(x=pl.col("judged").mean())
     rows = measured.means("part", SERIES, values=both).join(xs, on=["part", "series"]).sort("x").drop("part")
     legend = "" if rows.is_empty() else f". Line: mean{measured.intervals(rows)}"
-    points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt())
+    points = spots.group_by(pl.all()).agg(queries=pl.len()).sort("x", "y").with_columns(size=pl.col("queries").sqrt())
     return Figure(
         f"{call.display} against the number of judged documents",
         f"Dots: {measured.count}, larger where several share a place{legend}",
@@ -588,13 +639,51 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     )
 
 
+def along(values: pl.Series) -> pl.DataFrame:
+    """The places of values on an axis, and their texts: numbers and times at their distances, others one after another."""
+    values = values.drop_nulls().sort()
+    if values.dtype.is_numeric() or values.dtype.is_temporal():
+        place = values.to_physical()
+    else:
+        if values.dtype != pl.Enum:  # v10 after v9
+            parts = [re.split(r"(\d+)", text) for text in values.cast(pl.String)]
+            whole = [[int(x) if i % 2 else x for i, x in enumerate(part)] for part in parts]
+            values = values[sorted(range(len(values)), key=whole.__getitem__)]
+        place = pl.Series(range(len(values)), dtype=pl.Int64)
+    return pl.DataFrame({SLICE: values, "text": as_texts(values), "x": place.cast(pl.Float64)}).filter(
+        pl.col("x").is_finite()
+    )
+
+
+def as_texts(values: pl.Series) -> pl.Series:
+    """The values as texts; times without seconds, or hours, that are zero in all."""
+    if not values.dtype.is_temporal():
+        return values.cast(pl.String)
+    local = values.dt.replace_time_zone(None) if isinstance(values.dtype, pl.Datetime) else values
+    texts = local.dt.to_string()
+    for zeros in (r"\.0+$", ":00$", " 00:00$"):
+        texts = texts.str.replace(zeros, "") if texts.str.contains(zeros).all() else texts
+    return texts
+
+
+def apart(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
+    """The ticks of an axis whose texts do not run into each other."""
+    found: list[tuple[float, str]] = []
+    if len(places):
+        room = (places["x"][-1] - places["x"][0]) * (int(places["text"].str.len_chars().max()) + 2) / LETTERS
+        for place, text in places.select("x", "text").iter_rows():
+            if not found or place - found[-1][0] >= room:
+                found.append((place, text))
+    return tuple(found)
+
+
 def middles(name: str, of: pl.DataFrame) -> pl.Expr:
     """Values rounded to the middles of `CELLS` equal cells, unless there are as few distinct values."""
     if of[name].n_unique() <= CELLS:
         return pl.col(name)
     low, high = float(of[name].min()), float(of[name].max())  # type: ignore[arg-type]
     width = (high - low) / CELLS
-    return low + width * (((pl.col(name) - low) / width).floor().clip(0, CELLS - 1) + 0.5)
+    return (low + width * (((pl.col(name) - low) / width).floor().clip(0, CELLS - 1) + 0.5)).alias(name)
 
 
 def reach(found: pl.Series, call: Call) -> tuple[float, float]:
