@@ -263,27 +263,26 @@ def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
 
 def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background: ColorType) -> None:
     if mark.kind in ("rule", "divider"):
-        look = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
+        style = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
         for place in mark.rows.to_series():
-            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(place, color=ink, lw=1, **look)
+            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(place, color=ink, lw=1, **style)
         return
     rows = mark.rows if "series" in mark.rows.columns else mark.rows.with_columns(series=pl.lit(None, pl.String))
     for (name,), part in rows.group_by("series", maintain_order=True):
         label = None if name is None else str(name)
-        look = {"color": ink if label is None else colour(figure, label), "label": label}
+        look: dict[str, Any] = {"color": ink if label is None else colour(figure, label), "label": label}
         ends: list[Any] = [part[end].to_numpy() if end in part.columns else None for end in ENDS]
         x, y, x2, y2, size = ends
         if mark.kind == "line":
-            dots = {"marker": "o", "ms": 4} if _few(mark) else {}
-            spaces = dashes(figure, str(label))
-            ax.plot(x, y, lw=2, ls=(0, spaces) if spaces else "-", **look, **dots)
+            spaces, dot = dashes(figure, str(label)), "o" if _few(mark) else ""
+            ax.plot(x, y, lw=2, ls=(0, spaces) if spaces else "-", marker=dot, ms=4, **look)
         elif mark.kind == "band":
             ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
         elif mark.kind == "bar":
             bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
             for bar, strength, text in zip(bars, size, part["label"], strict=True) if size is not None else ():
                 bar.set_alpha(STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * strength)
-                ax.text(*bar.get_center(), text, ha="center", va="center")
+                ax.annotate(text, bar.get_center(), ha="center", va="center")
         elif mark.kind == "interval":
             lines, *ends = (ax.vlines, x, y, y2) if x2 is None else (ax.hlines, y, x, x2)
             lines(*ends, color=look["color"], lw=2)

@@ -153,7 +153,7 @@ class Measured:
             found = pl.concat([part.sort(SLICE, nulls_last=True) for part in in_slices(found, [RUN])] or [found])
         self.runs = runs.named(found)
         of_slice = [] if by is None else [pl.col(SLICE).cast(pl.String).fill_null("null")]
-        of_run = [pl.col(RUN)] if by is None or len(self.runs) > 1 else []
+        of_run = [pl.col(RUN)] if by is None or (len(self.runs) > 1 and by not in runs.key) else []
         self.values = found.with_columns(pl.concat_str(*of_run, *of_slice, separator=", ").alias(SERIES))
         self.series = self.runs if by is None else list(self.values[SERIES].unique(maintain_order=True))
         self.several = by is not None or len(self.runs) > 1

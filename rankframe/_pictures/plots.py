@@ -670,7 +670,7 @@ def apart(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
     """The ticks of an axis whose texts do not run into each other."""
     found: list[tuple[float, str]] = []
     if len(places):
-        room = (places["x"][-1] - places["x"][0]) * (int(places["text"].str.len_chars().max()) + 2) / LETTERS
+        room = (places["x"][-1] - places["x"][0]) * (max(map(len, places["text"])) + 2) / LETTERS
         for place, text in places.select("x", "text").iter_rows():
             if not found or place - found[-1][0] >= room:
                 found.append((place, text))
