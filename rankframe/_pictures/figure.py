@@ -21,7 +21,7 @@ from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
 from .._verbs.declaration import verb
 from .._verbs.resampling import Resampling
-from .._verbs.summary import Summary, averages, in_slices, keys
+from .._verbs.summary import Summary, averages, keys
 from ..errors import InvalidOption, asked_as
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -30,6 +30,8 @@ LINES = 12
 """The most lines that can be told apart: six colours, each solid and dashed."""
 ROWS = 40
 """The most rows in one plot: slices, runs or ranks."""
+LETTERS = 56
+"""The letters that have room below a picture."""
 CI = 0.95
 """The default confidence of the intervals."""
 ENDS = ("ci_low", "ci_high")
@@ -149,8 +151,10 @@ class Measured:
         self.key, found, at = summary.query, summary.per_query(frame), [pl.col(name) for name in keys(slices)]
         run = pl.col(RUN) if runs.scores else at[0].cast(pl.String) if runs.key else pl.lit(setup.roles.score)
         found = found.with_columns(run.alias(RUN), **({} if by is None else {SLICE: at[-1]}))
-        if by is not None:
-            found = pl.concat([part.sort(SLICE, nulls_last=True) for part in in_slices(found, [RUN])] or [found])
+        if by is not None and len(found):
+            found = pl.concat(
+                [part.sort(SLICE, nulls_last=True) for part in found.partition_by(RUN, maintain_order=True)]
+            )
         self.runs = runs.named(found)
         of_slice = [] if by is None else [pl.col(SLICE).cast(pl.String).fill_null("null")]
         of_run = [pl.col(RUN)] if by is None or (len(self.runs) > 1 and by not in runs.key) else []
@@ -285,6 +289,44 @@ def at_cutoffs(
     title = f"{', '.join(call.display for call in drawn)} at every cutoff"
     y = Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else together)
     return Figure(title, subtitle, x, y, banded(lines), lines_of(lines))
+
+
+def along(values: pl.Series) -> pl.DataFrame:
+    """The places of values on an axis, and their texts: numbers and times at their distances, others one after another."""
+    values = values.drop_nulls().sort()
+    if values.dtype.is_numeric() or values.dtype.is_temporal():
+        place = values.to_physical()
+    else:
+        if values.dtype != pl.Enum:  # v10 after v9
+            parts = [re.split(r"(\d+)", text) for text in values.cast(pl.String)]
+            whole = [[int(x) if i % 2 else x for i, x in enumerate(part)] for part in parts]
+            values = values[sorted(range(len(values)), key=whole.__getitem__)]
+        place = pl.Series(range(len(values)), dtype=pl.Int64)
+    return pl.DataFrame({SLICE: values, "text": as_texts(values), "x": place.cast(pl.Float64)}).filter(
+        pl.col("x").is_finite()
+    )
+
+
+def as_texts(values: pl.Series) -> pl.Series:
+    """The values as texts; times without seconds, or hours, that are zero in all."""
+    if not values.dtype.is_temporal():
+        return values.cast(pl.String)
+    local = values.dt.replace_time_zone(None) if isinstance(values.dtype, pl.Datetime) else values
+    texts = local.dt.to_string()
+    for zeros in (r"\.0+$", ":00$", " 00:00$"):
+        texts = texts.str.replace(zeros, "") if texts.str.contains(zeros).all() else texts
+    return texts
+
+
+def apart(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
+    """The ticks of an axis whose texts do not run into each other."""
+    found: list[tuple[float, str]] = []
+    if len(places):
+        room = (places["x"][-1] - places["x"][0]) * (max(map(len, places["text"])) + 2) / LETTERS
+        for place, text in places.select("x", "text").iter_rows():
+            if not found or place - found[-1][0] >= room:
+                found.append((place, text))
+    return tuple(found)
 
 
 def legible(names: Sequence[str] | pl.Series, most: int, what: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,8 +20,8 @@ from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._table.trec_eval import LEVELS
-from .._verbs.explain_fusion import explain
-from .._verbs.fitted import FusionMethod, require_runs, runs_for, text_of
+from .._verbs.fitted import FusionMethod, runs_for, text_of
+from .._verbs.fuse import explain
 from .._verbs.overlap import overlap as overlap_of
 from .._verbs.resampling import Resampling
 from ..errors import InvalidOption, option
@@ -38,6 +37,8 @@ from .figure import (
     Measured,
     Shared,
     Sliced,
+    along,
+    apart,
     at_cutoffs,
     banded,
     legible,
@@ -59,8 +60,6 @@ MARGIN = 0.03
 """The margin beside a histogram, as a share of its width: it keeps a median at the edge off the frame."""
 GAP = 13
 """The distance of runs in a slice in pixels; between slices it is twice that."""
-LETTERS = 56
-"""The letters that have room below a picture."""
 CELLS = 30
 """The number of rows and columns of the grid whose cells combine dots."""
 
@@ -516,7 +515,7 @@ def contributions(
     'What each run contributes to rrf'
     """
     setup, runs = table.setup, runs_for(method, shared.get("runs"), shared.get("run"))
-    require_runs(runs, "plot.contributions")
+    runs.required()
     found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column).filter(
         pl.col("fused_rank") <= k
     )
@@ -637,44 +636,6 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
         legend=False,
         height=max(120, 44 * len(names)),
     )
-
-
-def along(values: pl.Series) -> pl.DataFrame:
-    """The places of values on an axis, and their texts: numbers and times at their distances, others one after another."""
-    values = values.drop_nulls().sort()
-    if values.dtype.is_numeric() or values.dtype.is_temporal():
-        place = values.to_physical()
-    else:
-        if values.dtype != pl.Enum:  # v10 after v9
-            parts = [re.split(r"(\d+)", text) for text in values.cast(pl.String)]
-            whole = [[int(x) if i % 2 else x for i, x in enumerate(part)] for part in parts]
-            values = values[sorted(range(len(values)), key=whole.__getitem__)]
-        place = pl.Series(range(len(values)), dtype=pl.Int64)
-    return pl.DataFrame({SLICE: values, "text": as_texts(values), "x": place.cast(pl.Float64)}).filter(
-        pl.col("x").is_finite()
-    )
-
-
-def as_texts(values: pl.Series) -> pl.Series:
-    """The values as texts; times without seconds, or hours, that are zero in all."""
-    if not values.dtype.is_temporal():
-        return values.cast(pl.String)
-    local = values.dt.replace_time_zone(None) if isinstance(values.dtype, pl.Datetime) else values
-    texts = local.dt.to_string()
-    for zeros in (r"\.0+$", ":00$", " 00:00$"):
-        texts = texts.str.replace(zeros, "") if texts.str.contains(zeros).all() else texts
-    return texts
-
-
-def apart(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
-    """The ticks of an axis whose texts do not run into each other."""
-    found: list[tuple[float, str]] = []
-    if len(places):
-        room = (places["x"][-1] - places["x"][0]) * (max(map(len, places["text"])) + 2) / LETTERS
-        for place, text in places.select("x", "text").iter_rows():
-            if not found or place - found[-1][0] >= room:
-                found.append((place, text))
-    return tuple(found)
 
 
 def middles(name: str, of: pl.DataFrame) -> pl.Expr:

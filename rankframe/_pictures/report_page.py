@@ -40,8 +40,7 @@ from .._verbs.evaluate import with_ranks
 from .._verbs.fitted import FusionMethod, text_of
 from .._verbs.gate import Verdict
 from .._verbs.judge import by_kind
-from .._verbs.oracle import oracle
-from .._verbs.overlap import overlap
+from .._verbs.overlap import oracle, overlap
 from .._verbs.paired_values import Design, explained, values, with_own_rank
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
@@ -339,7 +338,7 @@ def report(
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
     frame, resampling = with_labels(table.rows, table.setup, calls), Resampling(0.95, "auto", resamples, seed, True)
-    found = Report(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
+    found = ReportPage(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
     means, pairs = found.means(), found.compared()
     names = list(means[RUN].unique(maintain_order=True))
     names.sort(key=lambda run: baseline not in (run, None))
@@ -393,7 +392,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A table and its report: all parts of the page.
 
     Attributes
