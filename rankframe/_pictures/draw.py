@@ -70,6 +70,9 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
     figure = figure.written(_without_markup)
     columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": 500}
+    lines = {"domainColor": ink, "tickColor": ink, "gridColor": ink, "gridOpacity": FAINT / 2}
+    title = {"color": ink, "subtitleColor": ink, "fontSize": TITLE, "subtitleFontSize": TEXT, "subtitlePadding": 4}
+    above = _lines(figure.title, WIDTH / (0.57 * TITLE)) or ""
     chart: LayerChart = (
         alt.layer(*(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks))
         .properties(
@@ -77,35 +80,15 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
             height=figure.height,
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             background=background or "transparent",
-            title=alt.TitleParams(
-                _lines(figure.title, WIDTH / (0.57 * TITLE)) or "",
-                subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT)),
-            ),
+            title=alt.TitleParams(above, subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT))),
             description=". ".join(filter(None, (figure.title, figure.subtitle))),
         )
         .configure(font=FONT)
         .configure_view(stroke=None)
         .configure_mark(aria=False)  # a screen reader reads the description, not hundreds of marks
-        .configure_axis(
-            **words,
-            domainColor=ink,
-            tickColor=ink,
-            gridColor=ink,
-            gridOpacity=FAINT / 2,
-            labelLimit=0.4 * WIDTH,
-            titlePadding=10,
-        )
+        .configure_axis(**words, **lines, labelLimit=0.4 * WIDTH, titlePadding=10)
         .configure_legend(**words, orient="bottom", columns=columns, labelLimit=WIDTH / columns - 40)
-        .configure_title(
-            color=ink,
-            subtitleColor=ink,
-            fontSize=TITLE,
-            subtitleFontSize=TEXT,
-            anchor="start",
-            frame="bounds",
-            offset=12,
-            subtitlePadding=4,
-        )
+        .configure_title(**title, anchor="start", frame="bounds", offset=12)
     )
     return chart
 
@@ -161,10 +144,8 @@ def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
         return {"scale": alt.Scale(**scale), "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
     places, names = [place for place, _ in axis.ticks], [_lines(name, NAME) for _, name in axis.ticks]
     label = f"{json.dumps(names, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
-    return {
-        "scale": alt.Scale(**scale),
-        "axis": alt.Axis(grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False),
-    }
+    shown = alt.Axis(grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False)
+    return {"scale": alt.Scale(**scale), "axis": shown}
 
 
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
@@ -173,12 +154,10 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
     own = ax is None
     if not own and not isinstance(ax, pyplot.Axes):
         raise InvalidOption(f"ax={shown(ax)} is no Matplotlib axes; give one, as ax=axes[0] of several in a row")
-    if background is not None:
-        background = background_of(background)
-        if not own:
-            raise InvalidOption(
-                option(background=background), " is for a new figure, and ax has one already; leave one of the two out"
-            )
+    background = None if background is None else background_of(background)
+    if background is not None and not own:
+        where = " is for a new figure, and ax has one already; leave one of the two out"
+        raise InvalidOption(option(background=background), where)
     plain, figure = figure, figure.written(_without_formulas)
     if own:
         _, ax = pyplot.subplots(figsize=(WIDTH / 100, 1.7 + figure.height / 100), layout="constrained")
@@ -211,13 +190,9 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
         named = {name: _fit(text, 2 * NAME) for name, text in zip(figure.series, plain.series, strict=True)}
         columns = _legend_columns(figure, 0.6, width, 4.8)
-        below = (
-            {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0), "bbox_transform": _below(ax)}
-            if own
-            else {}
-        )
-        series = [name for name in figure.series if name in handles]
+        series, below = [name for name in figure.series if name in handles], {}
         if own:
+            below = {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0), "bbox_transform": _below(ax)}
             ax.figure.set_figheight(ax.figure.get_figheight() + 0.2 * ((len(series) - 1) // columns))
         ax.legend([handles[name] for name in series], [named[name] for name in series], frameon=False, **below)
     if background is not None:

@@ -134,20 +134,14 @@ class Measured:
     """
 
     def __init__(
-        self,
-        frame: pl.DataFrame,
-        setup: Setup,
-        runs: Runs,
-        calls: Sequence[Call],
-        by: str | None = None,
-        resampling: Resampling | None = None,
+        self, table: Table[Any], runs: Runs, calls: Sequence[Call], by: str | None, resampling: Resampling
     ) -> None:
+        frame, setup = table.rows, table.setup
         refuse_bounds(setup)
         runs.require(frame, setup)
         slices = (*runs.key, *([] if by in (None, *runs.key) else [str(by)]))
-        self.query, self.calls = runs.queries(setup).roles.query, calls
-        self.resampling = resampling or Resampling(CI, "auto", 1_000, 0, progress=False)
-        summary = Summary(tuple(calls), setup, runs, slices, None, self.resampling)
+        self.query, self.calls, self.resampling = runs.queries(setup).roles.query, calls, resampling
+        summary = Summary(tuple(calls), setup, runs, slices, None, resampling)
         self.key, found, at = summary.query, summary.per_query(frame), [pl.col(name) for name in keys(slices)]
         run = pl.col(RUN) if runs.scores else at[0].cast(pl.String) if runs.key else pl.lit(setup.roles.score)
         found = found.with_columns(run.alias(RUN), **({} if by is None else {SLICE: at[-1]}))
@@ -167,7 +161,7 @@ class Measured:
         """The values that a call of a plot asks for."""
         given = cast("Sliced", shared)
         resampling = Resampling(given.get("ci", CI), "auto", 1_000, 0, progress=False)
-        return cls(*unpacked(table, shared), calls, by or given.get("by"), resampling)
+        return cls(table, unpacked(table, shared)[2], calls, by or given.get("by"), resampling)
 
     def means(self, *key: str, values: pl.DataFrame | None = None) -> pl.DataFrame:
         """A row per key and metric: the mean `y`, its interval from `low` to `high`, its kind `interval`, and `queries`."""
@@ -239,6 +233,10 @@ class Figure:
     legend: bool = True
     height: int = 300
 
+    def __post_init__(self) -> None:
+        if self.legend:
+            legible(self.series, LINES, "colours")
+
     def written(self, how: Callable[[str], str]) -> Figure:
         """The figure with `how` applied to each of its texts."""
         found: Figure = _written(self, how)
@@ -259,7 +257,6 @@ def _written(part: Any, how: Callable[[str], str]) -> Any:
 
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
     """A line of means over the band of their intervals; the band has a gap where a mean has none, and a lone one is upright."""
-    legible(rows["series"].unique(), LINES, "lines")
     there = pl.col("low").is_not_null()
     band = rows.filter(there.any().over("series")).select("series", "x", y="low", y2="high", there=there)
     beside = pl.col("there").shift(1) | pl.col("there").shift(-1)
@@ -278,14 +275,10 @@ def at_cutoffs(
 ) -> Figure:
     """A figure of means or values at each cutoff, from the metrics there; `together` names the axis of several metrics."""
     drawn = list(dict.fromkeys(call for call, _ in calls.values()))
-    lines = pl.concat(
-        rows.filter(metric=at.text).with_columns(
-            series=named(call.display, pl.col("series"), series=several, metrics=len(drawn) > 1),
-            x=pl.lit(float(k)),
-            cutoff=pl.lit(k),
-        )
-        for at, (call, k) in calls.items()
-    )
+    metric = pl.col("metric").replace_strict({at.text: call.display for at, (call, _) in calls.items()})
+    k = pl.col("metric").replace_strict({at.text: k for at, (_, k) in calls.items()}, return_dtype=pl.Int64)
+    parts = [*([metric] if len(drawn) > 1 or not several else []), *([pl.col("series")] if several else [])]
+    lines = rows.with_columns(series=pl.concat_str(parts, separator=", "), x=k.cast(pl.Float64), cutoff=k)
     title = f"{', '.join(call.display for call in drawn)} at every cutoff"
     y = Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else together)
     return Figure(title, subtitle, x, y, banded(lines), lines_of(lines))
@@ -302,9 +295,8 @@ def along(values: pl.Series) -> pl.DataFrame:
             whole = [[int(x) if i % 2 else x for i, x in enumerate(part)] for part in parts]
             values = values[sorted(range(len(values)), key=whole.__getitem__)]
         place = pl.Series(range(len(values)), dtype=pl.Int64)
-    return pl.DataFrame({SLICE: values, "text": as_texts(values), "x": place.cast(pl.Float64)}).filter(
-        pl.col("x").is_finite()
-    )
+    places = pl.DataFrame({SLICE: values, "text": as_texts(values), "x": place.cast(pl.Float64)})
+    return places.filter(pl.col("x").is_finite())
 
 
 def as_texts(values: pl.Series) -> pl.Series:
@@ -332,13 +324,6 @@ def apart(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
 def legible(names: Sequence[str] | pl.Series, most: int, what: str) -> None:
     if len(names) > most:
         raise InvalidOption(f"{len(names)} {what} in one picture can't be told apart; plot {most} at most")
-
-
-def named(metric: str, name: pl.Expr, *, series: bool, metrics: bool) -> pl.Expr:
-    """The name of a line: its metric, its run or slice, or both, whichever distinguishes it."""
-    if not series:
-        return pl.lit(metric)
-    return pl.concat_str(pl.lit(f"{metric}, "), name) if metrics else name
 
 
 def one_call(metric: str, example: str) -> Call:

@@ -22,7 +22,6 @@ from ..errors import InvalidOption, Verbatim, option
 from .figure import (
     CI,
     ENDS,
-    LINES,
     Axis,
     Estimated,
     Figure,
@@ -30,13 +29,12 @@ from .figure import (
     Measured,
     Shared,
     at_cutoffs,
-    legible,
     one_call,
     plot,
     unpacked,
     with_intervals,
 )
-from .plots import deepest, nice_cutoffs, parse_one
+from .plots import deepest, nice_cutoffs
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -105,7 +103,6 @@ def exposure(
     gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared)
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
-    legible(names, LINES - 1, "runs")
     rows = [
         _lorenz(found.filter(pl.col(RUN) == run)["exposure"], size).with_columns(series=pl.lit(run)) for run in names
     ]
@@ -180,7 +177,6 @@ def long_tail(
     found = _exposed(frame, setup, runs, Weighing.of(k, weight))
     counts = _popularity(frame, setup, runs)
     names = runs.named(found)
-    legible(names, LINES - 1, "runs")
     ranked = (
         pl.concat([counts.select(doc), found.select(pl.col(doc).cast(counts.schema[doc]))])
         .unique()
@@ -268,7 +264,7 @@ def catalog(
                 f"{call.text!r} has no curve: name a metric that takes a cutoff, without one, as 'coverage'"
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
-    calls = {parse_one(call, k): (call, k) for call in drawn for k in at}
+    calls = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in at}
     found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items, shared)
     rows = found.select("metric", series=RUN, y="value", low="ci_low", high="ci_high").drop_nulls("y")
     n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
@@ -298,7 +294,6 @@ def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Estimated]) ->
     """
     of_x, of_y = (one_call(metric, "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])") for metric in (x, y))
     measured = Measured.of(table, list(dict.fromkeys([of_x, of_y])), shared)
-    legible(measured.runs, LINES, "runs")
     found = measured.means(RUN).rename({RUN: "series"})
     across, up = (found.filter(metric=call.text).drop("metric") for call in (of_x, of_y))
     rows = across.rename({"y": "x"}).join(up, on="series", suffix="2", maintain_order="left")

@@ -23,7 +23,6 @@ from .._table.trec_eval import LEVELS
 from .._verbs.fitted import FusionMethod, runs_for, text_of
 from .._verbs.fuse import explain
 from .._verbs.overlap import overlap as overlap_of
-from .._verbs.resampling import Resampling
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,
@@ -106,7 +105,7 @@ def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None
         raise InvalidOption(
             f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
         )
-    at = {parse_one(call, k): (call, k) for call in drawn for k in cutoffs}
+    at = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in cutoffs}
     measured, last = Measured.of(table, list(at), shared), max(cutoffs)
     rows = measured.means(SERIES)
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
@@ -181,40 +180,29 @@ def differences(table: Table[Any], metric: str, *, baseline: Column | None = Non
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise InvalidOption(option(baseline=baseline), f" is none of the runs, {', '.join(names)}")
-    query = measured.query
-    wide = found.filter(pl.col(RUN) == baseline).select(*query, pl.col(call.text).alias("#base"))
-    paired = (
-        found.filter(pl.col(RUN) != baseline)
-        .join(wide, on=query, nulls_equal=True)
-        .select(pl.col(RUN).alias("series"), (pl.col(call.text) - pl.col("#base")).alias("difference"))
-        .drop_nulls("difference")
-    )
+    own = pl.col(call.text) - pl.col(call.text).filter(pl.col(RUN) == baseline).first().over(measured.query)
+    paired = found.select(series=RUN, difference=own).filter(pl.col("series") != baseline).drop_nulls()
     others = [name for name in names if name != baseline]
     n = max(paired["series"].value_counts()["count"], default=0)
+    place, of = pl.int_range(pl.len()).over("series"), pl.len().over("series")
+    x, x2 = pl.col("x").first().cast(pl.Float64), pl.col("x").last().cast(pl.Float64) + 1
     sorted_ = (
-        paired.sort("series", pl.col("difference"), descending=[False, True])
-        .with_columns(place=pl.int_range(pl.len()).over("series"), n=pl.len().over("series"))
-        .with_columns(bar=pl.col("place") * pl.min_horizontal(pl.col("n"), BARS) // pl.col("n"))
+        paired.sort("series", "difference", descending=[False, True])
+        .with_columns(x=place, bar=place * pl.min_horizontal(of, BARS) // of)
         .group_by("series", "bar", maintain_order=True)
-        .agg(x=pl.col("place").first(), x2=pl.col("place").last() + 1, y=pl.col("difference").mean(), queries=pl.len())
-        .with_columns(pl.col("x", "x2").cast(pl.Float64), y2=pl.lit(0.0), difference="y")
+        .agg(x, x2=x2, y=pl.col("difference").mean(), queries=pl.len())
+        .with_columns(y2=pl.lit(0.0), difference="y")
         .drop("bar")
     )
     several = len(others) > 1
     pair = f"{'run' if several else others[0]} minus {baseline}"
     each_own = ". Each run has its own order, so one place is not one query" if several else ""
-    return Figure(
-        f"{call.display} of each query: {pair}",
-        "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own,
-        Axis(
-            "queries, sorted by their difference" + (" in each run" if several else ""),
-            limits=(0, max(n, 1)),
-            whole=True,
-        ),
-        Axis(f"{call.display}, {pair}"),
-        of_differences(sorted_, others, call),
-        tuple(others) if several else ("better", "worse"),
-    )
+    subtitle = "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own
+    title = f"queries, sorted by their difference{' in each run' if several else ''}"
+    x_axis, y_axis = Axis(title, limits=(0, max(n, 1)), whole=True), Axis(f"{call.display}, {pair}")
+    names = others if several else ["better", "worse"]
+    marks = of_differences(sorted_, others, call)
+    return Figure(f"{call.display} of each query: {pair}", subtitle, x_axis, y_axis, marks, tuple(names))
 
 
 def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
@@ -224,7 +212,6 @@ def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tup
         gain = pl.col("y") if call.higher_is_better else -pl.col("y")
         sign = pl.when(gain < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
         return (Mark("bar", rows.with_columns(series=sign)), zero)
-    legible(others, LINES, "runs")
     middle = rows.with_columns(x=(pl.col("x") + pl.col("x2")) / 2)
     return (zero, Mark("line", middle.drop("x2", "y2")))
 
@@ -320,26 +307,13 @@ def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estim
     """
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(table.rows.schema, by, "by")
-    return _of_slices(Measured.of(table, [call], shared, by), by)
+    return of_slices(Measured.of(table, [call], shared, by), by)
 
 
-def of_slices(
-    frame: pl.DataFrame,
-    setup: Setup,
-    runs: Runs,
-    metric: str,
-    by: str,
-    given: Sequence[str] | None = None,
-    resampling: Resampling | None = None,
-) -> Figure:
-    """The plot of slices with other intervals, or with the slices in the `given` order."""
-    return _of_slices(Measured(frame, setup, runs, parse(metric), by, resampling), by, given)
-
-
-def _of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -> Figure:
+def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -> Figure:
+    """The plot of slices, in the `given` order or by their means."""
     (call,), names = measured.calls, measured.runs
     rows = measured.means(SLICE, RUN).with_columns(pl.col(SLICE).cast(pl.String).fill_null("null"))
-    legible(names, LINES, "runs")
     sizes = rows.group_by(SLICE, maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
     shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
     order = shown.sort("y", SLICE)[SLICE].to_list()
@@ -462,7 +436,6 @@ def judged(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
     both = measured.values.join(n, on=measured.key, how="left", nulls_equal=True, maintain_order="left")
     both = both.with_columns(series.alias(SERIES)).drop_nulls(["judged", call.text])
     names = tuple(both[SERIES].unique(maintain_order=True))
-    legible(names, LINES, "lines")
     spots = both.select(series=SERIES, x="judged", y=call.text)
     if spots.n_unique() > CELLS**2:
         spots = spots.with_columns(middles("x", spots), middles("y", spots))
@@ -516,68 +489,34 @@ def contributions(
     """
     setup, runs = table.setup, runs_for(method, shared.get("runs"), shared.get("run"))
     runs.required()
-    found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column).filter(
-        pl.col("fused_rank") <= k
-    )
+    found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column)
+    found = found.filter(pl.col("fused_rank") <= k)
     if found["contribution"].has_nulls():
         raise InvalidOption(
             f"{text_of(method)} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
         )
-    names = found[RUN_OF_TABLE].unique(maintain_order=True).to_list()
-    names = list(runs.scores) or names
-    legible(names, LINES, "runs")
-    query = [*runs.queries(setup).roles.query]
-    n = found.select(query).n_unique()
-    of_ranks = found.unique([*query, "fused_rank"]).group_by("fused_rank").agg(queries=pl.len())
-    order = pl.DataFrame({RUN_OF_TABLE: names, "#order": range(len(names))}, schema_overrides={RUN_OF_TABLE: pl.String})
-    width = pl.col("contribution")
+    names = list(runs.scores or found[RUN_OF_TABLE].unique(maintain_order=True))
+    query, doc = pl.struct(runs.queries(setup).roles.query), setup.roles.doc_in(found.columns)
+    width, rank = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
     rows = (
-        found.group_by("fused_rank", RUN_OF_TABLE)
-        .agg(pl.col("contribution").sum())
-        .join(of_ranks, on="fused_rank")
-        .with_columns(width / pl.col("queries"))
-        .join(order, on=RUN_OF_TABLE)
-        .sort("fused_rank", "#order")
+        found.with_columns(queries=query.n_unique().over("fused_rank"))
+        .group_by("fused_rank", RUN_OF_TABLE)
+        .agg(width.sum() / pl.col("queries").first(), pl.col("queries").first())
+        .sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
         .with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
-        .select(
-            pl.col(RUN_OF_TABLE).alias("series"),
-            x=pl.col("x2") - width,
-            x2="x2",
-            y=-pl.col("fused_rank").cast(pl.Float64) - 0.4,
-            y2=-pl.col("fused_rank").cast(pl.Float64) + 0.4,
-            rank="fused_rank",
-            run=RUN_OF_TABLE,
-            contribution=width,
-            queries="queries",
-        )
+        .with_columns(x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE)
+        .rename({"fused_rank": "rank"})
     )
-    doc = setup.roles.doc_in(found.columns)
-    ticks = {rank: str(rank) for rank in of_ranks["fused_rank"].sort()}
-    one = n == 1 and doc is not None
-    if one:
-        ticks = dict(
-            found.select("fused_rank", pl.format("{} ({})", pl.col(str(doc)).cast(pl.String), "fused_rank")).iter_rows()
-        )
-    subject = (
-        "Contribution to the fused score of each document"
-        if one
-        else "Mean contribution to the fused score at each rank"
-    )
-    last = max(ticks, default=1)
-    return Figure(
-        f"What each run contributes to {text_of(method)}",
-        f"{subject}, over {queries(n)}",
-        Axis("fused score" if one else "mean fused score"),
-        Axis(
-            "document (fused rank)" if one else "fused rank",
-            grid=False,
-            ticks=tuple((-float(rank), name) for rank, name in sorted(ticks.items(), reverse=True)),
-            limits=(-last - 0.6, -0.4),
-        ),
-        (Mark("bar", rows),),
-        tuple(names),
-        height=60 + 24 * max(last, 3),
-    )
+    n, text = found.select(query.n_unique()).item(), pl.col("fused_rank").cast(pl.String)
+    mean, of, subject = "mean ", "fused rank", "Mean contribution to the fused score at each rank"
+    if n == 1 and doc is not None:
+        mean, of, subject = "", "document (fused rank)", "Contribution to the fused score of each document"
+        text = pl.format("{} ({})", pl.col(doc).cast(pl.String), text)
+    ticks = sorted(dict(found.select(rank, text.alias("text")).iter_rows()).items())
+    last = max((-place for place, _ in ticks), default=1.0)
+    x, y = Axis(f"{mean}fused score"), Axis(of, grid=False, ticks=tuple(ticks), limits=(-last - 0.6, -0.4))
+    title, subtitle = f"What each run contributes to {text_of(method)}", f"{subject}, over {queries(n)}"
+    return Figure(title, subtitle, x, y, (Mark("bar", rows),), tuple(names), height=60 + 24 * max(int(last), 3))
 
 
 @plot()
@@ -620,22 +559,16 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     )
     n = max(found.table["n_queries"], default=0)
     top = "the documents" if k is None else f"the top {k} documents"
-    ends = 0.5, len(names) + 0.5
-    return Figure(
-        "Documents that two runs have in common",
-        f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}",
-        Axis("", grid=False, ticks=tuple((i, f"{i:g}") for i in place.values()), limits=ends),
-        Axis(
-            "",
-            grid=False,
-            ticks=tuple((-i, f"{name} ({i:g})") for name, i in reversed(place.items())),
-            limits=(-ends[1], -ends[0]),
-        ),
-        (Mark("bar", cells),),
-        ("jaccard",),
-        legend=False,
-        height=max(120, 44 * len(names)),
+    subtitle = f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}"
+    across = [(i, f"{i:g}") for i in place.values()]
+    down = [(-i, f"{name} ({i:g})") for name, i in reversed(place.items())]
+    low, high, height = 0.5, len(names) + 0.5, max(120, 44 * len(names))
+    axes = (
+        Axis("", grid=False, ticks=tuple(across), limits=(low, high)),
+        Axis("", grid=False, ticks=tuple(down), limits=(-high, -low)),
     )
+    title, marks = "Documents that two runs have in common", (Mark("bar", cells),)
+    return Figure(title, subtitle, *axes, marks, ("jaccard",), legend=False, height=height)
 
 
 def middles(name: str, of: pl.DataFrame) -> pl.Expr:
@@ -663,11 +596,6 @@ def spaced(last: int) -> list[int]:
 
 def nice_cutoffs(last: int) -> list[int]:
     return [k for power in range(9) for k in (10**power, 2 * 10**power, 5 * 10**power) if k <= last]
-
-
-def parse_one(call: Call, k: int) -> Call:
-    """The same call at a cutoff."""
-    return call.with_defaults({"k": k})
 
 
 def deepest(frame: pl.DataFrame, setup: Setup, runs: Runs) -> int:

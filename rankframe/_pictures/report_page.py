@@ -47,7 +47,7 @@ from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
 from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
-from .figure import Figure
+from .figure import Figure, Measured
 
 TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
@@ -480,8 +480,8 @@ class ReportPage:
             order = order or sorted(lines, key=lambda text: lines[text].urgency)
             drawn = []
             if not parts:
-                options = (self.runs, call.text, by, order, self.resampling)
-                drawn = [picture("slices", plots.of_slices, self.table.rows, self.table.setup, *options)]
+                measured = Measured(self.table, self.runs, [call], by, self.resampling)
+                drawn = [picture("slices", plots.of_slices, measured, by, order)]
             heading = call.text if len(self.calls) > 1 else ""
             parts.append(Section(heading, of_runs(by, [lines[text] for text in order], runs), drawn))
         return parts

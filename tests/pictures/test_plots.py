@@ -20,9 +20,10 @@ import vl_convert
 from scipy import stats
 
 import rankframe as rf
+from rankframe._catalog.parse import parse
 from rankframe._pictures import item_plots, plots
 from rankframe._pictures.draw import PALETTE, _fit
-from rankframe._pictures.figure import Figure
+from rankframe._pictures.figure import Figure, Measured
 from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
@@ -596,7 +597,7 @@ def test_what_cannot_be_drawn_is_refused(library: str) -> None:
         (lambda: plot.distribution("rr", runs=["old", "old"]), "names a column twice; name each once"),
         (
             lambda: plot.curve("rr", "recall", "map", "ndcg", "P", "hit_rate", "f1", runs=BOTH),
-            "14 lines in one picture",
+            "14 colours in one picture",
         ),
     ):
         with pytest.raises(rf.InvalidOption, match=message):
@@ -678,7 +679,8 @@ def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None
 def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
     df = many(300).with_columns(market=pl.col("query_id") % 2 + pl.col("query_id") // 260)
     resampling = Resampling(0.95, "auto", 200, 3, progress=False)
-    figure = plots.of_slices(df, COLUMNS, Runs(), "ndcg@3", "market", resampling=resampling)
+    measured = Measured(in_memory(df, COLUMNS), Runs(), parse("ndcg@3"), "market", resampling)
+    figure = plots.of_slices(measured, "market")
     wanted = df.rank.summarize("ndcg@3", by="market", resamples=200, seed=3)
     assert set(wanted["interval"]) == {"bca", "bounded"}
     assert figure.subtitle.startswith("Mean over 300 queries, with 95% intervals (BCa and bounded)")
