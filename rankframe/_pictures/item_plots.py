@@ -100,7 +100,7 @@ def exposure(
         found = found.filter(place_in(ids, found[item_column(setup, frame.columns)]).is_not_null())
     at = "" if k is None else f"@{k}"
     options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
-    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared)
+    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared.get("ci", CI))
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
     rows = [
@@ -265,7 +265,7 @@ def catalog(
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
     calls = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in at}
-    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items, shared)
+    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items, shared.get("ci", CI))
     rows = found.select("metric", series=RUN, y="value", low="ci_low", high="ci_high").drop_nulls("y")
     n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
     subtitle = f"All lists of {n:,} users together{with_intervals(shared.get('ci', CI), 'users resampled')}"
@@ -322,15 +322,11 @@ def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) 
 
 
 def _measured(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown, shared: Estimated
+    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown, ci: float | None
 ) -> pl.DataFrame:
     """The catalog metrics of each run, with the ends of intervals, null with ``ci=None``."""
-    options: dict[str, Any] = {"by": runs.key, "unknown_items": unknown_items, "resamples": RESAMPLES}
-
-    def of_run(one: Setup) -> pl.DataFrame:
-        return catalog_table(in_memory(frame, one), *texts, ci=shared.get("ci", CI), **options)
-
-    found = runs.each(frame, setup, of_run)
+    options: dict[str, Any] = {"by": runs.key, "unknown_items": unknown_items, "ci": ci, "resamples": RESAMPLES}
+    found = runs.each(frame, setup, lambda one: catalog_table(in_memory(frame, one), *texts, **options))
     return found.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ENDS if end not in found.columns)
 
 

@@ -17,7 +17,7 @@ from rankframe._table.setup import Setup
 
 ROOT = Path(__file__).parents[2]
 NAMES = [
-    *("curve", "differences", "slices"),
+    *("curve", "differences", "slices", "over"),
     *("overlap", "contributions"),
     *("exposure", "long_tail", "coverage", "trade_off"),
 ]
