@@ -235,7 +235,7 @@ class Figure:
 
     def __post_init__(self) -> None:
         if self.legend:
-            legible(self.series, LINES, "colours")
+            legible(self.series, LINES, "series")
 
     def written(self, how: Callable[[str], str]) -> Figure:
         """The figure with `how` applied to each of its texts."""

@@ -112,14 +112,9 @@ def exposure(
         for row in gini.iter_rows(named=True)
         if row["value"] is not None
     )
-    return Figure(
-        f"Lorenz curve of exposure{at}",
-        subtitle or "no item is shown",
-        Axis("share of the catalog's items, the least shown first", limits=(0, 1)),
-        Axis("share of exposure", limits=(0, 1)),
-        (Mark("line", pl.concat([*rows, equal], how="diagonal")),),
-        (*names, EQUAL),
-    )
+    x = Axis("share of the catalog's items, the least shown first", limits=(0, 1))
+    y, marks = Axis("share of exposure", limits=(0, 1)), (Mark("line", pl.concat([*rows, equal], how="diagonal")),)
+    return Figure(f"Lorenz curve of exposure{at}", subtitle or "no item is shown", x, y, marks, (*names, EQUAL))
 
 
 def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
@@ -198,19 +193,13 @@ def long_tail(
         for run, share in shares
     )
     last = max(len(ranked), 2)
-    return Figure(
-        f"Exposure{'' if k is None else f'@{k}'} of items by popularity",
-        f"Mean share of an item; rank 1 is the most popular of {len(ranked):,} items. Neighbouring ranks are combined",
-        Axis(
-            "rank by popularity",
-            log=True,
-            ticks=tuple((float(n), f"{n:,}") for n in nice_cutoffs(last)),
-            limits=(1, last),
-        ),
-        Axis("share of exposure"),
-        (Mark("line", rows),),
-        (*names, PAST),
+    at = "" if k is None else f"@{k}"
+    subtitle = (
+        f"Mean share of an item; rank 1 is the most popular of {len(ranked):,} items. Neighbouring ranks are combined"
     )
+    ticks = tuple((float(n), f"{n:,}") for n in nice_cutoffs(last))
+    x, y = Axis("rank by popularity", log=True, ticks=ticks, limits=(1, last)), Axis("share of exposure")
+    return Figure(f"Exposure{at} of items by popularity", subtitle, x, y, (Mark("line", rows),), (*names, PAST))
 
 
 @plot(among=CATALOG_METRICS, labels=reads_labels)
@@ -302,14 +291,9 @@ def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Estimated]) ->
     high = rows.drop_nulls("low2").select("series", "x", y="low2", y2="high2")
     n, other = (max(rows[name], default=0) for name in ("queries", "queries2"))
     counted = queries(n) if n == other else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
-    return Figure(
-        f"{of_y.display} against {of_x.display}",
-        f"Means over {counted}{measured.intervals(found)}",
-        Axis(_directed(of_x)),
-        Axis(_directed(of_y)),
-        (Mark("interval", wide), Mark("interval", high), Mark("point", points)),
-        tuple(measured.runs),
-    )
+    title, subtitle = f"{of_y.display} against {of_x.display}", f"Means over {counted}{measured.intervals(found)}"
+    marks = (Mark("interval", wide), Mark("interval", high), Mark("point", points))
+    return Figure(title, subtitle, Axis(_directed(of_x)), Axis(_directed(of_y)), marks, tuple(measured.runs))
 
 
 def _directed(call: Call) -> str:

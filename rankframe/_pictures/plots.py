@@ -134,14 +134,10 @@ def precision_recall(table: Table[Any], **shared: Unpack[Sliced]) -> Figure:
     rows = measured.means(SERIES)
     level = pl.col("metric").replace_strict(levels, return_dtype=pl.Float64)
     rows = rows.with_columns(x=level, recall=level)
-    return Figure(
-        "Interpolated precision at eleven levels of recall",
-        f"Best precision from that recall on; mean over {measured.count}{measured.intervals(rows)}",
-        Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2])),
-        Axis("mean interpolated precision", limits=(0, 1)),
-        banded(rows),
-        lines_of(rows),
-    )
+    title = "Interpolated precision at eleven levels of recall"
+    subtitle = f"Best precision from that recall on; mean over {measured.count}{measured.intervals(rows)}"
+    x = Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2]))
+    return Figure(title, subtitle, x, Axis("mean interpolated precision", limits=(0, 1)), banded(rows), lines_of(rows))
 
 
 @plot()
@@ -266,23 +262,20 @@ def distribution(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Fi
         .drop("bin")
     )
     middle = found.group_by("series", maintain_order=True).agg(x=pl.col("value").median()).with_columns(y=row)
-    at = rows.select("series", x="y", x2="high", low="low", y=row, mean="y", queries="queries")
+    at = rows.select("series", x="y", x2="high", low="low", y=row - 0.1, mean="y", queries="queries")
     several = ", on the same scale for all" if len(names) > 1 else ""
-    return Figure(
-        f"Distribution of {call.display} over the queries",
-        f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: mean{measured.intervals(rows)}",
-        Axis(call.display, limits=(low - margin, high + margin)),
-        Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.15, float(len(names)))),
-        (
-            Mark("bar", bars),
-            Mark("interval", middle.select("x", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="x")),
-            Mark("interval", at.drop_nulls("low").select("series", "x2", "y", x="low")),
-            Mark("point", at.drop("x2", "low")),
-        ),
-        tuple(names),
-        legend=False,
-        height=60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 30 * len(names),
+    marks = (
+        Mark("bar", bars),
+        Mark("interval", middle.select("x", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="x")),
+        Mark("interval", at.drop_nulls("low").select("series", "x2", "y", x="low")),
+        Mark("point", at.drop("x2", "low")),
     )
+    shares = f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: mean{measured.intervals(rows)}"
+    x = Axis(call.display, limits=(low - margin, high + margin))
+    y = Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.2, float(len(names))))
+    height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 30 * len(names)
+    title = f"Distribution of {call.display} over the queries"
+    return Figure(title, shares, x, y, marks, tuple(names), legend=False, height=height)
 
 
 @plot()
@@ -340,20 +333,14 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     bars = rows.drop_nulls("low").select("series", "y", "slice", x=pl.col("low"), x2=pl.col("high"))
     rule = [Mark("rule", measured.means().select(x="y"))] if len(names) == 1 else []
     between = Mark("divider", pl.DataFrame({"y": [i - 0.5 for i in range(1, len(order))]}, {"y": pl.Float64}))
-    return Figure(
-        f"{call.display} by {by}",
-        f"Mean over {measured.count}{kinds}{some}{'; dashed: all queries' if rule else ''}",
-        Axis(call.display),
-        Axis(
-            by,
-            grid=False,
-            ticks=tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order)),
-            limits=(-0.5, max(len(order), 1) - 0.5),
-        ),
+    ticks = tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order))
+    y = Axis(by, grid=False, ticks=ticks, limits=(-0.5, max(len(order), 1) - 0.5))
+    subtitle = f"Mean over {measured.count}{kinds}{some}{'; dashed: all queries' if rule else ''}"
+    marks, height = (
         (between, *rule, Mark("interval", bars), Mark("point", rows.drop("low", "high"))),
-        tuple(names),
-        height=high * max(len(order), 2),
+        high * max(len(order), 2),
     )
+    return Figure(f"{call.display} by {by}", subtitle, Axis(call.display), y, marks, tuple(names), height=height)
 
 
 @plot()
@@ -396,14 +383,9 @@ def over(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimat
     left = "" if missing.is_empty() else f"; left out: {most(missing)} where {by} is null"
     first, last = (places["x"][0], places["x"][-1]) if len(places) else (0.0, 0.0)
     beside = 0.03 * (last - first) or 0.5
-    return Figure(
-        f"{call.display} over {by}",
-        f"Mean over {most(shown)}{measured.intervals(rows)}{left}",
-        Axis(by, ticks=apart(places), limits=(first - beside, last + beside)),
-        Axis(call.display),
-        banded(rows),
-        tuple(measured.runs),
-    )
+    x = Axis(by, ticks=apart(places), limits=(first - beside, last + beside))
+    subtitle = f"Mean over {most(shown)}{measured.intervals(rows)}{left}"
+    return Figure(f"{call.display} over {by}", subtitle, x, Axis(call.display), banded(rows), tuple(measured.runs))
 
 
 @plot()
@@ -447,14 +429,10 @@ def judged(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
     rows = measured.means("part", SERIES, values=both).join(xs, on=["part", "series"]).sort("x").drop("part")
     legend = "" if rows.is_empty() else f". Line: mean{measured.intervals(rows)}"
     points = spots.group_by(pl.all()).agg(queries=pl.len()).sort("x", "y").with_columns(size=pl.col("queries").sqrt())
-    return Figure(
-        f"{call.display} against the number of judged documents",
-        f"Dots: {measured.count}, larger where several share a place{legend}",
-        Axis("judged documents of a query", whole=True),
-        Axis(call.display),
-        (Mark("point", points), *([] if rows.is_empty() else banded(rows))),
-        names,
-    )
+    title, x = f"{call.display} against the number of judged documents", Axis("judged documents of a query", whole=True)
+    subtitle = f"Dots: {measured.count}, larger where several share a place{legend}"
+    marks = (Mark("point", points), *([] if rows.is_empty() else banded(rows)))
+    return Figure(title, subtitle, x, Axis(call.display), marks, names)
 
 
 @plot(runs=runs_for)

@@ -597,7 +597,7 @@ def test_what_cannot_be_drawn_is_refused(library: str) -> None:
         (lambda: plot.distribution("rr", runs=["old", "old"]), "names a column twice; name each once"),
         (
             lambda: plot.curve("rr", "recall", "map", "ndcg", "P", "hit_rate", "f1", runs=BOTH),
-            "14 colours in one picture",
+            "14 series in one picture",
         ),
     ):
         with pytest.raises(rf.InvalidOption, match=message):
