@@ -179,14 +179,14 @@ class Measured:
     @property
     def count(self) -> str:
         """The number of queries in the picture, as text; for several runs, the largest number."""
-        return most(self.values)
+        return most_queries(self.values)
 
     def intervals(self, rows: pl.DataFrame) -> str:
         """The level and the kinds of the intervals of some means, as the end of a sentence."""
         return with_intervals(self.resampling.ci, kinds_of(rows["interval"]))
 
 
-def most(per_query: pl.DataFrame) -> str:
+def most_queries(per_query: pl.DataFrame) -> str:
     """The number of queries of the run that has the most, as text."""
     return queries(max(per_query[RUN].value_counts()["count"], default=0))
 
@@ -259,8 +259,8 @@ def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
     """A line of means over the band of their intervals; the band has a gap where a mean has none, and a lone one is upright."""
     there = pl.col("low").is_not_null()
     band = rows.filter(there.any().over("series")).select("series", "x", y="low", y2="high", there=there)
-    beside = pl.col("there").shift(1) | pl.col("there").shift(-1)
-    lone = band.filter(pl.col("there") & ~beside.fill_null(value=False).over("series")).drop("there")
+    near = pl.col("there").shift(1) | pl.col("there").shift(-1)
+    lone = band.filter(pl.col("there") & ~near.fill_null(value=False).over("series")).drop("there")
     upright = () if lone.is_empty() else (Mark("interval", lone),)
     line = rows.drop("low", "high", "interval", "metric", RUN, strict=False)
     return (Mark("band", band.drop("there")), *upright, Mark("line", line))
@@ -284,7 +284,7 @@ def at_cutoffs(
     return Figure(title, subtitle, x, y, banded(lines), lines_of(lines))
 
 
-def along(values: pl.Series) -> pl.DataFrame:
+def placed(values: pl.Series) -> pl.DataFrame:
     """The places of values on an axis, and their texts: numbers and times at their distances, others one after another."""
     values = values.drop_nulls().sort()
     if values.dtype.is_numeric() or values.dtype.is_temporal():
@@ -310,7 +310,7 @@ def as_texts(values: pl.Series) -> pl.Series:
     return texts
 
 
-def apart(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
+def thinned(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
     """The ticks of an axis whose texts do not run into each other."""
     found: list[tuple[float, str]] = []
     if len(places):

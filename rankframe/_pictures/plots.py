@@ -36,15 +36,15 @@ from .figure import (
     Measured,
     Shared,
     Sliced,
-    along,
-    apart,
     at_cutoffs,
     banded,
     legible,
     lines_of,
-    most,
+    most_queries,
     one_call,
+    placed,
     plot,
+    thinned,
     unpacked,
 )
 
@@ -374,17 +374,17 @@ def over(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimat
     call = one_call(metric, "over('ndcg@10', by='day')")
     require(table.rows.schema, by, "by")
     measured = Measured.of(table, [call], shared, by)
-    places = along(measured.values[SLICE].unique())
+    places = placed(measured.values[SLICE].unique())
     legible(places["x"], BARS, f"values of {by}")
     shown = measured.values.join(places, on=SLICE)
     rows = measured.means("x", "text", SERIES, values=shown.with_columns(pl.col(RUN).alias(SERIES)))
     rows = rows.sort("x").with_columns(slice="text", mean="y").drop("text")
     missing = measured.values.join(places, on=SLICE, how="anti", nulls_equal=True)
-    left = "" if missing.is_empty() else f"; left out: {most(missing)} where {by} is null"
+    left = "" if missing.is_empty() else f"; left out: {most_queries(missing)} where {by} is null"
     first, last = (places["x"][0], places["x"][-1]) if len(places) else (0.0, 0.0)
-    beside = 0.03 * (last - first) or 0.5
-    x = Axis(by, ticks=apart(places), limits=(first - beside, last + beside))
-    subtitle = f"Mean over {most(shown)}{measured.intervals(rows)}{left}"
+    margin = 0.03 * (last - first) or 0.5
+    x = Axis(by, ticks=thinned(places), limits=(first - margin, last + margin))
+    subtitle = f"Mean over {most_queries(shown)}{measured.intervals(rows)}{left}"
     return Figure(f"{call.display} over {by}", subtitle, x, Axis(call.display), banded(rows), tuple(measured.runs))
 
 
