@@ -13,7 +13,7 @@ import pytest
 import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._lift.engine import Distinct, LargestLabel, Merged, OnQueries, Partial, refuse_row_order
-from rankframe._lift.spark_workers import Guarded, OnArrow
+from rankframe._lift.spark_tables import Guarded, OnArrow
 from rankframe._table.run_and_judgments import Unmatched
 from rankframe._table.table import Whole
 from rankframe._verbs import evaluate as verbs, judge
