@@ -173,7 +173,9 @@ def test_missed_documents_without_a_day_belong_to_their_query() -> None:
 def test_a_day_may_be_part_of_the_query() -> None:
     daily = pl.concat(of_days([day(n)] * 3, seed=n) for n in range(2))
     found = plots.over(in_memory(daily, Setup().on(query=["day", "query_id"], score="old")), "rr", by="day")
-    wanted = [sum(values) / 3 for n in range(2) for values in reciprocal_ranks(of_days([day(n)] * 3, n), "old").values()]
+    wanted = [
+        sum(values) / 3 for n in range(2) for values in reciprocal_ranks(of_days([day(n)] * 3, n), "old").values()
+    ]
     assert rows_of(found, "line").select("y", "queries").rows() == [(pytest.approx(mean), 3) for mean in wanted]
 
 
