@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import gzip
 import io
@@ -74,6 +75,8 @@ def named_content(source: FileSource, reader: str) -> tuple[str, Content]:
         path = os.fsdecode(source)
         if "\n" in path and not os.path.exists(path):
             raise InvalidOption(f"{path[:40]!r}... is text, not a path; write rf.{reader}(io.StringIO(text))")
+        if "://" not in path and not os.path.exists(path):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         name = spelled(path)
         return name, path if name == path else Path(path).read_bytes()  # Polars opens only names in UTF-8
     if not hasattr(source, "read"):

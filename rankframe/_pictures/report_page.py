@@ -45,9 +45,9 @@ from .._verbs.paired_values import Design, explained, values, with_own_rank
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
-from . import item_figures, plots
+from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
-from .figure import Figure
+from .figure import Figure, Measured
 
 TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
@@ -480,8 +480,8 @@ class ReportPage:
             order = order or sorted(lines, key=lambda text: lines[text].urgency)
             drawn = []
             if not parts:
-                options = (self.runs, call.text, by, order, self.resampling)
-                drawn = [picture("slices", plots.of_slices, self.table.rows, self.table.setup, *options)]
+                measured = Measured(self.table, self.runs, [call], by, self.resampling)
+                drawn = [picture("slices", plots.of_slices, measured, by, order)]
             heading = call.text if len(self.calls) > 1 else ""
             parts.append(Section(heading, of_runs(by, [lines[text] for text in order], runs), drawn))
         return parts
@@ -526,13 +526,13 @@ class ReportPage:
             drawn.append(picture("judged", plots.judged, self.table, first.text))
         if context.items is not None:
             cutoffs = [x for x in COVERED if x <= plots.deepest(self.table.rows, self.table.setup, runs)]
-            drawn.append(self.picture(item_figures.exposure, k))
-            drawn.append(self.picture(item_figures.catalog, "coverage", cutoffs=cutoffs))
+            drawn.append(self.picture(item_plots.exposure, k))
+            drawn.append(self.picture(item_plots.catalog, "coverage", cutoffs=cutoffs))
         if context.interactions is not None:
-            drawn.append(self.picture(item_figures.long_tail, k))
+            drawn.append(self.picture(item_plots.long_tail, k))
             if runs.columns and first.metric.name != "novelty":
                 novelty = "novelty" if k is None else f"novelty@{k}"
-                drawn.append(self.picture(item_figures.trade_off, novelty, first.text))
+                drawn.append(self.picture(item_plots.trade_off, novelty, first.text))
         return drawn
 
     def findings(self) -> list[dict[str, Any]]:
