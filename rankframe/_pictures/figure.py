@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
 
@@ -14,6 +15,7 @@ from .._catalog.requests import averaged
 from .._results.grid import intervals_of as kinds_of, queries
 from .._results.markup import rewritten
 from .._support.option_kinds import Column
+from .._support.statistical_options import SummaryInterval
 from .._table.runs import RUN, Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table
@@ -34,6 +36,9 @@ ROWS = 40
 
 RESAMPLED = Resampling(0.95, "auto", 1_000, 0, progress=False)
 """The intervals of a plot."""
+
+KIND: ContextVar[SummaryInterval] = ContextVar("KIND", default=RESAMPLED.interval)
+"""Their kind, which a page sets for all of its plots."""
 
 MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
 
@@ -162,12 +167,12 @@ def _written(part: Any, how: Callable[[str], str]) -> Any:
 
 
 def means(
-    found: pl.DataFrame, key: Sequence[str], calls: Sequence[Call], resampling: Resampling = RESAMPLED
+    found: pl.DataFrame, key: Sequence[str], calls: Sequence[Call], resampling: Resampling | None = None
 ) -> pl.DataFrame:
     """A row per key and metric: the mean `y`, its 95% interval from `low` to `high`, its kind `interval`, and `queries`."""
     texts = {*key, *(call.text for call in calls)}
     query = [name for name in found.columns if name not in texts] or [call.text for call in calls]
-    rows = averages(found.with_columns(pl.lit(1.0).alias("#weight")), query, calls, key, resampling)
+    rows = averages(found.with_columns(pl.lit(1.0).alias("#weight")), query, calls, key, resampling or replace(RESAMPLED, interval=KIND.get()))
     return rows.select(
         *key, "metric", "interval", y="mean", low="ci_low", high="ci_high", queries="n_queries"
     ).drop_nulls("y")

@@ -30,7 +30,6 @@ from .._verbs.summary import by_query, keys
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,
-    RESAMPLED,
     ROWS,
     Axis,
     Figure,
@@ -337,7 +336,7 @@ def of_slices(
     metric: str,
     by: str,
     given: Sequence[str] | None = None,
-    resampling: Resampling = RESAMPLED,
+    resampling: Resampling | None = None,
 ) -> Figure:
     """The plot of slices with other intervals, or with the slices in the `given` order."""
     call = one_call(metric, "slices('ndcg@10', by='market')")

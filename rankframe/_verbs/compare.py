@@ -390,7 +390,8 @@ def of_pairs(
             *named(row, *names),
             *numbers(row, "baseline_mean", "mean"),
             estimated(row, "difference"),
-            *map(Cell, (p_cell(row), "-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")))),
+            Cell(p_cell(row), row["p_adjusted"]),
+            Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
         )
         for row in rows[:most]
     ]
