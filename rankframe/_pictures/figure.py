@@ -172,7 +172,13 @@ def means(
     """A row per key and metric: the mean `y`, its 95% interval from `low` to `high`, its kind `interval`, and `queries`."""
     texts = {*key, *(call.text for call in calls)}
     query = [name for name in found.columns if name not in texts] or [call.text for call in calls]
-    rows = averages(found.with_columns(pl.lit(1.0).alias("#weight")), query, calls, key, resampling or replace(RESAMPLED, interval=KIND.get()))
+    rows = averages(
+        found.with_columns(pl.lit(1.0).alias("#weight")),
+        query,
+        calls,
+        key,
+        resampling or replace(RESAMPLED, interval=KIND.get()),
+    )
     return rows.select(
         *key, "metric", "interval", y="mean", low="ci_low", high="ci_high", queries="n_queries"
     ).drop_nulls("y")

@@ -169,3 +169,9 @@ def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
     n = comparisons // metrics if by_metric else comparisons
     family = " of each metric" if by_metric else " of all metrics together" if metrics > 1 else ""
     return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None
+
+
+def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
+    """The end of a note on intervals beside corrected p-values."""
+    jointly = settings["test"] == "tukey" and len(settings["runs"]) > 2
+    return " Intervals are not corrected." if jointly or correction_of(settings, comparisons) is not None else ""

@@ -34,7 +34,7 @@ from .._results.grid import (
 )
 from .._results.markup import WIDTH, width
 from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
-from .._results.sentences import IN_TEXT, Quotes, headlines, test_of
+from .._results.sentences import IN_TEXT, Quotes, headlines, test_of, uncorrected
 from .._support.extras import versions
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
@@ -397,6 +397,7 @@ def of_pairs(
     ]
     kinds = intervals_of(row["interval"] for row in rows)
     tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean. Interval: {kinds}."
+    tested += uncorrected(settings, len(rows))
     return Grid(names, figures, body, (tested, *notes))
 
 

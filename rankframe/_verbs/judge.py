@@ -151,6 +151,12 @@ class Findings(Result[R_co]):
     rows: R_co
     settings: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, rows: pl.DataFrame, settings: Mapping[str, Any] | None = None) -> Findings[pl.DataFrame]:
+        """The findings in rows, also by kind."""
+        schema = {**dict.fromkeys(KINDS, pl.String), "findings": pl.UInt32, "rows": pl.UInt32}
+        return Findings(pl.DataFrame(by_kind(rows.to_dicts()), schema, orient="row"), rows, settings or {})
+
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many errors and notes there are."""
         n = Counter(row["severity"] for row in records(self.table))
@@ -246,15 +252,12 @@ def check(
 
 def _findings(found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
-    kinds = by_kind(found.to_dicts())
-    unwanted = [kind for kind in kinds if _fails(kind, fail_on)]
+    shown = Findings.of(found, settings_of(table.setup, table.rows))
+    unwanted = [kind for kind in records(shown.table) if _fails(kind, fail_on)]
     if unwanted:
         named = (f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})" for x in unwanted)
         raise InvalidData(f"check found {', '.join(named)}; {unwanted[0]['advice']}")
-    schema = {**dict.fromkeys(KINDS, pl.String), "findings": pl.UInt32, "rows": pl.UInt32}
-    give = table.give
-    settings = settings_of(table.setup, table.rows)
-    return Findings(give(pl.DataFrame(kinds, schema, orient="row")), give(found), settings)
+    return Findings(table.give(shown.table), table.give(found), shown.settings)
 
 
 def _fails(kind: Record, fail_on: str | Sequence[str] | None) -> bool:
