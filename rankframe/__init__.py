@@ -143,14 +143,9 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
         return PandasRanker(frame)
     if (table := from_stream(frame)) is not None:
         return PolarsRanker(table)
-    instead = ""
-    if isinstance(frame, dict):
-        instead = "; of dictionaries {query: {document: score}} write rf.from_dicts(run=run, qrels=qrels)"
-    elif hasattr(frame, "__array__") or isinstance(frame, (list, tuple)):
-        instead = "; of a matrix with a row per query write rf.from_arrays(scores=scores, labels=labels)"
+    kinds = "a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface"
     raise InvalidData(
-        f"{type(frame).__name__} is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a "
-        f"table with the Arrow PyCapsule interface, as PyArrow and DuckDB have{instead}"
+        f"{type(frame).__name__} is no frame; give {kinds}; rf.from_dicts, rf.from_arrays and rf.from_lists make frames"
     )
 
 

@@ -23,7 +23,6 @@ from ._support.extras import load
 from ._table.setup import Setup
 from ._table.table import Whole
 from ._verbs.declaration import VerbCall
-from .errors import RankframeError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,10 +54,8 @@ class DaskRanker(FrameRanker[Any]):
             other = other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
             call = call.changed(qrels=_with_columns(other, self._setup.roles.query))
         engine = DaskEngine(self._setup.roles.lists)
-        try:
+        with of_pandas(self._frame._meta):
             return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, call)
-        except RankframeError as error:
-            raise of_pandas(error, self._frame._meta) from None
 
 
 @dataclass(frozen=True)
@@ -71,10 +68,7 @@ class DaskEngine:
     lists: Container[str]
 
     name = "Dask frame"
-    advice = (
-        "take it of a part of the table, as of ddf.get_partition(0).compute().rank, or of ddf.compute().rank where that "
-        "fits into memory"
-    )
+    advice = "take it of a part of the table, as of ddf.get_partition(0).compute().rank"
 
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns and the index levels of the pandas frame, as a Polars schema."""
@@ -131,10 +125,8 @@ class OnPandas:
         of_parts = zip(parts, self.names, strict=True)
         found = work(*(Source(part, names, lists=self.lists).polars for part, names in of_parts))
         if not isinstance(work, Merged):
-            table: pd.DataFrame = found.to_arrow(compat_level=pl.CompatLevel.oldest()).to_pandas(
-                types_mapper=pd.ArrowDtype
-            )
-            return table
+            arrow: Any = found.to_arrow(compat_level=pl.CompatLevel.oldest())
+            return arrow.to_pandas(types_mapper=pd.ArrowDtype)  # type: ignore[no-any-return]
         return as_pandas(found)
 
 

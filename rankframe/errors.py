@@ -11,10 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, get_close_matches
 from types import EllipsisType, NoneType, TracebackType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
-
-if TYPE_CHECKING:
-    pass
+from typing import NamedTuple, TypeAlias, TypeVar
 
 __all__ = [
     "MOST_DIGITS", "Advice", "Code", "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace",

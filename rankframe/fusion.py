@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
 from ._files.together import run_names
@@ -13,12 +13,10 @@ from ._support.methods import called_by_users
 from ._support.option_kinds import Column, ReadInside
 from ._table.runs import TheRuns
 from ._verbs.fitted import FittedFusion, FusionMethod, ranker_of
-from .errors import Code, InvalidOption, shown
+from .errors import InvalidOption, shown
 from .io import read_run
 
 __all__ = ["FUSIONS", "NORMALIZATIONS", "TRAINED_FUSIONS", "fit_fusion", "fuse"]
-
-T = TypeVar("T")
 
 
 @called_by_users
@@ -126,9 +124,7 @@ def _named(runs: Sequence[object] | Mapping[str, object]) -> Mapping[str, object
     if isinstance(runs, Mapping):
         return runs
     if isinstance(runs, (str, os.PathLike)) or hasattr(runs, "columns") or not isinstance(runs, Iterable):
-        raise InvalidOption(
-            f"{shown(runs)} is no list of runs; list the runs", Code("rf.fuse([run, other_run])", phrase=", as {}")
-        )
+        raise InvalidOption(f"{shown(runs)} is no list of runs; list the runs")
     files = [run for run in runs if isinstance(run, (str, os.PathLike))]
     names, number = iter(run_names([os.fspath(file) for file in files])), count(1)
     return {next(names) if isinstance(run, (str, os.PathLike)) else f"run{next(number)}": run for run in runs}

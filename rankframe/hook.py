@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -49,9 +48,7 @@ class Finder(threading.local):
     rankframe = True
     searching = False
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name != "pandas" or self.searching:
             return None
         self.searching = True
@@ -159,17 +156,13 @@ class Namespace:
 
 def register() -> None:
     """Put `.rank` on Polars' frames; a second call changes nothing."""
-    for kind, announce in (
-        (pl.DataFrame, pl.api.register_dataframe_namespace),
-        (pl.LazyFrame, pl.api.register_lazyframe_namespace),
-    ):
+    frames, plans = pl.api.register_dataframe_namespace, pl.api.register_lazyframe_namespace
+    for kind, announce in ((pl.DataFrame, frames), (pl.LazyFrame, plans)):
         if not getattr(vars(kind).get("rank"), "rankframe", False):
             try:
                 announce("rank")(Namespace)
             except AttributeError:
-                warnings.warn(
-                    f"Polars has a {kind.__name__}.rank of its own; use rankframe.rank(df) instead of df.rank",
-                    stacklevel=3,
-                )
+                own = f"Polars has a {kind.__name__}.rank of its own"
+                warnings.warn(f"{own}; use rankframe.rank(df) instead of df.rank", stacklevel=3)
                 continue
         setattr(kind, "rank", Namespace())  # noqa: B010 - type checkers know no such attribute

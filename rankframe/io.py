@@ -19,12 +19,11 @@ from ._support.threads import use_polars
 __all__ = ["load_example", "read_qrels", "read_run", "scan_qrels", "scan_run", "write_qrels", "write_run"]
 
 Sources: TypeAlias = FileSource | Iterable[FileSource]
+Renamed: TypeAlias = Mapping[str, str] | None
 
 
 @called_by_users
-def read_run(
-    source: Sources, *, format: Format | None = None, columns: Mapping[str, str] | None = None
-) -> pl.DataFrame:
+def read_run(source: Sources, *, format: Format | None = None, columns: Renamed = None) -> pl.DataFrame:
     r"""Read a run, the results of a system: one row per query and document, with its score.
 
     The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``, ``.feather``, ``.arrow``
@@ -96,11 +95,7 @@ def read_run(
 
 @called_by_users
 def read_qrels(
-    source: Sources,
-    *,
-    format: Format | None = None,
-    columns: Mapping[str, str] | None = None,
-    label_dtype: DType = pl.Int64,
+    source: Sources, *, format: Format | None = None, columns: Renamed = None, label_dtype: DType = pl.Int64
 ) -> pl.DataFrame:
     r"""Read judgments: one row per query and document, with its label.
 
@@ -155,9 +150,7 @@ def read_qrels(
 
 
 @called_by_users
-def scan_run(
-    source: Sources, *, format: Format | None = None, columns: Mapping[str, str] | None = None
-) -> pl.LazyFrame:
+def scan_run(source: Sources, *, format: Format | None = None, columns: Renamed = None) -> pl.LazyFrame:
     """:func:`read_run` as a lazy table: the rows are read when the plan runs.
 
     The call itself checks text for bytes that are not UTF-8 and for truncated compressed data, since Polars' errors
@@ -176,11 +169,7 @@ def scan_run(
 
 @called_by_users
 def scan_qrels(
-    source: Sources,
-    *,
-    format: Format | None = None,
-    columns: Mapping[str, str] | None = None,
-    label_dtype: DType = pl.Int64,
+    source: Sources, *, format: Format | None = None, columns: Renamed = None, label_dtype: DType = pl.Int64
 ) -> pl.LazyFrame:
     """:func:`read_qrels` as a lazy table, as :func:`scan_run`: the rows are read when the plan runs.
 

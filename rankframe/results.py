@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from ._results.grid import Cell, Grid
 from ._results.result import Format, Result, render
+from ._verbs.catalog import ItemCounts
 from ._verbs.compare import Comparison
 from ._verbs.fitted import FittedFusion
 from ._verbs.gaps import Gaps
 from ._verbs.gate import Verdict
-from ._verbs.item_counts import ItemCounts
 from ._verbs.judge import Findings
-from ._verbs.oracle import Oracle
-from ._verbs.overlap import Overlap
+from ._verbs.overlap import Oracle, Overlap
 from ._verbs.tuning import TunedFusion
 
 __all__ = [

@@ -33,9 +33,8 @@ from ._table.table import refuse_names
 from ._verbs.catalog import catalog as catalog_verb
 from ._verbs.declaration import verb_of
 from ._verbs.evaluate import evaluate as evaluate_verb
-from ._verbs.explain_fusion import explain as explain_fusion_verb
 from ._verbs.fitted import FittedFusion
-from ._verbs.fuse import fuse as fuse_verb
+from ._verbs.fuse import explain as explain_fusion_verb, fuse as fuse_verb
 from ._verbs.summary import mean as mean_verb, summarize as summarize_verb
 from .errors import InvalidData, InvalidOption
 
@@ -87,8 +86,7 @@ def evaluate(
         During the call, if a metric, an option, a column or its type is wrong. Errors in the rows (a NaN score, a repeated
         document) fail the Spark job, with the library's message in Spark's ``SparkRuntimeException``.
     """
-    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(evaluate, evaluate_verb, df, metrics, options, buckets, **two)
+    return _lifted(evaluate, evaluate_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
 
 
 def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -157,8 +155,7 @@ def summarize(
         As for :func:`evaluate`; and, when Spark runs, if a query has several values of a slice or a weight, or
         a weight is not a number from 0 on.
     """
-    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(summarize, summarize_verb, df, metrics, options, buckets, **two)
+    return _lifted(summarize, summarize_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
 
 
 def mean(
@@ -189,8 +186,7 @@ def mean(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`summarize`.
     """
-    two = {"qrels": qrels, "judged_only": judged_only, "run_only": run_only}
-    return _lifted(mean, mean_verb, df, metrics, options, buckets, **two)
+    return _lifted(mean, mean_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
 
 
 def catalog(df: DataFrame, *metrics: Request, buckets: int | None = None, **options: Any) -> DataFrame:
@@ -283,7 +279,7 @@ def _lifted(
     args: Sequence[object],
     options: Mapping[str, Any],
     buckets: int | None,
-    **two: Any,
+    *two: Any,
 ) -> DataFrame:
     """The result of a verb for its function of Spark tables; its options are told from those of `on` by its signature."""
     declared = verb_of(verb)
@@ -291,11 +287,9 @@ def _lifted(
     setup = bound({name: x for name, x in options.items() if name not in own}, caller)
     call = declared.bound(args, own)
     if call.runs.tables:
-        raise InvalidOption(
-            "runs are columns of scores of one Spark table; put several tables below each other, with a column that names "
-            "the run of each row, and say run='run'"
-        )
-    return run_on(SparkEngine(buckets), df, setup, call, **two)
+        raise InvalidOption("runs are columns of scores of one Spark table; put tables below each other and say run=")
+    judged = dict(zip(("qrels", "judged_only", "run_only"), two, strict=False))
+    return run_on(SparkEngine(buckets), df, setup, call, **judged)
 
 
 class SparkEngine:

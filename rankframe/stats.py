@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, TypeAlias
 
 from ._support.draws import Step, exponentials, parts, resampled, streams, words
 from ._support.extras import load
-from ._support.floats import Floats
+from ._support.floats import Booleans, Floats, np
 from ._support.statistical_options import FEW, VERY_FEW, Bound, Correction, PairedTest, Test
 from .errors import InvalidOption, option
 
@@ -23,6 +20,9 @@ __all__ = [
     "queries_needed", "reach", "replicates", "spreads", "tukey",
 ]  # fmt: skip
 
+
+TwoEnds: TypeAlias = tuple[Floats, Floats]
+"""The lower and the upper ends of columns."""
 
 ENUMERATED = 20
 """The most differences for which all sign flips are enumerated: a million sums."""
@@ -55,8 +55,8 @@ def intervals(
     resamples: int,
     seed: int,
     step: Step | None = None,
-    limits: tuple[Floats, Floats] | None = None,
-) -> tuple[Floats, Floats]:
+    limits: TwoEnds | None = None,
+) -> TwoEnds:
     """The confidence interval of each column's weighted mean; NaN for fewer than two values.
 
     Parameters
@@ -93,9 +93,7 @@ def intervals(
     bounds = np.full((2, values.shape[1]), np.nan)
     if interval == "bounded" and fit.any():
         if limits is None:
-            raise InvalidOption(
-                option(interval=interval), " takes limits: the least and the greatest value of each column"
-            )
+            raise InvalidOption(option(interval=interval), " takes limits, the least and the greatest values")
         ends = [limit[fit] for limit in limits]
         below, above = _with_one_more(values[:, fit], weights, ends, resamples, seed, step)
         bounds[:, fit] = np.quantile(below, low, axis=0), np.quantile(above, high, axis=0)
@@ -111,7 +109,7 @@ def intervals(
     return bounds[0], bounds[1]
 
 
-def automatic(values: Floats, weights: Floats, bounded: npt.NDArray[np.bool_]) -> list[Bound | None]:
+def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound | None]:
     """The kind of interval for each column: the shortest that holds for so many values and such a spread.
 
     Where values have bounds, ``"bounded"`` for fewer than `FEW` values, of which those equal to their median count once; and
@@ -140,13 +138,8 @@ def _effective(weights: Floats) -> float:
 
 
 def replicates(
-    values: Floats,
-    weights: Floats,
-    kinds: Sequence[Bound | None],
-    limits: tuple[Floats, Floats],
-    resamples: int,
-    seed: int,
-) -> tuple[Floats, Floats]:
+    values: Floats, weights: Floats, kinds: Sequence[Bound | None], limits: TwoEnds, resamples: int, seed: int
+) -> TwoEnds:
     """Means of each column that it might have had: for the lower end and for the upper end of intervals of these kinds.
 
     A row per resample; both are the same but for ``"bounded"``. NaN for None.
@@ -167,7 +160,7 @@ def replicates(
     return below, above
 
 
-def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
+def reach(errors: Floats, n: np.ndarray[Any, np.dtype[np.integer[Any]]], ci: float) -> Floats:
     """Half the width of Student's interval for means of `n` values (more than one) with these standard errors."""
     half: Floats = load("scipy.special", "stats").stdtrit(np.maximum(n - 1, 1), (1 + ci) / 2) * errors
     return half
@@ -175,7 +168,7 @@ def reach(errors: Floats, n: npt.NDArray[np.integer[Any]], ci: float) -> Floats:
 
 def paired_test(
     differences: Floats, weights: Floats, test: PairedTest, resamples: int, seed: int, step: Step | None = None
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Booleans]:
     """The two-sided p-value of each column's mean difference, and whether all signs were enumerated for it.
 
     ``"permutation"`` flips the signs of the queries' differences. If few differences are not 0, it flips them in all
@@ -284,20 +277,20 @@ def queries_needed(effect: float, power_wanted: float, alpha: float) -> int:
 # sums, weights and errors
 
 
-def _weighed(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _weighed(values: Floats, weights: Floats) -> TwoEnds:
     """The values times their weights, and the weights; both 0 if the value is missing or the weight is 0."""
     there = ~np.isnan(values) & (weights[:, None] > 0)  # a weight of 0 also removes log 0
     w = there * weights[:, None]
     return np.where(there, values, 0.0) * w, w
 
 
-def _ends(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _ends(values: Floats, weights: Floats) -> TwoEnds:
     """The least and the greatest value of positive weight in each column; NaN without one."""
     weighing = np.where(weights[:, None] > 0, values, np.nan)
     return np.fmin.reduce(weighing, initial=np.nan), np.fmax.reduce(weighing, initial=np.nan)
 
 
-def _over(x: npt.ArrayLike, y: npt.ArrayLike) -> Floats:
+def _over(x: Any, y: Any) -> Floats:
     """The quotient; a divisor of 0 gives NaN or an infinity, without a warning."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.divide(x, y), dtype=np.float64)
@@ -337,7 +330,7 @@ def _levels(drawn: Floats, center: float, a: float, low: float, high: float) -> 
 
 def _with_one_more(
     values: Floats, weights: Floats, limits: Sequence[Floats], resamples: int, seed: int, step: Step | None
-) -> tuple[Floats, Floats]:
+) -> TwoEnds:
     """Randomly weighted means, with one more query at the least and at the greatest value."""
     both = np.hstack([np.vstack([values, limit]) for limit in limits])
     sums = _sums(both, np.append(weights, weights.max()))
@@ -364,7 +357,7 @@ def _student(sums: list[Floats]) -> Floats:
 
 def _signs(
     differences: Floats, weights: Floats, resamples: int, seed: int, step: Step | None
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+) -> tuple[Floats, Booleans]:
     """The p-value of each column's sum among those with other signs, and whether all signs were enumerated."""
     worth = _weighed(differences, weights)[0]
     differing = worth != 0

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from .._support.option_kinds import bind
+from .._support.option_kinds import bind, check
 from .._support.option_values import as_number, is_number
-from .._table.policies import NoRelevant, check_threshold
+from .._table.policies import Label, NoRelevant
 from .._table.setup import OPTIONS, Setup
 from .._words.context import LackingRole
 from .._words.expected_ties import NoExpectation
@@ -201,7 +201,7 @@ def call_of(
         if isinstance(value, (bool, pl.Expr)) or value != default:  # True equals 1
             given[name] = _freeze(value)
     if relevant is not None:
-        check_threshold(relevant)
+        check("relevant", relevant, Label)
         relevant = as_number(relevant)
     options_given = tuple((n, given[n]) for n in entry.parameters if n in given)
     return Call(entry, options_given, relevant, frozenset(bound.arguments))

@@ -18,12 +18,12 @@ import rankframe as rf
 
 from .._results.markup import visible
 from ..errors import RankframeError
-from . import check, convert, decide, demo, evaluate, fuse, listing, trec_eval
-from .command import Command, Outcome, Parser, epilog, with_names
+from . import about, trec_eval, verbs
+from .command import Command, Outcome, Parser, epilog
 from .output import in_options, prepare, text_of, warnings_as_notes, write
-from .reading import naming_file, with_baseline
+from .reading import naming_file, with_baseline, with_names
 
-MODULES = (evaluate, decide, fuse, check, convert, listing, demo, trec_eval)
+MODULES = (verbs, about, trec_eval)
 COMMANDS = tuple(x for module in MODULES for x in vars(module).values() if isinstance(x, Command))
 
 CLOSED_PIPE = 141
@@ -79,7 +79,7 @@ def in_one_line(error: Exception) -> str:
     return in_options(error.parts if isinstance(error, RankframeError) else str(error))
 
 
-FIRST = (evaluate.EVALUATE, decide.COMPARE, check.CHECK)
+FIRST = (verbs.evaluate, verbs.compare, verbs.check)
 """The commands shown without arguments."""
 
 
@@ -95,7 +95,7 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
     """The parser of all commands, with their help; those that are none of `words`, if these are given, without their options."""
     top = Parser(
         prog="rankframe",
-        description="Ranking metrics of a table, or of runs and their judgments. 'rankframe COMMAND --help' tells more.",
+        description="Ranking metrics of a table, or of runs and their judgments.\n'rankframe COMMAND --help' tells more.",
         epilog=epilog([command.examples[0] for command in COMMANDS]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

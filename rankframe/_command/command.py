@@ -6,31 +6,28 @@ import argparse
 import inspect
 import re
 import textwrap
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from shutil import get_terminal_size
-from types import MappingProxyType, NoneType
-from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import polars as pl
 
-import rankframe as rf
-
-from .._catalog.parse import texts_of
 from .._files.formats import SUFFIXES, Format
 from .._files.sources import spelled, suffix_of
 from .._lift.polars import PolarsRanker
-from .._lift.ranker import FrameRanker
 from .._support.docstrings import entries, sections
 from .._table.conventions import CONVENTIONS
-from .._table.name_presets import FLAT, PRESETS, roles_of
+from .._table.name_presets import PRESETS
 from .._table.policies import Policies, declared
 from .._table.roles import ROLES
-from .._table.setup import TABLES, Setup
-from .._verbs.declaration import VerbCall
-from ..errors import InvalidOption, did_you_mean, nearest
-from .output import ENDINGS, FORMATS, OutputTable
+from .._table.setup import Setup
+from ..errors import did_you_mean, nearest
+from .output import ENDINGS, FORMATS, PICTURE, OutputTable
+
+X = TypeVar("X")
 
 EXIT_CODES = """\
 exit codes:
@@ -42,14 +39,11 @@ exit codes:
 DEFAULT_METRICS = ("ndcg@10", "map", "rr")
 COLUMNS = ("query_id", "doc_id", "score", "label")
 FILES = (
-    "TREC text, .parquet, .csv, .tsv or .ndjson, or a file of BEIR, Quepid, _rank_eval or mteb, text also as .gz; - is "
+    ": TREC text, .parquet, .csv, .tsv or .ndjson, or a file of BEIR, Quepid, _rank_eval or mteb, text also as .gz; - is "
+    "standard input. {}Without --qrels, a table with scores and labels"
 )
-FILES += "standard input"
-LABELLED = "Without --qrels, a table with scores and labels"
-ONE_RUN = f"the results of a system: {FILES}. {LABELLED}"
-SEVERAL_RUNS = (
-    f"the results of each system, in a file named after the run: {FILES}. Or one table of several runs. {LABELLED}"
-)
+ONE_RUN = "the results of a system" + FILES.format("")
+RUNS = "the results of each system, in a file named after the run" + FILES.format("Or one table of several runs. ")
 
 COLUMN_OPTIONS = {
     **{column.removesuffix("_id"): f"default: {column}" for column in COLUMNS},
@@ -103,6 +97,15 @@ class Parser(argparse.ArgumentParser):
         self.error(f"there is no option {option}{'' if near is None else f' (did you mean --{near}?)'}")
 
 
+Run: TypeAlias = Callable[[argparse.Namespace], Outcome]
+
+
+OWN = re.compile(r"^(-.*?|[A-Z]+)  (.*(?:\n +.*)*)$", flags=re.MULTILINE)
+"""An option in the docstring of a command, and its help, whose further lines are indented."""
+
+EXAMPLE = re.compile(r"^\$ (.*)$", flags=re.MULTILINE)
+
+
 @dataclass(frozen=True)
 class Command:
     """A command of the command line.
@@ -110,13 +113,11 @@ class Command:
     Attributes
     ----------
     run
-        Runs the command with parsed options; its name is that of the command.
-    help
-        A line of help.
-    examples
-        Command lines for its help.
+        Runs the command with parsed options. Its name is that of the command; its docstring is the help: a line, and more
+        if one is not enough; then a line ``--option VALUE  help`` for each option of this command alone; then examples
+        after ``$``.
     options
-        Adds the options of this command alone to a parser.
+        Further settings of these options, as argparse takes them, by their names.
     files
         How many runs it takes, as argparse writes it: 1, ``"?"``, ``"+"`` or ``"*"``; ``None``: it reads no runs.
     metrics
@@ -124,22 +125,32 @@ class Command:
     verb
         The method of a ranker whose keywords are options.
     formats
-        The arguments of `add_format`; ``None``: it prints no table.
-    description
-        More help, if one line is not enough.
+        The formats of its table; empty if it prints none.
+    pictures
+        The endings of files that get a picture.
+    endings
+        Further endings of files, with their formats.
+    usual_format
+        The format without a file.
+    about_formats
+        Help on formats that few commands have.
+    flattens
+        Whether its table has columns of metrics.
     abbreviated
         Whether options may be abbreviated, which can break scripts when new options are added.
     """
 
-    run: Callable[[argparse.Namespace], Outcome]
-    help: str
-    examples: tuple[str, ...]
-    options: Callable[[Parser], object] = lambda sub: None
+    run: Run
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     files: int | str | None = None
     metrics: Sequence[str] = ()
-    verb: Callable[..., object] | None = None
-    formats: Mapping[str, Any] | None = field(default_factory=dict)
-    description: str = ""
+    verb: Callable[..., Any] | None = None
+    formats: Sequence[str] = FORMATS
+    pictures: Sequence[str] = ()
+    endings: Mapping[str, str] = field(default_factory=dict)
+    usual_format: str = "table"
+    about_formats: str = ""
+    flattens: bool = False
     abbreviated: bool = False
 
     @property
@@ -147,9 +158,24 @@ class Command:
         """The name to type."""
         return self.run.__name__
 
+    @property
+    def about(self) -> str:
+        """The help, as a sentence and more."""
+        return inspect.getdoc(self.run) or ""
+
+    @property
+    def help(self) -> str:
+        """A line of help."""
+        return re.sub(r"^.|\.$", lambda found: found[0].lower().strip("."), self.about.partition("\n")[0])
+
+    @property
+    def examples(self) -> list[str]:
+        """Command lines for its help."""
+        return EXAMPLE.findall(self.about)
+
     def add_to(self, commands: argparse._SubParsersAction[Parser], *, with_options: bool = True) -> None:
         """Add the command to a parser; without its options if another command is to run, as they take longest."""
-        text = f"{self.help[0].upper()}{self.help[1:]}. {self.description}".strip()
+        text = " ".join(EXAMPLE.sub("", OWN.sub("", self.about)).split())
         sub = commands.add_parser(
             self.name,
             help=self.help,
@@ -171,16 +197,36 @@ class Command:
             text = f"a metric, or several with commas; may be repeated; default: {','.join(self.metrics)}. 'rankframe metrics' "
             text += "lists them"
             sub.add_argument("-m", "--metric", dest="metrics", action="append", metavar="METRIC", help=text)
-        self.options(sub)
+        add_declared(sub, self.run, self.options)
         if self.verb is not None:
             add_parameters(sub, self.verb)
-        if self.formats is not None:
-            add_format(sub, **self.formats)
+        if self.formats:
+            self._add_format(sub)
         must = [f"{x.option_strings[0]} {x.metavar}" for x in sub._actions if x.option_strings and x.required]
         runs = {"?": "[RUN]", "*": "[RUN ...]", "+": "RUN [RUN ...]"}
         named = [runs.get(str(x.nargs), str(x.metavar)) for x in sub._actions if not x.option_strings]
         options = ["[options]"] if len(sub._actions) > 1 else []  # --help is one
         sub.usage = " ".join(["rankframe", self.name, *options, *must, *named])
+
+    def _add_format(self, sub: Parser) -> None:
+        text = f"the format of the output: {', '.join(self.formats)}; {self.about_formats}csv, tsv, json, ndjson, parquet and "
+        text += (
+            "ipc have all digits, safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of "
+        )
+        text += f"FILE, else {self.usual_format}"
+        sub.add_argument("--format", choices=self.formats, metavar="FORMAT", help=text)
+        of_text = {**self.endings, **ENDINGS, **self.endings}.items()
+        tables = {x: kind for x, kind in of_text if kind in self.formats and x not in self.pictures}
+        drawn = f"; draws a picture if FILE ends in {', '.join(self.pictures)}" if self.pictures else ""
+        text = f"write the table to this file: {', '.join(tables)}, text also with .gz{drawn}"
+        sub.add_argument("-o", "--output", metavar="FILE", help=text)
+        endings = {**dict.fromkeys(self.pictures, PICTURE), **tables}
+        sub.set_defaults(endings=endings, usual_format=self.usual_format, flattens=self.flattens)
+
+
+def command(**declared: Any) -> Callable[[Run], Command]:
+    """Declare a function as a command; see :class:`Command`."""
+    return lambda run: Command(run, **declared)
 
 
 def epilog(examples: Sequence[str]) -> str:
@@ -191,24 +237,37 @@ def epilog(examples: Sequence[str]) -> str:
 # options of files, columns and policies
 
 
+def add_declared(sub: Parser, by: Callable[..., object], settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Add the options in the docstring of a function, with further settings as argparse takes them."""
+    for words, text in OWN.findall(inspect.getdoc(by) or ""):
+        names = words.replace(", ", " ").split()
+        value = None if names[-1].startswith("-") else names.pop()
+        kind = {"action": "store_true"} if value is None else {"metavar": value}
+        further = settings.get(names[-1] if names else str(value), {})
+        sub.add_argument(*names, **{**kind, "help": " ".join(text.split()), **further})
+
+
 def add_files(sub: Parser, nargs: int | str) -> None:
-    """The runs, their judgments, and the names of columns."""
+    """Add the runs, their judgments, and the names of columns; where there may be several runs, also their columns.
+
+    --runs COLUMN,COLUMN  the columns of the runs' scores, in one table
+    --run COLUMN  the column that names the run of each row, in one table
+    """
     one_run = nargs in (1, "?")
     several = "*" if nargs == "?" else nargs  # argparse makes a list of them
-    sub.add_argument("files", metavar="RUN", nargs=several, help=ONE_RUN if one_run else SEVERAL_RUNS)
+    sub.add_argument("files", metavar="RUN", nargs=several, help=ONE_RUN if one_run else RUNS)
     sub.set_defaults(runs=None, run=None)
     if not one_run:
-        runs, text = sub.add_mutually_exclusive_group(), "the columns of the runs' scores, in one table"
-        runs.add_argument("--runs", type=_texts, metavar="COLUMN,COLUMN", help=text)
-        runs.add_argument("--run", metavar="COLUMN", help="the column that names the run of each row, in one table")
+        add_declared(sub, add_files, {"--runs": {"type": _separated(str)}})
     text = "the judgments, in any of these formats; labels in RUN are ignored"
     sub.add_argument("--qrels", metavar="QRELS", help=text)
     add_parameters(sub, PolarsRanker.judge)
-    sub.add_argument("--input", choices=get_args(Format), help="the format of RUN; default: from its name")
-    sub.add_argument("--qrels-input", choices=get_args(Format), help="the format of QRELS; default: from its name")
+    for option, of in (("--input", "RUN"), ("--qrels-input", "QRELS")):
+        sub.add_argument(option, choices=get_args(Format), help=f"the format of {of}; default: from its name")
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for role, what in COLUMN_OPTIONS.items():
-        names.add_argument(f"--{role}", type=_texts if role == "features" else str, metavar="COLUMN", help=what)
+        kind = _separated(str) if role == "features" else str
+        names.add_argument(f"--{role}", type=kind, metavar="COLUMN", help=what)
     text = f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics under "
     text += "names for SQL, as ndcg_at_10; may be repeated"
     names.add_argument("--names", choices=tuple(PRESETS), metavar="NAME", action="append", help=text)
@@ -232,59 +291,29 @@ def add_policies(sub: Parser) -> None:
         others.add_argument(f"--{name}", type=_table_or_number, metavar="FILE", help=what)
 
 
-def add_format(
-    sub: Parser,
-    formats: Sequence[str] = FORMATS,
-    pictures: Sequence[str] = (),
-    endings: Mapping[str, str] = MappingProxyType({}),
-    default: str = "table",
-    about: str = "",
-    *,
-    flattens: bool = False,
-) -> None:
-    """Add the options for the format and the file of the table; a file with the ending of a picture gets a picture.
-
-    `endings` are further endings of files, with their formats; `about` is help on formats that few commands have; `flattens`
-    says whether the table has columns of metrics.
-    """
-    text = f"the format of the output: {', '.join(formats)}; {about}csv, tsv, json, ndjson, parquet and ipc have all digits, "
-    text += f"safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of FILE, else {default}"
-    sub.add_argument("--format", choices=formats, metavar="FORMAT", help=text)
-    drawn = f"; draws a picture if FILE ends in {', '.join(pictures)}" if pictures else ""
-    of_formats = {x: kind for x, kind in {**endings, **ENDINGS, **endings}.items() if kind in formats}
-    others = ", ".join(ending for ending in of_formats if ending not in pictures)
-    text = f"write the table to this file: {others}, text also with .gz{drawn}"
-    sub.add_argument("-o", "--output", metavar="FILE", help=text)
-    sub.set_defaults(pictures=pictures, endings=of_formats, usual_format=default, flattens=flattens)
-
-
-def at_least(least: int) -> Callable[[str], int]:
+def whole_number(text: str, least: int = 0) -> int:
     """The argument type for whole numbers from `least` on."""
-
-    def number(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
+    if text.isdecimal() and int(text) >= least:
         return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} on")
 
-    return number
+
+POSITIVE = partial(whole_number, least=1)
+"""The argument type for whole numbers from 1 on."""
 
 
 def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _texts(text: str) -> list[str]:
-    return text.split(",")
+def _separated(kind: Callable[[str], X]) -> Callable[[str], list[X]]:
+    """The argument type for values that commas separate."""
 
+    def read(text: str) -> list[X]:
+        return [kind(part) for part in text.split(",")]
 
-TABLE_READERS: Mapping[str, Callable[[str], pl.DataFrame]] = {
-    "csv": pl.read_csv,
-    "tsv": partial(pl.read_csv, separator="\t"),
-    "ndjson": pl.read_ndjson,
-    "parquet": pl.read_parquet,
-    "ipc": pl.read_ipc,
-}
-"""The readers of side tables, by format."""
+    read.__name__ = kind.__name__  # argparse names it in its error
+    return read
 
 
 def _table_or_number(text: str) -> pl.DataFrame | int:
@@ -292,12 +321,14 @@ def _table_or_number(text: str) -> pl.DataFrame | int:
     if text.isdecimal():
         return int(text)
     kind = SUFFIXES.get(suffix_of(text))
-    if kind is None:
-        raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(SUFFIXES)}; name a file that does")
     try:
-        return TABLE_READERS[kind](text)
+        if kind is None:
+            raise OSError(f"it ends in none of {', '.join(SUFFIXES)}")
+        read = partial(pl.read_csv, separator="\t") if kind == "tsv" else getattr(pl, f"read_{kind}")
+        table: pl.DataFrame = read(text)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be read: {str(error).splitlines()[0]}") from None
+    return table
 
 
 # options of methods
@@ -309,7 +340,7 @@ def add_parameters(sub: Parser, method: Callable[..., object]) -> None:
     for name, parameter in keywords(method).items():
         if _option(name) in sub._option_string_actions:
             continue
-        kinds = _kinds(hints[name])
+        kinds = [hints[name]] if get_origin(hints[name]) in (Literal, None) else get_args(hints[name])
         words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
         must = parameter.default is parameter.empty
         default = None if must else parameter.default
@@ -330,25 +361,10 @@ def add_parameters(sub: Parser, method: Callable[..., object]) -> None:
         sub.add_argument(_option(name), action=action, required=must, default=default, help=text, **settings)
 
 
-def _separated(number: type[float | int]) -> Callable[[str], list[float | int]]:
-    """Read numbers that commas separate."""
-
-    def read(text: str) -> list[float | int]:
-        return [number(part) for part in text.split(",")]
-
-    read.__name__ = number.__name__  # argparse names it in its error
-    return read
-
-
 def keywords(method: Callable[..., object]) -> dict[str, inspect.Parameter]:
     """The keyword arguments that are options."""
     of = inspect.signature(method).parameters.items()
     return {name: x for name, x in of if x.kind is x.KEYWORD_ONLY and name not in ELSEWHERE}
-
-
-def _kinds(annotation: object) -> list[object]:
-    """The types of a union, or the single type."""
-    return [annotation] if get_origin(annotation) in (Literal, None) else list(get_args(annotation))
 
 
 def help_of(method: Callable[..., object], name: str) -> str:
@@ -364,77 +380,3 @@ def help_of(method: Callable[..., object], name: str) -> str:
             sentence = re.sub(r"`(\w+)`", lambda found: _option(found[1]), sentence)
             return sentence[0].lower() + sentence[1:]
     return ""
-
-
-# what was given
-
-
-def with_names(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The arguments with the columns of a preset of names, or with a column of ranks as scores in ascending order."""
-    given = dict(vars(arguments))
-    names, rank = given.get("names"), given.get("rank")
-    given["flat"] = FLAT in (names or ())
-    if given["flat"] and not given.get("flattens"):
-        raise InvalidOption("--names flat names columns of metrics, which this command does not print; leave it out")
-    given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
-    if rank is not None:
-        if arguments.score is not None:
-            raise InvalidOption("--rank and --score both name the column to rank by; name one of them")
-        given |= {"score": rank, "ascending": True}
-    return argparse.Namespace(**given)
-
-
-def metrics_of(arguments: argparse.Namespace) -> list[str]:
-    """The given metrics; default: the command's, without those that the convention's tool lacks."""
-    usual = arguments.usual_metrics
-    if arguments.metrics is not None:
-        return [text for given in arguments.metrics for text in texts_of(given)]
-    if usual == DEFAULT_METRICS and arguments.convention in CONVENTIONS:
-        has = CONVENTIONS[arguments.convention].metrics
-        return [text for text in usual if rf.parse(text)[0].metric.name in has]
-    return list(usual)
-
-
-def values_of(arguments: argparse.Namespace, verb: Callable[..., object] | None = None) -> dict[str, Any]:
-    """The given options of the command's verb, or another one, as its keyword arguments."""
-    given = {name: getattr(arguments, name) for name in keywords(verb or arguments.verb)}
-    return {name: None if value == "none" else value for name, value in given.items() if value is not None}
-
-
-class Reading(FrameRanker[Any]):
-    """A ranker without a table, whose verbs return the columns that they would read."""
-
-    _frame = pl.DataFrame()
-
-    def _with(self, setup: Setup) -> Reading:
-        return Reading(setup)
-
-    def _run(self, call: VerbCall) -> set[str]:
-        return call.columns(self._setup)
-
-
-def columns_read(arguments: argparse.Namespace, verb: Callable[..., Any], **runs: object) -> set[str]:
-    """The columns of the files that `verb`, a function of a ranker, reads by its declaration."""
-    found: set[str] = verb(Reading(Setup()).on(**_given(arguments)), **runs)
-    return found
-
-
-def ranker(table: pl.DataFrame, arguments: argparse.Namespace) -> PolarsRanker[pl.DataFrame]:
-    """The table's ranker, with the given policies."""
-    options = _given(arguments)
-    for name in TABLES:
-        other = options.get(name)
-        if isinstance(other, pl.DataFrame):  # ids of text files are text
-            options[name] = other.cast({x: table.schema[x] for x in ("query_id", "doc_id") if x in other.columns})
-    return rf.rank(table).on(**options)
-
-
-def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The policies and columns given on the command line; other tables have the library's names of users and items."""
-    renamed: Collection[str] = ("query", "doc", "score", "label", "rank")  # files are read under the library's names
-    given = {name: getattr(arguments, name) for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES) if name not in renamed}
-    names = {getattr(arguments, ours.removesuffix("_id")): ours for ours in ("query_id", "doc_id")}
-    for name in TABLES:
-        if isinstance(table := given[name], pl.DataFrame):
-            given[name] = table.rename({name: ours for name, ours in names.items() if name in table.columns})
-    return {name: value for name, value in given.items() if value is not None}

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shlex
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from html import escape
+from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
@@ -25,9 +25,12 @@ from .._files.formats import BINARY, SUFFIXES
 from .._files.sources import suffix_of
 from .._files.write import as_path, replaced
 from .._results.grid import Cell, Grid
-from .._results.markup import CONTROL, html, latex, markdown, markdown_text, rewritten, text, visible
+from .._results.markup import CONTROL, latex, rewritten, visible
+from .._results.result import Format, Result, render, written
 from .._table.setup import TABLES
 from ..errors import Advice, Code, InvalidOption, RankframeWarning, Text, Verbatim, shown, worded
+
+broken = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
 
 FORMATS = ("table", "csv", "safe-csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "parquet", "ipc")
 """The formats of a table."""
@@ -40,6 +43,12 @@ WIDTH = 100
 
 FORMULA = re.compile(r"[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 """The characters that begin a formula in a spreadsheet: four signs, their wide forms, and characters that hide them."""
+
+
+def refuse(*wrong: tuple[object, str]) -> None:
+    """Refuse options that do not go together, with the sentence of the first pair that is true."""
+    for sentence in (sentence for applies, sentence in wrong if applies):
+        raise InvalidOption(sentence)
 
 
 def note(text: str) -> None:
@@ -80,144 +89,92 @@ class OutputTable:
         The columns of prose, which a terminal shows in lines that fit its width, as it does the notes.
     grid
         The cells as people read them, if they are not those of the frame.
-    forms
-        What makes the whole text in formats that show it in a form of its own.
+    result
+        The result of several tables that the formats for people show in place of the table.
     """
 
     frame: pl.DataFrame
     notes: Sequence[str] = ()
     sentences: Sequence[str] = ()
-    wraps: Sequence[str] = ()
+    wraps: Collection[str] = ()
     grid: Grid | None = None
-    forms: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    result: Result[Any] | None = None
 
 
 def formatted(table: OutputTable, format: str) -> str:
     """The table as text: four decimals for people, all digits for programs."""
-    shown = table.forms.get(format, lambda: _plainly(table, format))()
+    shown = (_for_people if format in FOR_PEOPLE else _for_programs)(table, format)
     # a fragment of HTML has no encoding
     return shown.encode("ascii", "xmlcharrefreplace").decode() if format == "html" else shown
 
 
-def _plainly(table: OutputTable, format: str) -> str:
-    """The table in a format, with its sentences above and its notes below."""
-    if format not in FOR_PEOPLE:
-        return _for_programs(table.frame, format)
-    if format == "latex":
-        return latex(_grid(table, *(f"{sentence}." for sentence in table.sentences)))
-    if format == "html":
-        said = (f"<p><strong>{escape(visible(sentence))}</strong></p>\n" for sentence in table.sentences)
-        return "".join([*said, html(_grid(table))])
-    return _in_markdown(table) if format == "markdown" else _in_terminal(table)
+def _for_people(table: OutputTable, format: str) -> str:
+    """The sentences, and the grid of the table with its notes."""
+    how: Format = "text" if format == "table" else format  # type: ignore[assignment]
+    if table.result is not None:
+        return render(table.result, how)
+    grid = _grid(table, none="null" if how == "text" else "")
+    if how == "latex":
+        return latex(replace(grid, notes=(*(f"{visible(line)}." for line in table.sentences), *grid.notes)))
+    if how != "text" or table.grid is not None:
+        return written([table.sentences, grid], how)
+    notes = list(grid.notes)
+    if table.wraps:
+        width = get_terminal_size((WIDTH, 0)).columns
+        grid, notes = _wrapped(grid, table.wraps, width), [x for note in notes for x in broken(note, width)]
+    return written([table.sentences, replace(grid, notes=()), notes], how)
 
 
-def _in_markdown(table: OutputTable) -> str:
-    said = [f"**{_escaped(sentence)}**" for sentence in table.sentences]
+def _grid(table: OutputTable, none: str) -> Grid:
+    """The table as a grid of cells, with columns of numbers aligned right."""
     if table.grid is not None:
-        return "\n\n".join([*said, markdown(table.grid)])
-    shown = _drawn(_all_written(table.frame, _escaped), "MARKDOWN")
-    return "\n\n".join([*said, "\n".join(shown), *filter(None, ["\n".join(map(_escaped, table.notes))])])
-
-
-def _in_terminal(table: OutputTable) -> str:
-    notes = [*map(visible, table.notes)]
-    if table.grid is not None:
-        shown, notes = text(table.grid).splitlines(), []
-    else:
-        frame = _all_written(table.frame, visible)
-        shown = _drawn(frame, "NOTHING")
-        if table.wraps:
-            width = get_terminal_size((WIDTH, 0)).columns
-            shown = [*_wrapped([_drawn(column.to_frame(), "NOTHING") for column in frame], table.wraps, width + 2)]
-            notes = [line for note in notes for line in _lines(note, width)]
-        shown = [line[1:].rstrip() for line in shown]
-    return "\n\n".join("\n".join(part) for part in ([*map(visible, table.sentences)], shown, notes) if part)
-
-
-def _grid(table: OutputTable, *before: str) -> Grid:
-    """The table as a grid of cells, the last columns of numbers aligned right, with these notes `before` its own."""
-    if table.grid is not None:
-        return replace(table.grid, notes=(*before, *table.grid.notes))
-    dtypes = table.frame.dtypes
-    numbers = next((i for i, dtype in enumerate(reversed(dtypes)) if not dtype.is_numeric()), len(dtypes))
-    rows = tuple(tuple(Cell(_cell(value)) for value in row) for row in table.frame.iter_rows())
-    names = tuple(table.frame.columns)
-    words = len(names) - numbers
-    return Grid(names[:words], names[words:], rows, (*before, *table.notes))
+        return table.grid
+    rows = [tuple(Cell(none if x is None else _cell(x)) for x in row) for row in table.frame.iter_rows()]
+    names = tuple(map(visible, table.frame.columns))
+    return Grid(names, (), rows, [*map(visible, table.notes)], ends=tuple(x.is_numeric() for x in table.frame.dtypes))
 
 
 def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.4f}"
-    return "" if value is None else visible(str(value))
+    return f"{value:.4f}" if isinstance(value, float) else visible(str(value))
 
 
-def _for_programs(frame: pl.DataFrame, format: str) -> str:
-    if format in ("csv", "tsv"):
-        return _all_written(frame, visible).write_csv(separator="," if format == "csv" else "\t").removesuffix("\n")
-    if format == "safe-csv":
-        safe = _all_written(frame, lambda text: visible(_no_formula(text)))
-        return safe.write_csv(quote_style="non_numeric").removesuffix("\n")
-    if format == "ndjson":
-        return "\n".join(CONTROL.sub(_code, line) for line in frame.write_ndjson().split("\n")).removesuffix("\n")
-    return CONTROL.sub(_code, frame.write_json())
+def _wrapped(grid: Grid, wraps: Collection[str], width: int) -> Grid:
+    """The grid with the cells of the columns `wraps` broken at blanks into further rows, until its lines fit the width."""
+    columns = [*zip(grid.head, *([cell.line for cell in row] for row in grid.rows), strict=True)]
+    wide = [max(map(len, column)) for column in columns]
+    longest = {
+        i: max(len(word) for text in column for word in text.split())
+        for i, column in enumerate(columns)
+        if column[0] in wraps
+    }
+    while sum(wide) + 2 * len(wide) - 2 > width and (wider := [i for i in longest if wide[i] > longest[i]]):
+        wide[max(wider, key=wide.__getitem__)] -= 1
+    rows = []
+    for row in grid.rows:
+        lines = [
+            broken(cell.line, room) if i in longest else [cell.line]
+            for i, (cell, room) in enumerate(zip(row, wide, strict=True))
+        ]
+        rows += [tuple(map(Cell, line)) for line in zip_longest(*lines, fillvalue="")]
+    return replace(grid, rows=tuple(rows))
+
+
+def _for_programs(table: OutputTable, format: str) -> str:
+    frame = table.frame
+    if format in ("json", "ndjson"):
+        written = frame.write_json() if format == "json" else frame.write_ndjson()
+        return "\n".join(CONTROL.sub(_code, line) for line in written.split("\n"))
+    safe = format == "safe-csv"
+
+    def shown(text: str) -> str:
+        return visible(f"'{text}" if safe and FORMULA.match(text) else text)
+
+    texts, separator = rewritten(frame, shown).rename(shown), "\t" if format == "tsv" else ","
+    return texts.write_csv(separator=separator, quote_style="non_numeric" if safe else "necessary")
 
 
 def _code(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
-
-
-def _drawn(frame: pl.DataFrame, formatting: Literal["MARKDOWN", "NOTHING"]) -> list[str]:
-    """The lines of a table as Polars draws it, all of its rows and columns; NOTHING leaves a blank on both sides of each cell."""
-    with pl.Config(
-        tbl_formatting=formatting,
-        tbl_hide_column_data_types=True,
-        tbl_hide_dataframe_shape=True,
-        tbl_cell_numeric_alignment="RIGHT",
-        tbl_rows=-1,
-        tbl_cols=-1,
-        tbl_width_chars=65_535,
-        fmt_str_lengths=100_000,
-        float_precision=4,
-    ):
-        return str(frame).splitlines()
-
-
-def _wrapped(columns: Sequence[Sequence[str]], wraps: Collection[str], width: int) -> Iterator[str]:
-    """The lines of a table of drawn columns, with the cells of those in `wraps` broken at blanks until lines fit the width."""
-    wide = [len(cells[0]) for cells in columns]
-    longest = {
-        i: max(len(word) for cell in cells for word in cell.split() or [""]) + 2
-        for i, cells in enumerate(columns)
-        if cells[0].strip() in wraps
-    }
-    while sum(wide) > width and (wider := [i for i in longest if wide[i] > longest[i]]):
-        wide[max(wider, key=wide.__getitem__)] -= 1
-    for row in zip(*columns, strict=True):
-        cells = [
-            [cell] if len(cell) == room else [f" {line} " for line in _lines(cell, room - 2)]
-            for cell, room in zip(row, wide, strict=True)
-        ]
-        for line in zip_longest(*cells, fillvalue=""):
-            yield "".join(cell.ljust(room) for cell, room in zip(line, wide, strict=True))
-
-
-def _lines(text: str, width: int) -> list[str]:
-    return textwrap.wrap(text.strip(), width, break_long_words=False, break_on_hyphens=False) or [""]
-
-
-def _all_written(frame: pl.DataFrame, how: Callable[[str], str]) -> pl.DataFrame:
-    """The table with `how` applied to every text and every column name."""
-    return rewritten(frame, how).rename(how)
-
-
-def _escaped(text: str) -> str:
-    """A text in one line of Markdown."""
-    return markdown_text(visible(text))
-
-
-def _no_formula(text: str) -> str:
-    return f"'{text}" if FORMULA.match(text) else text
 
 
 # what is said, as at a prompt
@@ -270,46 +227,41 @@ PICTURE = "picture"
 """The format of a file with the ending of a picture."""
 
 
-def prepare(arguments: argparse.Namespace) -> None:
+def prepare(arguments: Namespace) -> None:
     """Set the format and the target of a command, before it runs; refuse to write over a file that it reads."""
     arguments.target, output = None, getattr(arguments, "output", None)
     for path in (*getattr(arguments, "files", ()), getattr(arguments, "qrels", None)):
-        if output and path and os.path.isfile(output) and os.path.isfile(path) and os.path.samefile(output, path):
-            raise InvalidOption(f"-o {output}: the command reads this file; write another one")
-    if not hasattr(arguments, "pictures"):  # the command prints no table
+        same = output and path and os.path.isfile(output) and os.path.isfile(path) and os.path.samefile(output, path)
+        refuse((same, f"-o {output}: the command reads this file; write another one"))
+    formats = getattr(arguments, "endings", None)
+    if formats is None:  # the command prints no table
         return
     if output is None:
         arguments.format = arguments.format or arguments.usual_format
-        if arguments.format in BINARY:
-            raise InvalidOption(f"--format {arguments.format} is no text; name the file to write, as -o table.parquet")
-    elif arguments.format is None:
-        pictures = dict.fromkeys(arguments.pictures, PICTURE)
-        formats, ending = {**pictures, **arguments.endings, **pictures}, ending_of(output, arguments.pictures)
-        arguments.target, arguments.format = writable(output, [*formats], ending), formats.get(ending)
-    else:
+        sentence = f"--format {arguments.format} is no text; name the file to write, as -o table.parquet"
+        refuse((arguments.format in BINARY, sentence))
+    elif arguments.format is not None:
         arguments.target = writable(output)
+    else:
+        ending, inner = Path(output).suffix.lower(), suffix_of(output)
+        if ending == ".gz" and inner in ENDINGS:  # of compressed text, the ending before .gz says the format
+            ending = f"{inner}.gz" if formats.get(inner) in (*BINARY, PICTURE) else inner
+        arguments.target, arguments.format = writable(output, [*formats], ending), formats.get(ending)
 
 
 def writable(path: str, endings: Sequence[str] = (), ending: str | None = None) -> Path:
     """The file to write; refuse a missing folder and an ending that is not one of these."""
     file = as_path(path)
-    if endings and (ending or file.suffix.lower()) not in endings:
-        raise InvalidOption(f"-o {path}: write a file that ends in {' or '.join(endings)}")
-    if not file.parent.is_dir():
-        raise InvalidOption(f"-o {path}: there is no folder {file.parent}")
+    unknown = endings and (ending or file.suffix.lower()) not in endings
+    refuse(
+        (unknown, f"-o {path}: write a file that ends in {' or '.join(endings)}"),
+        (not file.parent.is_dir(), f"-o {path}: there is no folder {file.parent}"),
+    )
     there = file.exists()
     file.open("ab").close()
     if not there:
         file.unlink()
     return file
-
-
-def ending_of(path: str, pictures: Sequence[str]) -> str:
-    """The ending of a file that says its format: of compressed text the one before .gz."""
-    ending, inner = Path(path).suffix.lower(), suffix_of(path)
-    if ending != ".gz" or inner not in ENDINGS:
-        return ending
-    return f"{inner}.gz" if ENDINGS[inner] in BINARY or inner in pictures else inner
 
 
 def text_of(result: str | OutputTable, format: str) -> str:
@@ -319,12 +271,12 @@ def text_of(result: str | OutputTable, format: str) -> str:
 
 def write(target: Path, result: str | OutputTable, format: str) -> None:
     """Write a result in a format."""
-    if format in BINARY and isinstance(result, OutputTable):
-        buffer = BytesIO()
-        (result.frame.write_parquet if format == "parquet" else result.frame.write_ipc)(buffer)
-        write_bytes(target, buffer.getvalue())
-    else:
+    if format not in BINARY or isinstance(result, str):
         write_bytes(target, text_of(result, format).encode() + b"\n")
+        return
+    buffer = BytesIO()
+    getattr(result.frame, f"write_{format}")(buffer)
+    write_bytes(target, buffer.getvalue())
 
 
 def write_bytes(target: Path, content: bytes) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from argparse import Namespace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -15,17 +15,24 @@ import polars.selectors as cs
 
 import rankframe as rf
 
+from .._catalog.parse import texts_of
 from .._files.formats import rows
-from .._files.read import QRELS, RUN, Layout
+from .._files.read import QRELS, RUN, Layout, Say
 from .._files.sources import COMPRESSED, beir_folder, spelled
 from .._files.together import run_names
+from .._lift.polars import PolarsRanker
 from .._plan.per_query import collect
-from .._support.progress import Busy
-from .._table.setup import Setup
+from .._support.progress import Progress
+from .._table.conventions import CONVENTIONS
+from .._table.name_presets import FLAT, roles_of
+from .._table.roles import require_all
+from .._table.runs import Runs
+from .._table.setup import TABLES, Setup
+from .._verbs.declaration import verb_of
 from .._verbs.summary import by_query, keys
-from ..errors import InvalidData, InvalidOption, MissingColumn
-from .command import COLUMNS, columns_read, ranker
-from .output import warnings_as_notes
+from ..errors import InvalidData
+from .command import COLUMN_OPTIONS, COLUMNS, DEFAULT_METRICS, POLICIES, keywords
+from .output import refuse, warnings_as_notes
 
 
 class File(NamedTuple):
@@ -35,67 +42,87 @@ class File(NamedTuple):
     stored: Collection[str]
 
 
-Judged: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
-"""The table of all files, and its runs as a verb's arguments."""
+Files: TypeAlias = tuple[list[pl.DataFrame], pl.DataFrame | None]
+Joined: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
+"""The runs and their judgments; the table of all files, and its runs as a verb's arguments."""
 
 
-def answered(arguments: argparse.Namespace, verb: Callable[..., Any], doing: str, *, labels: bool = True) -> Any:
-    """The result of `verb`, a function of a ranker and the runs that the files name, on the files."""
-    run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
-    reads = columns_read(arguments, verb, **_named(arguments.runs, run))
-    table, named = judged(arguments, reads, labels=labels)
-    with Busy(doing):
-        return verb(ranker(table, arguments), **named)
+def answered(arguments: Namespace, doing: str, *asked: object, labels: bool = True, **usual: object) -> Any:
+    """The result of the command's verb on the files, by default for its metrics; `usual` are options that may be given."""
+    first, options = asked or metrics_of(arguments), {**usual, **values_of(arguments)}
+    found, runs = ranked(arguments, arguments.verb, *first, labels=labels, **options)
+    with Progress(doing):
+        return arguments.verb(found, *first, **runs, **options)
 
 
-def _named(runs: Sequence[str] | None, run: str | None) -> dict[str, Any]:
+def reads_of(arguments: Namespace, verb: Any, *asked: object, **options: object) -> set[str]:
+    """The columns of the files that a verb reads by its declaration, those of the runs among them if it takes several."""
+    setup, runs = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup, _runs(arguments)
+    own = runs if "runs" in verb_of(verb).parameters else {}
+    return verb_of(verb).bound(asked, {**own, **options}).columns(setup) | {*Runs.of(**runs).columns}
+
+
+def ranked(
+    arguments: Namespace, verb: Any, *asked: object, also: Collection[str] = (), labels: bool = True, **options: Any
+) -> tuple[PolarsRanker[pl.DataFrame], dict[str, Any]]:
+    """The ranker of the files with the columns that a verb reads and those in `also`, and the runs as a verb's arguments."""
+    table, runs = judged(arguments, {*reads_of(arguments, verb, *asked, **options), *also}, labels=labels)
+    return ranker(table, arguments), runs
+
+
+def ranker(table: pl.DataFrame, arguments: Namespace) -> PolarsRanker[pl.DataFrame]:
+    """The table's ranker, with the given policies."""
+    return rf.rank(table).on(**for_on(arguments, table.schema))
+
+
+def _runs(arguments: Namespace) -> dict[str, Any]:
     """The runs, if there are several, as a verb's arguments: score columns, or a column that names the run of each row."""
-    return {name: x for name, x in {"runs": runs, "run": run}.items() if x}
+    run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
+    return {name: x for name, x in {"runs": arguments.runs, "run": run}.items() if x}
 
 
-def judged(arguments: argparse.Namespace, reads: Collection[str] | None, *, labels: bool = True) -> Judged:
+def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool = True) -> Joined:
     """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
 
     `reads` are the further columns that a verb reads; ``None``: all. `labels` says whether it needs labels.
     """
-    runs, run, several = arguments.runs, arguments.run, len(arguments.files) > 1
-    if several and (runs or run):
-        option = "--run names a column" if run else "--runs names columns"
-        raise InvalidOption(f"{option} of one table, and there are several files. Leave it out, or give one file")
-    if several and arguments.qrels is None and labels:
-        raise InvalidOption("several runs are evaluated with one file of judgments; say --qrels QRELS")
+    named, several = Runs.of(arguments.runs, arguments.run), len(arguments.files) > 1
+    option = "--run names a column" if arguments.run else "--runs names columns"
+    unjudged = several and arguments.qrels is None and labels
+    refuse(
+        (several and named.columns, f"{option} of one table, and there are several files; leave it out, or give one"),
+        (unjudged, "several runs are evaluated with one file of judgments; say --qrels QRELS"),
+    )
     tables, qrels = runs_and_judgments(arguments, None if reads is None else {*reads, *_slices(arguments)})
-    files, names = [*tables, *([] if qrels is None else [qrels])], names_of(arguments.files)
+    files, names = [*tables, *([] if qrels is None else [qrels])], names_of_runs(arguments.files)
+    for table in tables:
+        named.require(table, Setup())
     if qrels is not None:
-        if run:
-            if tables[0][run].has_nulls():
-                raise InvalidData(f"--run {run}: the column names the run of each row, and is null on some")
-            tables, several = tables[0].partition_by(run, maintain_order=True), True
-            names = [str(table[run][0]) for table in tables]
+        if arguments.run:
+            tables, several = tables[0].partition_by(arguments.run, maintain_order=True), True
+            names = [str(table[arguments.run][0]) for table in tables]
         kept = reads if reads is not None else [name for file in files for name in file.columns]
-        of_runs = names if several else map(shown_path, arguments.files)
-        missing = {"judged_only": arguments.judged_only, "run_only": arguments.run_only}
-        for i, name in enumerate(of_runs):
+        for i, name in enumerate(names if several else map(shown_path, arguments.files)):
             with warnings_as_notes(f"{name}: "), of_file(name):
-                tables[i] = join(arguments, tables[i], qrels, kept, **missing)
+                tables[i] = join(arguments, tables[i], qrels, kept, **values_of(arguments, PolarsRanker.judge))
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
-    table = _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments))
-    return table, _named(runs, "run" if several else run)
+        arguments = Namespace(**{**vars(arguments), "run": "run"})
+    return _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments)), _runs(arguments)
 
 
 def join(
-    arguments: argparse.Namespace, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str], **missing: Any
+    arguments: Namespace, run: pl.DataFrame, qrels: pl.DataFrame, kept: Collection[str], **how: Any
 ) -> pl.DataFrame:
     """Join a run with its judgments; of the columns `kept` in both, take scores from the run and others from the judgments.
 
-    `missing` are the options of `judge` for queries that one of them lacks.
+    `how` are the options of `judge` for queries that one of them lacks.
     """
     scores = arguments.runs or ["score"]
     further = [x for x in qrels.columns if x in kept and x not in (*COLUMNS, *scores)]
     own = [x for x in run.columns if x in kept and x not in (*COLUMNS, *scores, *further)]
     ranked = rf.rank(run.select("query_id", "doc_id", *scores, *own)).on(score=scores[0], subtopic=arguments.subtopic)
-    return ranked.judge(qrels.select(*QRELS.needed, *further), **missing)
+    return ranked.judge(qrels.select(*QRELS.needed, *further), **how)
 
 
 @contextmanager
@@ -108,40 +135,36 @@ def of_file(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def naming_file(arguments: argparse.Namespace) -> Iterator[None]:
+def naming_file(arguments: Namespace) -> Iterator[None]:
     """Begin errors in rows of the whole table with the name of their file; with several runs, they name the run."""
     try:
         yield
     except InvalidData as error:
-        files: Sequence[str] = getattr(arguments, "files", ())
-        qrels: str | None = getattr(arguments, "qrels", None)
+        files: Any = getattr(arguments, "files", ())
+        qrels: Any = vars(arguments).get("qrels")
         of_qrels = error.kind == "label not finite" and qrels is not None
-        path = qrels if of_qrels else files[0] if len(files) == 1 else None
-        if error.kind is None or path is None:  # an error of reading, which names its file
-            raise
-        with of_file(shown_path(path)):
+        paths: list[Any] = [qrels] if of_qrels else files
+        unnamed = error.kind is not None and len(paths) == 1  # an error of reading names its file
+        with of_file(shown_path(paths[0])) if unnamed else nullcontext():
             raise
 
 
 # files
 
 
-def runs_and_judgments(
-    arguments: argparse.Namespace, reads: Collection[str] | None, *, once: bool = True
-) -> tuple[list[pl.DataFrame], pl.DataFrame | None]:
+def runs_and_judgments(arguments: Namespace, reads: Collection[str] | None, *, once: bool = True) -> Files:
     """Read the runs, and the judgments if they are given; with `once`, repeated judgments are refused."""
-    only_one_input([*arguments.files, arguments.qrels])
+    refuse_two_inputs([*arguments.files, arguments.qrels])
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
     left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if arguments.runs else [])}
     needed = tuple(name for name in RUN.needed if name not in left_out)
     layout = RUN._replace(needed=needed, optional=() if qrels is not None else ("doc_id", "label"))
     renamed = COLUMNS if qrels is None else needed
-    runs = [_read(arguments, path, layout, renamed, reads) for path in arguments.files]
+    runs = [_read(arguments, path, layout, renamed, reads=reads) for path in arguments.files]
     files = [*runs, *([] if qrels is None else [qrels])]
+    named = [(getattr(arguments, role), f"--{role}") for role in ("query", "doc", "score", "label")]
     stored = dict.fromkeys(name for file in files for name in file.stored)
-    _require(stored, {f"--{role}": [getattr(arguments, role)] for role in ("query", "doc", "score", "label")})
-    for file in runs:
-        _require(file.table.columns, {"--runs": arguments.runs or (), "--run": [arguments.run]})
+    require_all(stored, [(name, option) for name, option in named if name is not None])
     tables = [file.table for file in files]
     ids = cs.by_name("query_id", "doc_id", require_all=False)
     if len({tuple(table.select(ids).dtypes) for table in tables}) > 1:  # text files have ids of text
@@ -149,27 +172,21 @@ def runs_and_judgments(
     return (tables, None) if qrels is None else (tables[:-1], tables[-1])
 
 
-def judgments_of(arguments: argparse.Namespace, reads: Collection[str] | None = None, *, once: bool = False) -> File:
+def judgments_of(arguments: Namespace, reads: Collection[str] | None = None, *, once: bool = False) -> File:
     """Read the judgments; with `once`, repeated ones are refused."""
     identifying = [name for name in (arguments.run, arguments.subtopic) if name is not None]
     key = ("query_id", "doc_id", *identifying) if once else ()
-    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, reads, key)
+    return _read(arguments, arguments.qrels, QRELS, QRELS.needed, reads=reads, once=key)
 
 
-def _read(
-    arguments: argparse.Namespace,
-    path: str,
-    layout: Layout,
-    renamed: Sequence[str],
-    reads: Collection[str] | None,
-    once: Sequence[str] = (),
-) -> File:
-    """Read a file, with its columns under the library's names; columns that are not in `reads` are null."""
+def _read(arguments: Namespace, path: str, layout: Layout, renamed: Sequence[str], **which: Any) -> File:
+    """Read a file, with its columns under the library's names; columns that are not in `reads` are null, no key `once` may repeat."""
     roles = {column.removesuffix("_id"): column for column in renamed}
     named = {role: name for role in roles if (name := getattr(arguments, role)) is not None}
     names, of_qrels = [*named.values()], layout is QRELS
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InvalidOption(f"column {twice[0]!r} is named for two roles; each role needs a column of its own")
+    for name in names:
+        sentence = f"column {name!r} is named for two roles; each role needs a column of its own"
+        refuse((names.count(name) > 1, sentence))
 
     def say(name: str, value: Any) -> str:
         """Spell an option in the advice of a reader's error."""
@@ -179,25 +196,16 @@ def _read(
 
     must = renamed if arguments.qrels is None else ("score", "label")  # the two files may name ids differently
     columns = {name: roles[role] for role, name in named.items()}
-    only = None if reads is None else {*reads, *layout.needed}
     kind = arguments.qrels_input if of_qrels else arguments.input
-    file = read_file(path, layout, say, once=once, only=only, format=kind, columns=columns, must=must)
-    require_rows(file.table, path, "judgment" if of_qrels else "document")
-    return file
+    if (reads := which.pop("reads")) is not None:
+        which["only"] = {*reads, *layout.needed}
+    return read_file(path, layout, say, which, format=kind, columns=columns, must=must)
 
 
-def read_file(
-    path: str,
-    layout: Layout,
-    say: Callable[[str, Any], str],
-    *,
-    once: Sequence[str] = (),
-    only: Collection[str] | None = None,
-    **options: Any,
-) -> File:
-    """Read a file, standard input, or a pipe such as a shell's <(...); for `once` and `only` see `Rows.read`."""
+def read_file(path: str, layout: Layout, say: Say, which: Mapping[str, Any], **options: Any) -> File:
+    """Read a file with rows, standard input, or a pipe such as a shell's <(...); `which` are options of `FileRows.read`."""
     with ExitStack() as stack:
-        stack.enter_context(Busy(f"reading {path}"))
+        stack.enter_context(Progress(f"reading {path}"))
         source: Any = path
         if path == "-":
             source = sys.stdin.buffer
@@ -205,15 +213,18 @@ def read_file(
             source = stack.enter_context(Path(path).open("rb"))
         try:
             found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
-            return File(found.read(once=once, only=only), found.stored)
+            table = found.read(**which)
         except OSError as error:  # Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error
+    if table.is_empty():
+        raise InvalidData(f"{shown_path(path)} holds no {'document' if layout.of_run else 'judgment'}")
+    return File(table, found.stored)
 
 
-def only_one_input(paths: Sequence[str | None]) -> None:
+def refuse_two_inputs(paths: Sequence[str | None]) -> None:
     """Refuse to read standard input twice."""
-    if paths.count("-") > 1:
-        raise InvalidOption("two files cannot both be standard input; write one of them to a file")
+    sentence = "two files cannot both be standard input; write one of them to a file"
+    refuse((paths.count("-") > 1, sentence))
 
 
 def shown_path(path: str) -> str:
@@ -221,23 +232,10 @@ def shown_path(path: str) -> str:
     return "standard input" if path == "-" else path
 
 
-def require_rows(table: pl.DataFrame, path: str, holds: str = "document") -> None:
-    """Refuse a file without a row."""
-    if table.is_empty():
-        raise InvalidData(f"{shown_path(path)} holds no {holds}")
-
-
-def _require(there: Collection[str], names: Mapping[str, Sequence[str | None]]) -> None:
-    """Refuse a column, named by an option, that is not there."""
-    for option, name in [(option, name) for option, of_option in names.items() for name in of_option]:
-        if name is not None and name not in there:
-            raise MissingColumn(f"no column {name!r} for {option}; there is {', '.join(there)}")
-
-
 # columns with one value per query
 
 
-def _slices(arguments: argparse.Namespace) -> list[str]:
+def _slices(arguments: Namespace) -> list[str]:
     by, weights = getattr(arguments, "by", None) or (), getattr(arguments, "weights", None)
     return [*([by] if isinstance(by, str) else by), *([weights] if isinstance(weights, str) else [])]
 
@@ -258,23 +256,65 @@ def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence
 # names of runs
 
 
-def names_of(paths: Sequence[str]) -> list[str]:
+def names_of_runs(paths: Sequence[str]) -> list[str]:
     """The runs' names: the files' without their last ending, or as much more as distinguishes them."""
     return run_names(["stdin" if path == "-" else spelled(path) for path in paths])
 
 
-def with_baseline(arguments: argparse.Namespace) -> argparse.Namespace:
+def with_baseline(arguments: Namespace) -> Namespace:
     """The arguments, with a baseline that is given as a file replaced by its run's name."""
     baseline, files = getattr(arguments, "baseline", None), getattr(arguments, "files", ())
     if baseline is not None and len(files) > 1:
-        names = names_of(files)
-        meant = [name for name, path in zip(names, files, strict=True) if baseline in _forms(Path(spelled(path)))]
+        names, paths = names_of_runs(files), [Path(spelled(path)) for path in files]
+        bare = [path.with_suffix("") if path.suffix.lower() in COMPRESSED else path for path in paths]
+        forms = [{str(path), path.name, str(stem), stem.name} for path, stem in zip(paths, bare, strict=True)]
+        meant = [name for name, of_name in zip(names, forms, strict=True) if baseline in of_name]
         if len(meant) == 1 and baseline not in names:
             arguments.baseline = meant[0]
     return arguments
 
 
-def _forms(path: Path) -> tuple[str, ...]:
-    """The forms of a file's name: path and name, each also without the ending of a compression."""
-    bare = path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
-    return str(path), path.name, str(bare), bare.name
+# what was given
+
+
+def with_names(arguments: Namespace) -> Namespace:
+    """The arguments with the columns of a preset of names, or with a column of ranks as scores in ascending order."""
+    given = dict(vars(arguments))
+    names, rank = given.get("names"), given.get("rank")
+    given["flat"] = FLAT in (names or ())
+    given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
+    no_columns = "--names flat names columns of metrics, which this command does not print; leave it out"
+    refuse(
+        (given["flat"] and not given.get("flattens"), no_columns),
+        (rank is not None and arguments.score, "--rank and --score both name the column to rank by; name one of them"),
+    )
+    return Namespace(**given | ({} if rank is None else {"score": rank, "ascending": True}))
+
+
+def metrics_of(arguments: Namespace) -> list[str]:
+    """The given metrics; default: the command's, without those that the convention's tool lacks."""
+    usual = arguments.usual_metrics
+    if arguments.metrics is not None:
+        return [text for given in arguments.metrics for text in texts_of(given)]
+    if usual == DEFAULT_METRICS and arguments.convention in CONVENTIONS:
+        has = CONVENTIONS[arguments.convention].metrics
+        return [text for text in usual if rf.parse(text)[0].metric.name in has]
+    return list(usual)
+
+
+def values_of(arguments: Namespace, verb: Any = None) -> dict[str, Any]:
+    """The given options of the command's verb, or another one, as its keyword arguments."""
+    given = {name: getattr(arguments, name) for name in keywords(verb or arguments.verb)}
+    return {name: None if value == "none" else value for name, value in given.items() if value is not None}
+
+
+def for_on(arguments: Namespace, schema: Mapping[str, pl.DataType]) -> dict[str, Any]:
+    """The options of `on` given on the command line; other tables have the library's ids, of the types of `schema`."""
+    renamed = ("query", "doc", "score", "label", "rank")  # files are read under the library's names
+    given = {name: getattr(arguments, name) for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES) if name not in renamed}
+    ids = {getattr(arguments, ours.removesuffix("_id")) or ours: ours for ours in ("query_id", "doc_id")}
+    for name in TABLES:
+        if isinstance(other := given[name], pl.DataFrame):
+            other = other.rename(ids, strict=False)
+            given[name] = other.cast({x: schema[x] for x in ids.values() if x in other.columns and x in schema})
+    return {name: value for name, value in given.items() if value is not None}

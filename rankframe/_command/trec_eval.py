@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-import math
 import re
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -21,9 +20,9 @@ from .._table.run_and_judgments import Unmatched
 from .._table.setup import Setup
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
 from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
-from .command import Command, Outcome, Parser, at_least
-from .evaluate import trec_line
-from .reading import of_file, only_one_input, read_file, require_rows
+from .command import POSITIVE, Outcome, command, whole_number
+from .reading import of_file, read_file, refuse_two_inputs
+from .verbs import trec_line
 
 
 class Line(NamedTuple):
@@ -39,65 +38,72 @@ class Line(NamedTuple):
         return self.calls[0].metric.summary if len(self.calls) == 1 else None
 
 
-FLAGS = (
-    ("-q", "--query_eval_wanted", "queries", "print each query too"),
-    ("-n", "--nosummary", "no_summary", "print no summary"),
-    ("-c", "--complete_rel_info_wanted", "complete", "count judged queries that the run lacks, with nothing retrieved"),
-    ("-J", "--Judged_docs_only", "judged", "leave out retrieved documents that nobody judged"),
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
+
+
+@command(
+    options={
+        "QRELS": {"dest": "qrels"},
+        "RUN": {"dest": "files", "nargs": 1},
+        "--measure": {"action": "append"},
+        "--level_for_rel": {"type": whole_number, "default": 1},
+        "--Max_retrieved_per_topic": {"type": POSITIVE},
+        "--Number_docs_in_coll": {"type": whole_number, "default": 0},
+    },
+    formats=(),
+    abbreviated=True,  # as trec_eval's are
 )
-NUMBERS = (
-    (0, 1, "-l", "--level_for_rel", "relevant", "LABEL", "the least label that counts as relevant; default: 1"),
-    (1, None, "-M", "--Max_retrieved_per_topic", "depth", "DEPTH", "count only this many documents of each ranking"),
-    (0, 0, "-N", "--Number_docs_in_coll", "size", "SIZE", "the number of documents in the collection"),
-)
-"""The least value and the default of options with a number, with their names."""
+def trec_eval(arguments: Namespace) -> Outcome:
+    """The options and output of trec_eval, for scripts that call it.
 
+    Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where trec_eval
+    10.0 stops with an error.
 
-def options(parser: Parser) -> None:
-    """The options of trec_eval."""
-    parser.add_argument("qrels", metavar="QRELS", help="the judgments, as TREC text or in a format that evaluate reads")
-    parser.add_argument("files", metavar="RUN", nargs=1, help="the run, likewise; - is standard input")
-    text = "a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set and all_trec each "
-    text += "stand for several; default: official"
-    parser.add_argument("-m", "--measure", dest="measures", action="append", metavar="MEASURE", help=text)
-    for short, long, dest, text in FLAGS:
-        parser.add_argument(short, long, dest=dest, action="store_true", help=text)
-    for least, usual, short, long, dest, name, text in NUMBERS:
-        parser.add_argument(short, long, dest=dest, type=at_least(least), default=usual, metavar=name, help=text)
+    QRELS  the judgments, as TREC text or in a format that evaluate reads
+    RUN  the run, likewise; - is standard input
+    -m, --measure MEASURE  a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set
+        and all_trec each stand for several; default: official
+    -q, --query_eval_wanted  print each query too
+    -n, --nosummary  print no summary
+    -c, --complete_rel_info_wanted  count judged queries that the run lacks, with nothing retrieved
+    -J, --Judged_docs_only  leave out retrieved documents that nobody judged
+    -l, --level_for_rel LABEL  the least label that counts as relevant; default: 1
+    -M, --Max_retrieved_per_topic DEPTH  count only this many documents of each ranking
+    -N, --Number_docs_in_coll SIZE  the number of documents in the collection
 
-
-def trec_eval(arguments: argparse.Namespace) -> Outcome:
-    """The lines that trec_eval prints for the judgments and the run."""
-    only_one_input([arguments.qrels, *arguments.files])
+    $ rankframe trec_eval qrels.txt bm25.run
+    $ rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run
+    $ zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -
+    """
+    refuse_two_inputs([arguments.qrels, *arguments.files])
     (qrels, _), (run, _) = (
-        read_file(path, layout, say, once=("query_id", "doc_id"), comments=False)
+        read_file(path, layout, say, {"once": ("query_id", "doc_id")}, comments=False)
         for path, layout in ((arguments.qrels, QRELS), (arguments.files[0], RUN))
     )
-    require_rows(run, arguments.files[0])
-    require_rows(qrels, arguments.qrels, "judgment")
     if not qrels["label"].is_finite().all():
         raise InvalidData(*TEXTS["label not finite"](Setup()), kind="label not finite")
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
-    kept: Unmatched = "keep" if arguments.complete else "drop"
+    kept: Unmatched = "keep" if arguments.complete_rel_info_wanted else "drop"
     with of_file(arguments.files[0]):
         table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
-    ranker = rf.rank(table).on(convention="trec_eval", unjudged="drop" if arguments.judged else "nonrelevant")
-    ranker = ranker.on(relevant=arguments.relevant, depth=arguments.depth, collection_size=arguments.size)
-    lines = list(lines_of(arguments.measures or ["official"], qrels["label"].unique().to_list()))
+    ranker = rf.rank(table).on(convention="trec_eval", unjudged="drop" if arguments.Judged_docs_only else "nonrelevant")
+    ranker = ranker.on(relevant=arguments.level_for_rel, collection_size=arguments.Number_docs_in_coll)
+    ranker = ranker.on(depth=arguments.Max_retrieved_per_topic)
+    lines = list(lines_of(arguments.measure or ["official"], qrels["label"].unique().to_list()))
     calls = list(dict.fromkeys(call for line in lines for call in line.calls))
     values = ranker.evaluate(*([call.text for call in calls] or ["num_ret"]))
     printed: list[str] = []
-    if arguments.queries:
+    if arguments.query_eval_wanted:
         of_queries = [line for line in lines if line.calls and line.summary != "geometric mean"]
         for of_query in values.iter_rows(named=True):
             printed += [as_printed(line, of_query["query_id"], value_of(line, of_query)) for line in of_queries]
-    if not arguments.no_summary:
+    if not arguments.nosummary:
         numbers = [call for call in calls if call.metric.dtype == pl.Float64]
         summed = {call.text: Mean.of(call).over_run(pl.col(call.text)) for call in numbers}
         summary = values.select(**summed).row(0, named=True) if numbers else {}
-        if arguments.complete:  # trec_eval counts the relevant documents again, ignoring -l
+        if arguments.complete_rel_info_wanted:  # trec_eval counts the relevant documents again, ignoring -l
             summary["num_relevant"] = float((qrels["label"] > 0).sum())
         of_the_run: dict[str, str | float] = {"runid": run_id, "num_q": len(values)}
         for line in lines:
@@ -121,7 +127,7 @@ def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
         name, _, parameters = text.partition(".")
         if name not in MEASURES and name not in SETS:
             raise UnknownMetric(f"unknown measure {text!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
-        if parameters and not all(map(is_number, re.split("[,=]", parameters.removeprefix("p=")))):
+        if parameters and not all(map(NUMBER.fullmatch, re.split("[,=]", parameters.removeprefix("p=")))):
             raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
         ranked = parameters and name in MEASURES and MEASURES[name].defaults
         if ranked and not all(re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in parameters.split(",")):
@@ -141,25 +147,18 @@ def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
             yield line(name, name)
         elif not parameters:
             yield line(name, name, name)
-        elif name == "11pt_avg":
-            yield line(f"{name}_{parameters}", name, *(f"iprec_at_recall_{level}" for level in parameters.split(",")))
-        elif "=" in parameters and name not in ("rbp", "rbp_resid"):
-            yield line(f"{name}_{parameters}", name, f"{name}(gain={gains(name, parameters, labels)})")
         else:
-            yield line(f"{name}_{parameters}", name, f"{name}.{parameters}")
+            texts = [f"{name}.{parameters}"]
+            if name == "11pt_avg":
+                texts = [f"iprec_at_recall_{level}" for level in parameters.split(",")]
+            elif "=" in parameters and name not in ("rbp", "rbp_resid"):
+                texts = [f"{name}(gain={gains(name, parameters, labels)})"]
+            yield line(f"{name}_{parameters}", name, *texts)
 
 
 def line(name: str, measure: str, *texts: str) -> Line:
     """A line whose value is the mean of these metrics."""
     return Line(name, measure, tuple(call for text in texts for call in rf.parse(text)))
-
-
-def is_number(text: str) -> bool:
-    """Whether a text is a finite number."""
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def gains(name: str, parameters: str, labels: list[int]) -> str:
@@ -177,28 +176,11 @@ def gains(name: str, parameters: str, labels: list[int]) -> str:
 
 def value_of(line: Line, values: Mapping[str, float]) -> float | str:
     """The value of a line: that of its metric, or the mean of its metrics."""
-    first, *others = (values[call.text] for call in line.calls)
-    value: float | str = sum(others, start=first) / len(line.calls) if others else first
-    return value
+    found = [values[call.text] for call in line.calls]
+    return found[0] if len(found) == 1 else sum(found) / len(found)
 
 
 def as_printed(line: Line, query: str, value: float | str) -> str:
     """A line as trec_eval prints it."""
     shown = f"'{value}'" if line.measure == "relstring" else value
     return trec_line(line.name, query, shown, whole=line.summary == "sum")
-
-
-COMMAND = Command(
-    trec_eval,
-    "the options and output of trec_eval, for scripts that call it",
-    (
-        "rankframe trec_eval qrels.txt bm25.run",
-        "rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run",
-        "zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -",
-    ),
-    options,
-    formats=None,
-    description="Prints what trec_eval 10 prints, to the byte. A judged query that the run lacks is left out without -c, where "
-    "trec_eval 10.0 stops with an error.",
-    abbreviated=True,  # as trec_eval's are
-)

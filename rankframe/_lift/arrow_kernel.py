@@ -11,7 +11,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.fusions import fusion_of
-from .._catalog.requests import Request
+from .._catalog.requests import Request, no_metric
 from .._plan.per_query import needs_largest_label
 from .._support.methods import called_by_users
 from .._support.option_kinds import bind
@@ -130,7 +130,7 @@ def kernel_of(
     """The kernel of metrics under an existing setup."""
     requests = call_of_verb(evaluate, *metrics).requests
     if not requests and fusing is None:
-        raise InvalidOption("no metric given; name at least one, as in 'ndcg@10'")
+        raise no_metric("arrow_kernel('ndcg@10')")
     return ArrowKernel(tuple(requests), setup, largest_label, fusing)
 
 
@@ -165,10 +165,6 @@ class ArrowKernel:
 
     def schema(self, given: pa.Schema) -> pa.Schema:
         """The schema of the result for tables with the schema `given`, whose columns are checked."""
-        import pyarrow as pa
-
-        if not isinstance(given, pa.Schema):
-            raise InvalidData(f"{type(given).__name__} is no Arrow schema; give a pyarrow.Schema, as table.schema is")
         return self._result(seen(given, self.needed(given.names)), given).schema
 
     def _result(self, frame: pl.DataFrame, given: pa.Schema) -> pa.Table:

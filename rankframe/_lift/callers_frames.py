@@ -12,7 +12,7 @@ import polars as pl
 from .._table.roles import is_text
 from .._table.runs import RUN_OF_TABLE, Runs
 from .._table.setup import Setup
-from ..errors import Code, InvalidData, InvalidOption, Text, option
+from ..errors import Code, InvalidData, InvalidOption
 
 
 def _kinds() -> dict[type, str]:
@@ -25,20 +25,11 @@ def stacked(own: object, setup: Setup, runs: Runs) -> Any:
     """Concatenate the runs' tables, one of which is the ranker's own: their common columns, and the run."""
     kinds = _kinds()
     kind = next((kind for kind in kinds if isinstance(own, kind)), None)
-    if kind is None:
-        raise InvalidOption(
-            f"runs are tables of Polars or pandas, and the table of .rank is a {type(own).__name__}; put them into one "
-            f"table with a column {RUN_OF_TABLE!r} that names the run of each row, and say ",
-            option(run=RUN_OF_TABLE),
-        )
     for name, table in runs.tables.items():
-        if not isinstance(table, kind):
-            given = next((kind for kind in kinds if isinstance(table, kind)), None)
-            instead: Text = ("columns of scores are listed, as ", option(runs=["bm25", "ltr"]))
+        if kind is None or not isinstance(table, kind):
+            kind_of_rank, given = (kinds.get(type(x), type(x).__name__) for x in (own, table))
             raise InvalidOption(
-                f"each of runs is a table like that of .rank, a {kinds[kind]}, and {name!r} is a "
-                f"{type(table).__name__ if given is None else kinds[given]}; ",
-                instead if given is None else "make all of them of one kind",
+                f"each of runs is a table of Polars or pandas, like that of .rank, a {kind_of_rank}; {name!r} is a {given}"
             )
     if not any(table is own for table in runs.tables.values()):
         raise InvalidOption(

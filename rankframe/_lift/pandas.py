@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -57,19 +57,15 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
         named = {name: _as_text(x) if name in ROLES else x for name, x in options.items()}  # labels may be numbers
-        try:
+        with of_pandas(self._frame):
             return super()._on(named)
-        except RankframeError as error:
-            raise of_pandas(error, self._frame) from None
 
     def _with(self, setup: Setup) -> PandasRanker:
         return PandasRanker(self._frame, setup)
 
     def _run(self, call: VerbCall, whole: Whole | None = None) -> Any:
-        try:
+        with of_pandas(self._frame):
             result = SHAPES[call.verb.gives](self._frame, self._setup, call, whole)
-        except RankframeError as error:
-            raise of_pandas(error, self._frame) from None
         if call.verb.gives == "join":
             others = {name: value for name, value in result.attrs.items() if name != KEY}
             options = self._setup.options
@@ -140,14 +136,18 @@ def _as_text(label: object) -> Any:
     return [_as_text(x) for x in label] if isinstance(label, (list, tuple)) else text_of(label)
 
 
-def of_pandas(error: RankframeError, frame: pd.DataFrame) -> RankframeError:
-    """The error in pandas' spelling; of a missing column, with what the frame holds instead."""
-    if isinstance(error, MissingColumn):
-        lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
-        error = MissingColumn(
-            *error.parts, *(". ", *of_lists(str(lists[0]), "lists")) if lists else (), *_of_index(frame)
-        )
-    return in_words_of_pandas(error)
+@contextmanager
+def of_pandas(frame: pd.DataFrame) -> Iterator[None]:
+    """Spell errors as pandas does; that of a missing column says what the frame holds instead."""
+    try:
+        yield
+    except RankframeError as found:
+        error = found
+        if isinstance(error, MissingColumn):
+            lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
+            advice = (". ", *of_lists(str(lists[0]))) if lists else ()
+            error = MissingColumn(*error.parts, *advice, *_of_index(frame))
+        raise in_words_of_pandas(error) from None
 
 
 def _of_index(frame: pd.DataFrame) -> tuple[str, ...]:

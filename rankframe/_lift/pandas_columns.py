@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -21,20 +22,28 @@ def text_of(label: object) -> str:
 
 def cross(column: pd.Series[Any], name: str) -> pl.Series:
     """Convert a column to Polars, copied only where needed; missing values become null."""
-    try:
+    with _refusing_half_characters(column, name):
         return _cross(column, name)
+
+
+@contextmanager
+def _refusing_half_characters(column: pd.Series[Any], name: str) -> Iterator[None]:
+    """Refuse a row with half of a character (a lone surrogate), which UTF-8 cannot encode."""
+    try:
+        yield
     except UnicodeEncodeError:
-        raise InvalidData(_no_utf_8(column, name)) from None
+        texts = ([value] if isinstance(value, str) else value for value in column)
+        row = next(
+            i for i, values in enumerate(texts) if _is_list(values) and any(text_of(x) != str(x) for x in values)
+        )
+        raise InvalidData(
+            f"column {name!r} holds {column.iloc[row]!r} at df.iloc[{row}], with half of a character (a lone surrogate), which "
+            "UTF-8 cannot write; spell it out, as text.encode('utf-8', 'backslashreplace').decode('utf-8') does"
+        ) from None
 
 
-def _no_utf_8(column: pd.Series[Any], name: str) -> str:
-    """The message for a row with half a character (a lone surrogate), which UTF-8 cannot encode."""
-    values = column.to_list()
-    row = next(i for i, value in enumerate(values) if text_of(value) != str(value))
-    return (
-        f"column {name!r} holds {values[row]!r} at df.iloc[{row}], half of a character (a lone surrogate), which UTF-8 cannot "
-        f"write; spell it out, as with df[{name!r}].str.encode('utf-8', 'backslashreplace').str.decode('utf-8')"
-    )
+def _is_list(value: object) -> bool:
+    return isinstance(value, (list, tuple, set, frozenset, np.ndarray))
 
 
 def _cross(column: pd.Series[Any], name: str) -> pl.Series:
@@ -68,22 +77,13 @@ def _cross(column: pd.Series[Any], name: str) -> pl.Series:
 def cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:
     """Convert a column of lists, tuples, sets or arrays; None if it holds anything else."""
     values = [] if column.dtype.kind != "O" else column.to_list()
-    there = [isinstance(value, (list, tuple, set, frozenset, np.ndarray)) for value in values]
+    there = [*map(_is_list, values)]
     if not any(there) or not column[[not is_list for is_list in there]].isna().all():
         return None
     lists = [list(value) if is_list else None for value, is_list in zip(values, there, strict=True)]
     elements = pd.Series([x for each in lists for x in each or ()], dtype=object)
-    try:
+    with _refusing_half_characters(column, name):
         return in_lists(_cross(elements, name), [None if each is None else len(each) for each in lists])
-    except InvalidData:
-        kinds = " and ".join(sorted({type(x).__name__ for x in elements}))
-        raise InvalidData(f"column {name!r} holds lists of several types, {kinds}; make them all text") from None
-    except UnicodeEncodeError:
-        whole = next(i for i, value in enumerate(values) if there[i] and any(text_of(x) != str(x) for x in value))
-        raise InvalidData(
-            f"column {name!r} holds {values[whole]!r} at df.iloc[{whole}], with half of a character (a lone surrogate), which "
-            "UTF-8 cannot write; spell it out, as with text.encode('utf-8', 'backslashreplace').decode('utf-8')"
-        ) from None
 
 
 def in_lists(elements: pl.Series, lengths: Sequence[int | None]) -> pl.Series:

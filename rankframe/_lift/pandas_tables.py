@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -86,15 +87,11 @@ class Source:
         self.polars = self.polars.select(name for name in names if name in self.polars.columns)
 
     def _cross(self, name: str, needed: bool) -> pl.Series | None:
-        try:
-            self.columns[name] = self._column(name)
-            column = self.columns[name]
+        with nullcontext() if needed else suppress(InvalidData):
+            column = self.columns[name] = self._column(name)
             lists = cross_lists(column, name) if name in self.lists else None
             return cross(column, name) if lists is None else lists
-        except InvalidData:
-            if needed:
-                raise
-            return None
+        return None
 
     def _column(self, name: str) -> pd.Series[Any]:
         if name in self.levels:

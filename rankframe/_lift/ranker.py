@@ -24,21 +24,18 @@ from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._table.ties import Ties
 from .._verbs import evaluate as verbs
-from .._verbs.catalog import catalog, counts
+from .._verbs.catalog import catalog, compare as compare_catalogs, counts
 from .._verbs.compare import compare
-from .._verbs.compare_catalogs import compare as compare_catalogs
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.expected_exposure import expected_exposure
-from .._verbs.explain_fusion import explain as explain_fusion
 from .._verbs.fitted import fit
-from .._verbs.fuse import fuse
+from .._verbs.fuse import explain as explain_fusion, fuse
 from .._verbs.gaps import gaps
 from .._verbs.gate import gate
 from .._verbs.item_exposure import exposure
+from .._verbs.item_tables import without
 from .._verbs.judge import check, judge
-from .._verbs.lists_of_users import without
-from .._verbs.oracle import oracle
-from .._verbs.overlap import overlap
+from .._verbs.overlap import oracle, overlap
 from .._verbs.power import power
 from .._verbs.summary import mean, summarize
 from .._verbs.tool_comparison import conventions

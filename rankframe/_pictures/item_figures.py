@@ -15,11 +15,9 @@ from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
-from .._verbs.catalog import catalog as catalog_table, reads_labels
-from .._verbs.catalog_and_past import Unknown, catalog_and_past
-from .._verbs.item_counts import catalog_calls
+from .._verbs.catalog import catalog as catalog_table, catalog_calls, reads_labels
 from .._verbs.item_exposure import Exposures, Weighing
-from .._verbs.lists_of_users import item_column
+from .._verbs.item_tables import Unknown, catalog_and_past, item_column
 from .._verbs.paired_values import values
 from ..errors import InvalidOption, Verbatim, option
 from .figure import LINES, Axis, Figure, Mark, Shared, at_cutoffs, legible, means, one_call, plot, unpacked

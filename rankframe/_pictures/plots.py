@@ -21,8 +21,8 @@ from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._table.trec_eval import LEVELS
-from .._verbs.explain_fusion import explain
-from .._verbs.fitted import FusionMethod, require_runs, runs_for, text_of
+from .._verbs.fitted import FusionMethod, runs_for, text_of
+from .._verbs.fuse import explain
 from .._verbs.overlap import overlap as overlap_of
 from .._verbs.paired_values import values
 from .._verbs.resampling import Resampling
@@ -487,7 +487,7 @@ def contributions(
     'What each run contributes to rrf'
     """
     setup, runs = table.setup, runs_for(method, shared.get("runs"), shared.get("run"))
-    require_runs(runs, "plot.contributions")
+    runs.required()
     found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column).filter(
         pl.col("fused_rank") <= k
     )

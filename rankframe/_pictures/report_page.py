@@ -41,8 +41,7 @@ from .._verbs.evaluate import with_ranks
 from .._verbs.fitted import FusionMethod, text_of
 from .._verbs.gate import Verdict
 from .._verbs.judge import Findings
-from .._verbs.oracle import oracle
-from .._verbs.overlap import overlap
+from .._verbs.overlap import oracle, overlap
 from .._verbs.paired_values import explained, values, with_own_rank
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
@@ -307,7 +306,7 @@ def report(
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
     frame, resampling = with_labels(table.rows, table.setup, calls), Resampling(0.95, interval, resamples, seed, True)
-    found = Report(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
+    found = ReportPage(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
     page = copy_context().run(found.page, slices, int(worst), columns, gate, fusion)
     target = Path(path)
     target.write_text(_rendered(jinja, {"title": title, "gate": gate, **page}), encoding="utf-8")
@@ -334,7 +333,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """A table and its report: all parts of the page.
 
     Attributes

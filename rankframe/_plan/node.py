@@ -19,6 +19,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from .._support.byte_sizes import bytes_of
+from .._support.progress import Progress
 from .._support.threads import at_once, threads, use_polars
 from .._table.setup import Setup
 from ..errors import InvalidData, RankframeError, without_own_frames
@@ -139,7 +140,8 @@ def source(
         wanted = rows.select(x for x in schema if x in {*reads, *carried})
         wanted = wanted.filter(predicate) if of_query and predicate is not None else wanted
         watching = None if watch is None else watch()
-        _run(wanted, setup, run, computed, whole, check, watching, give)
+        with Progress(f"rankframe.{name}") as progress:
+            _run(wanted, setup, run, computed, whole, check, watching, give, progress)
         if watching is not None:
             watching.warn()
 
@@ -183,6 +185,7 @@ def _run(
     check: Check | None,
     watching: Watching | None,
     give: Give,
+    progress: Progress,
 ) -> None:
     """Pass on the results of a verb: of the table, or of batches of whole queries, as many at once as there are threads."""
     limit = max(memory_limit(setup.running.memory_limit) // MEMORY_OF_RUN, 1)
@@ -190,16 +193,18 @@ def _run(
     if check is not None:
         check(rows if table is None else table.lazy())
     fact = None if whole is None or table is not None else whole(rows)
-    weight, seen = FIRST_WEIGHT, threading.Lock()
+    weight, seen, done = FIRST_WEIGHT, threading.Lock(), 0
 
     def room() -> int:
         return max(int(limit / weight / threads()), LEAST_ROOM)
 
     def found_in(batch: Batch) -> tuple[pl.DataFrame, float]:
+        nonlocal done
         some = batch()
         found = run(some, fact, names)
-        if watching is not None:
-            with seen:
+        with seen:
+            done += some.height
+            if watching is not None:
                 watching.see(some)
         # results may be as large as rows
         return found, 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(found) / max(size_of(some), 1)
@@ -208,6 +213,7 @@ def _run(
         while several := list(islice(batches, threads())):
             results = at_once([partial(found_in, batch) for batch in several])
             weight = max(weight for _, weight in results)
+            progress(done)
             if any(give(found) for found, _ in results):
                 return
 

@@ -72,6 +72,8 @@ class Grid:
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
     after: tuple[str, ...] = ()
+    ends: tuple[bool, ...] | None = None
+    """Which columns end at the right, if words and figures alternate."""
 
     @property
     def head(self) -> tuple[str, ...]:
@@ -81,6 +83,8 @@ class Grid:
     @property
     def right(self) -> tuple[bool, ...]:
         """Whether a column ends at the right."""
+        if self.ends is not None:
+            return self.ends
         return (False,) * len(self.words) + (True,) * len(self.figures) + (False,) * len(self.after)
 
 

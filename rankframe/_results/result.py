@@ -100,9 +100,14 @@ def render(of: Result[Any], how: Format, most: int | None = None) -> str:
         return json.dumps(of.to_dict(), allow_nan=False)
     if how == "latex":
         return latex(of.grid())
+    return written(of.shown(how, most), how)
+
+
+def written(blocks: Sequence[Block], how: Format) -> str:
+    """Sentences and grids as text, HTML or Markdown."""
     write, between = WRITERS[how]
-    blocks = (block if isinstance(block, Grid) else [*map(visible, block)] for block in of.shown(how, most))
-    return between.join(write(block) for block in blocks if block)
+    safe = (block if isinstance(block, Grid) else [*map(visible, block)] for block in blocks)
+    return between.join(write(block) for block in safe if block)
 
 
 def _text(block: Block) -> str:

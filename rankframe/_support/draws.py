@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from .floats import Floats
+from .floats import Floats, np
 
 Step: TypeAlias = Callable[[int, int], None]
-Draw: TypeAlias = Callable[[np.random.PCG64, int, int], Floats]
+Statistic: TypeAlias = Callable[[list[Floats]], Floats]
+Draw: TypeAlias = "Callable[[np.random.PCG64, int, int], np.ndarray[Any, Any]]"
 
 BLOCK = 100
 """The number of resamples that share one stream; another block size would change every result."""
@@ -37,7 +35,7 @@ def parts(size: int, width: int) -> Iterator[int]:
         yield min(most, size - start)
 
 
-def words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> npt.NDArray[Any]:
+def words(stream: np.random.PCG64, rows: int, n: int, kind: str) -> np.ndarray[Any, Any]:
     """`rows` times `n` whole numbers of a type, cut from the stream's 64 bits, lowest first; the rest is dropped."""
     width = 8 // np.dtype(kind).itemsize
     drawn = stream.random_raw(rows * -(-n // width)).astype("<u8", copy=False)
@@ -60,13 +58,16 @@ def exponentials(stream: np.random.PCG64, rows: int, n: int) -> Floats:
     return np.negative(np.log1p(-uniform))
 
 
+def each(draw: Draw, resamples: int, seed: int, n: int, step: Step) -> Iterator[np.ndarray[Any, Any]]:
+    """The draws of n queries for each resample, one after the other."""
+    for stream, size, done in streams(resamples, seed):
+        for rows in parts(size, n):
+            yield from draw(stream, rows, n)
+        step(done, resamples)
+
+
 def resampled(
-    statistic: Callable[[list[Floats]], Floats],
-    columns: list[Floats],
-    resamples: int,
-    seed: int,
-    step: Step | None,
-    draw: Draw = counts,
+    statistic: Statistic, columns: list[Floats], resamples: int, seed: int, step: Step | None, draw: Draw = counts
 ) -> Floats:
     """The statistic of each resample, from the sums of the columns, with each query counted as often as drawn."""
     n = len(columns[0])

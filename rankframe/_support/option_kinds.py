@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, ge
 
 import polars as pl
 
-from ..errors import InvalidOption, Verbatim, did_you_mean, on, option, shown
+from ..errors import InvalidOption, did_you_mean, on, option, shown
 from . import option_values as values
 from .option_values import Range
 
@@ -82,14 +82,6 @@ class Kind:
             where = option(**{name: given}) if of is None else f"{of}({name}={shown(given)})"
             raise InvalidOption(where, f": write {self}.{hint}") from None
 
-    def fits(self, given: object) -> bool:
-        """Whether `given` is a value of this kind."""
-        try:
-            self.read(given)
-        except TypeError:
-            return False
-        return True
-
     @property
     def of_metrics(self) -> bool:
         """Whether options of metrics take all of it."""
@@ -121,11 +113,6 @@ def names_columns(function: Callable[..., object], name: str) -> bool:
 
 def _has_column(annotation: object) -> bool:
     return annotation == Column or any(map(_has_column, get_args(annotation)))
-
-
-def fits(given: object, annotation: object) -> bool:
-    """Whether the annotation includes `given`."""
-    return cast("Kind", kind_of(annotation)).fits(given)
 
 
 @lru_cache(maxsize=512)  # reading a signature takes 2% of the time of a small table
@@ -179,11 +166,8 @@ def bind(
 
 def parameters_of(signature: inspect.Signature) -> str:
     """The parameters with their defaults, without types."""
-    plain = [
-        x.replace(annotation=x.empty, default=Verbatim("...") if x.default is ... else x.default)
-        for x in signature.parameters.values()
-    ]
-    return str(inspect.Signature(plain))
+    plain = [x.replace(annotation=x.empty) for x in signature.parameters.values()]
+    return str(inspect.Signature(plain)).replace("=Ellipsis", "=...")
 
 
 def annotation_of(name: str, annotation: object, formula: Callable[..., object]) -> object:
@@ -213,6 +197,11 @@ def kind_of(annotation: object, within: Range = ANY_NUMBER) -> Kind | None:
     """
     alternatives = _alternatives(annotation, within)
     return None if alternatives is None else Kind(alternatives)
+
+
+def words(of: Iterable[object]) -> Kind:
+    """The kind of some words."""
+    return Kind(tuple(Alternative(repr(word), partial(values.word, word), word) for word in of))
 
 
 NONE = Alternative("None", partial(values.word, None))
@@ -254,31 +243,24 @@ def _alternatives(annotation: object, within: Range) -> tuple[Alternative, ...] 
             return own.alternatives
         return _alternatives(args[0], next((x for x in args[1:] if isinstance(x, Range)), within))
     if origin is Literal:
-        return tuple(Alternative(repr(arg), partial(values.word, arg), arg) for arg in args)
+        return words(args).alternatives
     if annotation is int:
         return (Alternative(f"a whole number {within}".strip(), partial(values.whole, within)),)
     if annotation is float:
-        said = f"a {'' if within.is_bounded else 'finite '}number {within}".strip()
-        return (Alternative(said, partial(values.number, within)),)
+        text = f"a {'' if within.is_bounded else 'finite '}number {within}".strip()
+        return (Alternative(text, partial(values.number, within)),)
     if origin in (dict, collections.abc.Mapping, collections.abc.Sequence) and args:
-        sides = [kind_of(arg, within) for arg in args]
-        if any(side is None for side in sides):
+        kinds = [x for arg in args if (x := kind_of(arg, within)) is not None]
+        if len(kinds) < len(args):
             return None
-        reads = [side.read for side in sides if side is not None]
-        if len(sides) == 1:
-            return (
-                Alternative(f"a list (each {sides[0]})", partial(values.several, *reads), of_metrics=args == (float,)),
-            )
-        numeric = all(
-            isinstance(read := x.alternatives[0].read, partial) and read.func is values.number for x in sides if x
-        )
-        said = f"a mapping (each key {sides[0]}, each value {sides[1]})"
-        return (Alternative(said, partial(values.mapping, *reads), of_metrics=numeric),)
+        numeric = all(float in (arg, *get_args(arg)) for arg in args)
+        reads: list[Callable[[object], Any]] = [x.read for x in kinds]
+        if len(kinds) == 1:
+            return (Alternative(f"a list (each {kinds[0]})", partial(values.several, *reads), of_metrics=numeric),)
+        text = f"a mapping (each key {kinds[0]}, each value {kinds[1]})"
+        return (Alternative(text, partial(values.mapping, *reads), of_metrics=numeric),)
     kind = origin or annotation
-    if (
-        isinstance(kind, type)
-        and kind.__module__ not in ("builtins", "typing")
-        and not getattr(kind, "_is_protocol", 0)
-    ):
+    plain = getattr(kind, "__module__", "") in ("builtins", "typing") or getattr(kind, "_is_protocol", False)
+    if isinstance(kind, type) and not plain:
         return (Alternative(f"a {kind.__name__}", partial(values.of_type, kind), of_metrics=False),)
     return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
-from typing import SupportsIndex, TypeGuard
+from operator import ge, gt, index, le, lt
+from typing import Any, SupportsIndex, TypeGuard
 
 import polars as pl
 
@@ -26,20 +27,18 @@ class Range:
     above: float | None = None
     below: float | None = None
 
+    @cached_property  # options of each call are read
+    def _ends(self) -> list[tuple[str, float, Callable[[float, float], bool]]]:
+        of = {"from": (self.least, ge), "above": (self.above, gt), "up to": (self.most, le), "below": (self.below, lt)}
+        return [(word, end, holds) for word, (end, holds) in of.items() if end is not None]
+
     def __contains__(self, x: float) -> bool:
-        ends = (
-            (self.least, operator.ge),
-            (self.most, operator.le),
-            (self.above, operator.gt),
-            (self.below, operator.lt),
-        )
-        return all(end is None or holds(x, end) for end, holds in ends)
+        return all(holds(x, end) for _, end, holds in self._ends)
 
     def __str__(self) -> str:
         if self.above is not None and self.below is not None:
             return f"between {self.above:,} and {self.below:,}"
-        ends = [(self.least, "from"), (self.above, "above"), (self.most, "up to"), (self.below, "below")]
-        texts = [f"{word} {end:,}" for end, word in ends if end is not None]
+        texts = [f"{word} {end:,}" for word, end, _ in self._ends]
         if self.least is not None:
             return f"{texts[0]} on" if len(texts) == 1 else f"{texts[0]} to {texts[1].removeprefix('up to ')}"
         return " and ".join(texts)
@@ -50,76 +49,70 @@ class Range:
         return (self.least, self.above) != (None, None) != (self.most, self.below)
 
 
+def must(hold: bool) -> None:
+    """Tell `Kind` that a value is of another kind."""
+    if not hold:
+        raise TypeError
+
+
 def word(expected: object, given: object) -> object:
-    same = isinstance(given, str) if isinstance(expected, str) else type(given) is type(expected)
-    if not same or given != expected:
-        raise ValueError
+    must(isinstance(given, str) if isinstance(expected, str) else type(given) is type(expected))
+    must(given == expected)
     return expected
 
 
 def of_type(kind: type, given: object) -> object:
-    if not isinstance(given, kind):
-        raise TypeError
+    must(isinstance(given, kind))
     return given
 
 
-def whole(within: Range, given: object) -> int:
-    if not isinstance(given, SupportsIndex) or isinstance(given, bool):
-        raise TypeError
-    number = operator.index(given)
-    if abs(number) >= 10**MOST_DIGITS or number not in within:
-        raise ValueError
+def whole(within: Range, given: Any) -> int:
+    must(isinstance(given, SupportsIndex) and not isinstance(given, bool))
+    number = index(given)
+    must(abs(number) < 10**MOST_DIGITS and number in within)
     return number
 
 
-def real(given: object) -> float:
-    if not is_number(given):
-        raise TypeError
+def real(given: Any) -> float:
+    must(is_number(given))
     return as_number(given)
 
 
 def number(within: Range, given: object) -> float:
     found = real(given)
-    if not math.isfinite(found) or found not in within:
-        raise ValueError
+    must(math.isfinite(found) and found in within)
     return found
 
 
-def mapping(key: Callable[[object], object], value: Callable[[object], object], given: object) -> dict[object, object]:
-    if not isinstance(given, Mapping):
-        raise TypeError
+def mapping(key: Callable[[object], object], value: Callable[[object], object], given: Any) -> dict[object, object]:
+    must(isinstance(given, Mapping))
     return {key(name): value(x) for name, x in given.items()}
 
 
-def several(each: Callable[[object], object], given: object) -> tuple[object, ...]:
-    if not isinstance(given, Iterable) or isinstance(given, (str, bytes, Mapping)) or hasattr(given, "columns"):
-        raise TypeError
+def several(each: Callable[[object], object], given: Any) -> tuple[object, ...]:
+    must(isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping)) and not hasattr(given, "columns"))
     return tuple(map(each, given))
 
 
-def text(given: object) -> str:
-    if not isinstance(given, str):
-        raise TypeError
+def text(given: Any) -> str:
+    must(isinstance(given, str))
     given.encode()  # raises ValueError for half of a character
-    return given
+    return str(given)
 
 
 def column(given: object) -> str:
-    is_list = isinstance(given, Iterable) and not isinstance(given, (str, tuple))
-    if is_list or not isinstance(given, Hashable) or given is None or callable(given) or hasattr(given, "name"):
-        raise TypeError
+    must(isinstance(given, (str, tuple)) or not isinstance(given, Iterable))
+    must(isinstance(given, Hashable) and given is not None and not callable(given) and not hasattr(given, "name"))
     return str(given).encode(errors="backslashreplace").decode()  # as pandas' labels are brought to Polars
 
 
 def columns(given: object) -> tuple[object, ...]:
-    if isinstance(given, pl.Series) or hasattr(given, "iloc"):
-        raise TypeError
+    must(not isinstance(given, pl.Series) and not hasattr(given, "iloc"))
     return several(column, given)
 
 
 def function(given: object) -> object:
-    if not callable(given) or isinstance(given, type):
-        raise TypeError
+    must(callable(given) and not isinstance(given, type))
     return given
 
 

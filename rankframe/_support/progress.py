@@ -1,103 +1,85 @@
-"""Progress of long computations, shown on a terminal if rich is installed."""
+"""Progress of long computations: a bar of rich on a terminal, elsewhere a line a minute in the log ``rankframe``."""
 
 from __future__ import annotations
 
 import sys
-from threading import Lock, Timer
+from logging import getLogger
+from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtra
 from .extras import load
 
+if TYPE_CHECKING:
+    from typing import Self
+
 PATIENCE = 1.0
-"""Seconds before anything is shown."""
+"""Seconds before a terminal shows anything."""
+
+SECONDS_OF_LINE = 60.0
+"""Seconds between two lines of the log."""
+
 SCREEN = Lock()
-"""Held by the bar or spinner that is shown, since a screen has room for one."""
+"""Held by the bar that is shown, since a screen has room for one."""
 
-
-class ShownProgress(Protocol):
-    """A display of rich, shown until it is stopped."""
-
-    def start(self) -> None: ...
-    def stop(self) -> None: ...
-
-
-class Bar(ShownProgress, Protocol):
-    """A progress bar of rich for one task."""
-
-    task_ids: list[int]
-
-    def add_task(self, description: str, *, total: float | None) -> int: ...
-    def update(self, task_id: int, *, completed: float, total: float) -> None: ...
+LOG = getLogger("rankframe")
 
 
 class Progress:
-    """A bar, called with the work done and the total; shows nothing in scripts, or without rich."""
+    """The progress of a computation; called with the work done, and the total if it is known."""
 
-    def __init__(self, what: str, show: bool) -> None:
+    def __init__(self, what: str, show: bool = True) -> None:
         self._what = what
-        self._since = monotonic()
-        self._bar: Bar | None = None
-        self._wanted = show and sys.stderr is not None and sys.stderr.isatty()
+        self._done = 0
+        self._total: int | None = None
+        self._bar: Any = None
+        self._ended = Event()
+        self._thread = Thread(target=self._watch, daemon=True) if show else None
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
+        if self._thread is not None:
+            self._thread.start()
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            SCREEN.release()
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
 
-    def __call__(self, done: int, total: int) -> None:
-        if self._wanted and self._bar is None and monotonic() - self._since > PATIENCE:
-            self._start()
-        if self._bar is not None:
-            self._bar.update(self._bar.task_ids[0], completed=done, total=total)
+    def __call__(self, done: int, total: int | None = None) -> None:
+        self._done, self._total = done, total
+        bar = self._bar  # the thread may end it
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=done, total=total)
 
-    def _start(self) -> None:
-        try:
-            bars, consoles = load("rich.progress", "stats"), load("rich.console", "stats")
-        except MissingExtra:
-            self._wanted = False
+    def _watch(self) -> None:
+        """Show the bar, or write to the log, until the computation ends."""
+        since, on_terminal = monotonic(), sys.stderr is not None and sys.stderr.isatty()
+        if self._ended.wait(PATIENCE if on_terminal else SECONDS_OF_LINE):
             return
-        if not SCREEN.acquire(blocking=False):
+        if on_terminal:
+            self._show()
             return
-        bar: Bar = bars.Progress(console=consoles.Console(file=sys.stderr), transient=True)
-        bar.add_task(self._what, total=None)
-        bar.start()
-        self._bar = bar
-
-
-class Busy:
-    """A spinner for work of unknown length; shows nothing in scripts, or without rich."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._shown: ShownProgress | None = None
-        self._later = Timer(PATIENCE, self._show)
-        self._later.daemon = True
-
-    def __enter__(self) -> Busy:
-        if sys.stderr is not None and sys.stderr.isatty():
-            self._later.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._later.cancel()
-        if self._later.ident is not None:
-            self._later.join()
-        if self._shown is not None:
-            self._shown.stop()
-            SCREEN.release()
+        while True:
+            of = "" if self._total is None else f" of {self._total:,}"
+            counted = f"{self._done:,}{of}, " if self._done else ""
+            LOG.info("%s: %s%.0f seconds so far", self._what, counted, monotonic() - since)
+            if self._ended.wait(SECONDS_OF_LINE):
+                return
 
     def _show(self) -> None:
         try:
-            consoles, texts = load("rich.console", "stats"), load("rich.text", "stats")
+            bars, consoles, markup = (load(f"rich.{name}", "stats") for name in ("progress", "console", "markup"))
         except MissingExtra:
             return
         if not SCREEN.acquire(blocking=False):
             return
-        shown: ShownProgress = consoles.Console(file=sys.stderr).status(texts.Text(self._what))
-        shown.start()
-        self._shown = shown
+        try:
+            with bars.Progress(console=consoles.Console(file=sys.stderr), transient=True) as bar:
+                bar.add_task(markup.escape(self._what), completed=self._done, total=self._total)
+                self._bar = bar
+                self._ended.wait()
+        finally:
+            self._bar = None
+            SCREEN.release()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -155,6 +156,10 @@ class History(Cached):
         reached = (falling.cum_sum() >= head * self.n_rows).arg_true()
         return popularity < (float(falling[reached[0]]) if len(reached) else 0.0)
 
+    def user_of(self, rows: pl.Series) -> pl.Series:
+        """The number of the user of each row; null for a user without interactions."""
+        return looked_up(rows.struct.unnest(), self.users, self.key)
+
     @cached_property
     def users(self) -> pl.DataFrame:
         """A row per user: the key and the number."""
@@ -194,6 +199,44 @@ class History(Cached):
         """The number of users of each item; null for an item without interactions."""
         return self.counts[SIZE].gather(self.place(docs))
 
+    # functions of rows with the numbers of a `user` and an `item`
+
+    def seen(self, rows: pl.DataFrame) -> pl.Series:
+        """1.0 for a row whose user has interacted with its item, else 0.0."""
+        import numpy as np
+
+        known = self.known_codes.to_numpy()
+        of_rows = rows.select(self.codes("user", "item").fill_null(-1)).to_series().to_numpy()
+        return pl.Series((known[np.searchsorted(known[:-1], of_rows)] == of_rows).astype(np.float64))
+
+    def co_occurring(self, rows: pl.DataFrame) -> pl.Series:
+        """The mean cosine of each row's item and the items of the row's user; null for a user without any."""
+        pairs = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
+        had = self.numbers.rename({ITEM: "#other"})
+        both = pairs.join(had, on=USER).join(self.similar_items, on=[ITEM, "#other"], how="left")
+        # The last bit of a sum depends on the order of rows, and the optimizer drops a sort inside the mean.
+        terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
+        sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
+        return pairs.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
+
+    # profiles of users
+
+    def categories(self, items: pl.DataFrame) -> pl.DataFrame:
+        """A row per user and category: the share of the category in the user's items, each divided evenly among its categories.
+
+        `items` has a row for each item, with its category or a list of them.
+        """
+        found = looked_up(self.pairs.select(self.doc), items, [self.doc])
+        kinds = pl.DataFrame([self.numbers[USER], in_lists(found).alias("kind")]).filter(pl.col("kind").list.len() > 0)
+        kinds = kinds.with_columns(share=1 / pl.col("kind").list.len()).explode("kind")
+        shares = kinds.group_by(USER, "kind", maintain_order=True).agg(pl.col("share").sum())
+        return shares.with_columns(pl.col("share") / pl.col("share").sum().over(USER))
+
+    def features(self, ids: pl.Series, features: pl.DataFrame) -> pl.DataFrame:
+        """A row per user, in the order of their numbers: the mean features of the user's items; `ids` names the rows of `features`."""
+        had = _rows_at(features, place_in(ids, self.pairs[self.doc])).with_columns(self.numbers[USER])
+        return had.group_by(USER).agg(pl.col(features.columns).mean()).sort(USER).drop(USER)
+
 
 class Items(SideTable):
     """The catalog: a row for each item, with its properties; or the ids that came in a list."""
@@ -229,10 +272,12 @@ class Background:
     items: Items | int | None = None
 
     def __post_init__(self) -> None:
-        for name, read in (("interactions", _interactions_in), ("items", _items_in)):
-            given = getattr(self, name)
-            if given is not None and not isinstance(given, SideTable):
-                object.__setattr__(self, name, read(given))
+        past, items = self.interactions, self.items
+        if past is not None and not isinstance(past, Interactions):
+            wanted = "of users and items, or of items with their counts as n"
+            object.__setattr__(self, "interactions", Interactions(_rows(past, "interactions", wanted).collect()))
+        if items is not None and not isinstance(items, Items):
+            object.__setattr__(self, "items", _items_in(items))
 
     def has(self, name: str) -> bool:
         """Whether a property of items is looked up in `items`."""
@@ -304,7 +349,7 @@ def pairs_of(
 
     Query columns such as a run or a day may be missing there; its pairs then apply to every run or day.
     """
-    rows = _rows(given, whose, "with a row per user and item")
+    rows = _rows(given, whose)
     others = rows.collect_schema()
     users = _key(others, query, doc, whose)
     for name in (*users, doc):
@@ -320,23 +365,17 @@ def _key(others: pl.Schema, query: Sequence[str], doc: str, whose: str, *, count
     return users
 
 
-def _frame(given: Any) -> Any:
-    """Turn a table with the Arrow PyCapsule interface into a Polars frame; return anything else unchanged."""
-    table = None if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else from_stream(given)
-    return given if table is None else table
+def _frame(given: object) -> pl.LazyFrame | None:
+    """The rows of a frame, or of a table with the Arrow PyCapsule interface; None of anything else."""
+    found = given if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else from_stream(given)
+    return None if found is None else found.lazy()
 
 
-def _rows(given: object, whose: str, wanted: str) -> pl.LazyFrame:
+def _rows(given: object, whose: str, wanted: str = "with a row per user and item") -> pl.LazyFrame:
     """The rows of a side table."""
-    found = _frame(given)
-    if not isinstance(found, (pl.DataFrame, pl.LazyFrame)):
+    if (found := _frame(given)) is None:
         raise InvalidOption(f"{whose}={shown(given)} is no frame; give one {wanted}")
-    return found.lazy()
-
-
-def _interactions_in(given: object) -> Interactions:
-    wanted = "of users and items, or of items with their counts as n"
-    return Interactions(_rows(given, "interactions", wanted).collect())
+    return found
 
 
 def _items_in(given: Any) -> Items | int:
@@ -344,8 +383,8 @@ def _items_in(given: Any) -> Items | int:
     if isinstance(given, Integral) and not isinstance(given, bool):
         size: int = check("items", given, Annotated[int, Range(least=1, most=10**15)])
         return size
-    found = _frame(given)
-    found = found.lazy().collect() if isinstance(found, (pl.DataFrame, pl.LazyFrame)) else _listed(found)
+    frame = _frame(given)
+    found = _listed(given) if frame is None else frame.collect()
     if found.is_empty():
         raise InvalidOption(option(items=[]), " holds no item; give all items that could be shown, or their number")
     return Items(found)
@@ -353,20 +392,14 @@ def _items_in(given: Any) -> Items | int:
 
 def _listed(given: Any) -> pl.DataFrame:
     """Ids in a Series, a list or an array as a column."""
-    listed = given if isinstance(given, pl.Series) else given.tolist() if hasattr(given, "tolist") else given
-    if isinstance(listed, (str, bytes)) or not isinstance(listed, (pl.Series, Collection)):
-        wanted = "give the number of items, a frame with a row for each item, or a list of ids"
-        raise InvalidOption(option(items=given), f" is no catalog; {wanted}")
-    try:
-        column = listed.alias(LISTED) if isinstance(listed, pl.Series) else pl.Series(LISTED, list(listed))
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        column = None
-    if column is None or column.dtype == pl.Object:
-        raise InvalidOption(option(items=given), " holds values that are no ids of one type; give all of one")
-    return column.to_frame()
-
-
-# ----------------------------------------------------------------------------------------------------- profiles of users
+    ids = given.tolist() if hasattr(given, "tolist") else given
+    with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        if not isinstance(ids, (str, bytes)):
+            column = ids.alias(LISTED) if isinstance(ids, pl.Series) else pl.Series(LISTED, list(ids))
+            if column.dtype != pl.Object:
+                return column.to_frame()
+    wanted = "give the number of items, a frame with a row for each item, or a list of ids of one type"
+    raise InvalidOption(option(items=given), f" is no catalog; {wanted}")
 
 
 def in_lists(values: pl.Series) -> pl.Series:
@@ -376,43 +409,6 @@ def in_lists(values: pl.Series) -> pl.Series:
     frame = values.alias("#kinds").to_frame()
     lists = pl.col("#kinds") if isinstance(values.dtype, pl.List) else pl.concat_list("#kinds")
     return frame.select(lists.list.drop_nulls().list.unique(maintain_order=True)).to_series()
-
-
-def user_of(rows: pl.Series, history: History) -> pl.Series:
-    """The number of the user of each row; null for a user without interactions."""
-    return looked_up(rows.struct.unnest(), history.users, history.key)
-
-
-def categories_of(history: History, categories: pl.DataFrame) -> pl.DataFrame:
-    """A row per user and category: the share of the category in the user's items, each divided evenly among its categories.
-
-    `categories` has a row for each item, with its category or a list of them.
-    """
-    items = looked_up(history.pairs.select(history.doc), categories, [history.doc])
-    kinds = pl.DataFrame([history.numbers[USER], in_lists(items).alias("kind")]).filter(pl.col("kind").list.len() > 0)
-    kinds = kinds.with_columns(share=1 / pl.col("kind").list.len()).explode("kind")
-    shares = kinds.group_by(USER, "kind", maintain_order=True).agg(pl.col("share").sum())
-    return shares.with_columns(pl.col("share") / pl.col("share").sum().over(USER))
-
-
-def seen(rows: pl.DataFrame, history: History) -> pl.Series:
-    """1.0 for a row whose user has interacted with its item, both given by number; else 0.0."""
-    import numpy as np
-
-    known = history.known_codes.to_numpy()
-    of_rows = rows.select(history.codes("user", "item").fill_null(-1)).to_series().to_numpy()
-    return pl.Series((known[np.searchsorted(known[:-1], of_rows)] == of_rows).astype(np.float64))
-
-
-def co_occurring(rows: pl.DataFrame, history: History) -> pl.Series:
-    """The mean cosine of each row's item and the items of the row's user, both by number; null for a user without any."""
-    pairs = rows.select(pl.col("user").alias(USER), pl.col("item").alias(ITEM)).with_row_index("#row")
-    had = history.numbers.rename({ITEM: "#other"})
-    both = pairs.join(had, on=USER).join(history.similar_items, on=[ITEM, "#other"], how="left")
-    # The last bit of a sum depends on the order of rows, and the optimizer drops a sort inside the mean.
-    terms = both.select("#row", pl.col("#cosine").fill_null(0.0)).sort("#row", "#cosine")
-    sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
-    return pairs.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
 
 
 def features_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame | None:
@@ -438,23 +434,11 @@ def units(names: Sequence[str]) -> list[pl.Expr]:
 def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """A row per item: its features as a vector of length 1, a column of floats for each feature."""
     features = features_of(items, names)
-    if features is None:
+    if features is None or not features.select(pl.all_horizontal(pl.all().is_finite().fill_null(False).all())).item():
         raise InvalidData(
-            f"column {names[0]!r} of items holds lists of several lengths; give all items the same features"
-        )
-    missing = features.select(pl.any_horizontal(~pl.all().is_finite().fill_null(False))).to_series()
-    if missing.any():
-        raise InvalidData(
-            f"the features of {missing.sum():,} items are null, NaN or infinite; give each item all of its features"
+            "items have features that are null, NaN, infinite, or lists of several lengths; give each all"
         )
     return features.select(units(features.columns))
-
-
-def feature_profiles(history: History, ids: pl.Series, features: pl.DataFrame) -> pl.DataFrame:
-    """A row per user, in the order of their numbers: the mean features of the user's items; `ids` names the rows of `features`."""
-    places = place_in(ids, history.pairs[history.doc])
-    had = _rows_at(features, places).with_columns(history.numbers[USER])
-    return had.group_by(USER).agg(pl.col(features.columns).mean()).sort(USER).drop(USER)
 
 
 def similar_features(rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame) -> pl.Series:

@@ -55,10 +55,8 @@ class Finding(NamedTuple):
         advice = pl.concat_str(pl.col(part).cast(pl.String) if i % 2 else pl.lit(part) for i, part in parts)
         others = {"severity": pl.lit(self.severity), "problem": pl.lit(self.problem), "advice": advice}
         others |= {"tied_fraction": pl.lit(None, pl.Float64)}
-        given = self.rows.collect_schema()
-        rows = self.rows.with_columns(
-            pl.col("rows").cast(pl.UInt32), **{x: others[x] for x in others if x not in given}
-        )
+        lacking = others.keys() - self.rows.collect_schema().keys()
+        rows = self.rows.with_columns(pl.col("rows").cast(pl.UInt32), **{x: others[x] for x in lacking})
         return rows.select(*COLUMNS[:2], cs.starts_with(carried("")), *COLUMNS[2:])
 
 
@@ -152,10 +150,9 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         for fault in row_faults(table):
             yield Finding("error", fault.kind, _places(frame.filter(fault.rows), where), TEXTS[fault.kind](setup))
         docs = documents(frame, table, ordered=True, check=False)
-        for found in _found(docs, setup.changed(subtopic=None), qrels, spelling):
-            # listed subtopics are the relevant ones
-            if not table.lists_subtopics or found.problem != "no labels":
-                yield found
+        of_documents = _found(docs, setup.changed(subtopic=None), qrels, spelling)
+        # listed subtopics are the relevant ones
+        yield from (x for x in of_documents if not table.lists_subtopics or x.problem != "no labels")
         yield _suspected(frame, setup.changed(category=None), spelling, [])
         return
     for fault in table.faults(label=has_label):
@@ -190,19 +187,14 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
 
 def _of_scores(frame: pl.LazyFrame, table: Columns) -> Iterator[Finding]:
     """Notes on the scores of all queries: ties, gaps in ranks."""
-    setup, score = table.setup, pl.col("#score")
+    setup, given = table.setup, pl.col("#given")
     at = {carried(name): pl.col(name) for name in setup.roles.query}
-    retrieved = frame.filter(table.score.is_not_null()).select(
-        **at,
-        **{"#tied": pl.len().over(*setup.roles.query, table.score) > 1, "#score": table.score.cast(pl.Float64)},
-        **{"#given": pl.col(setup.roles.score).cast(pl.Float64)},
-    )
-    queries = retrieved.group_by(*at, maintain_order=True).agg(
-        pl.len().alias("#n"),
-        pl.col("#tied").sum(),
-        ((score == score.floor()).all() & (pl.col("#given").min() >= 1)).alias("#whole"),
-        (pl.col("#given").max() != pl.col("#given").n_unique()).alias("#gap"),
-    )
+    shared = pl.len().over(*setup.roles.query, table.score) > 1
+    columns = at | {"#tied": shared, "#given": pl.col(setup.roles.score).cast(pl.Float64)}
+    whole = (given == given.floor()).all() & (given.min() >= 1)
+    counts = {"#n": pl.len(), "#whole": whole, "#gap": given.max() != given.n_unique()}
+    rows = frame.filter(table.score.is_not_null()).select(**columns)
+    queries = rows.group_by(*at, maintain_order=True).agg(pl.col("#tied").sum(), **counts)
     n, tied = pl.col("#n"), pl.col("#tied")
     among = "in {such queries} of {all queries} queries, the first of which is shown;"
 
@@ -215,10 +207,9 @@ def _of_scores(frame: pl.LazyFrame, table: Columns) -> Iterator[Finding]:
     rule = setup.policies.tie_rule
     if not rule.refuses:
         by_row = rule.by_row(documents=setup.roles.doc_name is not None)
-        says = option(ties=setup.policies.ties), f", {(TIE_RULES['order'] if by_row else rule).says}"
-        yield found(
-            "tied scores", tied > 0, tied, tied.sum() / n.sum(), f"documents share a score {among} with ", *says
-        )
+        effect, share = (TIE_RULES["order"] if by_row else rule).says, tied.sum() / n.sum()
+        says = f"documents share a score {among} with ", option(ties=setup.policies.ties), f", {effect}"
+        yield found("tied scores", tied > 0, tied, share, *says)
     if setup.policies.ascending:
         such, share = pl.col("#gap") & pl.col("#whole").all(), pl.lit(None, pl.Float64)
         yield found("gaps in ranks", such, n, share, f"ranks leave numbers out {among} documents keep their order")

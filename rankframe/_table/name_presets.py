@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from ..errors import InvalidOption, nearest, option
+from .._support.option_kinds import words
 
 FLAT = "flat"
 """The preset that names the columns of results only."""
@@ -34,13 +33,8 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
 
 def texts_of_presets(names: object) -> list[str]:
     """Check one or several names of presets, and list them."""
-    given: list[Any] = list(names) if isinstance(names, (list, tuple)) else [names]
-    for name in given:
-        if not isinstance(name, str) or name not in PRESETS:
-            near = nearest(name, PRESETS) if isinstance(name, str) else None
-            hint = "" if near is None else f" Did you mean {near!r}?"
-            raise InvalidOption(option(names=name), f": write one of {', '.join(map(repr, PRESETS))}.{hint}")
-    return given
+    given = names if isinstance(names, (list, tuple)) else [names]
+    return [words(PRESETS).check("names", name) for name in given]
 
 
 def roles_of(names: object) -> Mapping[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, get_type_hints
 
-from .._support.option_kinds import check, fits, kind_of
+from .._support.option_kinds import check, kind_of
 from .._support.option_values import Range
 from ..errors import Code, InvalidOption, on, option
 from .ties import TIE_RULES, TieRule, Ties
@@ -26,6 +26,7 @@ NoRelevant: TypeAlias = Literal["zero", "null", "one"]
 Label: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Count: TypeAlias = Annotated[int, Range(least=0)]
 Cutoff: TypeAlias = Annotated[int, Range(least=1)]
+Ends: TypeAlias = Annotated[tuple[int, int], kind_of(Sequence[Count])]
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,7 @@ class Policies:
     ascending: Annotated[bool, "whether the lowest score is the best, as of distances and ranks"] = False
     ties: Annotated[Ties, "the order of documents with equal scores"] = "doc_desc"
     unjudged: Annotated[Unjudged, "how retrieved documents without a judgment count"] = "nonrelevant"
-    unjudged_labels: Annotated[
-        tuple[int, int] | None, "the least and the greatest label of unjudged documents, for bounds"
-    ] = None
+    unjudged_labels: Annotated[Ends | None, "the least and the greatest label of unjudged documents, for bounds"] = None
     unretrieved: Annotated[Unretrieved, "how judged documents that were not retrieved count"] = "missed"
     no_relevant: Annotated[NoRelevant, "the value of a query without relevant documents"] = "zero"
     depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
@@ -119,12 +118,9 @@ class Policies:
     def __post_init__(self) -> None:
         read_fields(self)
         labels = self.unjudged_labels
-        if labels is not None:
-            pair = tuple(labels) if isinstance(labels, (list, tuple)) and all(fits(x, Count) for x in labels) else ()
-            if len(pair) != 2 or not pair[0] <= pair[1] <= GREATEST:
-                says = f": write the least and the greatest label of unjudged documents, whole numbers from 0 to {GREATEST:g}, as "
-                raise InvalidOption(option(unjudged_labels=labels), says, Code("(0, 3)", command="0,3"))
-            object.__setattr__(self, "unjudged_labels", pair)
+        if labels is not None and not (len(labels) == 2 and labels[0] <= labels[1] <= GREATEST):
+            says = ": write the least and the greatest label of unjudged documents, as "
+            raise InvalidOption(option(unjudged_labels=labels), says, Code("(0, 3)", command="0,3"))
         if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):
             says, given = " goes by labels, which ", (option(ties=self.ties), option(unjudged="bounds"))
             raise InvalidOption(given[0], says, given[1], " leaves open; set another rule, as in ", on(ties="doc_desc"))
@@ -163,13 +159,3 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
 }
 """The effect of each value of a policy, as a clause; ``...`` means any other value, which replaces {}."""
-
-
-def check_threshold(relevant: object) -> None:
-    """Refuse a relevance threshold that is no possible label."""
-    check("relevant", relevant, Label)
-
-
-def check_word(option: str, given: object, words: object) -> None:
-    """Refuse a value outside the option's words."""
-    check(option, given, words)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import TypeAlias
 
 import polars as pl
 
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, Text, Verbatim, judge, nearest, on, option
-from .steps import cast, ones, renamed
+from ..errors import Code, InvalidData, MissingColumn, Text, Verbatim, judge, nearest, on, option
+from .steps import cast, renamed
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ def require(
     schema: Collection[str], name: str, role: str, where: str = "the table", *, meant: str | None = None
 ) -> None:
     """Refuse a table without the column `name`, and say which of its columns may be meant, if not `meant`."""
-    require_all(schema, [(name, role)], where, meant=meant)
+    require_all(schema, [(name, role)], where, meant)
 
 
 def require_all(
-    schema: Collection[str], wanted: Iterable[tuple[str, str]], where: str = "the table", *, meant: str | None = None
+    schema: Collection[str], wanted: Iterable[tuple[str, str]], where: str = "the table", meant: str | None = None
 ) -> None:
     """Refuse a table without one of the columns, given with their roles, and name the columns that may be meant."""
     lacking = [(name, role) for name, role in wanted if name not in schema]
@@ -108,45 +108,38 @@ def require_all(
         names = ", ".join(f"{name!r} for {role}" for name, role in lacking)
         near = {role: meant or _meant(there, name, role) for name, role in lacking}
         kinds = schema if isinstance(schema, Mapping) else {}
-        lists = [name for name, dtype in kinds.items() if isinstance(dtype, (pl.List, pl.Array))]
-        guess = _advice(lacking, near, there, where)
-        advice = of_lists(lists[0], str(kinds[lists[0]])) if lists and None in near.values() else guess
+        lists = next((name for name, dtype in kinds.items() if isinstance(dtype, (pl.List, pl.Array))), None)
+        meant_by = {name: near[role] for name, role in lacking}
+        advice = of_lists(lists) if lists and None in near.values() else _advice(near, meant_by, there, where)
         raise MissingColumn(f"no column {names}; {where} has {', '.join(there) or 'no columns'}. ", *advice)
 
 
 def _advice(
-    lacking: Sequence[tuple[str, str]], near: Mapping[str, Meant], there: Sequence[str], where: str
+    near: Mapping[str, Meant], names: Mapping[str, Meant], there: Sequence[str], where: str
 ) -> tuple[Text, ...]:
-    """The advice for missing columns; `near` are the columns that may be meant, by role."""
+    """The advice for missing columns, from the columns that may be meant, by role and by missing name."""
     if not near.keys() <= ROLES.keys():  # an argument names them
         found = next(iter(near.values()))
         return (f"Did you mean {found!r}?" if isinstance(found, str) else "Name a column that is there",)
     if where == "the table" and near == {"label": None}:
         return "Bring the judgments of another table: ", judge()
-    of_labels = where == "qrels" and near.keys() == {"label"}
-    if where != "the table" and not of_labels:
-        new = {str(near[role]) if isinstance(near[role], str) else f"its {role} column": name for name, role in lacking}
-        return f"Rename {'it' if len(lacking) == 1 else 'them'}", renamed(new, frame=where)
+    if where != "the table" and (where != "qrels" or near.keys() != {"label"}):
+        new = {x if isinstance(x, str) else "...": name for name, x in names.items()}
+        return "Rename its columns", renamed(new, frame=where)
     given: dict[str, object] = {role: name or ... for role, name in near.items()}
     score = str(near.get("score")).lower()
     if score in RANKS:
-        given = {("rank" if role == "score" else role): name for role, name in given.items()}
+        given["rank"] = given.pop("score")
     elif score in DISTANCES:
         given["ascending"] = Verbatim(True)
     if "query" in near and "doc" not in near and (doc := _usual(there, "doc")) not in (None, "doc_id"):
         given["doc"] = doc
-    unknown = (
-        "" if ... not in given.values() else " with the column's name" if len(near) == 1 else " with the columns' names"
-    )
-    every: tuple[Text, ...] = ("; or, if all rows are relevant, ", ones(lacking[0][0])) if of_labels else ()
-    return "Say ", on(**given), unknown, *every
+    return "Say ", on(**given), "; or, if all rows are relevant, give each the label 1" if where == "qrels" else ""
 
 
-def of_lists(name: str, kind: str) -> tuple[Text, Text]:
+def of_lists(name: str) -> tuple[Text, Text]:
     """The advice for a table with a column of lists."""
-    return f"Column {name!r} holds {kind}; ", Code(
-        "rf.from_lists(df)", phrase="if a row is a query with its lists, write {}"
-    )
+    return f"Column {name!r} holds lists; ", Code("rf.from_lists(df)", phrase="if a row is a query, write {}")
 
 
 def _meant(there: Sequence[str], name: str, role: str) -> Meant:
@@ -166,20 +159,6 @@ def _usual(there: Sequence[str], role: str) -> str | None:
     return next((n for names in usual for n in there if n.lower().replace(" ", "_") in names), None)
 
 
-def refuse_one_text(runs: object) -> None:
-    """Refuse one text, or tables, where columns of scores are listed."""
-    if isinstance(runs, str):
-        names = [name.strip() for name in runs.split(",")] if "," in runs else ["bm25", "ltr"]
-        raise InvalidOption(option(runs=runs), " is one text; list the columns of scores, as ", option(runs=names))
-    refuse_tables(runs if isinstance(runs, (list, tuple)) else [runs])
-
-
-def refuse_tables(given: Iterable[object]) -> None:
-    """Refuse tables given in place of metrics or columns, and advise how to compare several tables."""
-    if any(hasattr(each, "columns") for each in given):
-        raise InvalidOption("name the table of each run", Code("runs={'a': df_a, 'b': df_b}", phrase=", as with {}"))
-
-
 def is_text(dtype: pl.DataType) -> bool:
     """Whether a column of this type holds words."""
     return dtype in (pl.String, pl.Categorical, pl.Enum)
@@ -189,14 +168,8 @@ def require_number(schema: pl.Schema, name: str, role: str) -> None:
     """Refuse a column that does not hold numbers."""
     dtype = schema[name]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-        code = cast(name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum))
-        advice: tuple[Text, ...] = ("cast it", replace(code, phrase=", as in {}"), ", or name another column")
-        if is_text(dtype):
-            advice = (
-                "cast numbers that are text",
-                replace(code, phrase=", as in {}"),
-                ", or give each word its number",
-            )
-        elif dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+        code = cast(name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum), phrase=", as in {}")
+        advice: tuple[Text, ...] = ("cast it", code, ", or name another column")
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
             advice = ("name another column: ", on(**{role: ...}) if role in ROLES else option(**{role: ...}))
         raise InvalidData(f"column {name!r} for {role} holds {dtype}, not numbers; ", *advice)

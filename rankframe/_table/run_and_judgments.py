@@ -26,9 +26,7 @@ CHECK = Advice("check")
 LISTED = Advice("check", of=("qrels",))
 """The calls that list all rows; an error shows only the first ones."""
 
-NO_COMMON_QUERY = (
-    "no query of the run is judged; write the ids alike in both tables, where '1' is not '01', nor 'a' 'A'"
-)
+NO_COMMON_QUERY = "no query of the run is judged; write the ids alike in both tables, where '1' is not '01'"
 UNMATCHED = "no retrieved document is judged; write the ids alike in both tables, or every metric counts nothing found"
 """Messages for tables without a common query, and without a common document."""
 
@@ -120,11 +118,8 @@ class Tables:
                 require(schema, roles.label, "label", "qrels", meant=labels[0])
             return self
         if least > 1:
-            lacks, give = (
-                f"the judgments have no column {roles.label!r}, so each counts 1, and ",
-                "; give them a label, as with ",
-            )
-            raise InvalidOption(lacks, option(relevant=least), f" is above that{give}", ones(roles.label, least))
+            says = f"the judgments have no column {roles.label!r}, so each counts 1, which is below "
+            raise InvalidOption(says, option(relevant=least), "; label them, as with ", ones(roles.label, least))
         return replace(self, qrels=self.qrels.with_columns(pl.lit(1, pl.Int64).alias(roles.label)), all_relevant=True)
 
     def types_differ(self, keys: Sequence[str]) -> tuple[Text, ...] | None:
@@ -202,39 +197,32 @@ class Tables:
         """
         query, schema = self.setup.roles.query, self.run.collect_schema()
         if self.named is not None:
-            says = (
-                f"column {self.named!r} names the run of each row, and is null on some. Where these have no score, labels were "
-                "joined before: start from the table of the runs alone. Where they have one, "
-            )
+            null = f"column {self.named!r} names the run of each row and is null on some"
+            says: Text = f"{null}; give runs without labels, or "
             without = _counted(self.run.filter(pl.col(self.named).is_null()), self.key)
             yield Refusal((says, to_name(self.named, schema[self.named])), without, CHECK)
         for where, rows, by in (("run", self.run, query), ("judgments", self.qrels, self.query)):
             without = _counted(rows.filter(pl.col(self.keys[-1]).is_null()), by).filter(pl.last() > 1)
             yield Refusal(nameless(self.setup, where=f" of the {where}"), without, CHECK)
         if repeats:
-            says = "the run holds a document of a query more than once; keep one row of each, such as the best, or, if these are "
+            says = "the run holds a document of a query more than once; keep one row of each, or, if these are several runs, "
             which = judge(run=...) if self.named is None else on(query=[..., *query])
             name = Code(f"name the column that says which: {which}", command="give each a file of its own")
-            yield Refusal((f"{says}several runs, ", name), _repeated(self.run, self.key), CHECK)
+            yield Refusal((says, name), _repeated(self.run, self.key), CHECK)
         yield self.qrels_repeat()
-        drop, keep = option(run_only="drop"), option(run_only="keep")
         if run_only == "error":
-            choices = drop, " leaves it out, ", keep, " counts it as having none; ", LISTED, " lists them"
-            yield Refusal(("a query of the run has no judgments; ", *choices), _counted(self.run_only, self.query))
-        drop, keep = option(judged_only="drop"), option(judged_only="keep")
+            says = ("a query of the run has no judgments; ", option(run_only="drop"), " leaves it out")
+            yield Refusal(says, _counted(self.run_only, self.query))
         if judged_only == "error":
-            choices = keep, " counts it with nothing retrieved, ", drop, " leaves it out; ", LISTED, " lists them"
-            yield Refusal(("a judged query is not in the run; ", *choices), _counted(self.judged_only, query))
+            says = "a judged query is not in the run; ", option(judged_only="keep"), " counts it with nothing retrieved"
+            yield Refusal(says, _counted(self.judged_only, query))
 
     def qrels_repeat(self) -> Refusal:
         """Documents that the judgments hold more than once in a query, and not for several subtopics."""
         schema, subtopic = self.qrels.collect_schema(), self.setup.roles.subtopic
         usual = [name for name in schema if is_usual(name, "subtopic") and name not in self.keys]
         key = [*self.keys, *(usual if subtopic is None or subtopic not in schema else [subtopic])]
-        says = (
-            "the judgments hold a document of a query more than once; if it was judged for several subtopics, name their "
-            "column as subtopic, otherwise keep one of each, "
-        )
+        says = "the judgments hold a document of a query more than once; name their column as subtopic, or keep one of each, "
         best = last_kept(self.setup.roles.label, key, "such as the highest: {}", frame="qrels")
         message = (says, one_kept(key, "as with {}", frame="qrels") if self.all_relevant else best)
         return Refusal(message, _repeated(self.qrels, key))
@@ -242,10 +230,8 @@ class Tables:
     def no_common_query(self, run_only: Unmatched) -> Refusal:
         """Whether no query of the run is judged, most often because the tables write ids differently."""
         run, judged = (fresh(name, self.query) for name in ("#run", "#judged"))
-        queries, others = (
-            rows.with_columns(pl.lit(True).alias(name))
-            for rows, name in ((self.queries, run), (self.judged_queries, judged))
-        )
+        queries = self.queries.with_columns(pl.lit(True).alias(run))
+        others = self.judged_queries.with_columns(pl.lit(True).alias(judged))
         both = queries.join(others, on=self.query, how="full", coalesce=True, nulls_equal=True)
         none = pl.col(run).any() & ~(pl.col(run) & pl.col(judged)).fill_null(False).any()
         if run_only == "keep":  # then a run without any judgments counts, too
@@ -262,7 +248,8 @@ class Tables:
         if _repeated(self.run, self.key).collect().is_empty():
             return self, False
         schema = self.run.collect_schema()
-        names = [name for name in usual_runs(schema, self.key) if self.named is None and schema[name] != pl.Object]
+        known = [*self.key, *(name for name, dtype in schema.items() if dtype == pl.Object)]
+        names = [name for name in schema if self.named is None and is_usual(name, "run") and name not in known]
         found = [name for name in names if _repeated(self.run, [*self.key, name]).collect().is_empty()]
         return (self.with_run(found[0]), False) if len(found) == 1 else (self, True)
 
@@ -311,19 +298,12 @@ def is_usual(name: str, role: str) -> bool:
     return name.lower() in USUAL_NAMES[role]
 
 
-def usual_runs(names: Iterable[str], key: Sequence[str]) -> list[str]:
-    """The columns with a usual name for runs, except columns of `key`."""
-    return [name for name in names if is_usual(name, "run") and name not in key]
-
-
 def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:
     """The rows; a plan that reads them fails if a refusal applies."""
     # a cross join with one row, or a failure: no later filter or selection can bypass it
     name = fresh("#failure", rows.collect_schema())
-    failures = [
-        refusal.places.select(failing([(pl.len() > 0, worded(refusal.message))]).alias(f"{name}{i}"))
-        for i, refusal in enumerate(refusals)
-    ]
+    failing_plans = ((x.places, failing([(pl.len() > 0, worded(x.message))])) for x in refusals)
+    failures = [places.select(failure.alias(f"{name}{i}")) for i, (places, failure) in enumerate(failing_plans)]
     passed = reduce(lambda one, other: one.join(other, how="cross"), failures)
     passed = passed.select(pl.coalesce(pl.all()).alias(name)).filter(pl.col(name).is_null())
     return rows.join(passed, how="cross").drop(name)

@@ -10,7 +10,7 @@ import polars as pl
 
 from .._support.option_kinds import Column, ColumnNames, ReadInside, check
 from ..errors import InvalidData, InvalidOption, Text, judge, on, option
-from .roles import refuse_one_text, require
+from .roles import require
 from .setup import Setup
 from .steps import to_name
 from .table import refuse_names
@@ -26,7 +26,7 @@ RUN_OF_TABLE = "run"
 """The column of the runs' names if each run is a table."""
 
 WHICH_RUNS: tuple[Text, ...] = (
-    "say which runs to compare: ",
+    "name the runs: ",
     option(runs=["bm25", "ltr"]),
     ", columns of scores, or ",
     option(run="system"),
@@ -70,9 +70,14 @@ class Runs:
                     option(run=run), " names the run of each row of one table; leave it out beside a table for each run"
                 )
             return cls(column=RUN_OF_TABLE, tables=runs)
-        refuse_one_text(runs)
         scores = check("runs", runs, Sequence[Column] | Mapping[Column, object] | None)
         return cls(tuple(scores or ()), check("run", run, Column | None))
+
+    def required(self) -> Runs:
+        """These runs, which a call must name."""
+        if not self.columns:
+            raise InvalidOption(*WHICH_RUNS)
+        return self
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -28,9 +28,8 @@ def cast(name: str, dtype: pl.DataType, *, frame: str = "df", of_words: bool = F
 
 def of_one_type(name: str, types: Mapping[str, pl.DataType]) -> tuple[Text, ...]:
     """Cast an id column of one of two frames, given with their types, to the type of the other, or to text."""
-    (frame, one), (_, other) = sorted(
-        types.items(), key=lambda x: (x[1] in WORDS, x[1] == pl.String, len(str(x[1])), str(x[1]))
-    )
+    order = sorted(types.items(), key=lambda x: (x[1] in WORDS, x[1] == pl.String, len(str(x[1]))))
+    (frame, one), (_, other) = order
     if one.is_nested() or other.is_nested():
         return ("make both of one type",)
     return "cast one", cast(name, pl.String() if other in WORDS else other, frame=frame, phrase=", as in {}")

@@ -54,7 +54,5 @@ def row_faults(table: Columns) -> list[Fault]:
     key = table.key_of_documents
     twice = pl.len().over(*key, setup.roles.subtopic) > 1
     differ = pl.col(setup.roles.score).n_unique().over(*key) > 1
-    return [
-        Fault("repeated subtopic", setup.roles.subtopic, twice, setup),
-        Fault("two scores", setup.roles.score, differ, setup),
-    ]
+    two_scores = Fault("two scores", setup.roles.score, differ, setup)
+    return [Fault("repeated subtopic", setup.roles.subtopic, twice, setup), two_scores]

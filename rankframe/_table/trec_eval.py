@@ -70,10 +70,8 @@ PARAMETERS: Mapping[str, Mapping[str, Any]] = {
 }
 """What distinguishes some measures."""
 
-MEASURES: Mapping[str, Measure] = {
-    name: Measure(name, metric, **PARAMETERS.get(name, {}))
-    for name, metric in (pair.split("=") for pair in NAMES.split())
-}
+PAIRS = (pair.split("=") for pair in NAMES.split())
+MEASURES = {name: Measure(name, metric, **PARAMETERS.get(name, {})) for name, metric in PAIRS}
 """The measures by their names."""
 
 DEFAULTS: Mapping[str, tuple[float, ...]] = {x.name: x.defaults for x in MEASURES.values() if x.expands}

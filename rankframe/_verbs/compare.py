@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 import polars.selectors as cs
 
+from .. import stats
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.registry import METRICS
@@ -36,6 +37,7 @@ from .._results.markup import WIDTH, width
 from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
 from .._results.sentences import IN_TEXT, Quotes, headlines, test_of, uncorrected
 from .._support.extras import versions
+from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
@@ -43,15 +45,9 @@ from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from .declaration import verb
-from .paired_values import Design, Lacking, PairedValues, columns, paired_values
+from .paired_values import Design, Lacking, PairedValues, Pairs, paired_values
 from .resampling import Limits, Resampling, limits, warn_of_t
-from .summary import keys
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
+from .summary import in_slices
 
 R = TypeVar("R")
 
@@ -134,11 +130,15 @@ class Significance:
 
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""
-        from .. import stats
+        return adjusted(table, self.correction, [] if self.family == "all" else ["metric"])
 
-        families = [table] if self.family == "all" else table.partition_by("metric", maintain_order=True)
-        p = [stats.adjust(x["p_value"].fill_null(float("nan")).to_numpy(), self.correction) for x in families]
-        return table.with_columns(pl.Series("p_adjusted", [y for x in p for y in x], pl.Float64).fill_nan(None))
+
+def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequence[str]) -> pl.DataFrame:
+    """The table with its p-values corrected; those of a family have the same values in the columns `family`."""
+    p = np.full(table.height, np.nan)
+    for rows in in_slices(table.with_row_index("#row"), family).values():
+        p[rows["#row"].to_numpy()] = stats.adjust(rows["p_value"].fill_null(np.nan).to_numpy(), correction)
+    return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
 
 
 @verb(gives="whole", among=METRICS, watched=True)
@@ -230,32 +230,32 @@ def compare(
     (0.5, 0.03125, 6)
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
-    significance, resampling = (
-        Significance(test, correction, family),
-        Resampling(ci, interval, resamples, seed, progress),
-    )
+    significance = Significance(test, correction, family)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
     calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])")
     found, figures, enumerated = compared(table.rows, table.setup, calls, design, significance.test, resampling)
-    if significance.test != "tukey":
+    if test != "tukey":
         figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
-    per_query, delta = found.long(design.by, calls), _deltas(found, design, calls)
-    settings = {
-        "metrics": [call.text for call in calls],
-        **design.settings,
-        **asdict(significance),
-        **({"correction": "tukey"} if significance.test == "tukey" else {}),
-        **asdict(resampling),
-        "runs": found.runs,
-        "enumerated": enumerated,
-        **settings_of(table.setup, table.rows),
-    }
-    return Comparison(table.give(figures), table.give(per_query), table.give(delta), settings)
+    delta = pl.concat(
+        found.rows({"baseline": found.runs[a], "run": found.runs[b]}, differences(found.values[a], found.values[b]))
+        for a, b in design.pairs(found.runs)
+    )
+    of_test = asdict(significance) | ({"correction": "tukey"} if test == "tukey" else {})
+    settings = settings_of(
+        table, calls, design.settings, of_test, asdict(resampling), runs=found.runs, enumerated=enumerated
+    )
+    return Comparison(table.give(figures), table.give(found.long()), table.give(delta), settings)
 
 
-def settings_of(setup: Setup, frame: pl.DataFrame) -> dict[str, object]:
-    """The policies in effect, and the versions of the libraries."""
-    return {"policies": setup.followed(frame.columns), "versions": versions()}
+def settings_of(
+    table: Table[Any], calls: Sequence[Call] = (), *options: Mapping[str, object], **others: object
+) -> dict[str, object]:
+    """The metrics and options of a call, the policies in effect, and the versions of the libraries."""
+    found: dict[str, object] = {"metrics": [call.text for call in calls]} if calls else {}
+    for given in (*options, others):
+        found |= given
+    return {**found, "policies": table.setup.followed(table.rows.columns), "versions": versions()}
 
 
 def compared(
@@ -264,60 +264,29 @@ def compared(
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     refuse_names([*TABLE], design.by, "by")
     found = paired_values(frame, setup, calls, design)
-    pairs, slices = design.pairs(found.runs), found.slices(design.by)
+    pairs, enumerated = design.pairs(found.runs), 0
+    tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=TABLE)])]
     with Progress("comparing runs", resampling.progress) as progress:
-        parts = [compared_values(found, calls, rows, pairs, test, resampling, progress) for rows in slices]
-    order = [(i, part) for i in range(len(calls)) for part in range(len(slices))]
-    table = pl.concat(
-        [pl.DataFrame(schema=TABLE)] + [parts[part][0][i * len(pairs) :][: len(pairs)] for i, part in order]
-    )
-    firsts = [slices[part][0] for _, part in order for _ in pairs] if design.by else []
-    table = table.select(*_slices(found.queries[firsts], design.by), *TABLE)
-    return found, table, sum(enumerated for _, enumerated in parts)
-
-
-def _slices(queries: pl.DataFrame, by: Sequence[str]) -> list[pl.Series]:
-    """The slices' columns under their own names."""
-    return [queries[at].alias(name) for name, at in zip(by, keys(by), strict=True)]
-
-
-def _deltas(found: PairedValues, design: Design, calls: Sequence[Call]) -> pl.DataFrame:
-    """One row per pair of runs and query: the run's value minus the baseline's."""
-    return pl.concat(
-        found.queries.select(
-            *found.places(design.by),
-            pl.lit(found.runs[a]).alias("baseline"),
-            pl.lit(found.runs[b]).alias("run"),
-            *columns(differences(found.values[a], found.values[b]), calls),
-        )
-        for a, b in design.pairs(found.runs)
-    )
+        for rows in found.slices:
+            figures, exact = compared_values(found, rows, pairs, test, resampling, progress)
+            tables.append(pl.DataFrame([*found.of_slices(rows[:1].tolist() * figures.height), *figures]))
+            enumerated += exact
+    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
+    return found, pl.concat(tables).sort(by_metric, maintain_order=True), enumerated
 
 
 def differences(a: Floats, b: Floats) -> Floats:
     """The differences b - a; 0 if they differ by rounding errors only."""
-    import numpy as np
-
     d = b - a
     d[np.abs(d) <= 1e-12 * np.maximum(np.abs(a), np.abs(b))] = 0.0
     return d
 
 
 def compared_values(
-    found: PairedValues,
-    calls: Sequence[Call],
-    rows: npt.NDArray[np.int64],
-    pairs: Sequence[tuple[int, int]],
-    test: Test | None,
-    resampling: Resampling,
-    progress: Progress,
+    found: PairedValues, rows: Integers, pairs: Pairs, test: Test | None, resampling: Resampling, progress: Progress
 ) -> tuple[pl.DataFrame, int]:
     """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
-    import numpy as np
-
-    from .. import stats
-
-    values, weights = found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
+    calls, values, weights = found.calls, found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
     of_pairs = [call for call in calls for _ in pairs]
     geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])
 

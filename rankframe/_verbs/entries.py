@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from .._plan.per_query import refuse_faults
 from .._plan.rank_order import in_rank_order, numbered
+from .._support.floats import Integers, np
 from .._table.columns import Columns
-from .._table.roles import ROW, require
+from .._table.roles import ROW
 from .._table.runs import Runs
 from .._table.setup import Roles, Setup
 from ..errors import InvalidData, InvalidOption, on
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -40,19 +37,9 @@ class Entries:
     """
 
     documents: pl.DataFrame
-    query: NDArray[np.int64]
+    query: Integers
     rows: pl.LazyFrame
     n_runs: int
-
-
-def names_of_runs(frame: pl.DataFrame | pl.LazyFrame, runs: Runs) -> list[str]:
-    """The names of the runs: score columns as they are named, or the values of a column by first appearance."""
-    if runs.column is None:
-        return list(runs.scores)
-    require(frame.collect_schema(), runs.column, "run")
-    column = pl.col(runs.column)
-    found = frame.lazy().select(column.unique(maintain_order=True).cast(pl.String)).collect(engine="in-memory")
-    return found.to_series().drop_nulls().to_list()
 
 
 def entries_of(
@@ -62,8 +49,6 @@ def entries_of(
 
     With `absent`, the rows also hold each document that another ranking of the query has, without rank and score.
     """
-    import numpy as np
-
     runs.require(frame, setup)
     of_query = runs.queries(setup)
     if runs.column is None:
@@ -93,11 +78,11 @@ def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setu
     return table, setup.changed(score="#score", ascending=False, scores="as_given")
 
 
-def _numbers(name: str, values: NDArray[np.int64]) -> pl.Series:
+def _numbers(name: str, values: Integers) -> pl.Series:
     return pl.Series(name, values, dtype=pl.Int64)
 
 
-def _whole(values: pl.Series) -> NDArray[np.int64]:
+def _whole(values: pl.Series) -> Integers:
     """Whole numbers as an index; a Series without values may have another type."""
     return values.cast(pl.Int64).to_numpy()
 
@@ -115,7 +100,7 @@ def _of_columns(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
 
 def _of_names(
     frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
-) -> tuple[pl.DataFrame, NDArray[np.int64], pl.DataFrame]:
+) -> tuple[pl.DataFrame, Integers, pl.DataFrame]:
     """The documents, the number of the document of each row, and the rows with a score."""
     column, doc = str(runs.column), setup.roles.doc_in(frame.columns)
     if doc is None:
@@ -138,7 +123,9 @@ def _of_names(
     return documents, found.number.astype("int64"), _columns(frame, table, run)
 
 
-def _labels(frame: pl.DataFrame, setup: Setup, number: NDArray[np.integer[Any]], first: pl.Series) -> pl.Series:
+def _labels(
+    frame: pl.DataFrame, setup: Setup, number: np.ndarray[Any, np.dtype[np.integer[Any]]], first: pl.Series
+) -> pl.Series:
     """The label of each document; refused if runs give it different ones."""
     label = frame[setup.roles.label]
     if label.equals(first[pl.Series(number)]):
@@ -186,10 +173,8 @@ def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame
     return ranked.with_columns(found["#rank"])
 
 
-def _with_absent(rows: pl.DataFrame, query: NDArray[np.int64], n_runs: int) -> pl.DataFrame:
+def _with_absent(rows: pl.DataFrame, query: Integers, n_runs: int) -> pl.DataFrame:
     """The rows, and a row for each document that a ranking lacks but another ranking of the query has."""
-    import numpy as np
-
     own, listed = _whole(rows["#document"]), np.zeros(len(query), dtype=bool)
     listed[own] = True
     lacking = np.repeat(listed, n_runs)

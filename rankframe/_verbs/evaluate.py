@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import replace
-from inspect import Parameter
 from typing import Any, TypeVar
 
 import polars as pl
@@ -32,12 +30,12 @@ from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._support.option_kinds import Column
 from .._table.columns import Columns
 from .._table.roles import ROW, carried, require
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, in_memory, refuse_names
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
-from ..errors import Code, InvalidOption, on, option
+from ..errors import Code, InvalidOption, option
 from .declaration import VerbCall, call_of_verb, verb
 from .running import plan_of
 
@@ -96,13 +94,10 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
             names += names_of(setup, request)
     if not names:
         raise no_metric("evaluate('ndcg@10', 'map')")
-    for name in expressions:
-        if names.count(name) > 1:
-            raise InvalidOption(
-                f"two columns of the result are named {name!r}; give one expression another name, with .alias(...)"
-            )
     if not expressions:
         return table.give(measure(frame, setup, *calls, largest_label=table.largest_label))
+    twice = [name for name in expressions if names.count(name) > 1]
+    refuse_names(twice, names, "another metric or expression", "give it another name by .alias")
     refuse_names(names, setup.roles.query, "the query")
     Columns.of(setup, frame.schema, label=any(call.labels for call in calls))
     own = frame.lazy().group_by(setup.roles.query, maintain_order=True)
@@ -237,14 +232,7 @@ def curve(table: Table[R], *metrics: str) -> R:
     calls = calls_of(*metrics, example="curve('precision', 'ndcg')")
     for call in calls:
         if call.cutoff:
-            if call.metric.parameters["k"].default is Parameter.empty:
-                raise InvalidOption(
-                    f"{call.metric.name} has no curve: its value at one rank is no part of that at the next; evaluate "
-                    f"it at several, as in evaluate('{call.metric.name}@5', '{call.metric.name}@10')"
-                )
-            raise InvalidOption(
-                f"a curve shows every rank: write {replace(call, options=()).text!r}, not {call.text!r}"
-            )
+            raise InvalidOption(f"a curve shows metrics without a cutoff at every rank, and {call.text!r} has one")
     return table.give(_rows(table, calls, "rank"))
 
 
@@ -282,9 +270,7 @@ def explain(table: Table[R], *metrics: str) -> R:
 
 def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
     frame, setup, carry, largest = table.rows, table.setup, table.carry, table.largest_label
-    if setup.policies.unjudged == "bounds":
-        what = "curve" if answer == "rank" else "contributions"
-        raise InvalidOption(f"bounds have no {what}; use evaluate, or another rule: ", on(unjudged="nonrelevant"))
+    refuse_bounds(setup)
     refuse_by_document(setup, calls)
     reads = [*carry, *(name for call in calls for name in call.columns)]
     largest = largest_of_parts(frame, setup, calls) if largest is None else largest
@@ -362,21 +348,10 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
         refuse_faults(frame.filter(listed), of_score, of_table, label=False)
     retrieved, other_retrieved = pl.col("#score").is_not_null(), pl.col("#other").is_not_null()
     both = retrieved & other_retrieved
-    rows = pl.LazyFrame(
-        {
-            "#query": order.number,
-            "#score": score,
-            "#other": other_score,
-            "#rank": order.position,
-            "#other_rank": other_order.position,
-        }
-    )
-    rows = rows.filter(listed).with_columns(
-        pl.when(both).then("#score"),
-        pl.when(both).then("#other"),
-        pl.when(retrieved).then("#rank"),
-        pl.when(other_retrieved).then("#other_rank"),
-    )
+    ranks = {"#rank": order.position, "#other_rank": other_order.position}
+    rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks}).filter(listed)
+    kept = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
+    rows = rows.with_columns(pl.when(there).then(name) for name, there in kept.items())
     needed = Needed(["#query"])
     pair = Pair(needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete)
     needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}

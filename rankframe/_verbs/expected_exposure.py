@@ -18,7 +18,7 @@ from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from .._words.ranking import Persistence
 from .declaration import verb
-from .entries import Entries, entries_of, names_of_runs
+from .entries import Entries, entries_of
 from .fuse import LISTED, Names, per_document
 
 R = TypeVar("R")
@@ -120,7 +120,7 @@ def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None)
     of_run = setup.changed(query=(*runs.key, *runs.queries(setup).roles.query))
     of_run = of_run.changed(score=runs.scores[0]) if runs.scores else of_run
     refuse_faults(frame, of_run, Columns.of(of_run, frame.schema), documents=False)
-    known = names_of_runs(frame, runs) if names is None else sorted(names)
+    known = runs.names(frame) if names is None else sorted(names)
     entries = entries_of(frame, setup, runs, known, depth=setup.policies.depth, absent=False)
     if setup.policies.unjudged != "drop":
         return entries

@@ -25,11 +25,10 @@ from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
 from .._words.rankings import JudgedRankings, Learned, Missing, Rankings
-from ..errors import InvalidData, InvalidOption, nearest, on, option, shown
+from ..errors import InvalidData, InvalidOption, on, shown
 from .compare import settings_of
 from .declaration import verb
 from .entries import entries_of, of_run
-from .paired_values import Design
 
 R = TypeVar("R")
 
@@ -104,27 +103,14 @@ class FittedFusion(Result[R_co]):
         return list(found.values())
 
     def in_order(self, runs: Runs) -> Runs:
-        """Score columns in the order of training; refused if one is missing."""
-        if runs.column is not None:
-            return runs
-        self.matched(runs.scores)
-        if lacking := [name for name in self.runs if name not in runs.scores]:
-            raise InvalidOption(
-                option(runs=list(runs.scores)),
-                f" lacks {lacking[0]!r}, which {self.method} was trained on; write ",
-                option(runs=list(self.runs)),
-            )
-        return replace(runs, scores=self.runs)
+        """Score columns in the order of training; other ones are refused."""
+        return runs if runs.column is not None else replace(runs, scores=self.matched(runs.scores, every=True))
 
-    def matched(self, names: Sequence[str]) -> Sequence[str]:
-        """The runs in the order of training; a run that was not trained is refused."""
-        for name in names:
-            if name not in self.runs:
-                near = nearest(name, self.runs)
-                hint = f"did you mean {near!r}?" if near else "train with it, or leave it out"
-                raise InvalidOption(
-                    f"run {name!r} is unknown to {self.method}, which was trained on {', '.join(self.runs)}; {hint}"
-                )
+    def matched(self, names: Sequence[str], *, every: bool = False) -> tuple[str, ...]:
+        """The runs in the order of training; a run that was not trained is refused, or also one that is missing."""
+        if not {*names} <= {*self.runs} or (every and len(names) < len(self.runs)):
+            trained = f"those on which {self.method} was trained, {', '.join(self.runs)}"
+            raise InvalidOption(f"the runs {', '.join(names)} are other ones than {trained}")
         return self.runs
 
     def to_json(self) -> str:
@@ -138,26 +124,11 @@ class FittedFusion(Result[R_co]):
     @called_by_users
     def from_json(cls, text: str) -> FittedFusion[pl.DataFrame]:
         """A trained method from its JSON text; ``learned`` is a Polars DataFrame."""
-        try:
-            given = json.loads(text)
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InvalidData(f"{shown(text)} is no JSON ({error}); give the text that .to_json() made") from None
-        for name, kind in MEMBERS.items():
-            if not isinstance(given, dict) or not isinstance(given.get(name), kind):
-                raise InvalidData(
-                    f"the JSON has no {name!r} of type {kind.__name__}; give the text that .to_json() made"
-                )
-        version, method, runs, columns, settings = (given[name] for name in MEMBERS)
-        if version != FORMAT:
-            raise InvalidData(
-                f"the JSON has version {version}, and this release reads {FORMAT}; train the method again"
-            )
+        members = _members(text)
+        if members is None:
+            raise InvalidData(f"{shown(text)} is no JSON of a trained method, as .to_json() of this release writes it")
+        _, method, runs, columns, settings = members
         fusion_of(method, TRAINED_FUSIONS)
-        lengths = {len(x) if isinstance(x, list) else -1 for x in columns.values()}
-        if len(lengths) != 1 or -1 in lengths or not {*columns.get("run", [None])} <= {*runs}:
-            raise InvalidData(
-                "'learned' in the JSON has no columns of one length with the runs; give the text that .to_json() made"
-            )
         table = pl.DataFrame(columns, schema_overrides={"run": pl.String})
         return FittedFusion(method, tuple(runs), table, settings)
 
@@ -184,6 +155,18 @@ class FittedFusion(Result[R_co]):
             else []
         )
         return [Grid((), (*place, *self.runs), body, (f"Figures: {value}.", *more))]
+
+
+def _members(text: str) -> list[Any] | None:
+    """The members of the JSON text of a trained method; None for another text."""
+    try:
+        given = json.loads(text)
+        version, _, runs, columns, _ = members = [given[name] for name in MEMBERS]
+        fits = version == FORMAT and all(isinstance(given[name], kind) for name, kind in MEMBERS.items())
+        fits &= {*columns["run"]} <= {*runs} and all(isinstance(x, list) for x in columns.values())
+        return members if fits and len({*map(len, columns.values())}) == 1 else None
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return None
 
 
 @verb(gives="whole")
@@ -252,13 +235,14 @@ def fit(
     setup, rows = table.setup, table.rows
     call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
     refuse_bounds(setup)
-    chosen = Design(Runs.of(runs, run), None, (), None, "error").runs
+    chosen = Runs.of(runs, run).required()
     names = chosen.names(rows)
     learned = _learned(rows, setup, chosen, names, call)
-    found = learned.table.with_columns(_names(names)).rename({"#run": "run"})
-    found = found.select("run", *([] if learned.place is None else [learned.place]), learned.value)
+    run_of = pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
+    figures = [x for x in (learned.place, learned.value) if x is not None]
+    found = learned.table.select(run_of.alias("run"), *figures)
     queries = rows.select(chosen.queries(setup).roles.query).n_unique()
-    settings = {"run": chosen.column, "n_queries": queries, **settings_of(setup, rows)}
+    settings = settings_of(table, run=chosen.column, n_queries=queries)
     return FittedFusion(call.text, tuple(names), table.give(found), settings)
 
 
@@ -287,22 +271,6 @@ def runs_for(
     if not isinstance(method, (str, Call, FittedFusion)):
         fusion_of(method)  # refuses it
     return Runs.of(runs, run)
-
-
-def require_runs(runs: Runs, caller: str) -> None:
-    """Refuse a call without runs; `caller` is the method that the user called."""
-    if not runs.columns:
-        raise InvalidOption(
-            f"{caller} needs the runs: ",
-            option(runs=["bm25", "dense"]),
-            ", columns of scores, or ",
-            option(run="system"),
-            ", the column that names the run of each row",
-        )
-
-
-def _names(names: Sequence[str]) -> pl.Expr:
-    return pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
 
 
 def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], call: Call) -> Learned:

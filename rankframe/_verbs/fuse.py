@@ -1,9 +1,9 @@
-"""The verb that fuses several rankings into one."""
+"""The verbs that fuse several rankings into one, and that give the contribution of each run to a fused score."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import polars as pl
 
@@ -11,21 +11,21 @@ from .. import fusions  # noqa: F401 - fills the registry
 from .._catalog.call import Call
 from .._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
 from .._plan.parts import in_parts
+from .._plan.rank_order import in_rank_order
+from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column
+from .._table.columns import Columns
 from .._table.policies import Cutoff
-from .._table.runs import Runs, TheRuns
-from .._table.setup import Setup
+from .._table.roles import ROW
+from .._table.runs import RUN_OF_TABLE, Runs, TheRuns
+from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from .._words.columns_needed import Needed
 from .._words.rankings import How, Missing, Rankings
-from ..errors import InvalidData, InvalidOption, on, option
-from .declaration import verb
+from ..errors import InvalidData, InvalidOption, option
+from .declaration import verb, with_options_of
 from .entries import Entries, entries_of
-from .fitted import FittedFusion, FusionMethod, require_runs, runs_for
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from .fitted import FittedFusion, FusionMethod, runs_for
 
 R = TypeVar("R")
 
@@ -69,20 +69,20 @@ def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: S
 
 
 def formulated(
-    call: Call, entries: Entries, *, expected: bool, beside: Rankings | None = None
+    call: Call, entries: Entries, *, expected: bool, shared: Rankings | None = None
 ) -> tuple[Rankings, pl.Expr]:
-    """The columns that a method needs, and its value for each document; columns of `beside` are shared."""
+    """The columns that a method needs, and its value for each document; with the columns of `shared`."""
     options = call.arguments
     normalize = options.pop("normalize", None)
     rankings = Rankings(
-        Needed(["#list"]) if beside is None else beside.needed,
+        Needed(["#list"]) if shared is None else shared.needed,
         entries.n_runs,
         None if normalize is None else NORMALIZATIONS[normalize],
         options.pop("missing", "skip"),
         expected,
     )
-    if beside is not None:
-        rankings.of_documents = beside.of_documents
+    if shared is not None:
+        rankings.of_documents = shared.of_documents
     options.pop(cast("Fusion", call.metric).depth[0], None)
     return rankings, call.metric.formula(rankings, **options)
 
@@ -108,7 +108,7 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
     """The documents with their fused scores by each method, as ``#0``, ``#1`` and so on; the methods share their columns."""
     rankings, values = None, {}
     for i, call in enumerate(calls):
-        rankings, value = formulated(call, entries, expected=expected, beside=rankings)
+        rankings, value = formulated(call, entries, expected=expected, shared=rankings)
         values[f"#{i}"] = pl.when(pl.col(LISTED)).then(value).cast(pl.Float64)
     if rankings is None:
         return entries.documents
@@ -129,8 +129,6 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
 
 def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], height: int) -> pl.DataFrame:
     """A row per document, with the aggregates `parts` of its rows."""
-    import numpy as np
-
     document = rows["#document"].to_numpy()
     columns = {LISTED: pl.Series(np.bincount(document, minlength=height) > 0)}
     others = {name: getattr(pl.col(name), how)() for name, (how, _) in parts.items() if how != "sum"}
@@ -143,13 +141,11 @@ def per_document(rows: pl.DataFrame, parts: Mapping[str, tuple[How, pl.Expr]], h
     return pl.DataFrame(columns)
 
 
-def _sums(document: NDArray[np.int64], terms: NDArray[np.float64], height: int) -> NDArray[np.float64]:
+def _sums(document: Integers, terms: Floats, height: int) -> Floats:
     """The sum of each document's terms, the same in any order of rows, so that equal sums are ties.
 
     The first 24 bits of the terms and the other bits add up without rounding, if the terms are of similar size.
     """
-    import numpy as np
-
     first = (terms.view(np.int64) & FIRST_BITS).view(np.float64)
     with np.errstate(invalid="ignore"):  # infinite terms, whose fused score is refused
         others = terms - first
@@ -167,29 +163,21 @@ def over_runs(
 ) -> pl.DataFrame:
     """Run `work`, a function such as `fused`, on whole queries of the table; `new` are the columns that it adds."""
     rows, setup = table.rows, table.setup
-    require_runs(runs, "fuse" if work is fused else "fusion.explain")
+    runs.required()
     if isinstance(method, FittedFusion):
         runs = method.in_order(runs)
     of_query = runs.queries(setup)
     taken = [*of_query.roles.query, setup.roles.doc_in(rows.schema), setup.roles.label]
     refuse_names([*new], [name for name in taken if name is not None], "the table")
-    if setup.policies.unjudged == "bounds":
-        raise InvalidOption(
-            option(unjudged="bounds"), " gives no single score; fuse with another rule: ", on(unjudged="nonrelevant")
-        )
-    of_whole = None if table.whole is None else table.whole.runs
-    known: Sequence[str] = (
-        runs.names(rows) if of_whole is None else sorted(of_whole) if isinstance(of_whole, frozenset) else of_whole
-    )
+    refuse_bounds(setup)
+    whole = runs.names(rows) if table.whole is None or table.whole.runs is None else table.whole.runs
+    unordered = isinstance(whole, frozenset)
+    known: Sequence[str] = sorted(whole) if isinstance(whole, frozenset) else whole
     if isinstance(method, FittedFusion) and known:
         known = method.matched(known)
     weights = options.get("weights")
     call = method_of(method, **{**options, "weights": with_weights(weights, known)})
-    if (
-        isinstance(of_whole, frozenset)
-        and not isinstance(weights, Mapping)
-        and call.arguments.get("weights") is not None
-    ):
+    if unordered and not isinstance(weights, Mapping) and call.arguments.get("weights") is not None:
         raise InvalidOption(
             f"weights are given in the order of the runs, and the rows of this table have no order, so that the runs of "
             f"column {runs.column!r} have none; name the run of each weight: ",
@@ -267,3 +255,113 @@ def fuse(
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
     return table.give(over_runs(fused, table, method, runs_for(method, runs, run), options, [SCORE]))
+
+
+FIGURES = {
+    RUN_OF_TABLE: pl.String, "rank": pl.UInt32, SCORE: pl.Float64, "normalized": pl.Float64,
+    "contribution": pl.Float64, "fused": pl.Float64, "fused_rank": pl.UInt32,
+}  # fmt: skip
+"""The columns between the document and the label."""
+
+
+@verb(gives="list", runs=runs_for)
+@with_options_of(fuse)
+def explain(
+    table: Table[R], method: FusionMethod, runs: TheRuns | None = None, run: str | None = None, **options: Any
+) -> R:
+    """The contribution of each run to the fused score of each document.
+
+    Parameters
+    ----------
+    method, runs, run, normalize, weights, missing, depth
+        As for :meth:`fuse`.
+
+    Returns
+    -------
+    A frame of the caller's kind with a row per document of a query and run that has it:
+
+    - the query columns, the document, and ``run`` (String);
+    - ``rank`` (UInt32) and ``score`` (Float64), of the document in the run;
+    - ``normalized`` (Float64), the score after `normalize`; null for methods that go by ranks alone;
+    - ``contribution`` (Float64): the term of the run in the sum, times the factor of the document if the method has one,
+      as the number of runs in ``comb_mnz``. Contributions of a document add up to its fused score. Null for methods that
+      are no sum, as ``comb_min``, ``comb_max``, ``comb_med`` and ``condorcet``;
+    - ``fused`` (Float64) and ``fused_rank`` (UInt32), the same in all rows of a document;
+    - the label, if the table has one.
+
+    If the method counts absent documents (``borda``, and ``missing="zero"`` or ``"min"``), a run that lacks a document
+    has a row, too, whose rank and score are null. Eager frames come query by query, by fused rank, and of each document
+    in the order of the runs; lazy frames have no defined order. Documents that no run has are left out.
+
+    Raises
+    ------
+    InvalidOption, MissingColumn, InvalidData
+        As for :meth:`fuse`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "bm25": [9.0, 7], "dense": [None, 0.8]})
+    >>> found = df.rank.fusion.explain("rrf(k=1)", runs=["bm25", "dense"])
+    >>> found["doc_id"].to_list(), found["run"].to_list(), found["rank"].to_list()
+    (['b', 'b', 'a'], ['bm25', 'dense', 'bm25'], [2, 1, 1])
+    >>> found["contribution"].to_list(), found["fused_rank"].to_list()
+    ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
+    """
+    return table.give(over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES]))
+
+
+def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:
+    """The rows, query by query: by fused rank, and of each document by run."""
+    depth, absent = needs(call, setup)
+    expected = setup.policies.tie_rule.averages
+    entries = entries_of(frame, setup, runs, names, depth=depth, absent=absent)
+    documents = _in_order(scored(entries, [call], expected=expected).rename({"#0": "#fused"}), setup)
+    rankings, value = formulated(call, entries, expected=expected)
+    term = _term(rankings, value)
+    normalized = rankings.score if "normalize" in call.metric.parameters else pl.lit(None)
+    columns = {name: x for name, (_, x) in rankings.of_documents.items()}
+    rows = rankings.needed.compute(entries.rows).with_columns(normalized.alias("#normalized"), **columns).collect()
+    totals = per_document(rows, rankings.of_documents, entries.documents.height).with_row_index("#document")
+    others = totals.cast({"#document": pl.Int64}).select("#document", *(name for name in columns if name != term))
+    figures = {
+        RUN_OF_TABLE: pl.lit(pl.Series(names, dtype=pl.String)).gather(pl.col("#run")),
+        "rank": rankings.rank,
+        SCORE: pl.col("#score"),
+        "normalized": pl.col("#normalized"),
+        "contribution": pl.lit(None) if term is None else value.fill_null(0.0),
+        "fused": pl.col("#fused"),
+        "fused_rank": pl.col("#fused rank"),
+    }
+    of_rows = rows.drop(name for name in columns if name != term).lazy().join(others.lazy(), on="#document")
+    last = [name for name in (setup.roles.label,) if name in documents.columns]
+    of_document = [name for name in documents.columns if name not in (*last, *OWN)]
+    wanted = [x.cast(FIGURES[name]).alias(name) for name, x in figures.items()]
+    found = of_rows.join(documents.lazy(), on="#document").sort("#order", "#run")
+    return found.select(*of_document, *wanted, *last).collect(engine="in-memory")
+
+
+OWN = ("#document", "#order", "#fused", "#fused rank")
+
+
+def _in_order(fused: pl.DataFrame, setup: Setup) -> pl.DataFrame:
+    """The documents that a ranking has, with their numbers, by query and fused rank."""
+    of_fused = setup.changed(score="#fused", ascending=False)
+    order = in_rank_order(fused, Columns.of(of_fused, fused.schema, label=False))
+    rank = order.rows().select("#query", "#row", pl.col("#position").alias("#fused rank"))
+    named = pl.Series("#document", rank["#row"], pl.Int64), pl.int_range(rank.height, eager=True).alias("#order")
+    of_query = [fused[ROW][order.first][rank["#query"]]] if ROW in fused.columns else []
+    return fused[rank["#row"]].with_columns(*named, rank["#fused rank"], *of_query).drop_nulls("#fused")
+
+
+def _term(rankings: Rankings, value: pl.Expr) -> str | None:
+    """The column of the first total to which the value is proportional, or None.
+
+    The factor may depend on the document's other columns; the value of a single term of the total is its contribution.
+    """
+    for name in rankings.totals:
+        others = {other: 3.0 for other in rankings.of_documents if other != name}
+        none, one, two = pl.DataFrame({name: [0.0, 1.0, 2.0]}).with_columns(**others).select(value).to_series()
+        if none == 0 and two == 2 * one:
+            return name
+    return None

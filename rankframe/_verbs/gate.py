@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -18,10 +19,9 @@ from .._results.grid import Cell, Grid, Record, left_out, name_of, named, number
 from .._results.markup import visible
 from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes
-from .._support.option_kinds import Column, ColumnNames
+from .._support.option_kinds import Column, ColumnNames, check
 from .._support.option_values import Range, is_number
 from .._support.statistical_options import FEW, Bound, Resamples, Seed
-from .._table.policies import check_word
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
@@ -122,7 +122,7 @@ class Verdict(Result[R_co]):
         >>> print(*verdict.lines("github"), sep="\n")
         ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.2 takes 14 or more
         """
-        check_word("format", format, Style)
+        check("format", format, Style)
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
@@ -202,40 +202,34 @@ def gate(
     rows, setup, design = table.rows, table.setup, Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
     if design.baseline is None:
-        design = replace(design, baseline=_first(design, rows))
+        design = replace(design, baseline=_first(design.runs))
     budget_of = _budgets(budgets, margin)
     calls = list(budget_of)
     refuse_names(JUDGED, design.by, "by")
     found, figures, _ = compared(rows, setup, calls, design, None, resampling)
-    by_text = {call.text: call for call in calls}
-    higher = pl.col("metric").is_in([text for text, call in by_text.items() if call.higher_is_better])
     low, high, _ = limits(found.values, calls)
-    needed = {
-        call.text: queries_needed(budget_of[call], float(b - a), confidence, call, resampling.interval)
-        for call, a, b in zip(calls, low, high, strict=True)
-    }
-    allowed = pl.col("metric").replace_strict({text: float(budget_of[call]) for text, call in by_text.items()})
-    takes = pl.col("metric").replace_strict(needed, return_dtype=pl.Int64)
+    spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
+    needed = [queries_needed(budget, span, confidence, call, resampling.interval) for (call, budget), span in spans]
+    of_metrics = {"metric": [call.text for call in calls], "#higher": [call.higher_is_better for call in calls]}
+    of_metrics |= {"#budget": [float(budget) for budget in budget_of.values()], "#needed": needed}
+    figures = figures.join(pl.DataFrame(of_metrics), on="metric", how="left", maintain_order="left")
+    higher, allowed, takes = pl.col("#higher"), pl.col("#budget"), pl.col("#needed").cast(pl.Int64)
     worst = pl.when(higher).then("ci_low").otherwise("ci_high")
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
     few = pl.col("n_queries") < takes
     passed = (within if resampling.interval == "bounded" else within & ~few).fill_null(False)
-    told = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
-    judged = dict(zip(JUDGED, (worst, allowed, told, passed, pl.col("n_queries"), takes), strict=True))
+    verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
+    judged = dict(zip(JUDGED, (worst, allowed, verdict, passed, pl.col("n_queries"), takes), strict=True))
     figures = figures.select(*design.by, *COMPARED, **judged)
     failures = figures.filter(~pl.col("passed"))
-    moved = _moved(rows, setup, found, design, calls, most_moved)
-    settings = {
-        "budgets": {call.text: budget for call, budget in budget_of.items()},
-        "confidence": confidence,
-        **design.settings,
-        **{name: x for name, x in asdict(resampling).items() if name != "ci"},
-        "runs": found.runs,
-        **settings_of(setup, rows),
-    }
-    good = failures.is_empty()
-    return Verdict(good, table.give(figures), table.give(failures), table.give(moved), settings)
+    moved = _moved(with_labels(rows, setup, calls), setup, found, design, most_moved)
+    budget_by_text = {call.text: budget for call, budget in budget_of.items()}
+    of_interval = {name: x for name, x in asdict(resampling).items() if name != "ci"}
+    settings = settings_of(
+        table, (), {"budgets": budget_by_text, "confidence": confidence}, design.settings, of_interval, runs=found.runs
+    )
+    return Verdict(failures.is_empty(), table.give(figures), table.give(failures), table.give(moved), settings)
 
 
 def _budgets(given: Sequence[Mapping[Request, float] | Request], margin: float | None) -> dict[Call, float]:
@@ -276,20 +270,12 @@ def _compare_with_range(call: Call, budget: float) -> None:
         )
 
 
-def _first(design: Design, frame: pl.DataFrame) -> str:
+def _first(runs: Runs) -> str:
     """The default baseline: the run that the others may replace."""
-    if named := [*design.runs.scores, *design.runs.tables]:
+    if named := [*runs.scores, *runs.tables]:
         return named[0]
-    column = str(design.runs.column)
-    names = frame.lazy().select(pl.col(column).drop_nulls().unique(maintain_order=True)).head(8).collect()
-    there = names[column].cast(pl.String).to_list() if column in names.columns else []
-    raise InvalidOption(
-        option(run=column),
-        " without a baseline, the run that the others may replace",
-        *([f"; its runs are {', '.join(map(visible, there))}"] if there else []),
-        ": write ",
-        option(baseline=(there or ["base"])[0]),
-    )
+    why = " without a baseline, the run that the others may replace: write "
+    raise InvalidOption(option(run=runs.column), why, option(baseline="base"))
 
 
 def queries_needed(budget: float, span: float, confidence: float, call: Call, interval: str) -> int:
@@ -306,70 +292,51 @@ def queries_needed(budget: float, span: float, confidence: float, call: Call, in
     return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
 
 
-def _moved(
-    frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, calls: Sequence[Call], most: int
-) -> pl.DataFrame:
+MOVED = {
+    "baseline_rank": pl.UInt32, "rank": pl.UInt32, "baseline_contribution": pl.Float64, "contribution": pl.Float64,
+}  # fmt: skip
+
+
+def _moved(frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, most: int) -> pl.DataFrame:
     """The queries that moved most, with the contributions of their documents in both runs."""
-    frame = with_labels(frame, setup, calls)
-    doc = setup.roles.doc_in(frame.columns)
-    refuse_names(
-        ["difference", *MOVED],
-        [*found.query, *design.by, setup.roles.label, *([] if doc is None else [doc])],
-        "the table",
-    )
+    doc, label = setup.roles.doc_in(frame.columns), setup.roles.label
+    own: dict[str, Any] = {name: frame.schema[name] for name in (doc, label) if name is not None}
+    refuse_names(["difference", *MOVED], [*found.query, *design.by, *own], "the table")
+    nothing = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in {**own, **MOVED}.items()]
     parts = []
-    for i, call in enumerate(calls):
-        documents: dict[int, pl.DataFrame] = {}
+    for i, call in enumerate(found.calls):
+        of_call, documents = replace(found, calls=[call]), dict[int, pl.DataFrame]()
+        if doc is not None:
+            with suppress(InvalidOption):  # the metric is no sum over documents
+                for which in {run for pair in design.pairs(found.runs) for run in pair}:
+                    documents[which] = explained(frame, setup, design.runs, found.runs[which], call)
         for a, b in design.pairs(found.runs):
-            d = pl.Series("difference", differences(found.values[a][:, i], found.values[b][:, i])).fill_nan(None)
-            queries = found.queries.select(
-                *found.places(design.by),
-                pl.lit(call.text).alias("metric"),
-                pl.lit(found.runs[a]).alias("baseline"),
-                pl.lit(found.runs[b]).alias("run"),
-                d,
-            )
-            queries = queries.filter(pl.col("difference") != 0).sort(found.query)
+            d = differences(found.values[a][:, [i]], found.values[b][:, [i]])
+            queries = of_call.rows({"metric": call.text, "baseline": found.runs[a], "run": found.runs[b]}, d)
+            queries = queries.rename({call.text: "difference"}).filter(pl.col("difference") != 0).sort(found.query)
             queries = queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
-            try:
-                for which in (a, b):
-                    if which not in documents and doc is not None:
-                        documents[which] = explained(frame, setup, design.runs, found.runs[which], call)
-            except InvalidOption:  # the metric is no sum over documents
-                pass
-            parts.append(_with_documents(queries, found.query, doc, setup.roles.label, documents, (a, b), frame.schema))
+            if documents:
+                key = [*found.query, str(doc)]
+                parts.append(_with_documents(queries, found.query, key, label, documents[a], documents[b]))
+            else:
+                parts.append(queries.with_columns(nothing))
     return pl.concat(parts)
 
 
-MOVED = ("baseline_rank", "rank", "baseline_contribution", "contribution")
-
-
 def _with_documents(
-    queries: pl.DataFrame,
-    query: list[str],
-    doc: str | None,
-    label: str,
-    documents: Mapping[int, pl.DataFrame],
-    pair: tuple[int, int],
-    schema: Mapping[str, pl.DataType],
+    queries: pl.DataFrame, query: list[str], key: list[str], label: str, before: pl.DataFrame, after: pl.DataFrame
 ) -> pl.DataFrame:
     """The queries, with a row per document whose contribution differs between the two runs; at least one row each."""
-    if doc is None or pair[0] not in documents or pair[1] not in documents:
-        dtypes = (pl.UInt32, pl.UInt32, pl.Float64, pl.Float64)
-        nothing = {name: schema[name] for name in (doc, label) if name is not None} | dict(
-            zip(MOVED, dtypes, strict=True)
-        )
-        return queries.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in nothing.items())
-    metric, key = documents[pair[0]].columns[-1], [*query, doc]
+    rank, other_rank, contribution, other = MOVED
     before, after = (
-        documents[which]
-        .join(queries, on=query, how="semi", nulls_equal=True)
-        .select(*key, label, pl.col("rank").alias(rank), pl.col(metric).alias(contribution))
-        for which, rank, contribution in zip(pair, MOVED[:2], MOVED[2:], strict=True)
+        x.join(queries, on=query, how="semi", nulls_equal=True).select(
+            *key, label, pl.col("rank").alias(at), pl.col(x.columns[-1]).alias(value)
+        )
+        for x, at, value in ((before, rank, contribution), (after, other_rank, other))
     )
     both = before.join(after, on=key, how="full", coalesce=True, nulls_equal=True, suffix="#after")
-    change = pl.col("contribution").fill_null(0) - pl.col("baseline_contribution").fill_null(0)
-    both = both.filter(change.abs() > NOISE).sort(pl.min_horizontal("baseline_rank", "rank"), doc, nulls_last=True)
+    change = pl.col(other).fill_null(0) - pl.col(contribution).fill_null(0)
+    both = both.filter(change.abs() > NOISE).sort(pl.min_horizontal(rank, other_rank), key[-1], nulls_last=True)
     both = both.select(*key, pl.coalesce(label, f"{label}#after"), *MOVED)
     return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
 

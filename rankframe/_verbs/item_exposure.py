@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, TypeVar, cast, get_args
+from typing import Annotated, TypeVar
 
 import polars as pl
 
@@ -16,10 +16,9 @@ from .._table.runs import names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from .._words.exposure import LABEL, Persistence, Weight, weight_of
-from ..errors import InvalidOption, did_you_mean, option
 from .declaration import verb
-from .item_counts import Sliced
-from .lists_of_users import ITEM, RANK, item_column, lists_of
+from .item_tables import ITEM, RANK, item_column, lists_of
+from .summary import Sliced
 
 R = TypeVar("R")
 
@@ -28,8 +27,6 @@ FIGURES = ("shown", "exposure", "share", "relevant_shown")
 
 SUMS = ("shown", "exposure", "relevant_shown")
 """The figures that merge by addition."""
-
-WORDS = (*get_args(Weight), "rbp(p=0.8)")
 
 
 @dataclass(frozen=True)
@@ -43,21 +40,10 @@ class Weighing:
     @classmethod
     def of(cls, k: object, weight: object) -> Weighing:
         """The weighing that a caller names, as ``"log2"`` or ``"rbp(p=0.8)"``."""
-        found = re.fullmatch(
-            r"\s*(\w+)\s*(?:\(\s*p\s*=\s*([^)]*?)\s*\))?\s*", weight if isinstance(weight, str) else ""
-        )
-        if found is None or found[1] not in get_args(Weight) or (found[2] is not None and found[1] != "rbp"):
-            hint = did_you_mean(weight, WORDS) if isinstance(weight, str) else ""
-            raise InvalidOption(option(weight=weight), f": write one of {', '.join(map(repr, WORDS))}.{hint}")
-        p = 0.8
-        if found[2] is not None:
-            try:
-                p = check("p", float(found[2]), Persistence)
-            except ValueError:
-                raise InvalidOption(
-                    option(weight=weight), ": p is a number above 0 and below 1, as in ", option(weight="rbp(p=0.8)")
-                ) from None
-        return cls(check("k", k, Cutoff | None), cast("Weight", found[1]), p)
+        number = r"(\d*\.?\d+(?:e-\d+)?)"
+        found = re.fullmatch(rf"\s*rbp\s*\(\s*p\s*=\s*{number}\s*\)\s*", weight) if isinstance(weight, str) else None
+        name, p = (weight, 0.8) if found is None else ("rbp", check("p", float(found[1]), Persistence))
+        return cls(check("k", k, Cutoff | None), check("weight", name, Weight), p)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 from typing import Any, Literal, TypeVar
 
 import polars as pl
 
 from .._plan.per_query import collect
 from .._results.grid import Cell, Grid, Record, left_out, named, numbers, records
-from .._results.markup import visible
+from .._results.markup import WIDTH, visible
 from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes
 from .._support.option_kinds import Column
@@ -182,11 +183,12 @@ class Findings(Result[R_co]):
         (grid,) = self.grids(most)
         if not grid.rows:
             return [self.sentences()]
-        if how == "text":
-            advice = [f"{row['problem']}: {row['advice']}" for row in records(self.table)]
-            short = [row[:-1] for row in grid.rows]
-            grid = replace(grid, rows=short, after=grid.after[:-1], notes=[*map(visible, advice), *grid.notes])
-        return [self.sentences(), grid]
+        if how != "text":
+            return [self.sentences(), grid]
+        advice = (visible(f"{row['problem']}: {row['advice']}") for row in records(self.table))
+        lines = [line for text in (*advice, *grid.notes) for line in wrap(text, WIDTH, break_long_words=False)]
+        short = replace(grid, rows=[row[:-1] for row in grid.rows], after=grid.after[:-1], notes=())
+        return [self.sentences(), short, lines]
 
 
 def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings[pl.LazyFrame]:
@@ -201,7 +203,7 @@ def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings
 def check(
     table: Table[R], qrels: object = None, *, fail_on: Literal["error", "note"] | Sequence[str] | None = None
 ) -> Findings[R]:
-    """Errors in the table, and notes on facts that may surprise in its metrics.
+    r"""Errors in the table, and notes on facts that may surprise in its metrics.
 
     Parameters
     ----------
@@ -234,7 +236,7 @@ def check(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
     >>> found = df.rank.check()
-    >>> print(*repr(found).splitlines()[:4], sep="\\n")
+    >>> print(*repr(found).splitlines()[:4], sep="\n")
     1 error
     <BLANKLINE>
     severity  problem            findings  rows  where
@@ -252,7 +254,7 @@ def check(
 
 def _findings(found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
-    shown = Findings.of(found, settings_of(table.setup, table.rows))
+    shown = Findings.of(found, settings_of(table))
     unwanted = [kind for kind in records(shown.table) if _fails(kind, fail_on)]
     if unwanted:
         named = (f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})" for x in unwanted)
@@ -299,8 +301,6 @@ def _lazy(qrels: object) -> pl.LazyFrame | None:
 def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:
     if isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
         return qrels
-    library = "pandas " if type(qrels).__module__.startswith("pandas") else ""
     raise InvalidOption(
-        f"the judgments are {shown(qrels) if isinstance(qrels, str) else f'a {library}{type(qrels).__name__}'}; give a Polars "
-        "DataFrame or LazyFrame, as pl.from_pandas or rf.read_qrels make them"
+        f"{shown(qrels)} is no Polars frame of judgments; give one, as pl.from_pandas or rf.read_qrels make it"
     )

@@ -1,38 +1,53 @@
-"""The overlap of the rankings of several runs, and the documents that only one of them finds."""
+"""What fusing several runs may gain: the overlap of their rankings, and the best run of each query."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from .._catalog.call import call_of
-from .._catalog.registry import AGREEMENTS
-from .._results.grid import Cell, Grid, Record, left_out, named, numbers, queries_of, records
+from .._catalog.call import Call, call_of
+from .._catalog.registry import AGREEMENTS, METRICS
+from .._catalog.requests import Request, averaged
+from .._plan.per_query import measure
+from .._results.grid import (
+    Cell,
+    Grid,
+    Record,
+    estimated,
+    higher_is_better,
+    intervals_of,
+    left_out,
+    named,
+    numbers,
+    percent,
+    queries_of,
+    records,
+)
 from .._results.result import MOST_ROWS, Result
 from .._results.sentences import IN_TEXT, Quotes, quoted
+from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import Column
+from .._support.progress import Progress
+from .._support.statistical_options import Confidence, Interval, Resamples, Seed
 from .._table.policies import Cutoff
 from .._table.roles import require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Roles, Setup
 from .._table.table import Table, in_memory
 from ..errors import InvalidOption
-from .compare import settings_of
+from .compare import compared_values, settings_of
 from .declaration import call_of_verb, verb
 from .entries import Entries, entries_of
 from .evaluate import agreement
-from .paired_values import Design
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .._support.floats import Floats
+from .fitted import FittedFusion, FusionMethod, text_of
+from .fuse import SCORE, fuse
+from .paired_values import Design, Lacking, PairedValues, paired_values, two_or_more
+from .resampling import Resampling, warn_of_t
 
 R = TypeVar("R")
 
@@ -158,26 +173,20 @@ def overlap(
     >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
     (['bm25', 'dense'], [1, 1], [1, 0])
     """
-    eager, setup, chosen = table.rows, table.setup, Design(Runs.of(runs, run), None, (), None, "error").runs
-    names = chosen.names(eager)
-    if len(names) < 2:
-        raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
-        )
+    eager, setup, chosen = table.rows, table.setup, Runs.of(runs, run).required()
+    names = two_or_more(chosen.names(eager))
     entries = entries_of(eager, setup, chosen, names, depth=setup.policies.depth, absent=False)
     ranks = _ranks(entries)
     top = ranks < (math.inf if k is None else k + 1)
     pairs = combinations(range(len(names)), 2)
     rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
     of_runs = _of_runs(entries, top, names, setup)
-    settings = {"k": k, "runs": names, "run": chosen.column, **settings_of(setup, eager)}
+    settings = settings_of(table, k=k, runs=names, run=chosen.column)
     return Overlap(table.give(pl.DataFrame(rows, schema=PAIRS, orient="row")), table.give(of_runs), settings)
 
 
 def _ranks(entries: Entries) -> Floats:
     """The rank of each document in each run; infinite in a run that lacks it."""
-    import numpy as np
-
     ranks = np.full((entries.documents.height, entries.n_runs), math.inf)
     rows = entries.rows.select("#document", "#run", "#rank").collect(engine="in-memory")
     ranks[rows["#document"].to_numpy(), rows["#run"].to_numpy()] = rows["#rank"].to_numpy()
@@ -185,11 +194,9 @@ def _ranks(entries: Entries) -> Floats:
 
 
 def _in_common(
-    query: NDArray[np.int64], ranks: Floats, top: NDArray[np.bool_], pair: tuple[int, int], k: int | None
+    query: Integers, ranks: Floats, top: Booleans, pair: tuple[int, int], k: int | None
 ) -> tuple[float | None, float | None, float | None, int]:
     """Of two runs, the means over queries: overlap, Jaccard index and rank-biased overlap; and the number of queries."""
-    import numpy as np
-
     one, other = pair
     scores = {name: pl.Series(-ranks[:, run]) for name, run in zip(("one", "other"), pair, strict=True)}
     rows = pl.DataFrame({"query": query, "document": np.arange(len(query)), **scores})
@@ -205,7 +212,7 @@ def _in_common(
     return overlap, jaccard, rbo, values.height
 
 
-def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], setup: Setup) -> pl.DataFrame:
+def _of_runs(entries: Entries, top: Booleans, names: Sequence[str], setup: Setup) -> pl.DataFrame:
     """A row per run: how many documents it retrieves, and how many only it retrieves."""
     counts = [names, *_counts(top)]
     label = setup.roles.label
@@ -218,7 +225,7 @@ def _of_runs(entries: Entries, top: NDArray[np.bool_], names: Sequence[str], set
     return pl.DataFrame(dict(zip(OF_RUNS, counts, strict=True)), schema=OF_RUNS)
 
 
-def _counts(top: NDArray[np.bool_]) -> tuple[list[int], list[int]]:
+def _counts(top: Booleans) -> tuple[list[int], list[int]]:
     """The number of documents of each run, and of documents that no other run has."""
     alone = top & (top.sum(axis=1, keepdims=True) == 1)
     return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()
@@ -231,3 +238,185 @@ def _both(row: Record, quotes: tuple[str, str]) -> str:
 def _share(row: Record) -> str:
     share = 100 * row["jaccard"]
     return f"{share:.{int(0 < share < 10)}f}%"
+
+
+ORACLE = "oracle"
+"""The name of the oracle among the runs."""
+
+TABLE = {
+    "metric": "metric", "run": "baseline", "mean": "baseline_mean", "oracle": "mean", "gain": "difference",
+    "ci_low": "ci_low", "ci_high": "ci_high", "interval": "interval", "better": "wins", "n_queries": "n_queries",
+}  # fmt: skip
+"""The columns of the table, by the names that a comparison with each run as the baseline gives them."""
+
+
+@dataclass(frozen=True, repr=False)
+class Oracle(Result[R_co]):
+    """The gain of choosing the best run for each query.
+
+    Attributes
+    ----------
+    table
+        A row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle`` (the mean of
+        the best run of each query, over the queries where the run has a value), ``gain`` (the oracle less the run), its
+        interval from ``ci_low`` to ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how
+        many have a value, ``n_queries`` (UInt32).
+    per_query
+        A row per run and query, of the runs, the fusion and the oracle: the query, ``run``, and a column per metric.
+    settings
+        How it was computed: the metrics, the runs, the fusion, the interval, the policies, the versions.
+    """
+
+    table: R_co
+    per_query: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
+        rows, fusion = records(self.table), self.settings["fusion"]
+        lines = []
+        for metric in self.settings["metrics"]:
+            own = [row for row in rows if row["metric"] == metric and row["mean"] is not None]
+            single = [row for row in own if row["run"] != fusion]
+            if not single:
+                lines.append(f"No query has a value of {metric}")
+                continue
+            best = (max if higher_is_better(metric) else min)(single, key=lambda row: float(row["mean"]))
+            over = [f"{estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best single run"]
+            over += [
+                f"{estimated(row, 'gain').line} over the fusion {quoted(fusion, quotes)}"
+                for row in own
+                if row["run"] == fusion
+            ]
+            lines.append(
+                f"{metric} would be {best['oracle']:.3f} with the best run of each query: {', and '.join(over)}"
+            )
+        return lines
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric and run."""
+        rows = records(self.table)
+        body = [
+            (
+                *named(row, "metric", "run"),
+                *numbers(row, "mean", "oracle"),
+                estimated(row, "gain"),
+                Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"]),
+            )
+            for row in rows[:most]
+        ]
+        note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries. "
+        note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
+        figures = ("mean", "oracle", f"gain [{percent(self.settings)} interval]", "better")
+        return [Grid(("metric", "run"), figures, body, (note, *left_out(self, rows, most)))]
+
+
+@verb(gives="whole", among=METRICS)
+def oracle(
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    fusion: FusionMethod | None = "rrf",
+    ci: Confidence = 0.95,
+    interval: Interval = "auto",
+    weights: Column | None = None,
+    missing: Lacking = "error",
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> Oracle[R]:
+    """The gain of choosing the best run for each query, over each single run and over a fusion.
+
+    The oracle knows the labels, so no rule that chooses one run for each query has a higher mean. A fusion, which mixes
+    the documents of the runs, may have a higher mean.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    runs, run
+        The runs, as for :meth:`fuse`.
+    fusion
+        The method that fuses them, with its options, or a trained one, as for :meth:`fuse`; ``None`` for no fusion.
+    ci
+        The confidence of the interval of each gain.
+    interval, weights, resamples, seed, progress
+        As for :meth:`summarize`.
+    missing
+        Queries that a run lacks, as for :meth:`compare`.
+
+    Returns
+    -------
+    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. A
+    LazyFrame is collected first.
+
+    - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
+      (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
+      run; at most 0 for metrics where less is better, except over a fusion), its interval from ``ci_low`` to
+      ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how many queries have a value,
+      ``n_queries`` (UInt32).
+    - ``per_query`` has a row per run and query, also of the fusion and of the ``"oracle"``: the query, ``run``, and a
+      Float64 column per metric.
+    - ``settings`` is a dictionary of how it was computed.
+
+    The intervals are those of :meth:`compare`. There are no p-values: the oracle is never worse than a run that it
+    chooses from.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or a run has the name ``"oracle"`` or that of the fusion.
+    InvalidData
+        If a run lacks queries and `missing` is ``"error"``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...                    "bm25": [2, 1, 1, 2], "dense": [1, 2, 2, 1]})                       # each is right once
+    >>> found = df.rank.fusion.oracle("rr", runs=["bm25", "dense"], fusion=None).table
+    >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
+    (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
+    """
+    design = Design(Runs.of(runs, run), None, (), None, missing)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
+    calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])")
+    found = paired_values(table.rows, table.setup, calls, design)
+    singles = found.runs
+    best = _best(found.values, calls)
+    if fusion is not None:
+        found = _with(found, text_of(fusion), _of_fusion(table, design, fusion, found))
+    found = _with(found, ORACLE, best)
+    pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
+    (of_all,) = found.slices
+    with Progress("comparing runs", resampling.progress) as bar:
+        figures, _ = compared_values(found, of_all, pairs, None, resampling, bar)
+    warn_of_t(figures, resampling)
+    figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
+    fused = None if fusion is None else text_of(fusion)
+    settings = settings_of(table, calls, design.settings, asdict(resampling), fusion=fused, runs=singles)
+    return Oracle(table.give(figures), table.give(found.long()), settings)
+
+
+def _best(values: Floats, calls: Sequence[Call]) -> Floats:
+    """The best value of the runs for each query and metric; NaN where none has one."""
+    sign = np.array([1.0 if call.metric.higher_is_better else -1.0 for call in calls])
+    best: Floats = sign * np.fmax.reduce(sign * values)
+    return best
+
+
+def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
+    """The values, with one more run."""
+    if name in found.runs:
+        raise InvalidOption(f"a run has the name {name!r}, which names a row of the result; rename the run")
+    return replace(found, runs=[*found.runs, name], values=np.concatenate([found.values, values[None]]))
+
+
+def _of_fusion(table: Table[Any], design: Design, fusion: str | FittedFusion[object], found: PairedValues) -> Floats:
+    """The values of the fused run for the same queries; NaN where it has none."""
+    fused = fuse(in_memory(table.rows, table.setup), fusion, runs=design.runs.scores or None, run=design.runs.column)
+    values = measure(fused, design.runs.queries(table.setup).changed(score=SCORE, ascending=False), *found.calls)
+    queries, query = found.queries.select(found.query), found.query
+    own = queries.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
+    return own.select(pl.col(call.text).fill_null(math.nan) for call in found.calls).to_numpy()

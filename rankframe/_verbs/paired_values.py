@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import collect, measure
 from .._results.markup import visible
-from .._table.runs import RUN, WHICH_RUNS, Runs
+from .._support.floats import Booleans, Floats, Integers, np
+from .._table.runs import RUN, Runs
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from ..errors import InvalidData, InvalidOption, Text, option
 from .evaluate import explain
-from .summary import by_query, keys
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
+from .summary import by_query, in_slices, keys
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
+Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -51,8 +47,7 @@ class Design:
     missing: Lacking
 
     def __post_init__(self) -> None:
-        if not self.runs.columns:
-            raise InvalidOption(*WHICH_RUNS)
+        self.runs.required()
 
     @property
     def names(self) -> set[str]:
@@ -65,19 +60,19 @@ class Design:
         own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "missing")}
         return {"runs": self.runs.scores, "run": self.runs.column, **own}
 
-    def pairs(self, runs: Sequence[str]) -> list[tuple[int, int]]:
+    def pairs(self, runs: Sequence[str]) -> Pairs:
         """The pairs of baseline and run, by their numbers."""
         if self.baseline is None:
             return list(combinations(range(len(runs)), 2))
         if self.baseline not in runs:
-            said: list[Text] = [
+            given: list[Text] = [
                 option(baseline=self.baseline),
                 f" is none of the runs, which are {', '.join(map(visible, runs))}",
             ]
             if self.runs.scores:
                 listed = option(runs=[self.baseline, *self.runs.scores])
-                said += ["; if it is another column of scores, list it with them: ", listed]
-            raise InvalidOption(*said)
+                given += ["; if it is another column of scores, list it with them: ", listed]
+            raise InvalidOption(*given)
         first = runs.index(self.baseline)
         return [(first, other) for other in range(len(runs)) if other != first]
 
@@ -90,47 +85,59 @@ class PairedValues:
     ----------
     runs
         The names of the runs.
+    calls
+        The metrics.
     queries
         One row per query: the query, its slices and its weight.
     values
         Runs by queries by metrics; NaN where a metric has no value.
+    by
+        The columns of the slices.
     """
 
     query: list[str]
     runs: list[str]
+    calls: Sequence[Call]
     queries: pl.DataFrame
     values: Floats
+    by: tuple[str, ...] = ()
 
-    def slices(self, by: Sequence[str]) -> list[npt.NDArray[np.int64]]:
+    @property
+    def slices(self) -> list[Integers]:
         """The row numbers of each slice's queries, sorted by query; slices in order of appearance."""
-        numbered = self.queries.with_row_index("#row")
-        parts = numbered.partition_by(keys(by), maintain_order=True) if by else [numbered]
+        parts = in_slices(self.queries.with_row_index("#row"), keys(self.by)).values()
         return [part.sort(self.query)["#row"].to_numpy() for part in parts]
 
-    def places(self, by: Sequence[str]) -> list[pl.Expr]:
-        """The columns of a query and of its slices under their own names, each once."""
-        slices = [pl.col(at).alias(name) for name, at in zip(by, keys(by), strict=True) if name not in self.query]
-        return [*map(pl.col, self.query), *slices]
+    def of_slices(self, rows: Sequence[int]) -> list[pl.Series]:
+        """The slices' columns, under their own names, of some queries."""
+        return [self.queries[at][rows].alias(name) for name, at in zip(self.by, keys(self.by), strict=True)]
 
-    def long(self, by: Sequence[str], calls: Sequence[Call]) -> pl.DataFrame:
-        """One row per run and query."""
-        return pl.concat(
-            self.queries.select(*self.places(by), pl.lit(name).alias("run")).with_columns(columns(values, calls))
-            for name, values in zip(self.runs, self.values, strict=True)
+    def rows(self, names: Mapping[str, str], values: Floats) -> pl.DataFrame:
+        """One row per query: the query and its slices, each column once, some names, and a column per metric."""
+        slices = [pl.col(at).alias(name) for name, at in zip(self.by, keys(self.by), strict=True)]
+        return self.queries.select(
+            *self.query,
+            *(x for x, name in zip(slices, self.by, strict=True) if name not in self.query),
+            *(pl.lit(x).alias(name) for name, x in names.items()),
+            *(pl.Series(call.text, x).fill_nan(None) for call, x in zip(self.calls, values.T.copy(), strict=True)),
         )
 
+    def long(self) -> pl.DataFrame:
+        """One row per run and query."""
+        return pl.concat(self.rows({"run": run}, values) for run, values in zip(self.runs, self.values, strict=True))
 
-def columns(values: Floats, calls: Sequence[Call]) -> list[pl.Series]:
-    """The metrics' columns of an array, null for NaN."""
-    return [
-        pl.Series(call.text, x, dtype=pl.Float64).fill_nan(None) for call, x in zip(calls, values.T.copy(), strict=True)
-    ]
+
+def two_or_more(names: list[str]) -> list[str]:
+    """The names of runs to compare."""
+    if len(names) < 2:
+        raise InvalidOption(
+            f"there is one run to compare, {', '.join(map(repr, names)) or 'and no row'}; give two or more"
+        )
+    return names
 
 
 def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
     """Every run's values on the same queries; `design.missing` decides about queries that a run lacks."""
-    import numpy as np
-
     names = [call.text for call in calls]
     design.runs.require(frame, setup)
     query = [*design.runs.queries(setup).roles.query]
@@ -141,11 +148,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         )
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     found = values(frame, setup, design.runs, calls)
-    runs = design.runs.named(found)
-    if len(runs) < 2:
-        raise InvalidOption(
-            f"there is one run to compare, {', '.join(map(repr, runs)) or 'and no row'}; give two or more"
-        )
+    runs = two_or_more(design.runs.named(found))
     queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
     array = np.empty((len(runs), len(queries), len(calls)))
     there = np.empty((len(runs), len(queries)), dtype=bool)
@@ -163,13 +166,13 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         else:
             _refuse_zero(calls)
             array[~there] = 0.0
-    return PairedValues(query, runs, queries, array)
+    return PairedValues(query, runs, calls, queries, array, design.by)
 
 
 RESERVED = ("metric", "baseline", "run")
 
 
-def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: npt.NDArray[np.bool_]) -> Text:
+def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: Booleans) -> Text:
     """The message and advice for a run that lacks queries."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
     rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))

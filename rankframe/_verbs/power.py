@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import polars as pl
 
+from .. import stats
 from .._catalog.means import Mean
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
@@ -16,11 +17,11 @@ from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption
 from .compare import differences
 from .declaration import verb
 from .paired_values import Design, Lacking, paired_values
-from .summary import keys
+from .summary import table_of
 
 R = TypeVar("R")
 
@@ -88,8 +89,6 @@ def power(
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing)
     effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
-    from .. import stats
-
     calls = averaged(metrics, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
     refuse_names([*TABLE], design.by, "by")
     for call in calls:
@@ -98,30 +97,18 @@ def power(
     found = paired_values(table.rows, table.setup, calls, design)
     rows = []
     for i, call in enumerate(calls):
-        for part in found.slices(design.by):
-            named = found.queries[part[:1].tolist()].select(keys(design.by)).row(0) if design.by else ()
+        for part in found.slices:
+            where = [x.item() for x in found.of_slices(part[:1].tolist())]
             for a, b in design.pairs(found.runs):
                 d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
                 (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
                 n = int((d == d).sum())
                 for effect in effects:
-                    there = needed = None
-                    if std > 0:
-                        there = stats.power(effect / std, n, alpha)
-                        try:
-                            needed = stats.queries_needed(effect / std, power, alpha)
-                        except InvalidOption:
-                            raise InvalidOption(
-                                option(difference=effect),
-                                f" of {call.text}, whose differences have a standard deviation of {std:.3g}, takes more "
-                                "than 2**53 queries to see; write a larger one, as ",
-                                option(difference=float(f"{std / 10:.2g}")),
-                            ) from None
+                    there = stats.power(effect / std, n, alpha) if std > 0 else None
+                    needed = stats.queries_needed(effect / std, power, alpha) if std > 0 else None
                     names = call.text, found.runs[a], found.runs[b]
-                    rows.append((*named, *names, std if n > 1 else None, effect, n, there, needed))
-    of_slices = {name: found.queries.schema[at] for name, at in zip(design.by, keys(design.by), strict=True)}
-    found_table = pl.DataFrame(rows, schema={**of_slices, **TABLE}, orient="row")
-    return table.give(found_table)
+                    rows.append((*where, *names, std if n > 1 else None, effect, n, there, needed))
+    return table.give(table_of(rows, design.by, found.queries.schema, TABLE))
 
 
 def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import polars as pl
 
 from .._catalog.call import Call
+from .._support.draws import counts, each
+from .._support.floats import Floats, Integers, np
 from .._support.progress import Progress
 from .._words.exposure import PAST, TABLE, UNSEEN, Counted, Depth, Exposure, Sum
 from .._words.pairs import starts_of
 from ..errors import InvalidOption
-from .catalog_and_past import CatalogAndPast
-from .lists_of_users import ITEM, RANK
+from .item_tables import ITEM, RANK, CatalogAndPast
 from .resampling import Resampling
-
-if TYPE_CHECKING:
-    from .._support.floats import Floats
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
-
-    Whole: TypeAlias = npt.NDArray[np.int64]
 
 USER, PLACE, LENGTH = "#user", "#place", "#length"
 
@@ -61,7 +51,7 @@ class ItemMetrics:
         for call in self.calls:
             relevant = self.relevant if call.relevant is None else call.relevant
             counted.threshold = False
-            exposure = Exposure(call.text, counted, self.known, figures, labels=call.labels, relevant=relevant)
+            exposure = Exposure(call.text, counted, self.known, figures or {}, call.labels, relevant)
             value = call.metric.formula(exposure, **call.arguments)
             if call.relevant is not None and not counted.threshold:
                 raise InvalidOption(f"{call.text} takes no threshold of relevance; leave the option relevant out")
@@ -88,9 +78,9 @@ class ItemMetrics:
 class CountedRows(NamedTuple):
     """CountedRows of users and items, sorted by item: the user of each, and where the rows of each item start."""
 
-    user: Whole
-    starts: Whole
-    items: Whole
+    user: Integers
+    starts: Integers
+    items: Integers
 
 
 def users_of(lists: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
@@ -114,9 +104,7 @@ class Recount:
     """
 
     def __init__(self, lists: pl.DataFrame, query: Sequence[str], users: pl.DataFrame, metrics: ItemMetrics) -> None:
-        import numpy as np
-
-        self.n = users.height
+        self.n, self.metrics = users.height, metrics
         counted, known = metrics.counted, metrics.known
         of_users = users.with_row_index(USER)
         depths: set[Depth] = {x.depth for x in (*counted.items.values(), *counted.users.values()) if not x.by_user}
@@ -143,7 +131,7 @@ class Recount:
             constant = column.size and (column == column[0]).all()  # as if all lists have one length
             self.added[name] = x.depth, float(column[0]) if constant else column
         self.per_user = self._of_users(counted.users, frames, of_users)
-        self._formulas: tuple[ItemMetrics, dict[str, float], list[pl.Expr]] | None = None
+        self._formulas: tuple[dict[str, float], list[pl.Expr]] | None = None
 
     def _of_users(
         self, sums: Mapping[str, Sum], frames: Mapping[Depth, pl.DataFrame], users: pl.DataFrame
@@ -174,28 +162,21 @@ class Recount:
 
     def _by_item(self, depth: Depth, x: Floats) -> Floats:
         """The sums of the rows of a depth, item by item."""
-        import numpy as np
-
         rows, found = self.rows[depth], np.zeros(self.items.height)
         if len(rows.starts):
             found[rows.items] = np.add.reduceat(x, rows.starts)
         return found
 
-    def plain(self, metrics: ItemMetrics) -> list[float]:
+    def plain(self) -> list[float]:
         """The values of the metrics, each user counting once."""
-        import numpy as np
+        return self.values(np.ones(self.n), check=True)
 
-        return self.values(metrics, np.ones(self.n), check=True)
-
-    def values(self, metrics: ItemMetrics, weights: Floats, *, check: bool = False) -> list[float]:
+    def values(self, weights: Floats, *, check: bool = False) -> list[float]:
         """The values of the metrics, NaN if undefined."""
-        return evaluated(metrics, self.table(weights), self._formulas_of(metrics, self.numbers(weights)), check=check)
-
-    def _formulas_of(self, metrics: ItemMetrics, numbers: dict[str, float]) -> list[pl.Expr]:
-        """The formulas; the last ones, if the sums over users are the same: the number of users is, in all resamples."""
-        if self._formulas is None or self._formulas[0] is not metrics or self._formulas[1] != numbers:
-            self._formulas = metrics, numbers, metrics.formulas(numbers)[0]
-        return self._formulas[2]
+        numbers = self.numbers(weights)
+        if self._formulas is None or self._formulas[0] != numbers:  # the number of users is the same in all resamples
+            self._formulas = numbers, self.metrics.formulas(numbers)[0]
+        return evaluated(self.metrics, self.table(weights), self._formulas[1], check=check)
 
 
 def rows_of(
@@ -242,26 +223,16 @@ def evaluated(
     return [float("nan") if x is None else x for x in table.select(formulas).row(0)]
 
 
-def resamples_of(
-    values: Callable[[Floats], Sequence[float]], n: int, resampling: Resampling, progress: Progress
-) -> Floats:
-    """The values of each resample, a row per resample, from the weights of its users."""
-    import numpy as np
-
-    from .._support.draws import counts, parts, streams
-
-    found = []
-    for stream, size, done in streams(resampling.resamples, resampling.seed):
-        for rows in parts(size, n):
-            found += [values(weights) for weights in counts(stream, rows, n)]
-        progress(done, resampling.resamples)
-    return np.array(found)
+def resamples_of(recount: Recount, resampling: Resampling, progress: Progress) -> Floats:
+    """The values of each resample of the users, a row per resample; none of fewer than two users."""
+    if recount.n < 2:
+        return np.empty((0, len(recount.metrics.calls)))
+    drawn = each(counts, resampling.resamples, resampling.seed, recount.n, progress)
+    return np.array([recount.values(weights) for weights in drawn])
 
 
 def about(value: Sequence[float], found: Floats, ci: float, calls: Sequence[Call] | None) -> tuple[Floats, Floats]:
     """The interval about each value: the spread of the resamples' values about their mean, cut at a metric's bounds."""
-    import numpy as np
-
     ends = np.full((2, len(value)), np.nan)
     tails = (1 - ci) / 2, (1 + ci) / 2
     for i, x in enumerate(value):

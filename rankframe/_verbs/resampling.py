@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from .. import stats
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
+from .._support.floats import Booleans, Floats, np
 from .._support.progress import Progress
 from .._support.statistical_options import SummaryInterval
 from ..errors import InvalidOption, option, warn
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from .._support.floats import Floats
 
 
 class Limits(NamedTuple):
@@ -27,7 +23,7 @@ class Limits(NamedTuple):
 
     least: Floats
     greatest: Floats
-    declared: NDArray[np.bool_]
+    declared: Booleans
 
     def repeated(self, times: int) -> Limits:
         """Those of as many columns for each."""
@@ -58,10 +54,6 @@ class Resampling:
         self, values: Floats, weights: Floats, limits: Limits, progress: Progress
     ) -> tuple[Floats, Floats, list[str | None]]:
         """The interval of each column's mean, for values within `limits`, and its kind; NaN and None with ``ci=None``."""
-        import numpy as np
-
-        from .. import stats  # imports numpy
-
         kinds: list[Any] = [self.interval] * values.shape[1]
         if self.ci is None:
             kinds = [None] * values.shape[1]
@@ -95,12 +87,10 @@ def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) 
 
 def limits(values: Floats, calls: Sequence[Call]) -> Limits:
     """The declared bounds of each metric, or else the range of its values."""
-    import numpy as np
-
     declared = np.array([[math.nan if end is None else end for end in call.bounds] for call in calls], dtype=float).T
     on_scale = scaled(np.vstack([declared, values.reshape(-1, len(calls))]), calls)
     on_scale[~np.isfinite(on_scale)] = math.nan
-    both: NDArray[np.bool_] = np.isfinite(on_scale[0]) & np.isfinite(on_scale[1])
+    both: Booleans = np.isfinite(on_scale[0]) & np.isfinite(on_scale[1])
     both &= [not Mean.of(call).is_geometric for call in calls]  # the least logarithm is a floor, far from other values
     return Limits(np.fmin.reduce(np.delete(on_scale, 1, axis=0)), np.fmax.reduce(on_scale[1:]), both)
 
@@ -109,8 +99,6 @@ def intervals_of(
     slices: Sequence[pl.DataFrame], query: Sequence[str], calls: Sequence[Call], resampling: Resampling
 ) -> pl.DataFrame:
     """The intervals of the metrics' means and their kinds, by metric and then slice."""
-    import numpy as np
-
     ends, kinds = np.empty((2, len(calls), len(slices))), np.empty((len(calls), len(slices)), dtype=object)
     parts = [arrays(part, query, [call.text for call in calls]) for part in slices]
     within = limits(np.vstack([np.empty((0, len(calls))), *(values for values, _ in parts)]), calls)

@@ -21,6 +21,7 @@ from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import collect, measure
+from .._support.floats import Floats, Unsigned, np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import FEW, Confidence, Resamples, Seed, SummaryInterval
@@ -35,9 +36,6 @@ from .resampling import Resampling, intervals_of, limits, warn_of_t
 
 if TYPE_CHECKING:
     from typing import Self
-
-    import numpy as np
-    from numpy.typing import NDArray
 
 R = TypeVar("R")
 
@@ -71,6 +69,37 @@ OWN = ("#weight", "#row", "#there")
 def keys(by: Sequence[str]) -> list[str]:
     """The plans' names of the slices' columns, which no other column has."""
     return [f"#by{i}" for i in range(len(by))]
+
+
+def in_slices(rows: pl.DataFrame, slices: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
+    """The rows of each slice by its values, slices in order of appearance."""
+    return rows.partition_by(slices, maintain_order=True, as_dict=True) if slices else {(): rows}
+
+
+def table_of(
+    rows: Sequence[tuple[object, ...]], by: Sequence[str], schema: Mapping[str, pl.DataType], columns: Mapping[str, Any]
+) -> pl.DataFrame:
+    """A table of rows, each with the values of its slice first; null for NaN."""
+    slices = {name: schema[at] for name, at in zip(by, keys(by), strict=True)}
+    numbers = pl.col(name for name, dtype in columns.items() if dtype == pl.Float64)
+    return pl.DataFrame(rows, {**slices, **columns}, orient="row").with_columns(numbers.fill_nan(None))
+
+
+class Sliced:
+    """Figures by slices of the users."""
+
+    by: tuple[str, ...]
+    """The columns whose values slice the users."""
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the slices, by their names in the figures of parts."""
+        return dict(zip(keys(self.by), self.by, strict=True))
+
+    @property
+    def key(self) -> list[str]:
+        """The columns by which parts merge: shares and counts of all items are per slice."""
+        return [*self.slices]
 
 
 def by_query(frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
@@ -177,8 +206,7 @@ class Summary:
     @property
     def query(self) -> Sequence[str]:
         """The columns that tell the queries of a slice apart."""
-        (of_run, *_), _ = self.runs.apart(self.setup, ())
-        return self.runs.apart(self.setup, ())[0][of_run].roles.query
+        return next(iter(self.runs.apart(self.setup, ())[0].values())).roles.query
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries, per slice and metric."""
@@ -208,8 +236,8 @@ class Summary:
 
     def table(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """The summary, from the values of all queries; each score column by itself, as if it were alone."""
-        parts = in_slices(per_query, [RUN]) if self.runs.scores else []
-        return pl.concat(map(self._of_queries, parts or [per_query]))
+        parts = in_slices(per_query, [RUN] if self.runs.scores else [])
+        return pl.concat(map(self._of_queries, parts.values())) if parts else self._of_queries(per_query)
 
     def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
         resampling = self.resampling
@@ -237,8 +265,7 @@ class Summary:
         slices = list(self.slices)
         dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in ("metric", *LISTS)}
         found = []
-        for queries in in_slices(per_query, slices):
-            where = queries.select(slices).row(0) if slices else ()
+        for where, queries in in_slices(per_query, slices).items():
             drawn = [x.T.tolist() for x in self._drawn(queries)]
             found += [
                 (*where, call.text, *row, *_different(queries, call.text))
@@ -246,10 +273,8 @@ class Summary:
             ]
         return pl.DataFrame(found, dtypes, orient="row")
 
-    def _drawn(self, queries: pl.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _drawn(self, queries: pl.DataFrame) -> tuple[Floats, Floats]:
         """The weights and the sums of the resamples of a slice: resamples by metrics."""
-        import numpy as np
-
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
         weights = queries["#weight"].to_numpy()[:, None]
         counts = ~np.isnan(values)
@@ -269,11 +294,12 @@ class Summary:
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """Merge the figures of parts: one row per slice and metric."""
-        sums = merged(parts.lazy(), self.key).collect()
+        key = [*self.slices, "metric"]
+        sums = merged(parts.lazy(), key).collect()
         calls = {call.text: call for call in self.calls}
         ends = [
             self._interval(calls[row["metric"]], row, found)
-            for row, found in zip(sums.to_dicts(), parts.partition_by(self.key, maintain_order=True), strict=True)
+            for row, found in zip(sums.to_dicts(), parts.partition_by(key, maintain_order=True), strict=True)
         ]
         names = {name: pl.col(name) for name in SUMS}
         figures = [
@@ -291,8 +317,6 @@ class Summary:
         self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame
     ) -> tuple[float | None, float | None, str | None]:
         """The interval of the mean and its kind; none for fewer than two values, or without a weight."""
-        import numpy as np
-
         ci = self.resampling.ci
         if ci is None or sums["n"] < 2 or not sums["weight"]:
             return None, None, None
@@ -307,8 +331,6 @@ class Summary:
 
     def _of_values(self, call: Call, parts: pl.DataFrame) -> tuple[float | None, float | None, str | None]:
         """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
-        import numpy as np
-
         different = (
             parts.select("values", "weights", "counts")
             .explode("values", "weights", "counts")
@@ -336,8 +358,7 @@ class Means(Summary):
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The means of the table, from the sums of its parts."""
-        merging = Summary(self.calls, self.setup, self.runs, self.by, self.weights, self.resampling)
-        means: pl.DataFrame = with_names(self.wide(merging.merge(parts)), self.setup, self.calls)
+        means: pl.DataFrame = with_names(self.wide(super().merge(parts)), self.setup, self.calls)
         return means
 
     def wide(self, summed: pl.DataFrame) -> pl.DataFrame:
@@ -505,12 +526,7 @@ def averages(
     table = by_metric(sums, figures, calls, slices).collect(engine="in-memory")
     if resampling is None or resampling.ci is None:
         return table
-    return table.with_columns(intervals_of(in_slices(per_query, slices), query, calls, resampling))
-
-
-def in_slices(per_query: pl.DataFrame, slices: Sequence[str]) -> list[pl.DataFrame]:
-    """The queries of each slice, slices in order of appearance."""
-    return per_query.partition_by(slices, maintain_order=True) if slices else [per_query]
+    return table.with_columns(intervals_of([*in_slices(per_query, slices).values()], query, calls, resampling))
 
 
 def _different(queries: pl.DataFrame, metric: str) -> tuple[list[float] | None, ...]:
@@ -520,41 +536,34 @@ def _different(queries: pl.DataFrame, metric: str) -> tuple[list[float] | None, 
     return tuple(x.to_list() if len(x) <= FEW else None for x in found)
 
 
-def _product(drawn: NDArray[Any], added: NDArray[Any]) -> NDArray[np.float64]:
+def _product(drawn: np.ndarray[Any, Any], added: np.ndarray[Any, Any]) -> Floats:
     """The sums of each replicate; a query drawn 0 times adds 0, even if its value is log 0."""
-    import numpy as np
-
     finite = np.isfinite(added)
-    product: NDArray[np.float64] = drawn @ np.where(finite, added, 0.0)
+    product: Floats = drawn @ np.where(finite, added, 0.0)
     product[drawn @ ~finite > 0] = -np.inf
     return product
 
 
-def _seeds(queries: pl.DataFrame, query: Sequence[str], seed: int) -> NDArray[np.uint64]:
+def _seeds(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:
     """A number for each query, derived from its id as text and the seed."""
-    import numpy as np
     import pandas as pd
 
     texts = queries.select(
         pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f").alias("text")
     )["text"]
-    hashed: NDArray[np.uint64] = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
+    hashed: Unsigned = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
     return _mixed(hashed + np.uint64(GOLDEN * (seed + 1) % 2**64))
 
 
-def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mixed(x: Unsigned) -> Unsigned:
     """The finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
-    import numpy as np
-
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
 
 
-def _poisson(seeds: NDArray[np.uint64], resamples: int) -> NDArray[np.float64]:
+def _poisson(seeds: Unsigned, resamples: int) -> Floats:
     """How often each replicate draws each query: a row per replicate."""
-    import numpy as np
-
     steps = (np.arange(1, resamples + 1, dtype=np.uint64) * np.uint64(GOLDEN))[:, None]
     uniform = (_mixed(seeds + steps) >> np.uint64(11)) * 2.0**-53
     below = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(18)])

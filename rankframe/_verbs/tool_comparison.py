@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -37,8 +37,8 @@ from ..errors import (
     worded,
 )
 from .catalog import catalog
-from .catalog_and_past import Unknown
 from .declaration import call_of_verb, verb
+from .item_tables import Unknown
 from .resampling import Resampling
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {
@@ -197,8 +197,7 @@ def conventions(table: Table[R], metric: str, observed: float | str | None = Non
     if seen is not None and not any(seen.matches(row.value) for row in rows):
         rows += [row for row in numbers.single_choices() if seen.matches(row.value)]
     says = [row.clauses for row in rows] if seen is None else list(_sentences(rows, seen))
-    told = [(row.tool, row.value, row.metric, row.differs_by, row.note, x) for row, x in zip(rows, says, strict=True)]
-    result = pl.DataFrame(told, schema=SCHEMA, orient="row")
+    result = _table(rows, says)
     if seen is not None:
         result.insert_column(2, (result["value"] - float(seen.number)).alias("difference"))
         result = result.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
@@ -216,8 +215,7 @@ def explained(text: str) -> pl.DataFrame:
         theirs, meant = setup.counted_as(tool).resolve(call)
         choices = tuple(choice for choice, _ in _choices(theirs, meant, setup, call))
         rows.append(Row(tool, None, meant.text, choices, convention.note))
-    told = [(row.tool, row.value, row.metric, row.differs_by, row.note, row.clauses) for row in rows]
-    return pl.DataFrame(told, schema=SCHEMA, orient="row").drop("value")
+    return _table(rows, [row.clauses for row in rows]).drop("value")
 
 
 @dataclass(frozen=True)
@@ -263,6 +261,12 @@ class Row:
         return self.formula or "; ".join(choice.says for choice in self.choices)
 
 
+def _table(rows: Sequence[Row], says: Sequence[str]) -> pl.DataFrame:
+    """A row per tool, and what it says."""
+    found = ((row.tool, row.value, row.metric, row.differs_by, row.note, x) for row, x in zip(rows, says, strict=True))
+    return pl.DataFrame([*found], SCHEMA, orient="row")
+
+
 class _Numbers:
     """The numbers of one table and metric, by the setup and the call that give them."""
 
@@ -272,11 +276,9 @@ class _Numbers:
 
     def value(self, setup: Setup, call: Call) -> float | None:
         """The mean over the queries that count; of a metric of the whole table, its value."""
-        if (setup, call) not in self._found and _whole(call):
-            self._found[setup, call] = of_table(self.table, setup, call)
         if (setup, call) not in self._found:
-            of_queries = measure(self.table, setup, call).lazy().select(Mean.of(call).unweighted(pl.col(call.text)))
-            self._found[setup, call] = of_queries.collect().item()
+            of_whole = CATALOG_METRICS.get(call.metric.name) is call.metric
+            self._found[setup, call] = (of_table if of_whole else mean_of)(self.table, setup, call)
         return self._found[setup, call]
 
     def of_tool(self, tool: str, convention: Convention, other: Otherwise | None) -> Row:
@@ -371,6 +373,13 @@ class _Values:
         return math.nan if value is None else value
 
 
+def mean_of(table: pl.DataFrame, setup: Setup, call: Call) -> float | None:
+    """The mean of a metric over the queries that count."""
+    mean = Mean.of(call).unweighted(pl.col(call.text))
+    value: float | None = measure(table, setup, call).lazy().select(mean).collect().item()
+    return value
+
+
 def of_table(table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "error") -> float | None:
     """The value of a metric of the whole table."""
     found = call_of_verb(catalog, call, ci=None, unknown_items=unknown).on(in_memory(table, setup))
@@ -378,19 +387,13 @@ def of_table(table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "
     return value
 
 
-def _whole(call: Call) -> bool:
-    """Whether a metric is one of the whole table."""
-    return CATALOG_METRICS.get(call.metric.name) is call.metric
-
-
 def _named(text: str) -> list[Call]:
     """The calls that a text names, of one query's ranking or of the whole table."""
-    try:
+    with suppress(UnknownMetric):
         return calls_of(text, example="conventions('ndcg@10')")
-    except UnknownMetric:
-        with suppress(RankframeError):
-            return calls_of(text, among=CATALOG_METRICS)
-        raise
+    with suppress(RankframeError):
+        return calls_of(text, among=CATALOG_METRICS)
+    return calls_of(text)  # refuses it
 
 
 def _only(text: str) -> Call:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, product
-from math import comb
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from math import comb, prod
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
-from .. import fusions  # noqa: F401 - fills the registry
+from .. import (
+    fusions,  # noqa: F401 - fills the registry
+    stats,
+)
 from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of
 from .._catalog.means import scaled, unscaled
@@ -20,21 +23,22 @@ from .._plan.per_query import measure
 from .._results.grid import Cell, Grid, interval, intervals_of, number, percent, queries_of, records
 from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes, headlines
+from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ReadInside
 from .._support.option_values import Range
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Interval, PairedTest, Resamples, Seed
-from .._table.roles import require, require_number
+from .._table.roles import require_all, require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
-from ..errors import InvalidOption, did_you_mean, option, shown
+from ..errors import InvalidOption, option
 from .compare import Significance, compared_values, pairs_shown, settings_of
 from .declaration import verb
 from .entries import Entries, entries_of, of_run
 from .fitted import ranker_of
 from .fuse import needs, scored
-from .paired_values import Design, PairedValues
+from .paired_values import PairedValues, two_or_more
 from .resampling import Resampling, limits
 
 Search: TypeAlias = Literal["grid", "coordinate"]
@@ -86,19 +90,8 @@ class Tuning:
     seed: int
 
     def __post_init__(self) -> None:
-        if not self.methods:
-            raise InvalidOption("there is no method to tune; name one, as in df.rank.tune('wsum(normalize=min_max)')")
-        if abs(1 / self.step - round(1 / self.step)) >= 1e-9:
-            raise InvalidOption(
-                option(step=self.step),
-                " does not divide 1 into equal steps; write one that does, as ",
-                option(step=0.1),
-            )
-        for name, values in self.options.items():
-            if not values:
-                raise InvalidOption(
-                    f"options={{{name!r}: {shown(values)}}} gives no values to try; write a list, as options={{'k': [10, 60]}}"
-                )
+        if abs(1 / self.step - self.n_steps) >= 1e-9:
+            raise InvalidOption(option(step=self.step), " does not divide 1 into equal steps")
 
     @property
     def n_steps(self) -> int:
@@ -155,13 +148,23 @@ class Space:
                 break
         return self._call(chosen)
 
+    @property
+    def steps_weights(self) -> bool:
+        """Whether the weights of the runs are searched by steps."""
+        return WEIGHTS in self.choices and WEIGHTS not in self.tuning.options
+
+    @property
+    def size(self) -> int:
+        """The number of settings in a grid."""
+        steps, further = self.tuning.n_steps, self.n_runs - 1
+        of_weights = {WEIGHTS: 1 + comb(steps + further, further)} if self.steps_weights else {}
+        return prod({**{name: len(values) for name, values in self.choices.items()}, **of_weights}.values())
+
     def _coordinates(self) -> list[tuple[str, int | None]]:
         """The options, and weights run by run."""
-        own = [name for name in self.choices if name != WEIGHTS or name in self.tuning.options]
-        return [
-            *((WEIGHTS, run) for run in range(self.n_runs) if WEIGHTS not in own and WEIGHTS in self.choices),
-            *((name, None) for name in own),
-        ]
+        runs = range(self.n_runs) if self.steps_weights else ()
+        others = (name for name in self.choices if name != WEIGHTS or not self.steps_weights)
+        return [*((WEIGHTS, run) for run in runs), *((name, None) for name in others)]
 
     def _values(self, name: str, run: int | None, now: object) -> Sequence[object]:
         """The values of an option to try; for a run's weight, lists in which the other weights keep their ratios."""
@@ -192,71 +195,50 @@ def _with(weights: Sequence[float], run: int, weight: float) -> tuple[float, ...
 
 def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
     """The settings of each method; refused if there is nothing to choose, or too much for a grid."""
-    if n_runs < 2:
-        raise InvalidOption(
-            "there is one run, and nothing to fuse; name two or more, as ", option(runs=["bm25", "dense"])
-        )
     calls = [fusion_of(text) for text in tuning.methods]
-    spaces = [Space(call, _choices(call, tuning), tuning, n_runs) for call in calls]
+    spaces = [Space(call, _choices(call, tuning.options), tuning, n_runs) for call in calls]
     for name in tuning.options:
-        taking = [space for space in spaces if name in space.choices]
-        if not taking:
-            known = {x for space in spaces for x in space.start.metric.parameters}
+        if not any(name in space.choices for space in spaces):
             raise InvalidOption(
-                f"no method takes or leaves open the option {name!r} of options; options of {', '.join(tuning.methods)} "
-                f"are {', '.join(sorted(known)) or 'none'}.{did_you_mean(name, known - {name})}"
+                f"none of {', '.join(tuning.methods)} takes, or leaves open, the option {name!r} of options"
             )
-    sizes = [_size(space) for space in spaces]
-    if sum(sizes) < 2:
+    sizes = [space.size for space in spaces]
+    if sum(sizes) < 2 or 0 in sizes:
         raise InvalidOption(
-            f"{spaces[0].start.text} leaves nothing to choose; give options={{...}} with the values to try, several methods, as "
-            "['comb_sum', 'comb_mnz'], or several normalisations, as ",
+            f"{', '.join(tuning.methods) or 'no method'} leaves nothing to choose; give options={{...}} with the values to try, "
+            "several methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as ",
             option(normalize=["min_max", "zmuv"]),
         )
-    if tuning.searched(n_runs) == "grid" and sum(sizes) > MOST:
+    if tuning.searched(n_runs) == "coordinate":
+        return spaces
+    if sum(sizes) > MOST:
         raise InvalidOption(
             f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write ",
             option(search="coordinate"),
             f", or a greater step than {tuning.step:g}",
         )
-    if tuning.searched(n_runs) == "coordinate" or not any(WEIGHTS in space.choices for space in spaces):
-        return spaces
-    simplex = _simplex(tuning.n_steps, n_runs)
     return [
-        replace(space, choices={**space.choices, WEIGHTS: [space.choices[WEIGHTS][0], *simplex]})
-        if WEIGHTS in space.choices and WEIGHTS not in tuning.options
+        replace(space, choices={**space.choices, WEIGHTS: [None, *_simplex(tuning.n_steps, n_runs)]})
+        if space.steps_weights
         else space
         for space in spaces
     ]
 
 
-def _choices(call: Call, tuning: Tuning) -> dict[str, Sequence[object]]:
+def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, Sequence[object]]:
     """The values of each option that the text leaves open."""
-    fixed = {name for name, _ in call.options} | call.given
     found: dict[str, Sequence[object]] = {}
+    fixed = {name for name, _ in call.options} | call.given
     for name in call.metric.parameters:
-        if name in tuning.options and name in fixed and len(tuning.methods) == 1:
-            raise InvalidOption(
-                f"options gives values of {name!r}, which {shown(call.text)} says already; leave one of them out"
-            )
         if name in fixed:
             continue
-        if name in tuning.options:
-            found[name] = [tuple(x) if isinstance(x, list) else x for x in tuning.options[name]]
+        if name in options:
+            found[name] = [tuple(x) if isinstance(x, list) else x for x in options[name]]
         elif name == WEIGHTS:
             found[name] = [None]
         elif name in CHOICES:
             found[name] = CHOICES[name]
     return found
-
-
-def _size(space: Space) -> int:
-    """The number of settings in a grid."""
-    size = 1
-    for name, values in space.choices.items():
-        own = name == WEIGHTS and name not in space.tuning.options
-        size *= 1 + comb(space.tuning.n_steps + space.n_runs - 1, space.n_runs - 1) if own else len(values)
-    return size
 
 
 def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
@@ -266,20 +248,17 @@ def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
     return [tuple(x / steps for x in part) for part in sorted(parts, key=lambda part: sum(x * x for x in part))]
 
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    from .._support.floats import Floats
-
-    Numbers: TypeAlias = npt.NDArray[np.int64]
-
 R = TypeVar("R")
 
 R_co = TypeVar("R_co", covariant=True)
 
 TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
 """The names of the rankings beside the single runs."""
+
+TABLE = {
+    "ranking": pl.String, "method": pl.String, "mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
+    "interval": pl.String, "n_queries": pl.UInt32,
+}  # fmt: skip
 
 COLUMNS = ("fold", "method", "ranking", *(TUNED, IN_SAMPLE, UNTUNED))
 """The columns of the results, which no query column may have."""
@@ -374,23 +353,28 @@ class Values:
     """The metric of each query under each setting, computed once."""
 
     def __init__(
-        self, entries: Callable[[Call], Entries], setup: Setup, metric: Call, progress: Callable[[int, int], None]
+        self, read: Callable[..., Entries], setup: Setup, metric: Call, progress: Callable[[int, int], None]
     ) -> None:
-        self.entries, self.setup, self.metric, self.progress = entries, setup, metric, progress
+        self.read, self.setup, self.metric, self.progress = read, setup, metric, progress
         self.sign = 1 if metric.metric.higher_is_better else -1
         self.known: dict[Call, Floats] = {}
+        self._entries: dict[tuple[int | None, bool], Entries] = {}
+
+    def entries(self, depth: int | None, absent: bool) -> Entries:
+        """The entries of all runs, as the methods that need the same share them."""
+        if (depth, absent) not in self._entries:
+            self._entries[depth, absent] = self.read(depth=depth, absent=absent)
+        return self._entries[depth, absent]
 
     def of(self, calls: Sequence[Call]) -> Floats:
         """Queries by settings, NaN where the metric has no value."""
-        import numpy as np
-
-        groups: dict[int, tuple[Entries, list[Call]]] = {}
+        groups: dict[tuple[int | None, bool], list[Call]] = {}
         for call in dict.fromkeys(calls):
             if call not in self.known:
-                entries = self.entries(call)
-                groups.setdefault(id(entries), (entries, []))[1].append(call)
-        total = len(self.known) + sum(len(some) for _, some in groups.values())
-        for entries, some in groups.values():
+                groups.setdefault(needs(call, self.setup), []).append(call)
+        total = len(self.known) + sum(map(len, groups.values()))
+        for need, some in groups.items():
+            entries = self.entries(*need)
             step = max(1, AT_ONCE // max(1, entries.documents.height))
             for start in range(0, len(some), step):
                 table = scored(entries, some[start : start + step], expected=self.setup.policies.tie_rule.averages)
@@ -401,31 +385,22 @@ class Values:
 
     def measured(self, table: pl.DataFrame, setup: Setup) -> Floats:
         """The value of each query, on the scale of its mean, queries by first appearance in the table."""
-        import numpy as np
-
         found = measure(table, setup, self.metric).lazy().collect()[self.metric.text]
         return scaled(found.fill_null(np.nan).to_numpy()[:, None], [self.metric])[:, 0]
 
-    def mean_of_parts(self, parts: Sequence[tuple[Call, Numbers]]) -> float:
+    def mean_of_parts(self, parts: Sequence[tuple[Call, Integers]]) -> float:
         """The mean over queries in parts, each under its own setting, the higher the better."""
-        import numpy as np
+        values = np.concatenate([self.of([call])[queries] for call, queries in parts])
+        return self.sign * float(np.nan_to_num(_means(values))[0])
 
-        values = np.concatenate([self.of([call])[queries, 0] for call, queries in parts])
-        values = values[~np.isnan(values)]
-        return self.sign * float(values.mean()) if len(values) else 0.0
-
-    def mean(self, queries: Numbers) -> Callable[[Sequence[Call]], Sequence[float]]:
+    def mean(self, queries: Integers) -> Callable[[Sequence[Call]], Sequence[float]]:
         """The means of settings over some of the queries, the higher the better."""
-        import numpy as np
+        return lambda calls: (self.sign * np.nan_to_num(_means(self.of(calls)[queries]))).tolist()
 
-        def score(calls: Sequence[Call]) -> Sequence[float]:
-            values = self.of(calls)[queries]
-            counts = ~np.isnan(values)
-            sums, n = np.where(counts, values, 0.0).sum(axis=0), counts.sum(axis=0)
-            found: list[float] = (self.sign * sums / np.maximum(n, 1)).tolist()
-            return found
 
-        return score
+def _means(values: Floats) -> Floats:
+    """The mean of each column; NaN without a value."""
+    return stats.means(values, np.ones(len(values)))
 
 
 @verb(gives="whole")
@@ -516,44 +491,28 @@ def tune(
     >>> tuned.fuse(df)["score"].to_list()
     [1.0, 2.0, 2.0, 1.0]
     """
-    import numpy as np
-
     texts = tuple(method) if isinstance(method, Iterable) and not isinstance(method, str) else (method,)
     choices = dict(options or {})
     if normalize is not None:
         choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
     tuning = Tuning(texts, choices, step, search, folds, seed)
-    rows, setup, chosen_runs = table.rows, table.setup, Design(Runs.of(runs, run), None, (), None, "error").runs
+    rows, setup, chosen_runs = table.rows, table.setup, Runs.of(runs, run).required()
     significance, resampling = Significance(test, correction), Resampling(ci, interval, resamples, seed, progress)
     (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])")
     refuse_bounds(setup)
-    require(rows.schema, setup.roles.label, "label")
-    require_number(rows.schema, setup.roles.label, "label")
     of_queries = chosen_runs.queries(setup)
     query = list(of_queries.roles.query)
-    names = chosen_runs.names(rows)
+    require_all(rows.schema, [*((name, "query") for name in query), (setup.roles.label, "label")])
+    require_number(rows.schema, setup.roles.label, "label")
+    names = two_or_more(chosen_runs.names(rows))
     refuse_names([*COLUMNS, *names], query, "the query")
     refuse_names([*COLUMNS], names, "the list of runs")
     spaces = spaces_of(tuning, len(names))
-    cached: dict[tuple[object, bool], Entries] = {}
-
-    def entries(call: Call) -> Entries:
-        depth, absent = needs(call, setup)
-        if (depth, absent) not in cached:
-            cached[depth, absent] = entries_of(rows, setup, chosen_runs, names, depth=depth, absent=absent)
-        return cached[depth, absent]
-
-    documents = entries(spaces[0].untuned).documents
-    queries = documents.select(query).unique(maintain_order=True)
+    queries = rows.select(query).unique(maintain_order=True)
     if folds > queries.height:
-        n = queries.height
-        if n < 2:
-            raise InvalidOption(f"the table has {n} {'query' if n else 'queries'}; tune on two or more, for two folds")
-        raise InvalidOption(
-            option(folds=folds), f" are more than the table's {n} queries; write ", option(folds=min(5, n))
-        )
+        raise InvalidOption(option(folds=folds), f" are more than the {queries.height} queries of the table")
     with Progress("tuning", resampling.progress) as progressing:
-        values = Values(entries, of_queries, measured, progressing)
+        values = Values(partial(entries_of, rows, setup, chosen_runs, names), of_queries, measured, progressing)
         order = _shuffled(queries, seed)
         fold = np.empty(len(order), dtype=np.int64)
         fold[order] = np.arange(len(order)) % folds
@@ -566,14 +525,16 @@ def tune(
             IN_SAMPLE: values.of([final])[:, 0],
             UNTUNED: values.of([untuned])[:, 0],
         }
-        full = entries_of(rows, setup, chosen_runs, names, depth=setup.policies.depth, absent=False)
+        full = values.entries(setup.policies.depth, False)
         rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
-    found = _values(query, queries, {name: unscaled(x[:, None], [measured]) for name, x in rankings.items()})
-    others = [i for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
-    (of_all,) = found.slices(())
-    pairs = [(i, 0) for i in others]
+    of_rankings = np.stack([unscaled(x[:, None], [measured]) for x in rankings.values()])
+    found = PairedValues(
+        query, [*rankings], [measured], queries.with_columns(pl.lit(1.0).alias("#weight")), of_rankings
+    )
+    (of_all,) = found.slices
+    pairs = [(i, 0) for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
     with Progress("comparing runs", resampling.progress) as progressing:
-        compared, _ = compared_values(found, [measured], of_all, pairs, test, resampling, progressing)
+        compared, _ = compared_values(found, of_all, pairs, test, resampling, progressing)
     chosen_texts = [call.text for call in chosen]
     result = {
         "table": _table(found, measured, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),
@@ -587,37 +548,33 @@ def tune(
         "candidates": _candidates(values, measured),
     }
     weights = final.arguments.get("weights")
-    settings = {
-        "metric": measured.text,
-        "metrics": [measured.text],
-        "by": (),
-        **asdict(tuning),
-        **asdict(significance),
-        **{name: x for name, x in asdict(resampling).items() if name != "seed"},
-        "search": tuning.searched(len(names)),
-        "run": chosen_runs.column,
-        "runs": [name for name in found.runs if name != IN_SAMPLE],
-        "unweighted": _unweighted(final).text,
-        "weights": None if weights is None else dict(zip(names, weights, strict=True)),
-        **settings_of(setup, rows),
-    }
+    settings = settings_of(
+        table,
+        [measured],
+        asdict(tuning),
+        asdict(significance),
+        {name: x for name, x in asdict(resampling).items() if name != "seed"},
+        metric=measured.text,
+        by=(),
+        search=tuning.searched(len(names)),
+        run=chosen_runs.column,
+        runs=[name for name in found.runs if name != IN_SAMPLE],
+        unweighted=replace(final, options=tuple(x for x in final.options if x[0] != WEIGHTS)).text,
+        weights=None if weights is None else dict(zip(names, weights, strict=True)),
+    )
     tables = {name: table.give(x) for name, x in result.items()}
     return TunedFusion(final.text, tuple(names), **tables, settings=settings)
 
 
-def _shuffled(queries: pl.DataFrame, seed: int) -> Numbers:
+def _shuffled(queries: pl.DataFrame, seed: int) -> Integers:
     """The numbers of the queries in a random order, the same for any order of the rows."""
-    import numpy as np
-
     in_order = queries.with_row_index("#row").sort(queries.columns)["#row"].to_numpy().astype(np.int64)
     drawn = np.random.PCG64(seed).random_raw(len(in_order))
     return in_order[np.argsort(drawn, kind="stable")]
 
 
-def _chosen(spaces: Sequence[Space], values: Values, queries: Numbers, folds: int) -> Call:
+def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: int) -> Call:
     """The best setting on some queries; of several methods, that of the method with the best mean out of fold."""
-    import numpy as np
-
     score = values.mean(queries)
     inner = min(folds, len(queries))
     if len(spaces) == 1 or inner < 2:
@@ -631,72 +588,33 @@ def _chosen(spaces: Sequence[Space], values: Values, queries: Numbers, folds: in
     return spaces[int(np.argmax(out_of_fold))].best(score)
 
 
-def _values(query: list[str], queries: pl.DataFrame, rankings: Mapping[str, Floats]) -> PairedValues:
-    """The values of the rankings, for comparisons: rankings by queries by one metric."""
-    import numpy as np
-
-    return PairedValues(
-        query, [*rankings], queries.with_columns(pl.lit(1.0).alias("#weight")), np.stack([*rankings.values()])
-    )
-
-
 def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling) -> pl.DataFrame:
     """The mean of each ranking, with its interval."""
-    import numpy as np
-
-    from .. import stats
-
-    (rows,) = found.slices(())
+    (of_all,) = found.slices
     calls = [metric] * len(found.runs)
-    x, weights = scaled(found.values[:, rows, 0].T, calls), np.ones(len(rows))
+    x, weights = scaled(found.values[:, of_all, 0].T, calls), np.ones(len(of_all))
     within = limits(found.values, [metric]).repeated(len(calls))
     with Progress("resampling queries", resampling.progress) as progress:
         low, high, kinds = resampling.intervals(x, weights, within, progress)
-    figures = {
-        name: unscaled(y, calls) for name, y in (("mean", stats.means(x, weights)), ("ci_low", low), ("ci_high", high))
-    }
-    counted = (~np.isnan(x)).sum(axis=0)
-    return pl.DataFrame(
-        {
-            "ranking": found.runs,
-            "method": [texts.get(name) for name in found.runs],
-            **figures,
-            "interval": kinds,
-            "n_queries": counted,
-        },
-        schema_overrides={"method": pl.String, "interval": pl.String, "n_queries": pl.UInt32},
-    ).fill_nan(None)
+    figures = (unscaled(y, calls).tolist() for y in (stats.means(x, weights), low, high))
+    counted = (~np.isnan(x)).sum(axis=0).tolist()
+    rows = zip(found.runs, map(texts.get, found.runs), *figures, kinds, counted, strict=True)
+    return pl.DataFrame([*rows], TABLE, orient="row").fill_nan(None)
 
 
-def _folds(fold: Numbers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
+def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
     """The method chosen for each fold, and its means on the other folds and on this one."""
-    import numpy as np
 
-    from .. import stats
+    def means(i: int) -> Iterator[float]:
+        return (unscaled(_means(of_folds[at][:, [i]]), [metric]).item() for at in (fold != i, fold == i))
 
-    def mean(x: Floats) -> float:
-        found: float = unscaled(stats.means(x[:, None], np.ones(len(x))), [metric])[0]
-        return found
-
-    rows = [
-        (i + 1, int((fold == i).sum()), text, mean(of_folds[fold != i, i]), mean(of_folds[fold == i, i]))
-        for i, text in enumerate(texts)
-    ]
+    rows = [(i + 1, int((fold == i).sum()), text, *means(i)) for i, text in enumerate(texts)]
     dtypes = {"fold": pl.Int64, "n_queries": pl.UInt32, "method": pl.String, "train": pl.Float64, "test": pl.Float64}
     return pl.DataFrame(rows, dtypes, orient="row").with_columns(pl.col("train", "test").fill_nan(None))
 
 
 def _candidates(values: Values, metric: Call) -> pl.DataFrame:
     """All settings that were tried, with their means over all queries."""
-    import numpy as np
-
-    from .. import stats
-
     x = np.column_stack([*values.known.values()])
-    means = unscaled(stats.means(x, np.ones(len(x))), [metric] * x.shape[1])
+    means = unscaled(_means(x), [metric] * x.shape[1])
     return pl.DataFrame({"method": [call.text for call in values.known], "mean": means}).fill_nan(None)
-
-
-def _unweighted(call: Call) -> Call:
-    """The method without its weights."""
-    return replace(call, options=tuple(x for x in call.options if x[0] != "weights"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
@@ -41,6 +42,11 @@ def at_first_tied(x: pl.Expr) -> pl.Expr:
 def at_last_tied(x: pl.Expr) -> pl.Expr:
     """`x` at the last of each group of tied documents."""
     return pl.when(STARTS.shift(-1, fill_value=True)).then(x).backward_fill()
+
+
+def roots(of: Iterable[pl.Expr]) -> set[str]:
+    """The columns that expressions read."""
+    return {name for x in of for name in x.meta.root_names()}
 
 
 @dataclass
@@ -122,9 +128,7 @@ class Needed:
                 says = f"{text}: its formula gives {value}, which is no one number for a query"
                 raise InvalidOption(f"{says}; add up what each document is worth, as in r.total(x, k) or r.whole(x)")
         rows = [*self.sums.values(), *self.maxima.values(), *(x for columns in self.late for x in columns.values())]
-        rows += [fault.rows for fault in self.refused.values()]
-        used = {name for x in rows for name in x.meta.root_names()}
-        for name in self._of_queries.keys() - used:
+        for name in self._of_queries.keys() - roots([*rows, *self._bad]):
             how, x = self._of_queries[name]
             (self.sums if how == "sum" else self.maxima)[name] = x
             for columns in self.late:
@@ -133,28 +137,30 @@ class Needed:
 
     def _leave_out_unused(self) -> None:
         """Leave out columns and sums of which neither a value nor a refusal is made."""
-        used = {name for x in self.values.values() for name in x.meta.root_names()}
-        used |= {name for fault in self.refused.values() for name in fault.rows.meta.root_names()}
+        used = roots([*self.values.values(), *self._bad])
         for columns in (self.sums, self.maxima, *reversed(self.late), self.early, self.source):
             for name in columns.keys() - used:
                 del columns[name]
-            used |= {name for x in columns.values() for name in x.meta.root_names()}
+            used |= roots(columns.values())
+
+    @property
+    def _bad(self) -> list[pl.Expr]:
+        """The flags of refused rows."""
+        return [fault.rows for fault in self.refused.values()]
 
     def reads(self, column: pl.Expr) -> bool:
         """Whether a column, a sum or a refusal is made of `column`."""
         return column.meta.output_name() in self._read
 
     @cached_property
-    def _read(self) -> frozenset[str]:
+    def _read(self) -> set[str]:
         columns = [self.source, self.early, *self.late, self.sums, self.maxima, self.values]
-        made = [x for named in columns for x in named.values()] + [fault.rows for fault in self.refused.values()]
-        return frozenset(name for x in made for name in x.meta.root_names())
+        return roots([*self._bad, *(x for named in columns for x in named.values())])
 
     @cached_property
     def constant(self) -> list[str]:
         """The columns used by values that are constant within a query."""
-        named = {name for value in self.values.values() for name in value.meta.root_names()}
-        return sorted(named - self.sums.keys() - self.maxima.keys())
+        return sorted(roots(self.values.values()) - self.sums.keys() - self.maxima.keys())
 
     @cached_property
     def flags(self) -> dict[str, pl.Expr]:
@@ -166,9 +172,7 @@ class Needed:
         ones = (self._same, self.sums, self.maxima)
         made_of = [name for name in x.meta.root_names() if not any(name in names for names in ones)]
         columns = {name: layer[name] for name in made_of for layer in self.late if name in layer}
-        return is_by_row(x) is not False and all(
-            name in columns and self._has_one_value(columns[name]) for name in made_of
-        )
+        return is_by_row(x) is not False and all(x in columns and self._has_one_value(columns[x]) for x in made_of)
 
     def compute(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the late columns."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -15,26 +16,22 @@ from .._table.background import (
     USER,
     History,
     Items,
-    categories_of,
-    co_occurring,
-    feature_profiles,
     features_of,
     in_lists,
     place_in,
-    seen,
     similar_features,
     unit_features,
     units,
-    user_of,
 )
 from .._table.roles import ROLES
 from .._table.setup import Setup
 from ..errors import InvalidOption, Verbatim, on
 from .rows import Rows
 
-RankWeight: TypeAlias = Literal["equal", "log2"] | Annotated[float, Range(above=0, below=1)]
-UnseenItems: TypeAlias = Literal["rarest", "skip", "zero", "error"]
-ListDivisor: TypeAlias = Literal["list", "k"]
+T = TypeVar("T")
+
+Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
+RankWeight: TypeAlias = Literal["equal", "log2"] | Persistence
 
 
 class LackingRole(InvalidOption):
@@ -42,6 +39,13 @@ class LackingRole(InvalidOption):
 
     def __init__(self, what: str, **advice: object) -> None:
         super().__init__(f"it needs {what}; say ", on(**advice))
+
+
+def needed(x: T | None, what: str, **advice: object) -> T:
+    """`x`, which an option of `on` gives; refused if none does."""
+    if x is None or x == ():
+        raise LackingRole(what, **advice)
+    return x
 
 
 class Context(ABC):
@@ -63,9 +67,8 @@ class Context(ABC):
     @property
     def history(self) -> History:
         """The interactions of the past."""
-        given = self.setup.background.interactions
-        if given is None:
-            raise LackingRole("the interactions of the past", interactions=Verbatim("train"))
+        past = self.setup.background.interactions
+        given = needed(past, "the interactions of the past", interactions=Verbatim("train"))
         return given.named(self.setup.roles.query, self.doc)
 
     @property
@@ -94,8 +97,7 @@ class Context(ABC):
     @property
     def seen(self) -> pl.Expr:
         """1.0 for a document that the query's user had before, else 0.0."""
-        history = self._past_of_users
-        return self.rows.mapped(partial(seen, history=history), user=self.user, item=self._past_item)
+        return self.rows.mapped(self._past_of_users.seen, user=self.user, item=self._past_item)
 
     @property
     def n_users(self) -> float:
@@ -113,10 +115,7 @@ class Context(ABC):
 
     def _names(self, role: str) -> tuple[str, ...]:
         """The columns' names of a role."""
-        names = self.setup.roles.of(role)
-        if not names:
-            raise LackingRole(ROLES[role].says, **{role: ROLES[role].example})
-        return names
+        return needed(self.setup.roles.of(role), ROLES[role].says, **{role: ROLES[role].example})
 
     def columns_of(self, role: str) -> list[pl.Expr]:
         """The columns of a role, each from the table, or from `items` if these have it."""
@@ -207,7 +206,7 @@ class Context(ABC):
     def user(self) -> pl.Expr:
         """The number of the query's user in the interactions; null for one without any."""
         history = self._past_of_users
-        found = pl.struct(history.key).map_batches(partial(user_of, history=history), return_dtype=pl.get_index_type())
+        found = pl.struct(history.key).map_batches(history.user_of, return_dtype=pl.get_index_type())
         return self.rows.column(found, b"user")
 
     @property
@@ -215,20 +214,18 @@ class Context(ABC):
         """A row per user and category: the share of the category in the items that the user had."""
         history, items, names = self._past_of_users, *self._items_with("category")
         known = items.rows(self.doc).select(self.doc, *names)
-        return history.once(("categories", names, items), lambda: categories_of(history, known))
+        return history.once(("categories", names, items), lambda: history.categories(known))
 
     def _items_with(self, role: str) -> tuple[Items, tuple[str, ...]]:
         """The items, a frame that has the columns of a role, and the names of these."""
         items, names = self.setup.background.items, self._names(role)
-        if not isinstance(items, Items) or not all(map(self.setup.background.has, names)):
-            raise LackingRole(f"{ROLES[role].says} in a frame of items", items=Verbatim("catalog"))
-        return items, names
+        frame = items if isinstance(items, Items) and all(map(self.setup.background.has, names)) else None
+        return needed(frame, f"{ROLES[role].says} in a frame of items", items=Verbatim("catalog")), names
 
     @property
     def similar_by_users(self) -> pl.Expr:
         """The mean cosine, by common users, of each document and the documents that the user had; null for a user without any."""
-        history = self._past_of_users
-        return self.rows.mapped(partial(co_occurring, history=history), user=self.user, item=self._past_item)
+        return self.rows.mapped(self._past_of_users.co_occurring, user=self.user, item=self._past_item)
 
     @property
     def similar_by_features(self) -> pl.Expr:
@@ -236,7 +233,7 @@ class Context(ABC):
         history, items, names = self._past_of_users, *self._items_with("features")
         rows = items.rows(self.doc)
         features = history.once(("features", names, items), lambda: unit_features(rows, names))
-        profiles = history.once(("profiles", names, items), lambda: feature_profiles(history, rows[self.doc], features))
+        profiles = history.once(("profiles", names, items), lambda: history.features(rows[self.doc], features))
         similar = partial(similar_features, features=features, profiles=profiles)
         return self.rows.mapped(similar, user=self.user, item=self._item(items))
 
@@ -300,20 +297,14 @@ def _by_row(rows: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
 
 def sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
     """The sum of the distances of each listed row from all rows above it; NaN without features, 0.0 for other rows."""
-    every, rows = rows, rows.filter("listed")
-    found = _sums_of_distances(rows, distance).alias("value")
-    numbers = every.with_row_index("#row").filter("listed").select("#row", found)
-    return _by_row(every, numbers)
-
-
-def _sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
-    features = features_of(rows, [name for name in rows.columns if name.startswith("feature ")])
+    listed = rows.with_row_index("#row").filter("listed")
+    features = features_of(listed, [name for name in rows.columns if name.startswith("feature ")])
     if features is None:
-        return pl.Series([float("nan")] * rows.height, dtype=pl.Float64)
-    names = features.columns
-    missing = pl.any_horizontal(~pl.col(name).is_finite().fill_null(False) for name in names)
-    every = features.with_columns(missing.alias("missing"), rows[QUERY], rows["listed"])
-    above = (pl.int_range(pl.len()).over(QUERY)).cast(pl.Float64)
+        return _by_row(rows, listed.select("#row", value=pl.lit(math.nan)))
+    names, above = features.columns, pl.col("#above").cast(pl.Float64)
+    fit = pl.all_horizontal(pl.col(names).is_finite().fill_null(False))
+    every = features.with_columns(listed[QUERY], listed["#row"], fit.alias("#fit"))
+    every = every.with_columns(pl.int_range(pl.len()).over(QUERY).alias("#above"))
     if distance == "cosine":
         every = every.with_columns(units(names))
         sums = (pl.col(name) * (pl.col(name).cum_sum().over(QUERY) - pl.col(name)) for name in names)
@@ -321,8 +312,8 @@ def _sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
     elif distance == "hamming":
         value = pl.sum_horizontal(*(above - pl.int_range(pl.len()).over(QUERY, name) for name in names))
     else:
-        return _pairwise(every, names)
-    return every.select(pl.when("missing").then(float("nan")).otherwise(value)).to_series()
+        value = pl.lit(_pairwise(every, names))
+    return _by_row(rows, every.select("#row", value=pl.when("#fit").then(value).otherwise(math.nan)))
 
 
 def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
@@ -330,13 +321,10 @@ def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
     import numpy as np
 
     x, query = every.select(names).to_numpy(), every[QUERY].to_numpy()
-    place = every.select(pl.int_range(pl.len()).over(QUERY)).to_series().to_numpy()
-    most = int(place[every["listed"].to_numpy()].max(initial=0))
     value = np.zeros(len(query))
-    for apart in range(1, most + 1):
+    for apart in range(1, int(every["#above"].to_numpy().max(initial=0)) + 1):
         same = query[apart:] == query[:-apart]
         value[apart:] += np.where(same, np.sqrt(((x[apart:] - x[:-apart]) ** 2).sum(axis=1)), 0.0)
-    value[every["missing"].to_numpy()] = np.nan
     return pl.Series(value)
 
 
@@ -349,21 +337,23 @@ def divergence(rows: pl.DataFrame, target: float | str) -> pl.Series:
     known = pl.col("kind").is_not_null()
     # a window that stands in an expression more than once would be computed as often
     rows = rows.with_columns(before=pl.int_range(pl.len()).over(QUERY, "kind").cast(pl.Float64))
-    if target == "documents":
-        share = known.sum().over(QUERY, "kind") / known.sum().over(QUERY)
-    elif target == "equal":
-        share = 1 / pl.col("kind").drop_nulls().n_unique().over(QUERY)
-    else:
-        share = pl.when(pl.col("kind") == "true").then(float(target)).otherwise(1 - float(target))
+    of_documents = known.sum().over(QUERY, "kind") / known.sum().over(QUERY)
+    share = _wanted(target, of_documents, pl.col("kind").drop_nulls().n_unique().over(QUERY))
     before, after = pl.col("before"), pl.col("before") + 1
     grown = after * after.log() - pl.when(before > 0).then(before * before.log()).otherwise(0.0)
-    terms = rows.with_columns(
-        value=pl.when(known).then(grown - share.log()).otherwise(0.0), known=known.cast(pl.Float64)
-    )
+    value = pl.when(known).then(grown - share.log()).otherwise(0.0)
+    terms = rows.with_columns(value=value, known=known.cast(pl.Float64))
     terms = terms.select(pl.col("known", "value").cum_sum().over(QUERY))
     so_far = pl.col("known")
     value = pl.col("value") / so_far - so_far.log()
     return terms.select(pl.when(so_far > 0).then(value.clip(lower_bound=0.0)).otherwise(0.0)).to_series()
+
+
+def _wanted(target: float | str, of_documents: pl.Expr, n_kinds: pl.Expr) -> pl.Expr:
+    """The target share of each row's kind."""
+    if isinstance(target, str):
+        return of_documents if target == "documents" else 1 / n_kinds
+    return pl.when(pl.col("kind") == "true").then(float(target)).otherwise(1 - float(target))
 
 
 def compared_shares(rows: pl.DataFrame, target: float | str, distance: str) -> pl.Series:
@@ -378,12 +368,7 @@ def compared_shares(rows: pl.DataFrame, target: float | str, distance: str) -> p
         lacking = kinds.with_columns(other.alias("kind"), weight=pl.lit(0.0), n=pl.lit(0, dtype=kinds.schema["n"]))
         kinds = pl.concat([kinds, lacking.join(kinds, on=[QUERY, "kind"], how="anti", maintain_order="left")])
     weight, total = pl.col("weight"), pl.col("weight").sum().over(QUERY)
-    if target == "documents":
-        wanted = pl.col("n") / pl.col("n").sum().over(QUERY)
-    elif target == "equal":
-        wanted = 1 / pl.len().over(QUERY)
-    else:
-        wanted = pl.when(pl.col("kind") == "true").then(float(target)).otherwise(1 - float(target))
+    wanted = _wanted(target, pl.col("n") / pl.col("n").sum().over(QUERY), pl.len().over(QUERY))
     terms = kinds.filter(total > 0).with_columns(p=weight / total, q=wanted)
     p, q = pl.col("p"), pl.col("q")
     value = (p - q).abs().sum() / 2

@@ -10,12 +10,12 @@ from typing import Annotated, Literal, NamedTuple, Protocol, TypeAlias
 import polars as pl
 
 from .._support.option_values import Range
-from ..errors import Code, InvalidOption, Verbatim, on, option
+from ..errors import Code, InvalidOption, Text, Verbatim, on, option
+from .context import Persistence as Persistence
 
 Weight: TypeAlias = Literal["count", "log2", "rbp"]
 """The exposure at a rank: 1 at every rank, 1 / log2(rank + 1), or (1 - p) p^(rank - 1)."""
 
-Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
 Least: TypeAlias = Annotated[int, Range(least=1)]
 
 TABLE: Literal["table"] = "table"
@@ -111,6 +111,7 @@ def weight_of(weight: Weight, p: float) -> pl.Expr:
     return pl.lit(1.0) if weight == "count" else (1 - p) * p ** (RANK - 1)
 
 
+@dataclass(eq=False)
 class Exposure:
     """The lists of all users as catalog metrics see them: expressions with a row per item, and numbers.
 
@@ -136,22 +137,13 @@ class Exposure:
     rank = RANK
     length = pl.col("#length")
 
-    def __init__(
-        self,
-        text: str,
-        counted: Counted,
-        known: Known,
-        figures: Mapping[str, float] | None = None,
-        *,
-        labels: bool = False,
-        relevant: float = 1,
-    ) -> None:
-        self.text = text
-        self.counted = counted
-        self._known = known
-        self._figures = figures or {}
-        self._labels = labels
-        self._threshold = relevant
+    # what the call that runs the formula gives
+    text: str
+    counted: Counted
+    known: Known
+    figures: Mapping[str, float] = field(default_factory=dict)
+    labels: bool = False
+    threshold: float = 1
 
     # rows, for `summed`
 
@@ -164,13 +156,11 @@ class Exposure:
     def relevant(self) -> pl.Expr:
         """1.0 for an item that is relevant to the user, else 0.0. The metric is declared with ``labels=True``."""
         self.counted.threshold = True
-        return (self._label >= self._threshold).fill_null(False).cast(pl.Float64)
+        return (self._label >= self.threshold).fill_null(False).cast(pl.Float64)
 
     @property
     def _label(self) -> pl.Expr:
-        if not self._labels:
-            says = f"{self.text} reads labels, which its declaration does not tell; write "
-            raise InvalidOption(f"{says}@rf.catalog_metric(labels=True)")
+        self._need(self.labels, "reads labels, which it does not declare; write @rf.catalog_metric(labels=True)")
         self.counted.columns.add(LABEL)
         return pl.col(LABEL)
 
@@ -237,14 +227,13 @@ class Exposure:
         the least share of the items of the past that are in the tail, as for ``tail_share``.
         """
         if of_column := head is None and tail is None:
-            found = self._known.groups
+            found = self.known.groups
         else:
             self._require_past()
-            found = self._known.head_and_tail(0.8 if head is None else head, tail)
-        if not found:
-            advice = on(**{"group": "provider"} if of_column else {}, items=Verbatim("catalog"))
-            raise InvalidOption(f"{self.text} compares groups of items; give the items of the catalog, as ", advice)
-        return {**found}
+            found = self.known.head_and_tail(0.8 if head is None else head, tail)
+        advice = on(**{"group": "provider"} if of_column else {}, items=Verbatim("catalog"))
+        self._need(found, "compares groups of items; give the items of the catalog, as ", advice)
+        return {**(found or {})}
 
     def group_sums(self, x: pl.Expr, head: float | None = None, tail: float | None = None) -> pl.Expr:
         """The sum of `x`, an expression with a row per item, over the items of each group: a row per group, as in `groups`."""
@@ -264,11 +253,11 @@ class Exposure:
     @property
     def n_items(self) -> pl.Expr:
         """The number of items in the catalog."""
-        if self._known.size is None:
-            says = f"{self.text} divides by the number of items in the catalog, which recommendations do not tell; say "
-            frame = Code(", or a frame or a list of their ids", command=", or a file with a row for each")
-            raise InvalidOption(says, option(items=1000), ", their number", frame)
-        return pl.lit(float(self._known.size))
+        size = self.known.size
+        frame = Code(", or a frame or a list of their ids", command=", or a file with a row for each")
+        says = "divides by the number of items in the catalog, which recommendations do not tell; say "
+        self._need(size is not None, says, option(items=1000), ", their number", frame)
+        return pl.lit(float(size or 0))
 
     def of_users(self, x: pl.Expr, k: int | None = None, *, squared: bool = False) -> pl.Expr:
         """The sum of `x`, an aggregation of the rows of a user's list of depth `k`, over the users with such a list.
@@ -300,12 +289,12 @@ class Exposure:
 
     def _number(self, name: str, x: Sum) -> pl.Expr:
         self.counted.users[name] = x
-        return pl.lit(self._figures.get(name, math.nan))
+        return pl.lit(self.figures.get(name, math.nan))
 
     def _require_past(self) -> None:
-        if not self._known.has_past:
-            says, what = (
-                f"{self.text} compares with what users chose before; say ",
-                ", a frame with a row per user and item",
-            )
-            raise InvalidOption(says, option(interactions=Verbatim("train")), what)
+        says, frame = "compares with what users chose before; say ", ", a frame with a row per user and item"
+        self._need(self.known.has_past, says, option(interactions=Verbatim("train")), frame)
+
+    def _need(self, known: object, *says: Text) -> None:
+        if not known:
+            raise InvalidOption(f"{self.text} ", *says)

@@ -15,7 +15,7 @@ import polars.selectors as cs
 from .._table.columns import TEXTS, is_finite, is_weight, message_of, naming
 from .._table.setup import Setup
 from ..errors import InvalidOption
-from .rows import Pairs, Rows, on_rows
+from .rows import Cut, PairCounts, Rows, on_rows
 
 
 class GroupRows(Rows):
@@ -124,7 +124,7 @@ class GroupRows(Rows):
     def largest(self, x: pl.Expr) -> pl.Expr:
         return x.max()
 
-    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
+    def total(self, x: pl.Expr, k: Cut, *, divisor: bool) -> pl.Expr:
         return x.sum()
 
     def count(self, rows: pl.Expr) -> pl.Expr:
@@ -133,15 +133,14 @@ class GroupRows(Rows):
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
         return rows.cast(pl.Float64).cum_sum()
 
-    def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
+    def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts:
         # over all pairs, as an expression has no loops
         label, level = pl.when(among).then(label), self._score.rank("dense").fill_null(0)
         n = pl.len().cast(pl.Int64)
         one, other = pl.int_range(n * n) // n, pl.int_range(n * n) % n
         differ, higher, lower = label.gather(one) > label.gather(other), level.gather(one), level.gather(other)
-        return Pairs(
-            *((differ & holds).sum().cast(pl.Float64) for holds in (pl.lit(True), higher == lower, higher < lower))
-        )
+        counts = (differ, differ & (higher == lower), differ & (higher < lower))
+        return PairCounts(*(x.sum().cast(pl.Float64) for x in counts))
 
     @property
     def largest_label_of_table(self) -> pl.Expr:

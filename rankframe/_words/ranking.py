@@ -12,31 +12,31 @@ import polars as pl
 
 from .._support.option_kinds import ValueOf as ValueOf, check
 from .._support.option_values import Range as Range, is_number as is_number
-from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label, check_threshold
+from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label
 from .._table.setup import Setup
 from ..errors import shown
-from .context import Context, ListDivisor as ListDivisor, RankWeight as RankWeight, UnseenItems as UnseenItems
+from .context import Context, Persistence as Persistence, RankWeight as RankWeight
 from .expected_ties import Expectation, NoExpectation
-from .rows import Answer, Rows
+from .rows import Answer, Cut, Factor, Rows
 
 LISTED = 1_000_000
 """The largest cutoff of formulas that list all ranks down to it, or count them with rounding errors."""
 
 Proportion: TypeAlias = Annotated[float, Range(least=0, most=1)]
-Persistence: TypeAlias = Annotated[float, Range(above=0, below=1)]
 ListedCutoff: TypeAlias = Annotated[int, Range(least=1, most=LISTED)]
 Worth: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Gain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[Label, Worth] | pl.Expr
 ChanceGain: TypeAlias = Literal["linear", "exponential", "binary"] | Mapping[Label, Proportion] | pl.Expr
 ShareGain: TypeAlias = Mapping[Label, Proportion] | pl.Expr | Literal["linear", "scaled"] | None
-Discount: TypeAlias = (
-    Literal["log2", "original", "rank"] | Annotated[float, Range(above=1)] | Callable[[pl.Expr], pl.Expr]
-)
+Base: TypeAlias = Annotated[float, Range(above=1)]
+Discount: TypeAlias = Literal["log2", "original", "rank"] | Base | Callable[[pl.Expr], pl.Expr]
 MaxLabel: TypeAlias = Literal["query"] | Annotated[float, Range(least=0, below=1024)] | None
 Ideal: TypeAlias = Literal["judged", "as_many", "all", "retrieved", "perfect"]
 PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
 AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
 Rounding: TypeAlias = Literal["nearest", "up"]
+UnseenItems: TypeAlias = Literal["rarest", "skip", "zero", "error"]
+ListDivisor: TypeAlias = Literal["list", "k"]
 
 
 def gain_rises(gain: Gain) -> bool:
@@ -90,33 +90,30 @@ class Ranking(Context):
 
     def with_threshold(self, relevant: float) -> Ranking:
         """The same ranking with `relevant` as the least relevant label."""
-        check_threshold(relevant)
+        return self._with(threshold=check("relevant", relevant, Label))
+
+    def _with(self, **changed: object) -> Ranking:
         other = copy(self)
-        other.threshold = relevant
+        vars(other).update(changed)
         return other
 
     def from_label(self, min_label: float | None) -> Ranking:
         """The same ranking where labels below `min_label` read 0."""
         if min_label is None:
             return self
-        min_label = check("min_label", min_label, Label)
-        other = copy(self)
-        other.label = pl.when(self.label >= min_label).then(self.label).otherwise(0.0)
-        return other
+        least = check("min_label", min_label, Label)
+        return self._with(label=pl.when(self.label >= least).then(self.label).otherwise(0.0))
 
     def retrieved_only(self) -> Ranking:
         """The same ranking where documents that were not retrieved count as not judged."""
-        other = copy(self)
-        other.label = self.rows.once(pl.when(self.retrieved).then(self.label).otherwise(0.0))
-        other._raw = pl.when(self.retrieved).then(self._raw)
-        other._counted = self.retrieved if self._counted is None else self._counted & self.retrieved
-        return other
+        label = self.rows.once(pl.when(self.retrieved).then(self.label).otherwise(0.0))
+        counted = self.retrieved if self._counted is None else self._counted & self.retrieved
+        return self._with(label=label, _raw=pl.when(self.retrieved).then(self._raw), _counted=counted)
 
     def ideal(self, gain: Gain = "linear") -> Ranking:
         """The best possible ranking: all documents by falling gain, its rank i on the row of rank i here."""
         worth = self.label if gain_rises(gain) and self.weight is None else self._times_weight(self.gain(gain))
-        best = copy(self)
-        best.expected, best._falls_by, best.rank = None, worth, self.rows.place
+        best = self._with(expected=None, _falls_by=worth, rank=self.rows.place)
         best.label = self.rows.falling(self.label) if worth is self.label else best._arranged(self.label)
         if self.weight is not None:
             best.weight = best._arranged(self.weight)
@@ -206,16 +203,14 @@ class Ranking(Context):
     def gain(self, gain: Gain) -> pl.Expr:
         """The gain of each document: its label, 2^label - 1, 1 if relevant, a mapping of the label, or an expression."""
         if isinstance(gain, pl.Expr):
-            worth = self.column(gain).cast(pl.Float64).fill_null(0.0)
-            return self.rows.once(
-                self._fit(worth, f"gain={gain} is negative, NaN or above {GREATEST:g} for a document")
-            )
+            says = f"gain={gain} is negative, NaN or above {GREATEST:g} for a document"
+            return self.rows.once(self._fit(self.column(gain).cast(pl.Float64).fill_null(0.0), says))
         worth_of: str | Mapping[float, float] = check("gain", gain, Gain)
-        if not isinstance(worth_of, Mapping):
-            if worth_of == "linear":
-                return self.label
-            if worth_of == "binary":
-                return self.relevant
+        if worth_of == "linear":
+            return self.label
+        if worth_of == "binary":
+            return self.relevant
+        if isinstance(worth_of, str):
             says = "a label of 900 or more is beyond 2^label; say what labels are worth, {label: gain}"
             self.refuse(self.label >= 900, says)
             return self.rows.exponential(self.label)
@@ -281,13 +276,11 @@ class Ranking(Context):
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over all documents of the query, retrieved or not."""
-        self._need_order_of(x)
-        return self.rows.whole(self._number(x))
+        return self.rows.whole(self._unordered(x))
 
     def largest(self, x: pl.Expr) -> pl.Expr:
         """The largest `x` of all documents of the query."""
-        self._need_order_of(x)
-        return self.rows.largest(self._number(x))
+        return self.rows.largest(self._unordered(x))
 
     def count(self, rows: pl.Expr) -> pl.Expr:
         """The number of documents of the query for which `rows` is true, with any label."""
@@ -299,9 +292,7 @@ class Ranking(Context):
         rows = self.rows.each(rows).cast(pl.Boolean).fill_null(False)
         return self.rows.count_so_far(rows, of_all=True) - rows.cast(pl.Float64)
 
-    def total(
-        self, x: pl.Expr, k: int | pl.Expr | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
-    ) -> pl.Expr:
+    def total(self, x: pl.Expr, k: Cut = None, *, weight: Factor = None, over: Factor = None) -> pl.Expr:
         """The sum over ranks down to `k`; `curve` shows its running sums, and `explain` its terms.
 
         `x` is the document's gain, multiplied by its rank's `weight`, or divided by its rank's `over`.
@@ -316,7 +307,7 @@ class Ranking(Context):
         """The hits down to rank `k`, as a divisor."""
         return self.divided_by(self.relevant, k)
 
-    def divided_by(self, x: pl.Expr, k: int | pl.Expr | None, *, over: pl.Expr | None = None) -> pl.Expr:
+    def divided_by(self, x: pl.Expr, k: Cut, *, over: Factor = None) -> pl.Expr:
         """The sum of `x` down to rank `k`, as a divisor; each divided by its rank's `over`."""
         if x.meta.root_names():  # a sum of ranks alone is the same for each order of tied documents
             self._need_order()
@@ -338,9 +329,7 @@ class Ranking(Context):
         """`x` for each document as a float."""
         return self.rows.each(x).cast(pl.Float64)
 
-    def _down_to(
-        self, x: pl.Expr, k: int | pl.Expr | None, weight: pl.Expr | None = None, over: pl.Expr | None = None
-    ) -> pl.Expr:
+    def _down_to(self, x: pl.Expr, k: Cut, weight: Factor = None, over: Factor = None) -> pl.Expr:
         """The terms of a sum."""
         x = self._number(x)
         if weight is not None:
@@ -349,9 +338,11 @@ class Ranking(Context):
             x = x / over
         return pl.when(self.retrieved if k is None else self.rank <= k).then(x).otherwise(0.0)  # sums skip nulls slowly
 
-    def _need_order_of(self, x: pl.Expr) -> None:
+    def _unordered(self, x: pl.Expr) -> pl.Expr:
+        """`x` as a float; refused if it reads the order of tied documents, which has no expectation."""
         if "#rank" in x.meta.root_names():
             self._need_order()
+        return self._number(x)
 
     def _need_order(self) -> None:
         """Refuse a word that has no expectation over the orders of tied documents."""

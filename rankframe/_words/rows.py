@@ -8,11 +8,16 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import polars as pl
 
+Cut: TypeAlias = int | pl.Expr | None
+"""A rank down to which a sum goes; None for all."""
+
+Factor: TypeAlias = pl.Expr | None
+
 Answer: TypeAlias = Literal["query", "rank", "document"]
 """The form of a total: one number per query, the running total at each rank, or the term of each document."""
 
 
-class Pairs(NamedTuple):
+class PairCounts(NamedTuple):
     """The number of pairs of a query's documents with different labels: all, tied, and in the wrong order."""
 
     unequal: pl.Expr
@@ -86,7 +91,7 @@ class Rows(Protocol):
     def largest(self, x: pl.Expr) -> pl.Expr: ...
 
     #: The sum of `x`, which is 0 below rank `k`, in the form of the answer; a divisor is always a sum per query.
-    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr: ...
+    def total(self, x: pl.Expr, k: Cut, *, divisor: bool) -> pl.Expr: ...
 
     #: The number of all rows for which `rows` is true.
     def count(self, rows: pl.Expr) -> pl.Expr: ...
@@ -95,7 +100,7 @@ class Rows(Protocol):
     def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr: ...
 
     #: The pairs of rows with different labels, for rows where `among` is true.
-    def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs: ...
+    def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts: ...
 
     #: Fail with `message` where `bad` holds for a row; it names the label found, if the fault is one `of_label`.
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None: ...

@@ -21,7 +21,7 @@ from .columns_needed import (
     is_by_row,
 )
 from .pairs import lower_labelled
-from .rows import Answer, Pairs, Rows, name_of, on_rows
+from .rows import Answer, Cut, PairCounts, Rows, name_of, on_rows
 
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
 
@@ -60,9 +60,7 @@ class SortedRows(Rows):
     def each(self, x: pl.Expr) -> pl.Expr:
         if is_by_row(x) is False:
             words = "r.whole(x) for x.sum(), r.largest(x) for x.max() and r.so_far(x) for x.cum_sum()"
-            raise InvalidOption(
-                f"a formula is given the rows of all queries at once, so {x} would mix them; write {words}"
-            )
+            raise InvalidOption(f"a formula has the rows of all queries at once, so {x} would mix them; write {words}")
         return x if x.meta.root_names() else pl.when(POSITION > 0).then(x)
 
     def once(self, x: pl.Expr) -> pl.Expr:
@@ -103,7 +101,7 @@ class SortedRows(Rows):
     def largest(self, x: pl.Expr) -> pl.Expr:
         return self.needed.of_query(x, "max")
 
-    def total(self, x: pl.Expr, k: int | pl.Expr | None, *, divisor: bool) -> pl.Expr:
+    def total(self, x: pl.Expr, k: Cut, *, divisor: bool) -> pl.Expr:
         if self.answer == "query":
             return self.needed.sum(x)
         x = x.cast(pl.Float64).fill_null(0.0)
@@ -122,14 +120,12 @@ class SortedRows(Rows):
         count = (so_far - (so_far - rows).gather(first)).cast(pl.Float64)
         return self.needed.before_drop(count) if of_all else self.needed.column(count)
 
-    def pairs(self, label: pl.Expr, among: pl.Expr) -> Pairs:
+    def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts:
         level = label if self.top is not None else self.along(label.rank("dense"))
         rows = pl.struct(query=QUERY, tied=STARTS.cum_sum(), level=pl.when(among).then(level.cast(pl.Int64)))
-        found = self.needed.column(
-            rows.map_batches(lower_labelled, return_dtype=pl.Struct(dict.fromkeys(Pairs._fields, pl.Float64))),
-            b"pairs" + rows.meta.serialize(),
-        )
-        return Pairs(*(self.whole(found.struct.field(name)) for name in Pairs._fields))
+        counts = rows.map_batches(lower_labelled, return_dtype=pl.Struct(dict.fromkeys(PairCounts._fields, pl.Float64)))
+        found = self.needed.column(counts, b"pairs" + rows.meta.serialize())
+        return PairCounts(*(self.whole(found.struct.field(name)) for name in PairCounts._fields))
 
     def exponential(self, label: pl.Expr) -> pl.Expr:
         if self.top is None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from copy import copy
 from functools import partial
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .._table.policies import check_threshold
+from .._support.option_kinds import check
+from .._table.policies import Label
 from ..errors import InvalidOption, option
 from .columns_needed import Needed
+from .pairs import starts_of
 from .ranking import Used
-from .rows import Answer
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from .rows import Answer, Factor
 
 ONE = 2.0**40
 """The gain of a subtopic that was not met yet; gains are whole numbers, so that sums are equal in any order."""
@@ -51,12 +48,11 @@ class Topics:
 
     def with_threshold(self, relevant: float) -> Topics:
         """The same rows where a label from `relevant` on counts as relevant."""
-        check_threshold(relevant)
         if self.threshold is None:
             says = ": a list of subtopics says what is relevant without a label; leave relevant out, or give a row for each"
             raise InvalidOption(option(relevant=relevant), says)
         other = copy(self)
-        other.threshold = relevant
+        other.threshold = check("relevant", relevant, Label)
         return other
 
     @property
@@ -101,9 +97,7 @@ class Topics:
         so_far = self.needed.column(self.relevant.cum_sum().over(*self.needed.key, "#subtopic"))
         return self.needed.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
 
-    def total(
-        self, x: pl.Expr, k: int | None = None, *, weight: pl.Expr | None = None, over: pl.Expr | None = None
-    ) -> pl.Expr:
+    def total(self, x: pl.Expr, k: int | None = None, *, weight: Factor = None, over: Factor = None) -> pl.Expr:
         """The sum over the subtopics of each document, down to rank `k`."""
         if weight is not None:
             x = x * weight
@@ -142,12 +136,11 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     pairs = every.with_row_index("row").filter("relevant").sort("query", "doc", descending=[False, True])
     if pairs.is_empty():
         return pl.Series([None] * len(every), dtype=pl.Float64)
-    numbers = pairs.select(
-        pl.col("query").rle_id(), pl.struct("query", "doc").rle_id().alias("doc"), pl.col("subtopic").rank("dense")
-    )
+    by_doc, by_name = pl.struct("query", "doc").rle_id(), pl.col("subtopic").rank("dense")
+    numbers = pairs.select(pl.col("query").rle_id(), by_doc.alias("doc"), by_name)
     query, doc, name = (numbers[column].cast(pl.Int64).to_numpy() for column in ("query", "doc", "subtopic"))
     subtopics, subtopic = np.unique(query * (name.max() + 1) + name, return_inverse=True)
-    start = np.flatnonzero(_changes(doc))
+    start = starts_of(doc)
     ranks = np.zeros(len(start))
     query, left, size = query[start], np.arange(len(start)), np.diff(np.r_[start, len(doc)])
     met, worth = np.zeros(len(subtopics), dtype=np.int64), np.full(len(subtopics), int(ONE))
@@ -155,10 +148,10 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     while len(left) and (k is None or rank < k):
         rank += 1
         gain = np.add.reduceat(worth[subtopic], np.cumsum(size) - size)
-        first = np.flatnonzero(_changes(query))
+        first = starts_of(query)
         most = np.repeat(np.maximum.reduceat(gain, first), np.diff(np.r_[first, len(query)]))
         best = np.flatnonzero(gain == most)
-        taken = best[_changes(query[best])]
+        taken = best[starts_of(query[best])]
         ranks[left[taken]] = rank
         stays = np.ones(len(left), dtype=np.bool_)
         stays[taken] = False
@@ -170,12 +163,3 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     result = np.zeros(len(every))
     result[pairs["row"].to_numpy()] = ranks[doc]
     return pl.Series(result).replace(0.0, None)
-
-
-def _changes(x: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """True where a run of equal values starts."""
-    import numpy as np
-
-    first = np.ones(len(x), dtype=np.bool_)
-    first[1:] = x[1:] != x[:-1]
-    return first

@@ -283,7 +283,7 @@ def test_a_long_text_is_repeated_without_its_middle(text: str) -> None:
 def test_a_policy_refuses_a_whole_number_that_no_column_holds(policy: str) -> None:
     with pytest.raises(
         rf.InvalidOption,
-        match=r"=<a whole number of 401 digits; 38 are the most>: write a whole|unjudged_labels=\(0, 1000.*letters\): write the",
+        match=r"=<a whole number of 401 digits; 38 are the most>: write a whole|unjudged_labels=\(0, 1000.*letters\): write a list",
     ):
         TABLE.rank.on(**{policy: (0, HUGE) if policy == "unjudged_labels" else HUGE})
 

@@ -275,19 +275,28 @@ WRONG = [
     ("evaluate sliced.csv --by queries", "a second column 'queries', which --by has; rename that column"),
     ("evaluate sliced.csv -m map --by map", "a second column 'map', which --by has"),
     ("evaluate sliced.csv -m map --by map --per-query", "a second column 'map', which --by has"),
-    ("evaluate a.run --qrels qrels.txt --query qid", "no column 'qid' for --query; there is query_id, doc_id, score"),
+    (
+        "evaluate a.run --qrels qrels.txt --query qid",
+        "no column 'qid' for --query; the table has query_id, doc_id, score",
+    ),
     (
         "evaluate t.csv --qrels t.csv --query qid",
-        "no column 'qid' for --query; there is query_id, doc_id, score, label",
+        "no column 'qid' for --query; the table has query_id, doc_id, score, label",
     ),
-    ("evaluate t.csv --qrels qrels.txt --doc item", "no column 'item' for --doc; there is query_id, doc_id, score"),
+    (
+        "evaluate t.csv --qrels qrels.txt --doc item",
+        "no column 'item' for --doc; the table has query_id, doc_id, score",
+    ),
     (
         "compare a.run b.run --qrels qrels.txt --doc item",
-        "no column 'item' for --doc; there is query_id, doc_id, score",
+        "no column 'item' for --doc; the table has query_id, doc_id, score",
     ),
-    ("check t.csv --qrels qrels.txt --doc item", "no column 'item' for --doc; there is query_id, doc_id, score"),
-    ("evaluate a.run --qrels qrels.txt --label rel", "no column 'rel' for --label; there is query_id, doc_id, score"),
-    ("check a.run --query qid", "no column 'qid' for --query; there is query_id, doc_id, score, run"),
+    ("check t.csv --qrels qrels.txt --doc item", "no column 'item' for --doc; the table has query_id, doc_id, score"),
+    (
+        "evaluate a.run --qrels qrels.txt --label rel",
+        "no column 'rel' for --label; the table has query_id, doc_id, score",
+    ),
+    ("check a.run --query qid", "no column 'qid' for --query; the table has query_id, doc_id, score, run"),
     (
         "evaluate other.csv --query qid",
         "no column 'label' for label; the table has query_id, doc_id, score, rel. Say --label rel",
@@ -299,9 +308,12 @@ WRONG = [
     ("evaluate t.csv --subtopic s", "no column 's' for subtopic; the table has query_id, doc_id, score, label, lang"),
     ("evaluate t.csv --weight w", "no column 'w' for weight"),
     ("report t.csv --show title -o r.html", "no column 'title' for show"),
-    ("compare t.csv --runs score,dense", "no column 'dense' for --runs"),
-    ("compare t.csv --run system", "no column 'system' for --run"),
-    ("evaluate words.ndjson", "cast numbers that are text, or give each word its number"),
+    (
+        "compare t.csv --runs score,dense",
+        "no column 'dense' for runs; the table has query_id, doc_id, score, label, lang",
+    ),
+    ("compare t.csv --run system", "no column 'system' for run; the table has query_id, doc_id, score, label, lang"),
+    ("evaluate words.ndjson", "holds String, not numbers; cast it"),
     ("evaluate nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
     # what the table holds
     (
@@ -336,27 +348,27 @@ WRONG = [
     ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' also appear on line 1"),
     (
         "evaluate long.csv --qrels qrels.txt",
-        "keep one row of each, such as the best, or, if these are several runs, give each a file of its own (found in 2 rows: "
+        "keep one row of each, or, if these are several runs, give each a file of its own (found in 2 rows: "
         "query_id='q1', doc_id='a')",
     ),
     (
         "compare a.run double.run --qrels qrels.txt",
-        "double: the run holds a document of a query more than once; keep one row of each, such as the best, or",
+        "double: the run holds a document of a query more than once; keep one row of each, or",
     ),
     (
         "compare nameless.csv --run system --qrels qrels.txt",
-        "--run system: the column names the run of each row, and is null",
+        "column 'system' names the run of each row, and is null on 1 of 3",
     ),
     ("compare nameless.csv --run system", "Start from that table, without labels: --qrels QRELS --run system"),
     ("evaluate tied.csv --ties error", "--ties error forbids it; choose how ties stand: doc_desc"),
     ("evaluate weighted.csv --weight w -m ndcg", "give each of them its weight (found in 1 row"),
     (
         "evaluate a.run --qrels q9.txt --judged-only error",
-        "--judged-only keep counts it with nothing retrieved, --judged-only drop leaves",
+        "--judged-only keep counts it with nothing retrieved (found",
     ),
     (
         "compare long.csv --run system --qrels qrels.txt --run-only error",
-        "--run-only drop leaves it out, --run-only keep counts it",
+        "--run-only drop leaves it out (found",
     ),
     # metrics
     ("evaluate t.csv -m ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
@@ -367,11 +379,14 @@ WRONG = [
     ("evaluate t.csv -m alpha_ndcg@5", "name the column that holds them: --subtopic subtopic"),
     ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it separately, without --weight"),
     ("conventions t.csv -m nothing", "unknown metric 'nothing'"),
-    ("conventions -m ndcg@10", "Write rankframe conventions RUN --qrels QRELS -m ndcg@10"),
+    ("conventions -m ndcg@10", "--qrels and -m go with a run: rankframe conventions RUN --qrels QRELS -m ndcg@10"),
     ("catalog a.run -m coverage@10", "--items 1000, their number, or a file with a row for each"),
     ("catalog a.run -m popularity_lift@10", "say --interactions train.csv, "),
     ("conventions t.csv t.csv", "conventions looks at one RUN"),
-    ("conventions --explain ndcg@10 --observed 0.8", "write RUN --qrels QRELS --explain ndcg@10 --observed 0.81"),
+    (
+        "conventions --explain ndcg@10 --observed 0.8",
+        "--observed goes with a run and a metric: RUN --qrels QRELS --explain ndcg@10",
+    ),
     ("conventions t.csv --observed 0.8", "--observed goes with a run and a metric"),
     ("conventions t.csv --explain ndcg@10 -m map", "--explain names the metric. Leave -m out"),
     ("conventions t.csv --explain ndcg@10 --observed x", "is no number; give the one that was printed"),
@@ -393,7 +408,7 @@ WRONG = [
     ("evaluate t.csv --collection-size=-1", "--collection-size -1: write a whole number from 0 on"),
     ("evaluate t.csv --unjudged-labels 3,0", "--unjudged-labels 3,0: write the least and the greatest label"),
     ("evaluate t.csv --unjudged bounds --ties best", "set another rule, as in --ties doc_desc"),
-    ("evaluate t.csv --unjudged-labels 3", "whole numbers from 0 to 1e+280, as 0,3"),
+    ("evaluate t.csv --unjudged-labels 3", "write the least and the greatest label of unjudged documents, as 0,3"),
     ("evaluate t.csv --unjudged bounds --weight score -m dcg", "as --unjudged nonrelevant"),
     ("curve t.csv --unjudged bounds -o c.svg", "or set another rule: --unjudged nonrelevant"),
     ("compare t.csv --runs score,label --unjudged bounds", "--unjudged bounds gives each metric two columns"),
@@ -409,11 +424,11 @@ WRONG = [
     ("compare qrels.txt a.run", "several runs are evaluated with one file of judgments; say --qrels QRELS"),
     (
         "evaluate a.run b.run --qrels qrels.txt --format trec",
-        "no room for the names of several runs. Give one run, or --format csv",
+        "no room for the names of several runs; write another, as --format csv",
     ),
     ("evaluate long.csv --run system -m rr --by run", "no column 'run' for by"),
     ("evaluate long.csv --run system -m rr --by query_id", "a second column 'query_id', which --by has"),
-    ("convert", "name what to convert: a run, judgments as --qrels QRELS, or both to get one table of them"),
+    ("convert", "name what to convert: a run, judgments as --qrels QRELS, or both"),
     ("convert qrels.txt", "a line of judgments. Write 'query_id Q0 doc_id"),
     ("convert none.run", "none.run: No such file or directory"),
     ("convert empty.run", "empty.run holds no document"),
@@ -437,7 +452,7 @@ WRONG = [
     ("evaluate a.run --qrels qrels.txt -m all_trec", "unknown metric 'all_trec'"),
     (
         "compare a.run --qrels qrels.txt",
-        "say which runs to compare: --runs bm25,ltr, columns of scores, or --run system, the column",
+        "name the runs: --runs bm25,ltr, columns of scores, or --run system, the column",
     ),
     ("compare a.run a.run --qrels qrels.txt", "a.run is given twice; give each run once"),
     ("compare a.run b.run --qrels qrels.txt --baseline c", "--baseline c is none of the runs, which are a, b"),
@@ -446,6 +461,10 @@ WRONG = [
     ("compare a.run other.run --qrels qrels.txt", "other: no query of the run is judged"),
     ("compare t.csv --runs score,score", "--runs score,score names a column twice; name each once"),
     ("compare t.csv --runs score", "there is one run to compare"),
+    (
+        "compare t.csv --runs score,label --run lang",
+        "--run system, the column that names the run of each row; not both",
+    ),
     ("compare t.csv --runs score,label --qrels qrels.txt", "leave --qrels out to evaluate the table as it is"),
     (
         "compare long.csv --run system -m rr",
@@ -462,7 +481,7 @@ WRONG = [
     ("gate t.csv --runs score,label --budget rr=3%", "--budget rr=3%: write a metric and a number"),
     (
         "gate long.csv --run system --budget rr=1",
-        "--run system without a baseline, the run that the others may replace; its runs are x, y: write --baseline x",
+        "--run system without a baseline, the run that the others may replace: write --baseline base",
     ),
     ("gate t.csv --runs score,label --baseline score --budget rr=-1", "the budget of 'rr' is -1"),
     (
@@ -470,7 +489,10 @@ WRONG = [
         "--confidence 0.3: write a number",
     ),
     # output
-    ("evaluate t.csv --format trec --by lang", "--format trec has no room for --by. Leave one of them out"),
+    (
+        "evaluate t.csv --format trec --by lang",
+        "--format trec has no room for --by; write another format, as --format csv",
+    ),
     ("curve t.csv -o c.pdf", "-o c.pdf: write a file that ends in .svg or .png or .html"),
     (
         "evaluate t.csv -o t.pdf",
@@ -579,7 +601,6 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
         ("evaluate t.csv --format jsn", "'trec'). Did you mean 'json'?"),
         ("help evalute", "Did you mean 'evaluate'?"),
         ("demo b.run", "b.run is one word too many for 'rankframe demo'"),
-        ("compare t.csv --runs a,b --run c", "not allowed with argument"),
         (
             "gate t.csv --runs a,b",
             "are required: --budget, as in rankframe gate old.run new.run --qrels qrels.txt --baseline old --budget ndcg@10=0.01; ",

@@ -117,7 +117,8 @@ def test_help_is_plain_text_that_fits_the_terminal(
         assert [line for line in said.splitlines() if len(line) > width] == []
         wrapped = " ".join(said.split())
         command = next(command for command in COMMANDS if command.name == name)
-        assert f"{command.help[0].upper()}{command.help[1:]}. {command.description}".strip() in wrapped
+        about = re.split(r"\n\n(?=-|[A-Z]+  |\$ )", command.about)[0]
+        assert " ".join(about.split()) in wrapped
 
 
 def test_help_names_a_method_where_a_method_is_taken(capsys: pytest.CaptureFixture[str]) -> None:

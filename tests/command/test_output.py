@@ -90,7 +90,7 @@ class Cells(HTMLParser):
 def test_these_are_all_commands_that_print_a_table() -> None:
     (commands,) = (x.choices for x in parser()._actions if isinstance(x.choices, dict))
     assert commands.keys() == {command.name for command in COMMANDS}
-    with_table = {name for name, sub in commands.items() if sub.get_default("pictures") is not None}
+    with_table = {name for name, sub in commands.items() if sub.get_default("endings") is not None}
     assert with_table == TABLES.keys()
 
 

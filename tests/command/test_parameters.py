@@ -16,7 +16,8 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._command import main, parser
-from rankframe._command.command import columns_read, help_of
+from rankframe._command.command import help_of
+from rankframe._command.reading import reads_of
 from rankframe._lift.polars import PolarsRanker
 
 Rows = Callable[[str], list[dict[str, Any]]]
@@ -87,16 +88,12 @@ def said(*line: str) -> argparse.Namespace:
 def test_a_verb_says_which_columns_the_files_are_read_for() -> None:
     needed = {"query_id", "doc_id", "score", "label"}
     evaluate = said("evaluate", "t.csv", "--weight", "w")
-    assert columns_read(evaluate, lambda ranker: ranker.evaluate("rr")) == needed | {"w"}
-    compare = said("compare", "t.csv")
-    named = columns_read(compare, lambda ranker: ranker.compare("rr", runs=["a", "b"], by="day", weights="asked"))
+    assert reads_of(evaluate, PolarsRanker.evaluate, "rr") == needed | {"w"}
+    compare = said("compare", "t.csv", "--runs", "a,b")
+    named = reads_of(compare, PolarsRanker.compare, "rr", by="day", weights="asked")
     assert named == needed | {"a", "b", "day", "asked"}
-    report = said("report", "t.csv", "-o", "r.html")
-    assert columns_read(report, lambda ranker: ranker.report("r.html", "rr", run="system", show=["title"])) == {
-        *needed,
-        "system",
-        "title",
-    }
+    report = said("report", "t.csv", "-o", "r.html", "--run", "system")
+    assert reads_of(report, PolarsRanker.report, "r.html", "rr", show=["title"]) == {*needed, "system", "title"}
 
 
 def wide(n: int = 10_050) -> None:

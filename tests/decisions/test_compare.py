@@ -317,7 +317,7 @@ def test_the_settings_say_how_it_was_done() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "say which runs to compare"),
+        ({}, "name the runs"),
         ({"runs": ["old", "new"], "run": "day"}, "not both"),
         ({"runs": ["old", "old"]}, "names a column twice"),
         ({"runs": ["old"]}, "there is one run to compare, 'old'"),
@@ -337,7 +337,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "new"], "seed": -1}, "seed=-1: write a whole number from 0 on"),
         ({"runs": ["old", "new"], "seed": True}, "seed=True"),
         ({"run": "query_id"}, "is the only query column"),
-        ({"runs": "old"}, "runs='old' is one text; list the columns of scores, as"),
+        ({"runs": "old"}, "runs='old': write a list of columns' names"),
     ],
 )
 def test_what_cannot_be_compared_says_why(options: Any, message: str) -> None:

@@ -160,7 +160,7 @@ def test_without_a_baseline_the_first_run_is_the_one_to_replace() -> None:
     assert_frame_equal(found.table, DF.rank.gate({"map": 0.1}, runs=RUNS, baseline="old").table)
     assert found.settings["baseline"] == "old"
     assert DF.rank.gate("map", margin=0.1, runs=RUNS).table.equals(found.table)
-    with pytest.raises(rf.InvalidOption, match=r"its runs are .*, .*: write baseline='"):
+    with pytest.raises(rf.InvalidOption, match="may replace: write baseline='base'"):
         LONG.rank.gate({"map": 0.1}, run="system")
 
 
@@ -319,8 +319,12 @@ def test_where_nothing_differs_there_is_no_telling_how_many_queries_it_takes() -
         ("map", {"difference": [0.1, None]}, r"difference=\[0.1, None\]: write a finite number above 0 or a list"),
         ("map", {"difference": None}, "difference=None: write"),
         ("map", {"difference": "0.1"}, "difference='0.1': write"),
-        ("map", {"difference": 1e-10}, r"difference=1e-10 of map, .* more than 2\*\*53 queries to see; write a larger"),
-        ("map", {"difference": 1e-300}, "difference=1e-300 of map, "),
+        (
+            "map",
+            {"difference": 1e-10},
+            r"an effect of 6.39335e-10 standard deviations takes more than 2\*\*53 queries to see",
+        ),
+        ("map", {"difference": 1e-300}, "an effect of 6.39335e-300 standard deviations"),
         ("map", {"difference": 0.1, "power": 80}, "power=80: write a number between 0 and 1"),
         ("map", {"difference": 0.1, "alpha": 0}, "alpha=0: write"),
         ("gm_map", {"difference": 0.1}, "ask for the power of map"),

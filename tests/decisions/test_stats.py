@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -407,29 +408,42 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     return screen
 
 
-def work(*, show: bool = True) -> None:
+def work(*, show: bool = True, seconds: float = 0.0) -> None:
     with Progress("resampling queries", show) as shown:
         shown(1, 2)
+        sleep(seconds)
         shown(2, 2)
 
 
 def test_long_work_shows_a_bar_on_a_terminal(terminal: Terminal) -> None:
-    work()
+    work(seconds=0.5)
     assert "resampling queries" in terminal.text
+
+
+def test_elsewhere_long_work_writes_a_line_a_minute_to_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert progress.SECONDS_OF_LINE == 60
+    monkeypatch.setattr(progress, "SECONDS_OF_LINE", 0.05)
+    with caplog.at_level("INFO", logger="rankframe"):
+        work(seconds=0.3)
+    assert len(caplog.messages) >= 2
+    assert caplog.messages[0] == "resampling queries: 1 of 2, 0 seconds so far"
+    assert capfd.readouterr() == ("", "")  # the level of a log is WARNING unless somebody asks for more
 
 
 def test_the_bar_can_be_turned_off_and_does_not_come_at_once(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work(show=False)
+    work(show=False, seconds=0.1)
     monkeypatch.setattr(progress, "PATIENCE", 60.0)
-    work()
+    work(seconds=0.1)
     assert terminal.text == ""
 
 
 def test_without_rich_there_is_no_bar(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    work()
+    work(seconds=0.1)
     assert terminal.text == ""
 
 

@@ -152,7 +152,7 @@ def test_tables_of_two_kinds_are_refused(other: Any) -> None:
 def test_one_table_is_no_comparison() -> None:
     with pytest.raises(rf.errors.InvalidOption, match="there is one run to compare"):
         OLD.rank.compare("rr", runs={"old": OLD})
-    with pytest.raises(rf.errors.InvalidOption, match="say which runs to compare"):
+    with pytest.raises(rf.errors.InvalidOption, match="name the runs"):
         OLD.rank.compare("rr", runs={})
 
 
@@ -161,7 +161,9 @@ class Other:
 
 
 def test_tables_of_another_library_are_refused() -> None:
-    with pytest.raises(rf.errors.InvalidOption, match=r"runs are tables of Polars or pandas, .* is a Other"):
+    with pytest.raises(
+        rf.errors.InvalidOption, match=r"each of runs is a table of Polars or pandas, like that of .rank, a Other"
+    ):
         stacked(Other(), Setup(), Runs.of({"a": OLD, "b": NEW}, None))
 
 

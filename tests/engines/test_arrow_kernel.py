@@ -201,7 +201,7 @@ def test_any_table_with_the_pycapsule_interface_can_be_ranked() -> None:
 
 @pytest.mark.parametrize("other", [pl.Series([1]), pa.chunked_array([[1]]), [1]], ids=lambda x: type(x).__name__)
 def test_a_single_column_is_no_frame(other: Any) -> None:
-    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no frame that can be ranked"):
+    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no frame;"):
         rf.rank(other)
 
 
@@ -231,8 +231,6 @@ def test_what_is_no_arrow_table_is_refused(other: Any) -> None:
     kernel = rf.arrow_kernel("rr")
     with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow table; give a pyarrow.Table"):
         kernel(other)
-    with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow schema; give a pyarrow.Schema"):
-        kernel.schema(other)
     with pytest.raises(rf.InvalidData, match="LazyFrame is no Arrow table; collect it"):
         kernel(pl.LazyFrame())
 

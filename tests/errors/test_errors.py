@@ -43,12 +43,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
             .rank.reciprocal_rank()
         ),
         rf.MissingColumn,
-        "Say df.rank.on(label=...) with the column's name",
+        "Say df.rank.on(label=...)",
     ),
     "scores and labels of two merged tables": (
         lambda: pd.merge(OK.to_pandas(), OK.to_pandas(), on=["query_id", "doc_id"]).rank.reciprocal_rank(),
         rf.MissingColumn,
-        "Say df.rank.on(score=..., label=...) with the columns' names",
+        "Say df.rank.on(score=..., label=...)",
     ),
     "slices of two merged tables": (
         lambda: OK.with_columns(market_run=pl.lit("a"), market_qrels=pl.lit("b")).rank.mean("rr", by="market"),
@@ -64,7 +64,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "ids in named levels of the index": (
         lambda: OTHER.to_pandas().set_index(["qid", "docno"]).rank.on(label="rel").ndcg(),
         rf.MissingColumn,
-        "Say df.rank.on(query=...) with the column's name. The index has qid, docno; a level is named like a column",
+        "Say df.rank.on(query=...). The index has qid, docno; a level is named like a column",
     ),
     "ids in an index without a name": (
         lambda: OTHER.to_pandas().set_index("docno").rename_axis(None).rank.on(query="topic", label="rel").ndcg(),
@@ -145,7 +145,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.rename({"query_id": "a", "score": "b"}).rank.ndcg(),
         rf.MissingColumn,
         "no column 'query_id' for query, 'score' for score; the table has a, doc_id, b, label. "
-        "Say df.rank.on(query=..., score=...) with the columns' names",
+        "Say df.rank.on(query=..., score=...)",
     ),
     "a column as a metric's option": (
         lambda: OK.rank.ndcg(k=10, label="label"),  # type: ignore[call-arg]
@@ -167,7 +167,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "text as score": (
         lambda: OK.with_columns(score=pl.lit("1")).rank.ndcg(),
         rf.InvalidData,
-        "column 'score' for score holds String, not numbers; cast numbers that are text",
+        "column 'score' for score holds String, not numbers; cast it, as in df.with_columns(",
     ),
     "text as label": (
         lambda: OK.with_columns(label=pl.lit("1")).rank.ndcg(),
@@ -241,7 +241,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a file for judgments": (
         lambda: OK.drop("label").rank.judge("q.txt"),
         rf.InvalidOption,
-        "judgments are 'q.txt'; give",
+        "'q.txt' is no Polars frame of judgments; give one",
     ),  # type: ignore[arg-type]
     "a file for judgments, pandas": (
         lambda: OK.drop("label").to_pandas().rank.judge("q.txt"),
@@ -443,7 +443,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a lone surrogate as id": (
         lambda: OK.to_pandas().assign(doc_id=pd.Series(["a", "b", "\ud800"], dtype=object)).rank.ndcg(),
         rf.InvalidData,
-        "column 'doc_id' holds '\\ud800' at df.iloc[2], half of a character (a lone surrogate)",
+        "column 'doc_id' holds '\\ud800' at df.iloc[2], with half of a character (a lone surrogate)",
     ),
     "a lone surrogate as category": (
         lambda: (
@@ -460,7 +460,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a lone surrogate in a list of items": (
         lambda: OK.rank.items.catalog("coverage", items=["a", "\ud800"]),
         rf.InvalidOption,
-        "holds values that are no ids",
+        "a list of ids of one type",
     ),
     "a lone surrogate in a dictionary": (
         lambda: rf.from_dicts(run={"q": {"\ud800": 1.0}}),
@@ -548,7 +548,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidData,
         "and 15 more, all listed by df.rank.check()",
     ),
-    "a curve with a cutoff": (lambda: OK.rank.curve("ndcg@10"), rf.InvalidOption, "write 'ndcg', not 'ndcg@10'"),
+    "a curve with a cutoff": (
+        lambda: OK.rank.curve("ndcg@10"),
+        rf.InvalidOption,
+        "without a cutoff at every rank, and 'ndcg@10' has one",
+    ),
     "a curve of no sum": (lambda: OK.rank.curve("auc"), rf.InvalidOption, "so it has no curve; use evaluate"),
     "contributions of no sum": (
         lambda: OK.rank.explain("iprec@0.5"),
@@ -598,21 +602,25 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "two expressions of one name": (
         lambda: OK.rank.evaluate(pl.col("score").sum(), pl.col("score").mean()),
         rf.InvalidOption,
-        "two columns of the result are named 'score'",
+        "the result would have a second column 'score'",
     ),
     "an expression named like a metric": (
         lambda: OK.rank.evaluate(pl.len().alias("map"), "map"),
         rf.InvalidOption,
-        "two columns of the result are named 'map'",
+        "the result would have a second column 'map'",
     ),
     "judging what is judged": (lambda: OK.rank.judge(QRELS), rf.InvalidOption, "already has a column 'label'"),
     "judging without documents": (lambda: RUN.rank.on(doc=None).judge(QRELS), rf.InvalidOption, "df.rank.on(doc=...)"),
     "judgments of pandas": (
         lambda: RUN.rank.judge(QRELS.to_pandas()),
         rf.InvalidOption,
-        "the judgments are a pandas DataFrame",
+        "a DataFrame is no Polars frame of judgments; give one",
     ),
-    "judgments that are no frame": (lambda: RUN.rank.judge(None), rf.InvalidOption, "the judgments are a NoneType"),
+    "judgments that are no frame": (
+        lambda: RUN.rank.judge(None),
+        rf.InvalidOption,
+        "None is no Polars frame of judgments",
+    ),
     "judgments of pandas, checked": (
         lambda: RUN.rank.check(QRELS.to_pandas()).rows,
         rf.InvalidOption,
@@ -632,7 +640,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "judgments under other names": (
         lambda: RUN.rank.judge(QRELS.rename({"query_id": "qid"})),
         rf.MissingColumn,
-        "Rename it, as with qrels.rename({'qid': 'query_id'})",
+        "Rename its columns, as with qrels.rename({'qid': 'query_id'})",
     ),
     "judgments with a column of the run": (
         lambda: RUN.with_columns(x=1).rank.judge(QRELS.with_columns(x=1)),

@@ -196,7 +196,7 @@ def test_values_that_passed_or_broke_are_refused(call: Callable[[Any], object], 
 
 
 def test_deep_json_of_a_trained_method_is_refused() -> None:
-    with pytest.raises(rf.InvalidData, match="is no JSON"):
+    with pytest.raises(rf.InvalidData, match="is no JSON of a trained"):
         rf.results.FittedFusion.from_json("[" * 100_000)
 
 

@@ -218,7 +218,7 @@ def test_distances_rank_the_lowest_first() -> None:
         ({"persistence": 1}, r"^persistence=1: write a number between 0 and 1\."),
         ({"k": 0}, r"^k=0: write a whole number from 1 on or None\."),
         ({"judgments": "all"}, r"^judgments='all': write one of 'complete', 'incomplete'\."),
-        ({"runs": ["score"], "run": "doc_id"}, "say which runs to compare"),
+        ({"runs": ["score"], "run": "doc_id"}, "name the runs"),
     ],
 )
 def test_other_values_of_options_are_refused_at_the_call(options: dict[str, Any], message: str) -> None:

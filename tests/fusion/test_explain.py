@@ -180,12 +180,12 @@ def test_a_table_whose_document_has_the_name_of_a_new_column_is_refused() -> Non
 
 
 def test_an_explanation_without_runs_says_how_to_name_them() -> None:
-    with pytest.raises(rf.InvalidOption, match=r"fusion.explain needs the runs: runs=\['bm25', 'dense'\]"):
+    with pytest.raises(rf.InvalidOption, match=r"name the runs: runs=\['bm25', 'ltr'\]"):
         LONG.rank.fusion.explain("rrf")
 
 
 def test_bounds_of_scores_are_refused() -> None:
-    with pytest.raises(rf.InvalidOption, match="gives no single score; fuse with another rule"):
+    with pytest.raises(rf.InvalidOption, match="gives each metric two columns"):
         LONG.rank.on(unjudged="bounds").fusion.explain("rrf", run="run")
 
 

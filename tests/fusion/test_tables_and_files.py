@@ -57,7 +57,7 @@ def test_columns_of_other_names_are_bound() -> None:
         (BM25, "a DataFrame is no list of runs; list the runs"),
         ([BM25, {"q": {"a": 1.0}}], "is no run; give a frame"),
         ("bm25.run", "'bm25.run' is no list of runs; list the runs"),
-        ([BM25, DENSE.to_pandas()], "make all of them of one kind"),
+        ([BM25, DENSE.to_pandas()], "'run2' is a pandas DataFrame"),
     ],
 )
 def test_other_things_than_runs_are_refused(runs: Any, said: str) -> None:

@@ -287,14 +287,14 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
     (lambda: JUDGED.rank.on(unjudged="bounds").fusion.fit("posfuse", run="run"), rf.InvalidOption, "bounds"),
     (lambda: LONG.rank.fuse("posfuse", run="run"), rf.InvalidOption, "trained on judged rankings, by fit_fusion"),
     (lambda: LONG.rank.fuse(fitted(), run="run", depth=3), rf.InvalidOption, "belongs to the training"),
-    (lambda: WIDE.rank.fuse(fitted(), runs=["A", "B"]), rf.InvalidOption, r"lacks 'C'.*runs=\['A', 'B', 'C'\]"),
-    (lambda: WIDE.rename({"A": "AA"}).rank.fuse(fitted(), runs=["AA", "B", "C"]), rf.InvalidOption, "did you mean 'A'"),
-    (lambda: LONG.with_columns(run=pl.lit("Z")).rank.fuse(fitted()), rf.InvalidOption, "train with it"),
-    (lambda: rf.results.FittedFusion.from_json("{"), rf.InvalidData, "no JSON"),
-    (lambda: rf.results.FittedFusion.from_json("[]"), rf.InvalidData, "'rankframe_fusion'"),
-    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('fusion": 1', 'fusion": 9')), rf.InvalidData, "9"),
-    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('"C"', '"D"', 1)), rf.InvalidData, "'learned'"),
-    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('"rank":', '"rank": 1, "x":')), rf.InvalidData, "length"),
+    (lambda: WIDE.rank.fuse(fitted(), runs=["A", "B"]), rf.InvalidOption, "A, B are other ones than .* trained, A, B, C"),
+    (lambda: WIDE.rename({"A": "AA"}).rank.fuse(fitted(), runs=["AA", "B", "C"]), rf.InvalidOption, "AA, B, C are other ones than"),
+    (lambda: LONG.with_columns(run=pl.lit("Z")).rank.fuse(fitted()), rf.InvalidOption, "the runs Z are other ones than"),
+    (lambda: rf.results.FittedFusion.from_json("{"), rf.InvalidData, "no JSON of a trained"),
+    (lambda: rf.results.FittedFusion.from_json("[]"), rf.InvalidData, "no JSON of a trained"),
+    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('fusion": 1', 'fusion": 9')), rf.InvalidData, "no JSON of a trained"),
+    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('"C"', '"D"', 1)), rf.InvalidData, "no JSON of a trained"),
+    (lambda: rf.results.FittedFusion.from_json(fitted().to_json().replace('"rank":', '"rank": 1, "x":')), rf.InvalidData, "no JSON of a trained"),
 ]  # fmt: skip
 
 

@@ -132,7 +132,7 @@ def test_all_kinds_of_frames_give_the_same() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"run": None}, "say which runs to compare"),
+        ({"run": None}, "name the runs"),
         ({"baseline": "none"}, "is none of the runs"),
         ({"items": None}, "coverage@3 divides by the number of items"),
         ({"items": CATALOG[:3]}, "items that the catalog lacks"),

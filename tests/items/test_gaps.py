@@ -184,7 +184,7 @@ def test_a_user_in_two_groups_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": []}, "say which column tells the groups of users apart, as by='age'"),
+        ({"by": []}, "all users are in one group; name the column, or columns, that tell groups apart, as by='age'"),
         ({"by": "group", "ci": None}, "ci=None: write a"),
         ({"by": "group", "correction": "bonferroni"}, "write 'holm', 'bh', 'by' or None"),
         ({"by": "grup"}, "Did you mean 'group'"),

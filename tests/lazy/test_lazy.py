@@ -578,3 +578,25 @@ def test_the_limit_is_a_share_of_the_machines_memory_or_the_containers(
 
 def test_texts_count_with_what_they_take() -> None:
     assert node.size_of(pl.DataFrame({"a": ["x"] * 10, "b": range(10)})) >= 10 * (16 + 8)
+
+
+def test_a_plan_that_runs_tells_how_many_rows_are_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+
+    class Shown:
+        def __init__(self, what: str) -> None:
+            told.append(what)
+
+        def __enter__(self) -> Shown:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            told.append("end")
+
+        def __call__(self, done: int) -> None:
+            told.append(done)
+
+    monkeypatch.setattr(node, "Progress", Shown)
+    df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1, 1], "label": [0, 1, 1]})
+    df.lazy().rank.evaluate("rr").collect()
+    assert told == ["rankframe.evaluate", 3, "end"]

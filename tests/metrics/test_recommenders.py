@@ -478,7 +478,10 @@ def test_the_command_line_reads_the_other_tables(tmp_path: Path, capsys: pytest.
     assert found["ild@3"] == pytest.approx((0.528595 * 2 + 0.597631) / 3, abs=1e-6)
     with pytest.raises(SystemExit):
         main(["evaluate", str(tmp_path / "run.csv"), "--interactions", "train.txt"])
-    assert "'train.txt' ends in none of .csv, .tsv, .ndjson, .jsonl, .parquet" in capsys.readouterr().err
+    assert (
+        "'train.txt' cannot be read: it ends in none of .csv, .tsv, .ndjson, .jsonl, .parquet"
+        in capsys.readouterr().err
+    )
     with pytest.raises(SystemExit):
         main(["evaluate", str(tmp_path / "run.csv"), "--items", str(tmp_path / "no.csv")])
     assert "no.csv' cannot be read" in capsys.readouterr().err

@@ -78,9 +78,7 @@ def test_a_number_of_ranks_that_no_picture_holds_is_refused(k: Any) -> None:
 
 
 def test_errors_of_the_plot_name_the_plot() -> None:
-    with pytest.raises(
-        rf.InvalidOption, match=r"^plot\.contributions needs the runs: runs=\['bm25', 'dense'\], columns of"
-    ):
+    with pytest.raises(rf.InvalidOption, match=r"^name the runs: runs=\['bm25', 'ltr'\], columns of"):
         DF.rank.plot.contributions("rrf")
 
 

@@ -584,7 +584,7 @@ def test_what_cannot_be_drawn_is_refused(library: str) -> None:
         (lambda: plot.curve("rr", cutoffs=5), "cutoffs=5: write a list"),
         (lambda: plot.differences("rr"), "name at least two score columns"),
         (lambda: plot.differences("rr", runs=BOTH, baseline="odl"), "baseline='odl' is none of the runs, old, new"),
-        (lambda: plot.differences("rr", runs="old"), "runs='old' is one text"),
+        (lambda: plot.differences("rr", runs="old"), "runs='old': write a list of columns' names"),
         (lambda: plot.curve("rr", runs=BOTH, run="day"), "not both"),
         (lambda: plot.distribution("rr", runs=["old", "old"]), "names a column twice; name each once"),
         (

@@ -156,7 +156,7 @@ def test_budgets_in_place_of_a_verdict_are_refused() -> None:
 
 
 def test_a_baseline_without_runs_is_refused() -> None:
-    with pytest.raises(rf.InvalidOption, match="say which runs to compare"):
+    with pytest.raises(rf.InvalidOption, match="name the runs"):
         written(table({"x": (1, 1, 1)}, old="score"), "rr", baseline="old")
 
 

@@ -118,22 +118,22 @@ def test_modules_stay_short() -> None:
 
 
 BUDGET = {
-    "_support": 665,
-    "_table": 2370,
-    "_words": 1647,
+    "_support": 634,
+    "_table": 2297,
+    "_words": 1588,
     "_catalog": 892,
     "metrics": 1423,
     "fusions": 306,
-    "_plan": 1363,
-    "_verbs": 4956,
-    "_pictures": 1523,
-    "_lift": 1650,
+    "_plan": 1369,
+    "_verbs": 4485,
+    "_pictures": 1521,
+    "_lift": 1630,
     "_shapes": 478,
     "_files": 1168,
     "_trainers": 509,
-    "_command": 1751,
-    ".": 1077,
-    "_results": 451,
+    "_command": 1379,
+    ".": 1026,
+    "_results": 454,
 }
 """The code lines that each folder may have; `.` are the public modules beside them.
 

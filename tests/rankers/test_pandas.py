@@ -587,7 +587,7 @@ def test_empty_frames_have_empty_results() -> None:
          "no column 'query_id' for query; the table has qid, doc_id, score, label. Say df.rank.on(query='qid')"),
         (lambda: SMALL.set_axis(range(4), axis=1).rank.ndcg(), rf.MissingColumn, "the table has 0, 1, 2, 3"),
         (lambda: SMALL.rank.on(score=7).ndcg(), rf.MissingColumn, "no column '7' for score"),
-        (lambda: SMALL.rank.on(score="doc_id", doc=None).ndcg(), rf.InvalidData, "cast numbers that are text, as in df.astype({'doc_id': 'float64'})"),
+        (lambda: SMALL.rank.on(score="doc_id", doc=None).ndcg(), rf.InvalidData, "cast it, as in df.astype({'doc_id': 'float64'})"),
         (lambda: SMALL.assign(subtopic="x", doc_id="x", score=1.0).rank.on(subtopic="subtopic").alpha_ndcg(), rf.InvalidData,
          "df.drop_duplicates(['query_id', 'doc_id', 'subtopic'])"),
         (lambda: SMALL.assign(label=np.inf).rank.ndcg(), rf.InvalidData, "infinite label"),

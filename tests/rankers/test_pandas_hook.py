@@ -135,9 +135,8 @@ def test_rankframe_works_where_there_is_no_pandas() -> None:
             print("no pandas")
     """
     assert run(code) == (
-        "list is no frame that can be ranked; give a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow "
-        "PyCapsule interface, as PyArrow and DuckDB have; of a matrix with a row per query write rf.from_arrays(scores=scores, "
-        "labels=labels)\nno pandas"
+        "list is no frame; give a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface; "
+        "rf.from_dicts, rf.from_arrays and rf.from_lists make frames\nno pandas"
     )
 
 

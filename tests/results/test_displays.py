@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -233,7 +234,8 @@ def test_findings_print_their_kinds_with_the_advice_below_and_keep_a_row_for_eac
     assert [[*filter(None, (x.strip() for x in line.split("  ")))] for line in lines[:4]] == [
         [x for x in row if x] for row in KINDS
     ]
-    advice = " ".join(lines[4:])
+    assert lines[4] == ""
+    advice = " ".join(lines[5:])
     for row in records(found.table):
         assert f"{row['problem']}: {row['advice']}" in advice
     assert len(records(found.rows)) == sum(row["findings"] for row in records(found.table)) == 7
@@ -252,10 +254,11 @@ def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(
     path = str(tmp_path / "unfit.csv")
     UNFIT.write_csv(path)
     assert main(["check", path]) == 1
-    table, advice = capsys.readouterr().out.split("\n\n")
+    counted, table, advice = capsys.readouterr().out.split("\n\n")
+    assert counted == "1 error and 3 notes"
     head, *lines = table.splitlines()
     assert head.split() == ["severity", "problem", "findings", "rows", "where"]
-    assert len(advice.splitlines()) == len(lines)
+    assert len(re.findall(r"^[a-z ]+: ", advice, re.M)) == len(lines)
     assert [[*filter(None, (x.strip() for x in line.split("  ")))] for line in lines] == [
         [x for x in row if x] for row in KINDS
     ]

@@ -231,7 +231,7 @@ def test_what_is_no_frame_and_sets_without_order_are_refused() -> None:
         rf.from_lists([])  # type: ignore[type-var]
     with pytest.raises(rf.InvalidData, match=r"holds a set at df.iloc\[1\], which has no order"):
         rf.from_lists(pd.DataFrame({"query_id": [1, 2], "retrieved": [["x"], {"y"}], "relevant": [["x"], ["y"]]}))
-    with pytest.raises(rf.InvalidData, match=r"holds lists of several types, int and str"):
+    with pytest.raises(rf.InvalidData, match=r"holds objects of type int .1. and str"):
         rf.from_lists(pd.DataFrame({"query_id": [1, 2], "retrieved": [["x"], [1]], "relevant": [["x"], ["y"]]}))
 
 

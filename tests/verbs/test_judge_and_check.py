@@ -299,7 +299,10 @@ def test_texts_and_dates_beside_such_judgments_are_kept_and_are_no_labels(kind: 
 )
 def test_a_column_that_may_hold_labels_is_never_left_unread(kind: str, name: str, values: list[Any]) -> None:
     truth = TRUTH.with_columns(pl.Series(name, values))
-    with pytest.raises(rf.MissingColumn, match=rf"Say df.rank.on\(label='{name}'\); or, if all rows are relevant, "):
+    with pytest.raises(
+        rf.MissingColumn,
+        match=rf"Say df.rank.on\(label='{name}'\); or, if all rows are relevant, give each the label 1",
+    ):
         KINDS[kind](RETRIEVED).rank.judge(KINDS[kind](truth))
 
 
@@ -326,7 +329,7 @@ def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(k
 
 
 def test_a_label_of_1_that_would_not_be_relevant_is_refused() -> None:
-    with pytest.raises(rf.InvalidOption, match=r"each counts 1, and relevant=2 is above that"):
+    with pytest.raises(rf.InvalidOption, match=r"each counts 1, which is below relevant=2"):
         RETRIEVED.rank.on(relevant=2).judge(TRUTH)
 
 

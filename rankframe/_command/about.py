@@ -1,12 +1,15 @@
-"""``rankframe metrics``: the metrics with their other names, or all that is declared of one."""
+"""``rankframe metrics`` and ``rankframe demo``: the metrics with all that is declared of them, and the example table, evaluated."""
 
 from __future__ import annotations
 
-import argparse
 import re
+import textwrap
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from inspect import Parameter
+from typing import Any
 
 import polars as pl
 
@@ -17,25 +20,29 @@ from .._catalog.parse import texts_of
 from .._catalog.registry import Metric, find
 from .._support.docstrings import entries, sections
 from ..errors import UnknownMetric
-from .command import Command, Outcome, Parser
-from .output import FOR_PEOPLE, OutputTable
+from .command import Outcome, command
+from .output import FOR_PEOPLE, OutputTable, formatted
 
 USAGE = "A metric takes a cutoff and options: ndcg@10, 'ndcg(gain=exponential)@5', 'rbp(p=0.95)'."
-ELSEWHERE = (
-    (rf.CATALOG_METRICS, "Only rankframe catalog takes {}."),
-    (rf.AGREEMENTS, "No command takes {}; in Python df.rank.agreement does."),
-)
+ONLY = "Only rankframe catalog takes {}.", "No command takes {}; in Python df.rank.agreement does."
+ELSEWHERE = tuple(zip((rf.CATALOG_METRICS, rf.AGREEMENTS), ONLY, strict=True))
 """The metrics that commands such as evaluate do not take, and what does."""
 
 
-def options(sub: Parser) -> None:
-    """The names to look for, and the output."""
-    text = "a metric, as ndcg@10, which is described in full, or a part of names, as precis; default: all metrics"
-    sub.add_argument("texts", metavar="NAME", nargs="*", help=text)
+@command(options={"NAME": {"dest": "texts", "nargs": "*"}})
+def metrics(arguments: Namespace) -> Outcome:
+    """List the metrics and their other names, or tell all of one.
 
+    NAME  a metric, as ndcg@10, which is described in full, or a part of names, as precis; default: all metrics
 
-def metrics(arguments: argparse.Namespace) -> Outcome:
-    """One line per metric: its name, its other names, and what it is; of a single one all that is declared."""
+    With names, lists the metrics that have one of them in their names; of a single metric it prints the options, the range
+    of the values and the source, too. csv, json and the like have these columns for every metric.
+
+    $ rankframe metrics
+    $ rankframe metrics ndcg@10
+    $ rankframe metrics precision reciprocal
+    $ rankframe metrics --format json > metrics.json
+    """
     every = {**rf.METRICS, **rf.CATALOG_METRICS, **rf.AGREEMENTS}
     texts = [text for given in arguments.texts for text in texts_of(given)]
     names = {metric.name for text in texts for metric in meant(text, every)}
@@ -54,9 +61,8 @@ def metrics(arguments: argparse.Namespace) -> Outcome:
     notes += [f"Other metrics with {metric.name!r} in their names: {', '.join(others)}."] if others else []
     rows = {name: text for name, text in record(metric).items() if text and name not in ("metric", "options")}
     rows |= {f"option {name}": text for name, text in described(metric)}
-    return Outcome(
-        OutputTable(pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]}), notes, wraps=[metric.name])
-    )
+    declared = pl.DataFrame({"metric": [*rows], metric.name: [*rows.values()]})
+    return Outcome(OutputTable(declared, notes, wraps=[metric.name]))
 
 
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
@@ -121,16 +127,72 @@ def in_words(text: str) -> str:
     return " ".join(text.replace("``", "`").split())
 
 
-COMMAND = Command(
-    metrics,
-    "list the metrics and their other names, or tell all of one",
-    (
-        "rankframe metrics",
-        "rankframe metrics ndcg@10",
-        "rankframe metrics precision reciprocal",
-        "rankframe metrics --format json > metrics.json",
-    ),
-    options,
-    description="With names, lists the metrics that have one of them in their names; of a single metric it prints the options, "
-    "the range of the values and the source, too. csv, json and the like have these columns for every metric.",
-)
+SCORERS = ("score", "score_pca", "score_forest")
+DEMO_METRICS = ("ndcg@10", "map", "precision@10", "recall@50")
+
+CODE = """\
+import polars as pl
+import rankframe as rf
+
+df = rf.load_example()
+metrics = ["ndcg@10", "map", "precision@10", "recall@50"]
+per_query = df.rank.evaluate(*metrics)                             # one row per query
+per_query.drop("query_id").mean()                                  # the means of `score`
+df.rank.on(score="score_pca").evaluate("ndcg@10")                  # another scorer
+worst = per_query.bottom_k(3, by="ndcg@10")                        # the worst queries
+df.join(worst, on="query_id", how="semi").rank.explain("ndcg@10")  # what each document contributed\
+"""
+
+
+@command(formats=())
+def demo(arguments: Namespace) -> Outcome:
+    """Evaluate a small real table; show what cost the worst queries.
+
+    $ rankframe demo
+    """
+    df = rf.load_example()
+    per_query = rf.rank(df).evaluate(*DEMO_METRICS)
+    worst = per_query.bottom_k(3, by="ndcg@10").sort("ndcg@10")
+    costs = rf.rank(df.join(worst, on="query_id", how="semi")).explain("ndcg@10")
+    costs = costs.join(df.select("query_id", "doc_id", "digit", "doc_digit"), on=["query_id", "doc_id"])
+    table = pl.DataFrame({"metric": DEMO_METRICS}).with_columns(
+        pl.Series(name, rf.rank(df).on(score=name).evaluate(*DEMO_METRICS).drop("query_id").mean().row(0))
+        for name in SCORERS
+    )
+    about = (
+        f"{len(per_query)} images of handwritten digits, each a query for images of the same digit. "
+        "Three scorers searched: the cosine of the pixels, a distance in six principal components, "
+        f"and a random forest. {len(df):,} rows, {df['label'].count():,} of them judged: label 2 is "
+        "the same digit, 1 the digit that looks most like it, 0 another one."
+    )
+    parts = [textwrap.fill(about, 90), "Means over the queries", indented(formatted(OutputTable(table), "table"))]
+    parts += ["The worst queries by ndcg@10 of `score`, and what cost them"]
+    parts += [indented("\n".join(story(row, costs))) for row in worst.rows(named=True)]
+    parts += ["The same in Python", indented(CODE), "Your own files: rankframe evaluate --help"]
+    return Outcome("\n\n".join(parts))
+
+
+indented = partial(textwrap.indent, prefix="  ")
+
+
+def story(row: dict[str, Any], costs: pl.DataFrame) -> list[str]:
+    """The first documents of a query, the documents ranked too high, and relevant ones ranked too low or not returned."""
+    found = costs.filter(query_id=row["query_id"]).sort("rank", "doc_id", nulls_last=True)
+    digit, top = found["digit"][0], found.filter(pl.col("rank") <= 10)
+    same = found.filter(pl.col("label") == 2)
+    wrong = top.filter(pl.col("label") < 2).select(pl.format("#{} {} (label {})", "rank", "doc_id", "label"))
+    low = same.filter(pl.col("rank") > 10).select(pl.format("#{} {}", "rank", "doc_id"))
+    return [
+        f"{row['query_id']}, a handwritten {digit}: ndcg@10 = {row['ndcg@10']:.4f}",
+        f"  first ten        {' '.join(map(str, top['doc_digit']))}",
+        f"  ranked too high  {some(wrong)}",
+        f"  ranked too low   {some(low)}",
+        f"  never returned   {some(same.filter(pl.col('rank').is_null()).select('doc_id'))}",
+    ]
+
+
+def some(frame: pl.DataFrame, n: int = 3) -> str:
+    """The first few values of a column, and the number of further ones."""
+    values = frame.to_series()
+    more = [f"{len(values) - n} more"] if len(values) > n else []
+    return ", ".join([*values.head(n), *more]) or "none"
