@@ -15,7 +15,6 @@ from .._catalog.requests import averaged
 from .._results.grid import intervals_of as kinds_of, queries
 from .._results.markup import rewritten
 from .._support.option_kinds import Column
-from .._support.statistical_options import SummaryInterval
 from .._table.runs import RUN, Runs, TheRuns
 from .._table.setup import Setup
 from .._table.table import Table
@@ -34,11 +33,9 @@ LINES = 12
 ROWS = 40
 """The most rows in one plot: slices, runs or ranks."""
 
-RESAMPLED = Resampling(0.95, "auto", 1_000, 0, progress=False)
-"""The intervals of a plot."""
-
-KIND: ContextVar[SummaryInterval] = ContextVar("KIND", default=RESAMPLED.interval)
-"""Their kind, which a page sets for all of its plots."""
+OF_PLOTS = Resampling(0.95, "auto", 1_000, 0, progress=False)
+RESAMPLED = ContextVar("RESAMPLED", default=OF_PLOTS)
+"""The intervals of a plot; a page sets its own for all of its plots."""
 
 MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
 
@@ -166,19 +163,11 @@ def _written(part: Any, how: Callable[[str], str]) -> Any:
     return part
 
 
-def means(
-    found: pl.DataFrame, key: Sequence[str], calls: Sequence[Call], resampling: Resampling | None = None
-) -> pl.DataFrame:
+def means(found: pl.DataFrame, key: Sequence[str], calls: Sequence[Call]) -> pl.DataFrame:
     """A row per key and metric: the mean `y`, its 95% interval from `low` to `high`, its kind `interval`, and `queries`."""
     texts = {*key, *(call.text for call in calls)}
     query = [name for name in found.columns if name not in texts] or [call.text for call in calls]
-    rows = averages(
-        found.with_columns(pl.lit(1.0).alias("#weight")),
-        query,
-        calls,
-        key,
-        resampling or replace(RESAMPLED, interval=KIND.get()),
-    )
+    rows = averages(found.with_columns(pl.lit(1.0).alias("#weight")), query, calls, key, RESAMPLED.get())
     return rows.select(
         *key, "metric", "interval", y="mean", low="ci_low", high="ci_high", queries="n_queries"
     ).drop_nulls("y")

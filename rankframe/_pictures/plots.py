@@ -25,7 +25,6 @@ from .._verbs.fitted import FusionMethod, runs_for, text_of
 from .._verbs.fuse import explain
 from .._verbs.overlap import overlap as overlap_of
 from .._verbs.paired_values import values
-from .._verbs.resampling import Resampling
 from .._verbs.summary import by_query, keys
 from ..errors import InvalidOption, option
 from .figure import (
@@ -336,9 +335,8 @@ def of_slices(
     metric: str,
     by: str,
     given: Sequence[str] | None = None,
-    resampling: Resampling | None = None,
 ) -> Figure:
-    """The plot of slices with other intervals, or with the slices in the `given` order."""
+    """The plot of slices, which may be in a `given` order."""
     call = one_call(metric, "slices('ndcg@10', by='market')")
     require(frame.schema, by, "by")
     found = values(frame, setup, runs, [call])
@@ -350,7 +348,7 @@ def of_slices(
         of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
     on = [name for name in of.columns if name != "#slice"]
     found = found.join(of, on=on, how="left", nulls_equal=True)
-    rows = means(found, ["#slice", RUN], [call], resampling)
+    rows = means(found, ["#slice", RUN], [call])
     names = runs.named(found)
     legible(names, LINES, "runs")
     sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())

@@ -48,7 +48,7 @@ from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
 from . import item_figures, plots
 from .draw import GREY, altair, colour, dashes
-from .figure import KIND, Figure
+from .figure import OF_PLOTS, RESAMPLED, Figure
 
 TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
@@ -365,7 +365,7 @@ class ReportPage:
         fusion: FusionMethod | None,
     ) -> dict[str, object]:
         """What the template shows."""
-        KIND.set(self.resampling.interval)
+        RESAMPLED.set(replace(self.resampling, progress=False))
         means, pairs = self.means(self.calls, **self.draws), self.compared(self.baseline)
         names = sorted(means[RUN].unique(maintain_order=True), key=lambda run: self.baseline not in (run, None))
         settings = self.settings(slices, pairs, gate, fusion)
@@ -419,7 +419,7 @@ class ReportPage:
     def unequal(self) -> list[str]:
         """A sentence if runs differ in the number of documents, and one if they do in how much of their top is judged."""
         says = {
-            "num_ret": ("The runs differ in depth, the mean number of documents retrieved per query", ",.1f"),
+            "num_retrieved": ("The runs differ in depth, the mean number of documents retrieved per query", ",.1f"),
             f"judged@{RANKS}": (f"The runs differ in how much of their top {RANKS} is judged", ".0%"),
         }
         if not self.runs.columns:
@@ -447,7 +447,7 @@ class ReportPage:
         parts: list[Section] = []
         for call in self.calls:
             lines = [Line(x, of_means[call.text, at], of_pairs.get((call.text, at), {})) for at, x in cells.items()]
-            options = (self.runs, call.text, by, [*cells], self.resampling)
+            options = (self.runs, call.text, by, [*cells])
             drawn = [] if parts else [picture("slices", plots.of_slices, self.table.rows, self.table.setup, *options)]
             parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few), drawn))
         mark = (
@@ -491,6 +491,8 @@ class ReportPage:
 
     def pictures(self) -> list[Picture]:
         """The plots of the whole table; those of the items that all users are shown, if the roles for them are given."""
+        few = min(self.resampling.resamples, OF_PLOTS.resamples)  # a page would take twice as long
+        RESAMPLED.set(replace(RESAMPLED.get(), resamples=few))
         runs, first, context = self.runs, self.calls[0], self.table.setup.background
         k = first.arguments.get("k")
         curves = list(dict.fromkeys(_without_cutoff(call) for call in self.calls if "k" in call.metric.parameters))
@@ -570,7 +572,7 @@ class ReportPage:
 
 def without_kind(text: str) -> str:
     """A text of a page without the kind of its intervals, which the page names once."""
-    kind = INTERVALS[KIND.get()]
+    kind = INTERVALS[RESAMPLED.get().interval]
     return text.replace(f" Interval: {kind}.", "").replace(f" intervals ({kind})", " intervals")
 
 

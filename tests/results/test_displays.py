@@ -110,7 +110,7 @@ def test_notes_stand_in_lines_that_a_terminal_shows() -> None:
     notes = repr(df.rank.compare("rr", "map", runs=runs, resamples=39)).splitlines()[-2:]
     assert " ".join(notes) == (
         "p by the paired permutation test, after Holm's correction for 12 comparisons of all metrics together, over 6 queries. "
-        "Difference: mean less baseline mean. Interval: bounded."
+        "Difference: mean less baseline mean. Interval: bounded. Intervals are not corrected."
     )
     assert all(len(line) <= 120 for line in notes)
 
