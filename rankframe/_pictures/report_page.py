@@ -25,6 +25,7 @@ from .._catalog.requests import averaged
 from .._plan.per_query import with_labels
 from .._results.grid import ALPHA, Cell, Grid, Record, estimated, numbers, p_cell, plain, queries, records
 from .._results.markup import visible
+from .._results.result import Result
 from .._results.sentences import IN_HTML, direction, sentence, test_of, uncorrected
 from .._support.extras import load, versions
 from .._support.option_kinds import Column, ColumnNames, ReadInside
@@ -125,8 +126,9 @@ def worst_queries(
     frame: pl.DataFrame, setup: Setup, runs: Runs, call: Call, most: int, show: Sequence[str]
 ) -> tuple[int, list[tuple[str, list[Query]]]]:
     """The queries with the worst values of each run, the worst first, and how many are left out as nothing is relevant."""
-    query, relevant = runs.queries(setup).roles.query, pl.col(setup.roles.label) >= setup.policies.relevant
-    to_find = frame.group_by(query).agg((relevant.any() if call.labels else pl.lit(True)).alias(TO_FIND))
+    query, least = runs.queries(setup).roles.query, setup.policies.relevant if call.relevant is None else call.relevant
+    relevant = (pl.col(setup.roles.label) >= max(least, 0)).any() if call.labels else pl.lit(True)
+    to_find = frame.group_by(query).agg(relevant.alias(TO_FIND))
     found = values(frame, setup, runs, [call]).drop_nulls(call.text)
     found = found.join(to_find.filter(TO_FIND), on=query, how="semi", nulls_equal=True, maintain_order="left")
     worst = []
@@ -204,7 +206,7 @@ SLICE, TO_FIND = "#slice", "#to_find"
 COVERED = (1, 2, 5, 10, 20)
 """The cutoffs of the plot of coverage: few, because each counts the lists again."""
 WIDE = (
-    ": they hold for any number of queries, so those of few are wide, and may contain 0 where a test finds a difference"
+    "valid for any number of queries, so that those of few are wide and may contain 0 where a test finds a difference"
 )
 """The words on bounded intervals in a caption."""
 RANKS = 10
@@ -265,12 +267,13 @@ def report(
 
     Returns
     -------
-    The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
-    their differences, and the findings of :meth:`check`. Sections follow: one per column of slices, the largest slices
-    first, with a mark on those of fewer than 50 queries; the tests; the fusion; plots; the worst queries that have a
-    relevant document, with the contribution of each document; and the settings: policies, versions, seeds, numbers of
-    rows. Differences are bold where the corrected p-value is below 0.05. The file follows the reader's choice of light
-    or dark mode, and loads no other file.
+    The path. The file begins with a sentence for each comparison, a summary of more than ten, and the ranking of more
+    than eight runs; the verdict of the gate; the means of the runs with their differences, in bold where the corrected
+    p-value is below 0.05; whether runs differ in depth or in judgments; and the findings of :meth:`check`. Sections
+    follow: one per column of slices, the largest first, with a mark on those of too few queries for a significant
+    difference; the tests; the fusion; plots; the worst queries that have a relevant document, with the contribution of
+    each document; and the settings: policies, versions, seeds, numbers of rows. The file follows the reader's choice of
+    light or dark mode, and loads no other file.
 
     Raises
     ------
@@ -368,9 +371,11 @@ class ReportPage:
         RESAMPLED.set(replace(self.resampling, progress=False))
         means, pairs = self.means(self.calls, **self.draws), self.compared(self.baseline)
         names = sorted(means[RUN].unique(maintain_order=True), key=lambda run: self.baseline not in (run, None))
-        settings = self.settings(slices, pairs, gate, fusion)
+        settings = self.settings(slices, fusion, comparison=pairs, gate=gate)
         answers, ranking, comparison = ([], [], None) if pairs is None else self.comparison(pairs)
-        brackets = f"Brackets, bars and bands: 95% intervals of means and differences, all {INTERVALS[self.resampling.interval]}{WIDE * (self.resampling.interval == 'bounded')}."
+        kind = self.resampling.interval
+        kinds = INTERVALS[kind] + f" ({WIDE})" * (kind == "bounded")
+        brackets = f"Brackets, bars and bands: 95% intervals of means and differences, all {kinds}."
         return {
             "size": self.size(),
             "answers": answers,
@@ -450,24 +455,22 @@ class ReportPage:
             options = (self.runs, call.text, by, [*cells])
             drawn = [] if parts else [picture("slices", plots.of_slices, self.table.rows, self.table.setup, *options)]
             parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few), drawn))
-        mark = (
-            f"“{TOO_FEW}”: on fewer than {few} queries a run that is better on every query is not significantly better."
-        )
+        mark = f"“{TOO_FEW}”: of fewer than {few} queries, even gains on all of them are not significant."
         marked = any(row[-1].below for part in parts for table in part.tables for row in table.rows)
         return f"The slices with most queries come first.{f' {mark}' * marked}{tested(pairs)}", parts
 
     def comparison(self, pairs: Comparison[pl.DataFrame]) -> tuple[list[str], list[Grid], Section]:
         """The sentences, the ranking of many runs; the tests of all pairs, beside the differences of the queries."""
         rows, settings = records(pairs.table), pairs.settings
-        answers = [sentence(row, settings, len(rows), IN_HTML) for row in rows[:SENTENCES]]
+        answers = [sentence(row, settings, len(rows), IN_HTML) for row in rows]
+        answers = answers if len(rows) <= SENTENCES else pairs.sentences(IN_HTML)
         *ranking, tests = (block for block in pairs.shown("markdown", None) if isinstance(block, Grid))
         if uncorrected(settings, len(rows)):
             raw = (Cell(p_cell({"p_adjusted": row["p_value"]}), row["p_value"]) for row in rows)
             cells = [(*of_row, p) for of_row, p in zip(tests.rows, raw, strict=True)]
             tests = replace(tests, figures=(*tests.figures, "p, not corrected"), rows=cells)
         drawn = self.picture(plots.differences, self.calls[0].text, baseline=self.baseline)
-        few = answers if len(rows) <= SENTENCES else pairs.sentences(IN_HTML)
-        return few, ranking, Section("", [on_page(tests)], [drawn])
+        return answers, ranking, Section("", [on_page(tests)], [drawn])
 
     def fusion(self, method: FusionMethod) -> dict[str, object]:
         """The fused run beside the runs, the gain of an oracle, and the overlap of the runs."""
@@ -479,11 +482,8 @@ class ReportPage:
         common = overlap(self.table, **self.named, k=RANKS)
         drawn = [self.picture(plots.contributions, method, k=RANKS), self.picture(plots.overlap, k=RANKS)]
         part = Section("", [on_page(grid) for grid in (*best.grids(None), *common.grids(None))], drawn)
-        return {
-            "method": text_of(method),
-            "lines": [*best.sentences(IN_HTML), *common.sentences(IN_HTML)],
-            "part": part,
-        }
+        lines = [*best.sentences(IN_HTML), *common.sentences(IN_HTML)]
+        return {"method": text_of(method), "lines": lines, "part": part}
 
     def picture(self, plot: Callable[..., Figure], *args: object, **options: object) -> Picture:
         """A plot of the runs."""
@@ -515,9 +515,8 @@ class ReportPage:
     def findings(self) -> tuple[str, Grid]:
         """What the check found, in a sentence; and a row per kind, errors first, with its runs unless all runs have it."""
         setup, query = self.table.setup, self.runs.queries(self.table.setup).roles.query
-        setups = [
-            setup.changed(score=x, query=(*self.runs.key, *query)) for x in self.runs.scores or [setup.roles.score]
-        ]
+        scores, key = self.runs.scores or [setup.roles.score], (*self.runs.key, *query)
+        setups = [setup.changed(score=score, query=key) for score in scores]
         parts = (findings(self.table.rows.lazy(), of, None, str).collect(engine="in-memory") for of in setups)
         named = [part.with_columns(pl.lit(of.roles.score).alias(RUN)) for of, part in zip(setups, parts, strict=True)]
         rows = pl.concat(named, how="diagonal").sort("severity", maintain_order=True)  # errors first
@@ -536,14 +535,8 @@ class ReportPage:
         what = f"{found.sentences()[0]}: {'; '.join(facts)}" if facts else "nothing"
         return f"The check of the table found {what}.", found.grids()[0]
 
-    def settings(
-        self,
-        by: Sequence[str],
-        pairs: Comparison[pl.DataFrame] | None,
-        gate: Verdict[object] | None,
-        fusion: FusionMethod | None,
-    ) -> dict[str, object]:
-        """All settings that the numbers depend on."""
+    def settings(self, by: Sequence[str], fusion: FusionMethod | None, **of: Result[Any] | None) -> dict[str, object]:
+        """All settings that the numbers depend on, with those of results that differ."""
         frame, setup = self.table.rows, self.table.setup
         intervals = {name: value for name, value in asdict(self.resampling).items() if name != "progress"}
         settings: dict[str, object] = {
@@ -558,9 +551,9 @@ class ReportPage:
             "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         }
         known = {**settings, **intervals, "progress": True}
-        for name, of in {"comparison": pairs, "gate": gate}.items():  # the gate may have been made with other policies
-            own = {} if of is None else {key: x for key, x in of.settings.items() if known.get(key, ...) != x}
-            settings |= {name: own} if own else {}
+        for name, result in of.items():  # a gate may have been made with other policies
+            if result is not None:
+                settings[name] = {key: x for key, x in result.settings.items() if known.get(key, ...) != x}
         return settings
 
     def size(self) -> str:
@@ -587,10 +580,8 @@ def tested(pairs: Comparison[pl.DataFrame] | None) -> str:
     if pairs is None or pairs.table.is_empty():
         return ""
     rows, settings = records(pairs.table), pairs.settings
-    return (
-        f" Differences: from {rows[0]['baseline']}; bold: p < {ALPHA:g} by {test_of(rows, settings)}."
-        f"{uncorrected(settings, len(rows))}"
-    )
+    bold = f"p < {ALPHA:g} by {test_of(rows, settings)}.{uncorrected(settings, len(rows))}"
+    return f" Differences: from {rows[0]['baseline']}; bold: {bold}"
 
 
 def picture(name: str, make: Callable[..., Figure], *args: object, **options: object) -> Picture:

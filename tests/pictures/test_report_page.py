@@ -305,7 +305,7 @@ def test_slices_in_which_no_test_could_find_a_difference_are_marked(pairs: int) 
     found = section(written(df, "rr", by="by", **({"runs": ["score", "new"]} if pairs else {})), "By by")
     marked = re.findall('<td data-number="(.)">(?:(?!</tr>).)*?too few</small>', found, re.DOTALL)
     assert marked == (["6", "5"] if pairs else [])
-    assert ("“too few”: on fewer than 7 queries" in found) == bool(pairs)
+    assert ("“too few”: of fewer than 7 queries" in found) == bool(pairs)
     assert re.findall("<strong>(.*?)</strong>", found) == (["+0.500"] if pairs else [])
 
 
