@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import polars as pl
 
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
 __all__ = ["catalog", "evaluate", "explain_fusion", "fuse", "mean", "summarize", "with_metrics"]
+
+Buckets: TypeAlias = Annotated[int, Range(least=1)] | None
 
 ROWS_PER_BUCKET = 100_000
 """The default number of rows per bucket: few enough to use all workers, many enough to pay for a bucket's fixed cost."""
@@ -299,7 +301,7 @@ class SparkEngine:
     advice = "collect a part of the table, as with pl.DataFrame(df.toArrow())"
 
     def __init__(self, buckets: int | None) -> None:
-        self._buckets: int | None = check("buckets", buckets, Annotated[int, Range(least=1)] | None)
+        self._buckets: int | None = check("buckets", buckets, Buckets)
 
     def schema(self, table: DataFrame, read: Collection[str] | None) -> pl.DataFrame:
         """The columns, in the types that workers receive."""

@@ -83,7 +83,10 @@ def cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:
     lists = [list(value) if is_list else None for value, is_list in zip(values, there, strict=True)]
     elements = pd.Series([x for each in lists for x in each or ()], dtype=object)
     with _refusing_half_characters(column, name):
-        return in_lists(_cross(elements, name), [None if each is None else len(each) for each in lists])
+        try:
+            return in_lists(_cross(elements, name), [None if each is None else len(each) for each in lists])
+        except InvalidData:
+            raise InvalidData(f"column {name!r} holds lists of several types; make them all text") from None
 
 
 def in_lists(elements: pl.Series, lengths: Sequence[int | None]) -> pl.Series:

@@ -173,7 +173,7 @@ def _per_document(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whol
     result = on_rows(call, Table(source.with_row(ROW), setup, whole, carry=[ROW]))
     own = [source.places[name][0] for name in result.columns if name in source.columns and name in source.places]
     new = [x for x in result if x.name not in source.columns and x.name != ROW]
-    return _widened(frame.iloc[result[ROW].to_numpy(), own], new)
+    return _widened(frame.iloc[:, own].iloc[result[ROW].to_numpy()], new)
 
 
 def _per_list(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:

@@ -26,7 +26,7 @@ NoRelevant: TypeAlias = Literal["zero", "null", "one"]
 Label: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Count: TypeAlias = Annotated[int, Range(least=0)]
 Cutoff: TypeAlias = Annotated[int, Range(least=1)]
-Ends: TypeAlias = Annotated[tuple[int, int], kind_of(Sequence[Count])]
+Ends: TypeAlias = Annotated[tuple[int, int], kind_of(Sequence[Annotated[int, Range(least=0, most=GREATEST)]])]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Policies:
     def __post_init__(self) -> None:
         read_fields(self)
         labels = self.unjudged_labels
-        if labels is not None and not (len(labels) == 2 and labels[0] <= labels[1] <= GREATEST):
+        if labels is not None and not (len(labels) == 2 and labels[0] <= labels[1]):
             says = ": write the least and the greatest label of unjudged documents, as "
             raise InvalidOption(option(unjudged_labels=labels), says, Code("(0, 3)", command="0,3"))
         if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):

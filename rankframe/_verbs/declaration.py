@@ -44,16 +44,20 @@ class Mergeable(Protocol):
     @property
     def slices(self) -> Mapping[str, str]:
         """The table's columns that slice the figures, by their names in the figures of parts."""
+        ...
 
     @property
     def key(self) -> Sequence[str]:
         """The columns by which parts' figures merge."""
+        ...
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries."""
+        ...
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """Merge the figures of parts into the table's."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,6 @@ NOT_HERE = (
         "_lift/engine",
         "_lift/arrow_kernel",
         "_lift/spark_tables",
-        "_lift/spark_workers",
         "_lift/pandas",
         "_lift/polars",
         "_words/group_rows",

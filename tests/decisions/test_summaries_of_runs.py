@@ -76,7 +76,7 @@ def test_the_interval_of_a_run_is_that_of_the_run_alone(interval: Any) -> None:
     [
         ({"runs": ["old", "new"], "run": "system"}, "not both"),
         ({"runs": ["old", "old"]}, "names a column twice"),
-        ({"runs": "old"}, "list the columns of scores"),
+        ({"runs": "old"}, "write a list of columns' names"),
         ({"runs": ["old", "new"], "by": "run"}, "a second column 'run'"),
         ({"run": "query_id"}, "is the only query column"),
     ],

@@ -17,7 +17,7 @@ from rankframe._lift.engine import Side, Work, run
 from rankframe._lift.polars import PolarsRanker
 from rankframe._support.option_kinds import Column
 from rankframe._table.table import Table
-from rankframe._verbs import evaluate as verbs, tool_comparison
+from rankframe._verbs import evaluate as verbs, judge, tool_comparison
 from rankframe._verbs.declaration import call_of_verb, verb
 from rankframe._verbs.expected_exposure import expected_exposure
 from rankframe._verbs.fuse import fuse
@@ -135,7 +135,7 @@ def undeclared(table: Table[Any]) -> Any:
     return table.rows
 
 
-@pytest.mark.parametrize(("function", "args"), [(verbs.check, []), (tool_comparison.conventions, ["ndcg"])])
+@pytest.mark.parametrize(("function", "args"), [(judge.check, []), (tool_comparison.conventions, ["ndcg"])])
 def test_verbs_of_the_whole_table_are_refused(function: Any, args: list[str]) -> None:
     with pytest.raises(rf.InvalidOption, match=f"{function.__name__} needs the whole table in one piece"):
         asked(DF, function, *args)
@@ -183,7 +183,7 @@ def test_judgments_of_their_own_join_within_queries(judged_only: Any, run_only: 
     texts = ("ndcg@3", "map", "err", "recall")
     wanted = one.drop("split").rank.judge(qrels, **given)
     assert_same(asked(one, verbs.evaluate, *texts, two={"qrels": parted(qrels), **given}), wanted.rank.evaluate(*texts))
-    joined = asked(one.drop("split"), verbs.judge, parted(qrels), **given)
+    joined = asked(one.drop("split"), judge.judge, parted(qrels), **given)
     assert_same(joined, wanted)
 
 
@@ -196,7 +196,7 @@ def test_judgments_without_the_run_hold_for_every_run_of_the_table() -> None:
     assert_same(
         asked(runs, verbs.evaluate, "map", on=on, two={"qrels": parted(QRELS)}), wanted.rank.on(**on).evaluate("map")
     )
-    named = asked(runs.drop_nulls("run"), verbs.judge, parted(QRELS), run="run", judged_only="keep", run_only="drop")
+    named = asked(runs.drop_nulls("run"), judge.judge, parted(QRELS), run="run", judged_only="keep", run_only="drop")
     assert_same(named, runs.drop_nulls("run").rank.judge(QRELS, run="run", judged_only="keep", run_only="drop"))
 
 

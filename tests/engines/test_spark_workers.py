@@ -13,10 +13,10 @@ import pytest
 import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._lift.engine import Distinct, LargestLabel, Merged, OnQueries, Partial, refuse_row_order
-from rankframe._lift.spark_workers import Guarded, OnArrow
+from rankframe._lift.spark_tables import Guarded, OnArrow
 from rankframe._table.run_and_judgments import Unmatched
 from rankframe._table.table import Whole
-from rankframe._verbs import evaluate as verbs
+from rankframe._verbs import evaluate as verbs, judge
 from rankframe._verbs.declaration import call_of_verb
 from rankframe._verbs.summary import Summary
 
@@ -33,7 +33,7 @@ def values(judging: OnQueries | None = None) -> OnArrow:
 
 
 def judging(judged_only: Unmatched, run_only: Unmatched) -> OnQueries:
-    return OnQueries(call_of_verb(verbs.judge, None, judged_only=judged_only, run_only=run_only), COLUMNS, WHOLE)
+    return OnQueries(call_of_verb(judge.judge, None, judged_only=judged_only, run_only=run_only), COLUMNS, WHOLE)
 
 
 def guarded(function: Any, *tables: pa.Table) -> pa.Table:

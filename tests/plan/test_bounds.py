@@ -312,8 +312,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "contributions": (lambda: BOUNDS.explain("dcg"), "gives each metric two columns"),
     "an expression": (lambda: rf.expr.on(unjudged="bounds").ndcg(), "an expression gives one value, not two"),
     "a range that falls": (lambda: BOUNDS.on(unjudged_labels=(3, 1)), "unjudged_labels=(3, 1)"),
-    "a range below 0": (lambda: BOUNDS.on(unjudged_labels=(-1, 1)), "whole numbers from 0 to"),
-    "a range of fractions": (lambda: BOUNDS.on(unjudged_labels=(0, 1.5)), "whole numbers from 0 to"),  # type: ignore[arg-type]
+    "a range below 0": (lambda: BOUNDS.on(unjudged_labels=(-1, 1)), "whole number from 0 to"),
+    "a range of fractions": (lambda: BOUNDS.on(unjudged_labels=(0, 1.5)), "whole number from 0 to"),  # type: ignore[arg-type]
     "half a range": (lambda: BOUNDS.on(unjudged_labels=(1,)), "unjudged_labels=(1,)"),  # type: ignore[arg-type]
 }
 

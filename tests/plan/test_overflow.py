@@ -101,7 +101,7 @@ def test_a_mapping_to_gains_that_overflow_is_refused(gain: dict[float, float]) -
 
 @pytest.mark.parametrize("most", [10**281, 10**400])
 def test_labels_that_the_unjudged_cannot_have_are_refused(most: int) -> None:
-    with pytest.raises(rf.InvalidOption, match="whole numbers from 0 to 1e\\+280, as \\(0, 3\\)"):
+    with pytest.raises(rf.InvalidOption, match="whole number from 0 to 1e\\+280"):
         DF.rank.on(unjudged="bounds", unjudged_labels=(0, most))
 
 

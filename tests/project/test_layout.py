@@ -127,7 +127,7 @@ BUDGET = {
     "_plan": 1369,
     "_verbs": 4485,
     "_pictures": 1521,
-    "_lift": 1630,
+    "_lift": 1633,
     "_shapes": 478,
     "_files": 1168,
     "_trainers": 509,
