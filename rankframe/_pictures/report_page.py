@@ -380,7 +380,7 @@ class ReportPage:
             "size": self.size(),
             "answers": answers,
             "summary": Section("", [*ranking, *self.overall(means, pairs, names)]),
-            "captions": [brackets + tested(pairs), *self.unequal()],
+            "captions": [brackets + bold_of(pairs), *self.unequal()],
             "check": self.findings(),
             "slices": {name: self.by_slice(names, name) for name in slices},
             "comparison": comparison,
@@ -457,7 +457,7 @@ class ReportPage:
             parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few), drawn))
         mark = f"“{TOO_FEW}”: of fewer than {few} queries, even gains on all of them are not significant."
         marked = any(row[-1].below for part in parts for table in part.tables for row in table.rows)
-        return f"The slices with most queries come first.{f' {mark}' * marked}{tested(pairs)}", parts
+        return f"The slices with most queries come first.{f' {mark}' * marked}{bold_of(pairs)}", parts
 
     def comparison(self, pairs: Comparison[pl.DataFrame]) -> tuple[list[str], list[Grid], Section]:
         """The sentences, the ranking of many runs; the tests of all pairs, beside the differences of the queries."""
@@ -575,7 +575,7 @@ def on_page(grid: Grid) -> Grid:
     return replace(grid, figures=narrow, notes=[*map(without_kind, grid.notes)])
 
 
-def tested(pairs: Comparison[pl.DataFrame] | None) -> str:
+def bold_of(pairs: Comparison[pl.DataFrame] | None) -> str:
     """The part of a caption on bold differences."""
     if pairs is None or pairs.table.is_empty():
         return ""

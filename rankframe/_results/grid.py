@@ -193,7 +193,8 @@ def estimated(row: Record, name: str) -> Cell:
     """A mean or a difference of a row, and its interval."""
     value, digits = row[name], decimals(row[name])
     text = number(value, digits) if name == "mean" or value is None else signed(value)
-    return Cell(text, value, interval(row["ci_low"], row["ci_high"], digits).strip())
+    exact = value and float(f"{value:.12g}")  # further digits depend on the order of summation
+    return Cell(text, exact, interval(row["ci_low"], row["ci_high"], digits).strip())
 
 
 def p_cell(row: Record) -> str:
