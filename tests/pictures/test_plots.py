@@ -9,6 +9,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextvars import copy_context
 from typing import Any
 
 import matplotlib as mpl
@@ -22,7 +23,7 @@ from scipy import stats
 import rankframe as rf
 from rankframe._pictures import figure, item_figures, plots
 from rankframe._pictures.draw import PALETTE, _fit
-from rankframe._pictures.figure import Figure
+from rankframe._pictures.figure import RESAMPLED, Figure
 from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
@@ -669,7 +670,9 @@ def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None
 def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
     df = many(300).with_columns(market=pl.col("query_id") % 2 + pl.col("query_id") // 260)
     resampling = Resampling(0.95, "auto", 200, 3, progress=False)
-    figure = plots.of_slices(df, COLUMNS, Runs(), "ndcg@3", "market", resampling=resampling)
+    context = copy_context()
+    context.run(RESAMPLED.set, resampling)
+    figure = context.run(plots.of_slices, df, COLUMNS, Runs(), "ndcg@3", "market")
     wanted = df.rank.summarize("ndcg@3", by="market", resamples=200, seed=3)
     assert set(wanted["interval"]) == {"bca", "bounded"}
     assert figure.subtitle.startswith("Mean over 300 queries, with 95% intervals (BCa and bounded)")
