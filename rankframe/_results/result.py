@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from html import escape
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast
 
 from .._support.methods import called_by_users
+from .._support.option_kinds import check
 from .grid import Digits, Grid, Level, of_summary, plain, records
 from .markup import great_html, html, latex, markdown, markdown_text, text, visible
 from .sentences import IN_HTML, IN_TEXT, Quotes
@@ -91,16 +92,33 @@ class Result(ABC, Generic[R_co]):
         return {"settings": plain(self.settings), "table": plain(records(next(iter(self.tables.values()))))}
 
 
-def render(of: Result[Any], how: Format, most: int | None = None) -> str:
-    """A result as text of a terminal, as plain HTML or Markdown with its sentences, as a table in LaTeX, or as JSON.
+def render(of: object, how: Format, most: int | None = None) -> str:
+    """A result, or the frame of `summarize` or `mean`, for people to read, or as JSON.
 
-    `most` is the number of rows that are shown of a table; by default all.
+    Parameters
+    ----------
+    of
+        The result or frame.
+    how
+        ``"text"`` for a terminal, ``"html"`` or ``"markdown"`` with the result's sentences, ``"latex"`` for its table, or ``"json"``:
+        the settings and the main table of a result, the rows of a frame.
+    most
+        The number of rows that are shown of a table; ``None`` for all. LaTeX and JSON have all.
+
+    Raises
+    ------
+    InvalidOption
+        If `of` is no result and no summary, or `how` is another word.
     """
+    check("how", how, Format)
     if how == "json":
-        return json.dumps(of.to_dict(), allow_nan=False)
+        return json.dumps(of.to_dict() if isinstance(of, Result) else plain(records(of)), allow_nan=False)
     if how == "latex":
-        return latex(of.grid())
-    return written(of.shown(how, most), how)
+        return latex(grid_of(of))
+    if isinstance(of, Result):
+        return written(of.shown(how, most), how)
+    grid = grid_of(of)
+    return written([replace(grid, rows=grid.rows[:most])], how)
 
 
 def written(blocks: Sequence[Block], how: Format) -> str:

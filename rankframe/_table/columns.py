@@ -47,7 +47,7 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     "two scores": lambda x: (
         f"a document has different values of {x.roles.score!r} on the rows of its subtopics; give it one score",
     ),
-    "tied score": lambda x: (
+    "forbidden tie": lambda x: (
         f"documents of a query share a value of {x.roles.score!r} and ", option(ties=x.policies.ties),
         f" forbids it; choose how ties stand: {', '.join(name for name, rule in TIE_RULES.items() if not rule.refuses)}",
     ),
@@ -248,7 +248,7 @@ class Columns:
             found.append(Fault("weight", setup.roles.weight, unfit, setup))
         if setup.policies.tie_rule.refuses:
             tied = score.is_duplicated() & score.is_not_null()
-            found.append(Fault("tied score", setup.roles.score, tied, setup, repeated=score))
+            found.append(Fault("forbidden tie", setup.roles.score, tied, setup, repeated=score))
         return found
 
 

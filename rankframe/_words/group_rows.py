@@ -73,7 +73,7 @@ class GroupRows(Rows):
         if setup.policies.tie_rule.as_text:
             found["nested document"] = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
         if setup.policies.tie_rule.refuses:
-            found["tied score"] = score.is_duplicated() & score.is_not_null()
+            found["forbidden tie"] = score.is_duplicated() & score.is_not_null()
         says = "column {!r} holds no numbers; cast it, as with .cast(pl.Float64)"
         no_numbers = [(pl.any_horizontal(none, x.is_not_null()).any(), says.format(name)) for name, x in texts.items()]
         return [*no_numbers, *((x.any(), message_of(kind, setup)) for kind, x in found.items())]

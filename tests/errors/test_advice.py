@@ -104,7 +104,7 @@ CASES = {
         "df.assign(score=1.0).rank.on(subtopic='subtopic').alpha_ndcg() if hasattr(df, 'assign') else "
         "df.with_columns(score=1.0).rank.on(subtopic='subtopic').alpha_ndcg()",
     ),
-    "tied score": Case(
+    "forbidden tie": Case(
         "OK.with_columns(score=1.0)", "df.rank.on(ties='error').rr()", "df.rank.on(ties='ADVICE').rr()",
         r"how ties stand: (.*) \(found",
     ),

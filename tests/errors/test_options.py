@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from operator import attrgetter
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
@@ -154,7 +155,10 @@ def test_no_value_of_an_option_gives_an_error_of_another_library(front: Callable
 
 
 @pytest.mark.filterwarnings("ignore::rankframe.RankframeWarning")
-def test_no_value_of_an_option_of_a_function_gives_an_error_of_another_library() -> None:
+def test_no_value_of_an_option_of_a_function_gives_an_error_of_another_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some values are names of files that can be written
     for name, (args, options) in FUNCTIONS.items():
         getattr(rf, name)(*args, **options)
     assert sum(refused(*each) for each in sampled(FUNCTIONS, partial(getattr, rf), random.Random(1), 15)) > 300

@@ -101,7 +101,7 @@ FAULTS: dict[str, tuple[pl.DataFrame, dict[str, Any]]] = {
     "NaN score": (OK.with_columns(score=pl.Series([1.0, math.nan, 2])), {}),
     "label not finite": (OK.with_columns(label=pl.Series([1.0, math.inf, 2])), {}),
     "repeated document": (OK.with_columns(doc_id=pl.lit("a")), {}),
-    "tied score": (OK.with_columns(score=1.0), {"ties": "error"}),
+    "forbidden tie": (OK.with_columns(score=1.0), {"ties": "error"}),
     "weight": (OK.with_columns(w=pl.Series([1, None, 2])), {"weight": "w"}),
 }
 

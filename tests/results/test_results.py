@@ -107,3 +107,27 @@ def test_a_problem_that_no_check_knows_is_refused() -> None:
         DF.rank.check(fail_on=["repeated documents"])
     with pytest.raises(InvalidOption, match="fail_on='errors'"):
         DF.rank.check(fail_on="errors")  # type: ignore[arg-type]
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(InvalidOption, match="how='pdf': write one of 'text', 'html', 'markdown', 'latex', 'json'"):
+        render(DF.rank.check(), "pdf")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_summaries_render_like_results(kind: str) -> None:
+    # By hand: the old run has the relevant document second in four of eight queries.
+    summary = rf.rank(FRAMES[kind]).summarize("rr", runs=["old", "new"], resamples=39)
+    lines = render(summary, "text").splitlines()
+    assert [line.split()[:3] for line in lines[:3]] == [
+        ["run", "metric", "mean"],
+        ["old", "rr", "0.750"],
+        ["new", "rr", "1.000"],
+    ]
+    assert "| old | rr     | 0.750 |" in render(summary, "markdown", most=1)
+    assert "new" not in render(summary, "markdown", most=1)
+    assert "<td" in render(summary, "html")
+    assert r"\begin{tabular}{llr" in render(summary, "latex")
+    assert [row["mean"] for row in json.loads(render(summary, "json"))] == [0.75, 1.0]
+    with pytest.raises(InvalidOption, match="is no summary"):
+        render(FRAMES[kind], "text")

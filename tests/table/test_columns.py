@@ -25,5 +25,5 @@ def test_no_fault_is_put_into_words_before_it_is_found(monkeypatch: pytest.Monke
     assert not worded
     assert [fault.message.partition(": ")[0] for fault in faults] == worded
     assert worded == [
-        "NaN score", "label not finite", "repeated document", "weight", "tied score", "repeated subtopic", "two scores",
+        "NaN score", "label not finite", "repeated document", "weight", "forbidden tie", "repeated subtopic", "two scores",
     ]  # fmt: skip

@@ -184,8 +184,8 @@ def test_check_finds_each_tie_where_they_are_forbidden() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0], "label": [1, None]})
     assert findings(frame.rank.check().rows) == [("note", "tied scores", 1, None, 2)]
     assert findings(frame.rank.on(ties="error").check().rows) == [
-        ("error", "tied score", 1, "a", 1),
-        ("error", "tied score", 1, "b", 1),
+        ("error", "forbidden tie", 1, "a", 1),
+        ("error", "forbidden tie", 1, "b", 1),
     ]
 
 
