@@ -310,6 +310,16 @@ def test_slices_in_which_no_test_could_find_a_difference_are_marked(pairs: int) 
 
 
 @of_texts
+def test_a_small_slice_with_a_significant_difference_is_not_marked() -> None:
+    # Holm multiplies the p-value of six gains, 2/64, by 1, as that of twenty gains is smaller in the three other slices
+    df = table({1: (20, 0, 0), 2: (20, 0, 0), 3: (20, 0, 0), 6: (6, 0, 0)})
+    found = section(written(df, "rr", by="by", runs=["old", "new"], resamples=9_999), "By by")
+    assert [row[3:] for row in rows(found)[1:]] == [["+0.500", "20"]] * 3 + [["+0.500", "6"]]
+    assert re.findall("<strong>(.*?)</strong>", found) == ["+0.500"] * 4
+    assert "too few" not in found
+
+
+@of_texts
 @pytest.mark.filterwarnings("ignore:the interval of ")
 def test_where_less_is_better_a_smaller_value_is_no_loss() -> None:
     page = written(
