@@ -26,10 +26,10 @@ Renamed: TypeAlias = Mapping[str, str] | None
 def read_run(source: Sources, *, format: Format | None = None, columns: Renamed = None) -> pl.DataFrame:
     r"""Read a run, the results of a system: one row per query and document, with its score.
 
-    The format is taken from the file name: ``.parquet``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``, ``.feather``, ``.arrow``
-    or ``.ipc``. Other files are recognised by their first lines: a JSON object or a list of rows in a file named ``.json``, a
-    table of Quepid, or else TREC text. Text may be compressed (``.gz``,
-    ``.zst``).
+    The format is taken from the file name: ``.parquet`` or ``.pq``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``, ``.feather``,
+    ``.arrow`` or ``.ipc``. Other files are recognised by their first lines: a JSON object or a list of rows in a file named
+    ``.json``, a table of Quepid, or else TREC text. Text may be compressed (``.gz``, ``.zst``). A JSON object takes about seven
+    times its size in memory while it is read.
 
     A line of TREC text has six fields, ``query_id Q0 doc_id rank score tag``, separated by spaces or tabs. Q0
     and rank are ignored, as in trec_eval: documents are ordered by score only. Blank lines, lines that start with
@@ -77,12 +77,12 @@ def read_run(source: Sources, *, format: Format | None = None, columns: Renamed 
     ------
     InvalidData
         A malformed line, with its number and what to write instead; bytes that are not UTF-8, truncated compressed data,
-        two columns with the same name; JSON that is cut short or has a name twice in one object, with line and column; a
-        query of one run in two files.
+        two columns with the same name; JSON that is cut short or has a name twice in one object; a query of one run
+        in two files.
     MissingColumn
         A file with named columns that lacks ``query_id``, ``doc_id`` or ``score``.
     InvalidOption
-        A `source` that is not a file, such as a folder or a table, with what to write instead.
+        A `source` that is not a file, such as a folder or a table.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ import rankframe as rf
 
 from .._catalog.parse import texts_of
 from .._files.formats import rows
-from .._files.read import QRELS, RUN, Layout, Say
+from .._files.read import QRELS, RUN, Layout
 from .._files.sources import COMPRESSED, beir_folder, spelled
 from .._files.together import run_names
 from .._lift.polars import PolarsRanker
@@ -158,7 +157,7 @@ def runs_and_judgments(arguments: Namespace, reads: Collection[str] | None, *, o
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
     left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if arguments.runs else [])}
     needed = tuple(name for name in RUN.needed if name not in left_out)
-    layout = RUN._replace(needed=needed, optional=() if qrels is not None else ("doc_id", "label"))
+    layout = RUN._replace(needed=needed)
     renamed = COLUMNS if qrels is None else needed
     runs = [_read(arguments, path, layout, renamed, reads=reads) for path in arguments.files]
     files = [*runs, *([] if qrels is None else [qrels])]
@@ -187,22 +186,15 @@ def _read(arguments: Namespace, path: str, layout: Layout, renamed: Sequence[str
     for name in names:
         sentence = f"column {name!r} is named for two roles; each role needs a column of its own"
         refuse((names.count(name) > 1, sentence))
-
-    def say(name: str, value: Any) -> str:
-        """Spell an option in the advice of a reader's error."""
-        if name == "columns":
-            return " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in value.items())
-        return f"--{'qrels-' if of_qrels else ''}input {value}"
-
     must = renamed if arguments.qrels is None else ("score", "label")  # the two files may name ids differently
     columns = {name: roles[role] for role, name in named.items()}
     kind = arguments.qrels_input if of_qrels else arguments.input
     if (reads := which.pop("reads")) is not None:
         which["only"] = {*reads, *layout.needed}
-    return read_file(path, layout, say, which, format=kind, columns=columns, must=must)
+    return read_file(path, layout, which, format=kind, columns=columns, must=must)
 
 
-def read_file(path: str, layout: Layout, say: Say, which: Mapping[str, Any], **options: Any) -> File:
+def read_file(path: str, layout: Layout, which: Mapping[str, Any], **options: Any) -> File:
     """Read a file with rows, standard input, or a pipe such as a shell's <(...); `which` are options of `FileRows.read`."""
     with ExitStack() as stack:
         stack.enter_context(Progress(f"reading {path}"))
@@ -212,7 +204,7 @@ def read_file(path: str, layout: Layout, say: Say, which: Mapping[str, Any], **o
         elif not Path(path).is_file() and not beir_folder(path):  # a pipe; a missing file or a folder raises
             source = stack.enter_context(Path(path).open("rb"))
         try:
-            found = rows(source, layout, label_dtype=pl.Float64, say=say, **options)
+            found = rows(source, layout, label_dtype=pl.Float64, **options)
             table = found.read(**which)
         except OSError as error:  # Polars leaves the name out
             raise InvalidData(f"{path}: {str(error).splitlines()[0]}") from error

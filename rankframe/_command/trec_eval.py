@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
@@ -19,7 +19,7 @@ from .._table.columns import TEXTS
 from .._table.run_and_judgments import Unmatched
 from .._table.setup import Setup
 from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
-from ..errors import InvalidData, InvalidOption, UnknownMetric, did_you_mean
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, UnknownMetric, did_you_mean, with_code
 from .command import POSITIVE, Outcome, command, whole_number
 from .reading import of_file, read_file, refuse_two_inputs
 from .verbs import trec_line
@@ -76,10 +76,13 @@ def trec_eval(arguments: Namespace) -> Outcome:
     $ zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -
     """
     refuse_two_inputs([arguments.qrels, *arguments.files])
-    (qrels, _), (run, _) = (
-        read_file(path, layout, say, {"once": ("query_id", "doc_id")}, comments=False)
-        for path, layout in ((arguments.qrels, QRELS), (arguments.files[0], RUN))
-    )
+    try:
+        (qrels, _), (run, _) = (
+            read_file(path, layout, {"once": ("query_id", "doc_id")}, comments=False)
+            for path, layout in ((arguments.qrels, QRELS), (arguments.files[0], RUN))
+        )
+    except MissingColumn as error:  # trec_eval has no options for columns
+        raise MissingColumn(with_code(error.parts, lambda _: Code(""))) from None
     if not qrels["label"].is_finite().all():
         raise InvalidData(*TEXTS["label not finite"](Setup()), kind="label not finite")
     ids = pl.col("query_id", "doc_id").cast(pl.String)
@@ -111,13 +114,6 @@ def trec_eval(arguments: Namespace) -> Outcome:
                 value = of_the_run[line.measure] if line.measure in OF_THE_RUN else value_of(line, summary)
                 printed.append(as_printed(line, "all", value))
     return Outcome("\n".join(printed) or None)
-
-
-def say(name: str, value: Any) -> str:
-    """The advice of a reader's error, without options, since trec_eval has none for columns or formats."""
-    if name == "columns":
-        return " and ".join(f"{new} instead of {old} in the file" for old, new in value.items())
-    return f"a name that ends in .{value}"
 
 
 def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:

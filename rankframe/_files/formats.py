@@ -14,7 +14,7 @@ import polars as pl
 
 from ..errors import InvalidData, InvalidOption
 from . import json_rows, read, writable
-from .read import DType, FileFormat, FileRows, Layout, SourceFile, Start
+from .read import DType, FileFormat, FileRows, Layout, SourceFile, Start, from_table
 from .sources import (
     FileSource,
     beir_folder,
@@ -53,36 +53,26 @@ def is_json_lines(start: Start) -> bool:
     return is_json(start) and start.lines[0].endswith("}") and "".join(start.lines[1:]).startswith("{")
 
 
-def of_table(name: str, scan: read.Scan, *suffixes: str, **options: Any) -> FileFormat:
-    """The row of a table with named columns, which `scan` reads."""
-    return FileFormat(name, partial(read.from_table, scan=scan), suffixes, **options)
-
-
-def separated(name: str, separator: str, suffix: str) -> FileFormat:
-    """The row of text with a header, whose fields a character separates."""
-    return of_table(name, partial(read.scan_csv, separator=separator), suffix, separator=separator)
-
-
 def of_tool(tool: str, usual: str, separator: str, writer: writable.Writer) -> FileFormat:
     """The row of a tool's tables, which are usually of the format `usual`."""
     known = partial(has_header, tool=tool, separator=separator)
     return FileFormat(tool, partial(from_tool, tool=tool, usual=usual), known=known, write=writer)
 
 
-def of_json(name: str, kind: Callable[[json_rows.JsonText], pl.DataFrame | None], **options: Any) -> FileFormat:
+def of_json(name: str, kind: Callable[[json_rows.JsonText], FileRows], **options: Any) -> FileFormat:
     """The row of a JSON object of one kind."""
     return FileFormat(name, partial(json_rows.from_object, read=kind), content="text", **options)
 
 
-NDJSON = of_table("ndjson", read.scan_ndjson, ".ndjson", ".jsonl", known=is_json_lines, objects=True)
+NDJSON = FileFormat("ndjson", from_table, (".ndjson", ".jsonl"), is_json_lines, scan=read.scan_ndjson, objects=True)
 ROWS = (
     FileFormat("trec", read.from_lines, write=writable.TREC),
-    separated("csv", ",", ".csv"),
-    separated("tsv", "\t", ".tsv"),
+    FileFormat("csv", from_table, (".csv",), scan=read.scan_csv, separator=","),
+    FileFormat("tsv", from_table, (".tsv",), scan=read.scan_csv, separator="\t"),
     NDJSON,
-    of_table("parquet", read.scan_parquet, ".parquet", ".pq", content="binary"),
-    of_table("ipc", read.scan_ipc, ".arrow", ".feather", ".ipc", content="binary"),
-    FileFormat("json", partial(json_rows.from_json, lines=NDJSON), known=is_json, content="text"),
+    FileFormat("parquet", from_table, (".parquet", ".pq"), scan=read.scan_parquet, content="binary"),
+    FileFormat("ipc", from_table, (".arrow", ".feather", ".ipc"), scan=read.scan_ipc, content="binary"),
+    FileFormat("json", json_rows.from_json, known=is_json, scan=json_rows.scan_json, content="text"),
     of_json("rank_eval", json_rows.rank_eval, write=writable.RANK_EVAL),
     of_json("mteb", json_rows.dictionary),
     of_tool("beir", "tsv", "\t", writable.BEIR),
@@ -94,14 +84,6 @@ FORMATS = {row.name: row for row in ROWS}
 SUFFIXES = {suffix: row.name for row in FORMATS.values() for suffix in row.suffixes}
 BINARY = [row.name for row in FORMATS.values() if row.content == "binary"]
 
-CONVERTED = {
-    **dict.fromkeys((".pkl", ".pickle"), "pd.read_pickle({}).to_parquet({})"),
-    **dict.fromkeys((".xlsx", ".xls", ".ods"), "pl.read_excel({}).write_parquet({})"),
-    ".avro": "pl.read_avro({}).write_parquet({})",
-    ".orc": "pd.read_orc({}).to_parquet({})",
-}
-"""The endings of unsupported formats, each with the code that converts such a file."""
-
 
 def rows(
     source: FileSource,
@@ -112,38 +94,27 @@ def rows(
     must: Container[str] = (),
     label_dtype: DType = pl.Int64,
     comments: bool = True,
-    say: read.Say = "{}={!r}".format,
 ) -> FileRows:
     """The rows of a file of any format; for the options see `SourceFile`.
 
     A column that `columns` renames to one of `must` has to exist, even if a column has the default name.
     """
-    names = [*(columns or {}).values()]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise InvalidOption(f"columns={columns!r}: two columns would be named {twice[0]!r}; rename one of them")
     kind = label_dtype if isinstance(label_dtype, type) else type(label_dtype)
     if not issubclass(kind, pl.DataType) or not (
         label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String
     ):
-        raise InvalidOption(
-            f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, as pl.Int64 or pl.Float64, or pl.String to "
-            "keep labels as they are written"
-        )
-    if format in (None, "beir") and beir_folder(source):
+        raise InvalidOption(f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, or pl.String")
+    if format in (None, "beir") and not layout.of_run and beir_folder(source):
         path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]
-        found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype, say=say)
+        found = rows(path, layout, format="beir", columns=columns, must=must, label_dtype=label_dtype)
         return replace(found, table=found.table.join(queries, on="query_id", how="left", maintain_order="left"))
     name, content = named_content(source, layout.reader)
     suffix = suffix_of(name)
-    if format is None and suffix in CONVERTED:
-        code = CONVERTED[suffix].format(repr(name), repr(f"{Path(name).stem}.parquet"))
-        raise InvalidOption(f"{name} is in a format that is not read; convert it, as with {code}")
     row = FORMATS[format or SUFFIXES.get(suffix, "trec")]
     if row.content != "binary" and not isinstance(content, bytes) and Path(content).is_dir():
-        no_beir = ", and no folder of BEIR, since it has no folder 'qrels'" if format == "beir" else ""
-        raise InvalidOption(f"{name!r} is a folder{no_beir}; name a file in it")
+        raise InvalidOption(f"{name!r} is a folder, and none of BEIR's judgments; name a file in it")
     numeric: dict[str, DType] = {"score": pl.Float64(), "label": label_dtype, "rank": pl.Int64()}
-    file = SourceFile(name, content, row, layout, numeric, columns or {}, must, comments, say)
+    file = SourceFile(name, content, row, layout, numeric, columns or {}, must, comments)
     with file.as_invalid_data():
         if format is None and suffix not in SUFFIXES and can_be_read_again(content):
             file = replace(file, format=recognised(start_of(content), suffix, layout))
@@ -163,8 +134,6 @@ def recognised(start: str, suffix: str, layout: Layout) -> FileFormat:
 
 def of_beir(folder: Path, layout: Layout) -> tuple[Path, pl.LazyFrame]:
     """The path of the judgments in a folder of BEIR (of several splits, ``test``), and the texts of the queries."""
-    if layout.of_run:
-        raise InvalidOption(f"{spelled(str(folder))!r} is a folder of BEIR, which holds no run; {read.JUDGMENTS}")
     splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     split = "test" if len(splits) > 1 else next(iter(splits), "test")
     if split not in splits:

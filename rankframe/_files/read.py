@@ -3,47 +3,39 @@
 from __future__ import annotations
 
 import glob
+import shlex
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import polars as pl
 
-from .._shapes.lists import from_lists
+from .._shapes.lists import from_lists, message
 from .._table.columns import failed
 from .._table.roles import USUAL_NAMES
-from ..errors import InvalidData, MissingColumn, RankframeError
+from ..errors import Code, InvalidData, MissingColumn, RankframeError
 from .sources import BROKEN, Content, can_be_read_again, damaged, first_fault, is_empty
-from .writable import Writer
+from .writable import Writer, first_of, refuse_repeated
 
 DType: TypeAlias = pl.DataType | type[pl.DataType]
-Say: TypeAlias = Callable[[str, object], str]
-Scan: TypeAlias = Callable[[Content, list[str]], pl.LazyFrame]
-"""Makes the table of a content; columns of the given names are not parsed."""
-
 PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
 
 OTHER_NAMES = {
-    "query_id": USUAL_NAMES["query"],
-    "doc_id": USUAL_NAMES["doc"],
-    "score": USUAL_NAMES["score"],
-    "label": (*USUAL_NAMES["label"], "score"),
+    "query_id": ("query_id", *USUAL_NAMES["query"]),
+    "doc_id": ("doc_id", *USUAL_NAMES["doc"]),
+    "score": ("score", *USUAL_NAMES["score"]),
+    "label": ("label", *USUAL_NAMES["label"], "score"),
 }
 
 
 class Layout(NamedTuple):
-    """The fields of a line of TREC text (None: skipped), the columns that other files need, and the kind of file.
+    """A line of TREC text, the places of its columns, the columns that other files need, and the function that reads them."""
 
-    Advice for a missing column also names the `optional` columns, if the file seems to have them.
-    """
-
-    fields: tuple[str | None, ...]
     line: str
+    places: Mapping[str, int]
     needed: tuple[str, ...]
     reader: str
-    holds: str
-    optional: tuple[str, ...] = ()
 
     @property
     def of_run(self) -> bool:
@@ -51,48 +43,27 @@ class Layout(NamedTuple):
         return self.reader == "read_run"
 
 
-RUN = Layout(
-    ("query_id", None, "doc_id", None, "score", "run"),
-    "query_id Q0 doc_id rank score tag",
-    ("query_id", "doc_id", "score"),
-    "read_run",
-    "a run",
-)
-QRELS = Layout(
-    ("query_id", "iteration", "doc_id", "label"),
-    "query_id iteration doc_id label",
-    ("query_id", "doc_id", "label"),
-    "read_qrels",
-    "judgments",
-)
-
-
-JUDGMENTS = "give it as the judgments, as to read_qrels"
+OF_RUN = {"query_id": 0, "doc_id": 2, "score": 4, "run": 5}
+OF_QRELS = {"query_id": 0, "iteration": 1, "doc_id": 2, "label": 3}
+RUN = Layout("query_id Q0 doc_id rank score tag", OF_RUN, ("query_id", "doc_id", "score"), "read_run")
+QRELS = Layout("query_id iteration doc_id label", OF_QRELS, ("query_id", "doc_id", "label"), "read_qrels")
 
 
 class Header(NamedTuple):
-    """The columns that identify a tool's table, with our names for them; its content, and the advice if columns are missing."""
+    """The columns that identify a tool's table, with our names for them."""
 
     tool: Literal["beir", "quepid"]
     columns: Mapping[str, str]
-    holds: str
-    instead: str = JUDGMENTS
 
 
-BASIC, OF_QUEPID = "Quepid's ratings (Basic)", {"Query Text": "query_id", "Doc ID": "doc_id", "Doc Position": "rank"}
-OF_QUERIES = {"Query Text": "query_id", "Score": "score", "Date Last Scored": "Date Last Scored"}
-SNAPSHOT = Header(
-    "quepid", {**OF_QUEPID, "Snapshot Name": "run"}, "a snapshot of Quepid", "give it as the run, as to read_run"
-)
+OF_QUEPID = {"Query Text": "query_id", "Doc ID": "doc_id", "Doc Position": "rank"}
 HEADERS = (
-    Header("beir", {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}, "BEIR's judgments"),
-    Header("quepid", {"query": "query_id", "docid": "doc_id", "rating": "label"}, BASIC),
-    Header("quepid", {"query": "query_id", "doc_id": "doc_id", "rating": "label"}, BASIC),
-    Header("quepid", {**OF_QUEPID, "Rating": "label"}, "Quepid's rated results (Detailed)"),
-    SNAPSHOT,
-    Header(
-        "quepid", OF_QUERIES, "Quepid's scores of queries (General)", "export the case as Basic, Detailed or Snapshot"
-    ),
+    Header("beir", {"query-id": "query_id", "corpus-id": "doc_id", "score": "label"}),
+    Header("quepid", {"query": "query_id", "docid": "doc_id", "rating": "label"}),
+    Header("quepid", {"query": "query_id", "doc_id": "doc_id", "rating": "label"}),
+    Header("quepid", {**OF_QUEPID, "Rating": "label"}),  # the export Detailed
+    Header("quepid", {**OF_QUEPID, "Snapshot Name": "run"}),
+    Header("quepid", {"Query Text": "query_id", "Score": "score", "Date Last Scored": "Date Last Scored"}),  # General
 )
 
 
@@ -115,6 +86,8 @@ class FileFormat(NamedTuple):
         Whether a file without a known ending has the format, by its start; None if only the name tells.
     write
         The writer of judgments, with its checks.
+    scan
+        The columns of a table in a file; those of the given names are not parsed.
     content
         What files are: text made of lines, other text, or binary.
     separator, objects
@@ -126,6 +99,7 @@ class FileFormat(NamedTuple):
     suffixes: tuple[str, ...] = ()
     known: Callable[[Start], bool] | None = None
     write: Writer | None = None
+    scan: Callable[[SourceFile, list[str]], pl.LazyFrame] | None = None
     content: Literal["lines", "text", "binary"] = "lines"
     separator: str = ""
     objects: bool = False
@@ -155,8 +129,6 @@ class SourceFile:
         New names of columns; a column that gets one of the names `must` has to exist.
     comments
         Whether lines of TREC text that start with # are skipped.
-    say
-        Spells an option in the advice of errors.
     """
 
     name: str
@@ -167,7 +139,6 @@ class SourceFile:
     columns: Mapping[str, str] = field(default_factory=dict)
     must: Container[str] = ()
     comments: bool = True
-    say: Say = "{}={!r}".format
 
     @contextmanager
     def as_invalid_data(self) -> Iterator[None]:
@@ -183,7 +154,7 @@ class SourceFile:
             found = None if fault is None else f": {fault[1]}"  # a row of lists that is refused when the plan runs
             if found is None and self.format.content != "binary" and can_be_read_again(self.content):
                 try:
-                    found = first_fault(self.content, self.format.separator, objects=self.format.objects)
+                    found = first_fault(self.content, objects=self.format.objects)
                 except BROKEN as broken:
                     found = f": {damaged(broken)}"
             raise InvalidData(f"{self.name}{found or ': ' + str(error).splitlines()[0]}") from error
@@ -198,11 +169,6 @@ class FileRows:
     stored: Collection[str]  # the columns' names in the file
     text: Mapping[str, DType] = field(default_factory=dict)  # the columns read from text, and their dtypes
     unit: str = "row"
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.file.name
 
     def read(self, *, once: Sequence[str] = (), only: Container[str] | None = None) -> pl.DataFrame:
         """Read the rows, or raise InvalidData; `once` lists columns (if present) whose values together must be unique.
@@ -219,23 +185,10 @@ class FileRows:
         if self.text and len(problems := frame.get_column(PROBLEM).drop_nulls()):
             raise InvalidData(problems[0] + first_of(len(problems), "malformed line"))
         plain = [name for name in once if name in frame.columns and not frame.schema[name].is_nested()]
-        if plain and frame.select(plain).hash_rows().n_unique() < frame.height:
-            self.refuse_repeated(frame, plain)
+        if plain:
+            numbered = frame if NUMBER in frame.columns else frame.with_row_index(NUMBER, 1)
+            refuse_repeated(numbered, plain, NUMBER, self.unit, f"{self.file.name}, ")
         return frame.drop(PROBLEM, NUMBER, strict=False)
-
-    def refuse_repeated(self, frame: pl.DataFrame, once: Sequence[str]) -> None:
-        """Refuse two rows with the same values, and name their lines."""
-        numbered = frame if NUMBER in frame.columns else frame.with_row_index(NUMBER, 1)
-        again = numbered.filter(~pl.struct(once).is_first_distinct())
-        if again.is_empty():
-            return
-        values, unit = again.row(0, named=True), self.unit
-        first = numbered.filter(pl.col(name).eq_missing(pl.lit(values[name])) for name in once)[NUMBER][0]
-        same = " and ".join(f"{name} {values[name]!r}" for name in once)
-        raise InvalidData(
-            f"{self.name}, {unit} {values[NUMBER]}: {same} also appear on {unit} {first}; keep one of them"
-            + first_of(again.height, f"such {unit}")
-        )
 
     def scan(self) -> pl.LazyFrame:
         """The rows as a plan. Each column read from text carries the check, so that no projection can drop it."""
@@ -252,15 +205,9 @@ class FileRows:
         return self.table.with_columns(checked).drop(PROBLEM, NUMBER)
 
 
-def first_of(n: int, unit: str) -> str:
-    """The end of a message on the first of several faults."""
-    return f" (the first of {n:,} {unit}s)" if n > 1 else ""
-
-
 def from_lines(file: SourceFile) -> FileRows:
     """TREC text: fields separated by C's white space, as in trec_eval; an id may hold a no-break space."""
-    layout, other = file.layout, QRELS if file.layout.of_run else RUN
-    fields, n = pl.col("fields"), len(layout.fields)
+    layout, fields, n = file.layout, pl.col("fields"), len(file.layout.line.split())
     n_fields = fields.list.len()
     lines = (
         pl.scan_lines(file.content, name="line", row_index_name=NUMBER, row_index_offset=1, glob=False)
@@ -269,73 +216,68 @@ def from_lines(file: SourceFile) -> FileRows:
     )
     if file.comments:
         lines = lines.filter(fields.list.first().str.starts_with("#").not_())
-    text = {name: fields.list.get(i, null_on_oob=True) for i, name in enumerate(layout.fields) if name}
+    text = {name: fields.list.get(i, null_on_oob=True) for name, i in layout.places.items()}
     values, misread = numbers(text, file.numeric)
     unit = pl.when(n_fields == 1).then(pl.lit("field")).otherwise(pl.lit("fields"))
     miscounted = pl.format("{} {} instead of {}", pl.when(n_fields != n).then(n_fields), unit, pl.lit(n))
-    mistaken = pl.when(n_fields == len(other.fields)).then(pl.lit(f", a line of {other.holds}")).otherwise(pl.lit(""))
-    problem = pl.format(
-        "{}, line {}: {} in '{}'{}. {}",
-        pl.lit(file.name),
-        NUMBER,
-        pl.coalesce(miscounted, *misread),
-        pl.col("line").str.head(200),
-        mistaken,
-        pl.lit(f"Write '{layout.line}', or say {file.say('format', 'csv')} if it is a table"),
-    )
+    advice = f"'. Write '{layout.line}', or name the format of a table"
+    fault, shown = pl.coalesce(miscounted, *misread), pl.col("line").str.head(200)
+    problem = message(f"{file.name}, line ", pl.col(NUMBER), ": ", fault, " in '", shown, advice)
     dtypes = {name: file.numeric.get(name, pl.String()) for name in text}
     return FileRows(file, lines.select(NUMBER, **values, **{PROBLEM: problem}), tuple(text), dtypes, "line")
 
 
-def from_table(file: SourceFile, tool: str | None = None, *, scan: Scan) -> FileRows:
+def from_table(file: SourceFile, tool: str | None = None) -> FileRows:
     """A file with named columns. CSV has no types: ids stay text, scores and labels must be numbers."""
-    name, content, layout, columns, row = file.name, file.content, file.layout, file.columns, file.format
-    if row.content != "binary" and is_empty(content):
-        schema = {column: file.numeric.get(column, pl.String()) for column in layout.needed}
-        return FileRows(file, pl.LazyFrame(schema=schema), tuple(columns))
-    stored = [column for column in scan(content, [*OTHER_NAMES, *columns]).collect_schema().names() if column != NUMBER]
-    for old, new in columns.items():
+    layout, is_text, scan = file.layout, file.format.content != "binary", cast("Any", file.format.scan)
+    schema = {} if is_text and is_empty(file.content) else scan(file, [*OTHER_NAMES, *file.columns]).collect_schema()
+    stored = [column for column in schema if column != NUMBER]
+    if is_text and not stored:
+        needed = {column: file.numeric.get(column, pl.String()) for column in layout.needed}
+        return FileRows(file, pl.LazyFrame(schema=needed), tuple(file.columns))
+    for old, new in file.columns.items():
         if new in file.must and old not in stored:
-            raise MissingColumn(f"no column {old!r} for {new} in {name}; it has {', '.join(stored)}")
-    renames = {old: new for old, new in columns.items() if old in stored}
+            raise MissingColumn(f"no column {old!r} for {new} in {file.name}; it has {', '.join(stored)}")
+    renames = {old: new for old, new in file.columns.items() if old in stored}
     lacking = [column for column in layout.needed if column not in {renames.get(x, x) for x in stored}]
     header = header_of(stored, layout, tool) if lacking or tool else None
-    if header is not None:
-        renames = {old: new for old, new in header.columns.items() if new not in renames.values()} | renames
-    elif tool:
-        known = " or ".join(",".join(x.columns) for x in HEADERS if x.tool == tool)
-        raise MissingColumn(
-            f"{name} has {', '.join(stored)}, and no header of {tool}, as {known}; {file.say('format', row.name)}"
-        )
+    names = {} if header is None else header.columns
+    renames = {old: new for old, new in names.items() if new not in renames.values()} | renames
     found = [renames.get(column, column) for column in stored]
     if header is not None:
         lacking = [x for x in layout.needed if x not in (*found, "score" if "rank" in found else "")]
         if lacking:
-            raise MissingColumn(f"{name} holds {header.holds}, without {' and '.join(lacking)}; {header.instead}")
-    text = dict.fromkeys([*OTHER_NAMES, *(header.columns.values() if header else ())])
-    table = scan(content, [*text, *(old for old, new in renames.items() if new in text)])
-    if row.separator:
+            raise MissingColumn(f"{file.name}, a table of {header.tool}, has no {' and no '.join(lacking)}")
+    text = dict.fromkeys([*OTHER_NAMES, *names.values()])
+    if file.format.separator:
         refuse_twice(file, stored, [*OTHER_NAMES, *renames])
-    table = table.drop({*renames.values()} & {*stored} - {*renames}).rename(renames)
+    table = scan(file, [*text, *(old for old, new in renames.items() if new in text)])
+    table = renamed(table, renames, stored)
     if lacking:
         lists = of_lists(table, file) if "doc_id" not in found else None
         if lists is None:
-            raise MissingColumn(missing(file, lacking, stored, found))
+            raise missing(file, lacking, stored)
         return FileRows(file, lists, stored)
     dtypes: dict[str, DType] = {}
-    if row.separator:
+    if file.format.separator:
         raw = {column: pl.col(column) for column in text if column in found}
         if header is not None and header.tool == "quepid":  # Quepid puts a space before formulas
             ids = pl.col("query_id", "doc_id")
             table = table.with_columns(ids.str.replace("^ ([-=+@])", "${1}"))
         values, misread = numbers(raw, file.numeric)
         faults = pl.coalesce(pl.lit(None, pl.String), *misread)
-        table = table.with_columns(**values, **{PROBLEM: pl.format("{}, row {}: {}", pl.lit(name), NUMBER, faults)})
+        problem = message(f"{file.name}, row ", pl.col(NUMBER), ": ", faults)
+        table = table.with_columns(**values, **{PROBLEM: problem})
         dtypes = {column: file.numeric.get(column, pl.String()) for column in raw}
     if header is not None and "rank" in found and "score" not in found:
         table = table.with_columns(score=1 / pl.col("rank"))
         dtypes |= {"score": pl.Float64()} if dtypes else {}
     return FileRows(file, table, stored, dtypes)
+
+
+def renamed(table: pl.LazyFrame, renames: Mapping[str, str], stored: Collection[str]) -> pl.LazyFrame:
+    """The table with its columns renamed; a column that already has a new name is left out."""
+    return table.drop({*renames.values()} & {*stored} - {*renames}).rename(renames)
 
 
 def of_lists(table: pl.LazyFrame, file: SourceFile) -> pl.LazyFrame | None:
@@ -355,27 +297,27 @@ def of_lists(table: pl.LazyFrame, file: SourceFile) -> pl.LazyFrame | None:
     return long if of_run else long.drop("score")
 
 
-def scan_parquet(content: Content, text: list[str]) -> pl.LazyFrame:
+def scan_parquet(file: SourceFile, text: list[str]) -> pl.LazyFrame:
     """A Parquet file."""
-    return pl.scan_parquet(content, glob=False)
+    return pl.scan_parquet(file.content, glob=False)
 
 
-def scan_ipc(content: Content, text: list[str]) -> pl.LazyFrame:
+def scan_ipc(file: SourceFile, text: list[str]) -> pl.LazyFrame:
     """An Arrow file."""
-    return pl.scan_ipc(content, glob=False)
+    return pl.scan_ipc(file.content, glob=False)
 
 
-def scan_ndjson(content: Content, text: list[str]) -> pl.LazyFrame:
+def scan_ndjson(file: SourceFile, text: list[str]) -> pl.LazyFrame:
     """JSON lines. All rows decide the schema: the first ones may suggest a wrong type, or lack a column."""
-    plain = isinstance(content, bytes) or not can_be_read_again(content)
-    return pl.scan_ndjson(content if plain else glob.escape(str(content)), infer_schema_length=None)
+    plain = isinstance(file.content, bytes) or not can_be_read_again(file.content)
+    return pl.scan_ndjson(file.content if plain else glob.escape(str(file.content)), infer_schema_length=None)
 
 
-def scan_csv(content: Content, text: list[str], *, separator: str = ",") -> pl.LazyFrame:
+def scan_csv(file: SourceFile, text: list[str]) -> pl.LazyFrame:
     """CSV or TSV, with NUMBER, the number of the row."""
     return pl.scan_csv(
-        content,
-        separator=separator,
+        file.content,
+        separator=file.format.separator,
         schema_overrides=dict.fromkeys(text, pl.String),
         infer_schema_length=10_000,
         row_index_name=NUMBER,
@@ -395,22 +337,17 @@ def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) 
                 raise InvalidData(f"{file.name}: {n} columns are named {column!r}; give each a name of its own")
 
 
-def missing(file: SourceFile, lacking: list[str], stored: list[str], found: list[str]) -> str:
-    """The message on missing columns: another separator, or the names of the likely ones."""
-    mark = next((mark for mark in "\t;|," if len(stored) == 1 and mark in stored[0]), None)
-    if mark is not None:
-        of_mark = {"\t": "tsv", ",": "csv"}.get(mark)
-        instead = f"say {file.say('format', of_mark)}" if of_mark else f"write {file.format.separator!r} between them"
-        return f"{file.name} separates its columns by {mark!r}; {instead}"
+def missing(file: SourceFile, lacking: list[str], stored: list[str]) -> MissingColumn:
+    """The error for missing columns, with the names of those that are likely meant."""
     plain = {column.lower().replace("-", "_"): column for column in reversed(stored)}
-    meant: dict[str, str] = {}
-    for new in (*lacking, *(column for column in file.layout.optional if column not in found)):
-        usual = (plain[other] for other in (new, *OTHER_NAMES[new]) if other in plain)
-        old = next((name for name in usual if name not in meant), None)
-        if old is not None or new in lacking:
-            meant[old or f"its {new.removesuffix('_id')} column"] = new
-    names = ", ".join(map(repr, meant.values()))
-    return f"no column {names} in {file.name}; it has {', '.join(stored)}. Say {file.say('columns', meant)}"
+    meant = {
+        next((plain[x] for x in OTHER_NAMES[new] if x in plain), f"its {new.removesuffix('_id')} column"): new
+        for new in lacking
+    }
+    names = ", ".join(map(repr, lacking))
+    options = " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in meant.items())
+    code = Code(f"columns={meant}", command=options, phrase=". Say {}")
+    return MissingColumn(f"no column {names} in {file.name}; it has {', '.join(stored)}", code)
 
 
 # numbers in text
@@ -424,22 +361,16 @@ def numbers(text: Mapping[str, pl.Expr], numeric: Mapping[str, DType]) -> tuple[
     faults = []
     for column in filter(numeric.__contains__, text):
         given = pl.when(values[column].is_null()).then(text[column])
-        faults.append(
-            pl.format(f"{column} '{{}}' is not a {{}}", given, kind_of(text[column], numeric[column], column))
-        )
+        faults.append(pl.format(f"{column} '{{}}' is not a {kind_of(numeric[column], column)}", given))
     return values, faults
 
 
-def kind_of(text: pl.Expr, dtype: DType, column: str) -> pl.Expr:
-    """The expected form of a text that is not a number of the type."""
-    value, number = text.cast(pl.Float64, strict=False), pl.lit("number")
-    if not dtype.is_integer():
-        return pl.when(value.is_infinite()).then(pl.lit("finite number")).otherwise(number)
+def kind_of(dtype: DType, column: str) -> str:
+    """The numbers that a column holds."""
     if column != "label":
-        return pl.lit("whole number")
-    exact = pl.lit(f"number that {dtype} holds exactly (label_dtype=pl.Float64 rounds it)")
-    whole = pl.lit("whole number (label_dtype=pl.Float64 keeps fractions)")
-    return pl.when(value.is_finite() & (value == value.floor())).then(exact).otherwise(whole)
+        return "whole number" if dtype.is_integer() else "number"
+    whole = f"whole number that {dtype} holds exactly (label_dtype=pl.Float64 reads others)"
+    return whole if dtype.is_integer() else "finite number"
 
 
 def number(text: pl.Expr, dtype: DType) -> pl.Expr:

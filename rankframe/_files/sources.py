@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
-import csv
 import glob
 import gzip
 import io
@@ -13,11 +11,11 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import IO, TypeAlias, cast
 
 import polars as pl
 
-from ..errors import InvalidData, InvalidOption
+from ..errors import InvalidData, InvalidOption, shown
 
 FileSource: TypeAlias = str | os.PathLike[str] | IO[bytes] | IO[str]
 Content: TypeAlias = str | Path | bytes
@@ -54,21 +52,20 @@ def beir_folder(path: object) -> bool:
 
 def several(given: object) -> list[FileSource] | None:
     """The files of a list or of a pattern such as ``runs/*.run``; None for a single source."""
+    if hasattr(given, "read"):
+        return None
     if isinstance(given, (str, os.PathLike)):
         path = os.fsdecode(given)
         if os.path.exists(path) or "\n" in path or "://" in path or not glob.has_magic(path):
             return None
         found: list[FileSource] = [*sorted(glob.glob(path, recursive=True))]
-        if not found:
-            raise InvalidOption(f"no file matches the pattern {path!r}; name files that exist")
-        return found
-    single = isinstance(given, (Mapping, bytes, bytearray, memoryview)) or hasattr(given, "read")
-    if single or not isinstance(given, Iterable) or hasattr(given, "columns"):
+    elif isinstance(given, Iterable) and not isinstance(given, (Mapping, bytes)) and not hasattr(given, "columns"):
+        found = [*given]
+    else:
         return None
-    listed: list[Any] = list(given)
-    if not listed:
-        raise InvalidOption("the list of files is empty; name at least one")
-    return listed
+    if not found:
+        raise InvalidOption(f"there is no file in {given!r}; name at least one that exists")
+    return found
 
 
 def named_content(source: FileSource, reader: str) -> tuple[str, Content]:
@@ -77,36 +74,12 @@ def named_content(source: FileSource, reader: str) -> tuple[str, Content]:
         path = os.fsdecode(source)
         if "\n" in path and not os.path.exists(path):
             raise InvalidOption(f"{path[:40]!r}... is text, not a path; write rf.{reader}(io.StringIO(text))")
-        if glob.has_magic(path) and "://" not in path and not os.path.exists(path):
-            raise InvalidOption(f"there is no file {path!r}; a pattern stands alone, as rf.{reader}({path!r})")
         name = spelled(path)
         return name, path if name == path else Path(path).read_bytes()  # Polars opens only names in UTF-8
     if not hasattr(source, "read"):
-        raise InvalidOption(f"{no_source(source, reader)}. {reader} reads a path, or an open file")
-    name = spelled(str(getattr(source, "name", "the input")))
-    try:
-        data = source.read()
-    except UnicodeDecodeError as error:
-        fault = f"{error.object[error.start : error.end]!r} is no {error.encoding}; open it in its encoding"
-        raise InvalidData(f"{name}: {fault}") from error
-    except BROKEN as error:
-        raise InvalidData(f"{name}: {damaged(error)}") from error
-    return name, data.encode() if isinstance(data, str) else bytes(data)
-
-
-def no_source(given: object, reader: str) -> str:
-    """Why an object cannot be a source."""
-    kind = type(given).__name__
-    if isinstance(given, (bytes, bytearray, memoryview)):
-        return f"{kind} is the content of a file; write rf.{reader}(io.BytesIO(content))"
-    if isinstance(given, Mapping):
-        argument = "run" if reader == "read_run" else "qrels"
-        return f"a {kind} is no file; write rf.from_dicts({argument}=given)"
-    if hasattr(given, "columns"):
-        return f"a {kind} is a table already; rank it as it is: rf.rank(table)"
-    if isinstance(given, Iterable):
-        return f"a {kind} in a list is no file; name each file in one list, as rf.{reader}([path, other])"
-    return f"{given!r} is no file"
+        raise InvalidOption(f"{shown(source)} is no file; {reader} reads a path, or an open file")
+    data = source.read()
+    return spelled(str(getattr(source, "name", "the input"))), data.encode() if isinstance(data, str) else bytes(data)
 
 
 # text
@@ -177,31 +150,17 @@ def damaged(error: object) -> str:
     return f"the compressed file is damaged or ends early ({error})"
 
 
-def first_fault(content: Content, separator: str, *, objects: bool) -> str | None:
+def first_fault(content: Content, *, objects: bool) -> str | None:
     """The first line that Polars cannot read and does not name: the text to put after the file's name."""
     with opened(content) as file:
-        if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return ": this is UTF-16; write the file in UTF-8"
-        file.seek(0)
         for number, line in enumerate(file, 1):
             try:
                 text = line.decode()
                 if objects and text.strip() and not isinstance(json.loads(text), dict):
                     raise ValueError
-            except UnicodeDecodeError:
-                fault = "is no UTF-8; write the file in UTF-8"
-            except ValueError:
-                fault = "is no JSON object; write one object a line, none of them cut short"
+            except ValueError as error:
+                what = "UTF-8; write the file in UTF-8" if isinstance(error, UnicodeDecodeError) else "JSON object"
             else:
                 continue
-            return f", line {number}: {line.decode(errors='replace').strip()[:200]!r} {fault}"
-    if not separator:
-        return None
-    with opened(content) as file, io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as lines:
-        rows = csv.reader(lines, delimiter=separator)
-        n = len(next(rows, []))
-        row = next((row for row in rows if len(row) > n), None)
-    if row is None:
-        return None
-    quote = f"put quotes around a field that holds the delimiter {separator!r}"
-    return f", line {rows.line_num}: {len(row)} fields instead of {n}; {quote}"
+            return f", line {number}: {line.decode(errors='replace').strip()[:200]!r} is no {what}"
+    return None

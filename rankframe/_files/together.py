@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,16 +43,9 @@ def read_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.DataFrame:
     if not again.is_empty():
         first = again.row(0, named=True)
         same = again.filter(pl.col(name).eq_missing(pl.lit(first[name])) for name in there)
-        one, other = (found[file].name for file in same[FILE][:2])
-        if of_runs:
-            raise InvalidData(
-                f"query {first['query_id']!r} of run {first['run']!r} stands in {one} and in {other}; give each run a tag of its "
-                "own, or read the files one by one and name the column 'run' yourself"
-            )
-        raise InvalidData(
-            f"document {first['doc_id']!r} of query {first['query_id']!r} is judged in {one} and in {other}; keep one of "
-            "these judgments"
-        )
+        one, other = (found[file].file.name for file in same[FILE][:2])
+        what = "query {query_id!r} of run {run!r}" if of_runs else "document {doc_id!r} of query {query_id!r}"
+        raise InvalidData(f"{what.format(**first)} stands in {one} and in {other}; keep one of them")
     return table.drop(FILE)
 
 
@@ -64,30 +56,20 @@ def scan_together(found: Sequence[FileRows], *, of_runs: bool) -> pl.LazyFrame:
 
 def _concat(found: Sequence[FileRows], tables: Sequence[F], *, of_runs: bool) -> F:
     """Concatenate the tables, with the number of each row's file, and for runs its name."""
-    names = run_names([rows.name for rows in found]) if of_runs else [None] * len(found)
+    names = run_names([rows.file.name for rows in found]) if of_runs else [None] * len(found)
     schemas = [table.lazy().collect_schema() for table in tables]
-    ids: list[str] = [name for name in ("query_id", "doc_id") if len({schema.get(name) for schema in schemas}) > 1]
+    columns = dict.fromkeys(name for schema in schemas for name in schema)
+    unlike = [name for name in columns if len({schema[name] for schema in schemas if name in schema}) > 1]
+    ids = [name for name in unlike if name in ("query_id", "doc_id")]
     parts = []
     for number, (table, schema, name) in enumerate(zip(tables, schemas, names, strict=True)):
         run = pl.col("run").cast(pl.String).fill_null(pl.lit(name)) if "run" in schema else pl.lit(name)
         text = [pl.col(column).cast(pl.String) for column in ids if column in schema]
         named = {} if name is None else {"run": run}
         parts.append(table.with_columns(*text, **named, **{FILE: pl.lit(number, pl.UInt32)}))
-    columns = dict.fromkeys(name for schema in schemas for name in schema if name not in (*ids, "run"))
-    for column in columns:
-        having = [(rows.name, schema[column]) for rows, schema in zip(found, schemas, strict=True) if column in schema]
-        if not _fit({dtype for _, dtype in having}):
-            (one, dtype), (other, unlike) = having[0], next(x for x in having if x[1] != having[0][1])
-            raise InvalidData(
-                f"column {column!r} is {dtype} in {one} and {unlike} in {other}; write values of one type"
-            )
-    return pl.concat(parts, how="diagonal_relaxed")
-
-
-def _fit(dtypes: set[pl.DataType]) -> bool:
-    """Whether columns of these types can be concatenated."""
-    dtypes = dtypes - {pl.Null()} or {pl.Null()}
-    with suppress(pl.exceptions.PolarsError):
-        pl.concat([pl.DataFrame(schema={"": dtype}) for dtype in dtypes], how="vertical_relaxed")
-        return len(dtypes) == 1 or not any(dtype.is_nested() for dtype in dtypes)
-    return False
+    try:
+        table = pl.concat(parts, how="diagonal_relaxed")
+        table.lazy().collect_schema()
+    except pl.exceptions.PolarsError as error:
+        raise InvalidData(f"columns of unlike types, {unlike}: {str(error).splitlines()[0]}") from error
+    return table

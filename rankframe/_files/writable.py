@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from types import MappingProxyType
+from typing import IO, NamedTuple, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
-from .._support.arrow_stream import ArrowStream, from_stream
-from ..errors import InvalidData, MissingColumn, did_you_mean, warn
-
-if TYPE_CHECKING:
-    import pandas as pd
+from .._shapes.lists import missing, table_of
+from .._support.arrow_stream import ArrowStream
+from ..errors import InvalidData, warn
 
 WritableFrame: TypeAlias = pl.DataFrame | pl.LazyFrame | ArrowStream
 """A LazyFrame, or a table with the Arrow PyCapsule interface, as DataFrames of Polars and pandas have it."""
@@ -46,30 +46,24 @@ class Writer(NamedTuple):
     query: tuple[Unfit, ...]
     doc: tuple[Unfit, ...]
     write: Callable[[pl.DataFrame, IO[bytes]], object]
-    further: tuple[str, ...] = ()  # columns of the frame that the format can hold, too
+    further: Mapping[str, str | None] = MappingProxyType({})  # other columns that it can hold, with their defaults
     whole: bool = True  # whether labels must be whole numbers
     keeps_empty: bool = False  # whether the format can hold a query without documents
 
 
 def writable(
-    frame: WritableFrame,
-    names: Mapping[str, str],
-    writer: Writer,
-    fixed: Mapping[str, str],
-    *,
-    usual: Mapping[str, str],
+    frame: WritableFrame, names: Mapping[str, str], writer: Writer, fixed: Mapping[str, str | None]
 ) -> pl.DataFrame:
     """The rows that a file holds, after all checks.
 
-    `names` are the frame's names of the roles, `fixed` constant columns, and `usual` the values of columns that are null or missing.
+    `names` are the frame's names of the roles, and `fixed` constant columns; None: as in the frame.
     """
     number = "score" if "score" in names else "label"
-    name, further = names[number], [x for x in writer.further if x not in fixed]
-    table = as_polars(frame, names, further)
-    table = table.with_columns(
-        **{x: pl.lit(value) for x, value in {**usual, **fixed}.items() if x not in table.columns}
-    )
-    table = table.with_columns(pl.col(x).fill_null(value) for x, value in usual.items() if x != "run")
+    name, given = names[number], {x: value for x, value in fixed.items() if value is not None}
+    table = as_polars(frame, names, [x for x in writer.further if x not in given])
+    constant = {x: value for x, value in {**writer.further, **given}.items() if value is not None}
+    table = table.with_columns(**{x: pl.lit(value) for x, value in constant.items() if x not in table.columns})
+    table = table.with_columns(cs.by_name("iteration", require_all=False).fill_null("0"))
     dtype, values = table.schema[number], pl.col(number)
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         raise InvalidData(f"column {name!r} holds {dtype}, and a {number} is a number; make numbers of it")
@@ -88,12 +82,7 @@ def writable(
     own = [x for x in writer.further if x in table.columns]
     for column in (*own, "query_id", "doc_id"):
         refuse_ids(kept, column, names.get(column, column), writer.query if column == "query_id" else writer.doc)
-    key = ["query_id", "doc_id", *own]
-    again = kept.filter(pl.struct(key).is_duplicated())
-    for first in again.head(1).iter_rows(named=True):
-        rows = again.filter(pl.col(x) == first[x] for x in key)[ROW]
-        of = f"document {first['doc_id']!r} of query {first['query_id']!r}"
-        raise InvalidData(f"rows {rows[0]} and {rows[1]} both have {of}; keep one of them")
+    refuse_repeated(kept, ["query_id", "doc_id", *own], ROW)
     rest = table.join(kept, on="query_id", how="anti", maintain_order="left").drop_nulls("query_id")
     rest = rest.unique("query_id", keep="first", maintain_order=True)
     if writer.keeps_empty:
@@ -108,31 +97,19 @@ def writable(
 
 def as_polars(frame: WritableFrame, names: Mapping[str, str], further: Sequence[str]) -> pl.DataFrame:
     """The columns of the roles and those of `further` that exist, ids as text; ROW is the number of the row."""
-    is_pandas = type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns")
-    if not is_pandas and not isinstance(frame, (pl.LazyFrame, pl.DataFrame)):
-        streamed = from_stream(frame)
-        if streamed is None:
-            raise InvalidData(
-                f"{type(frame).__name__} is no frame; give a DataFrame of Polars or pandas, or a LazyFrame"
-            )
-        frame = streamed
-    there = [*map(str, frame.collect_schema() if isinstance(frame, pl.LazyFrame) else cast("Any", frame).columns)]
+    table = table_of(frame, {*names.values(), *further}, "frame")
+    schema = table.collect_schema()
     for name in names.values():
-        if name not in there:
-            known = ", ".join(there) or "no columns"
-            raise MissingColumn(f"no column {name!r}; the frame has {known}.{did_you_mean(name, there)}")
-    roles = {**names, **{name: name for name in further if name in there and name not in names.values()}}
-    if is_pandas:
-        from .._shapes.pandas_lists import crossed
-
-        frame = crossed(cast("pd.DataFrame", frame), [*roles.values()], {})
-    table = cast("pl.DataFrame", frame).lazy().select(**{role: pl.col(name) for role, name in roles.items()}).collect()
+        if name not in schema:
+            raise missing(schema, name)
+    roles = {**names, **{name: name for name in further if name in schema and name not in names.values()}}
+    columns = table.select(**{role: pl.col(name) for role, name in roles.items()}).collect()
     ids = [role for role in roles if role not in ("score", "label")]
     for role in ids:
-        dtype = table.schema[role]
+        dtype = columns.schema[role]
         if not (dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)):
             raise InvalidData(f"column {roles[role]!r} holds {dtype}; write ids as text or whole numbers")
-    return table.with_columns(pl.col(ids).cast(pl.String)).with_row_index(ROW)
+    return columns.with_columns(pl.col(ids).cast(pl.String)).with_row_index(ROW)
 
 
 def refuse_ids(table: pl.DataFrame, column: str, name: str, unfit: tuple[Unfit, ...]) -> None:
@@ -147,8 +124,25 @@ def refuse(table: pl.DataFrame, wrong: pl.Expr, column: str, name: str, problem:
     found = table.filter(wrong).select(ROW, column)
     if not found.is_empty():
         row, value = found.row(0)
-        others = f" (the first of {found.height:,} such rows)" if found.height > 1 else ""
+        others = first_of(found.height, "such row")
         raise InvalidData(f"column {name!r}, row {row}: {value!r} {problem}{others}")
+
+
+def refuse_repeated(table: pl.DataFrame, key: Sequence[str], number: str, unit: str = "row", file: str = "") -> None:
+    """Refuse two rows with the same values, and name their numbers."""
+    if table.select(key).hash_rows().n_unique() == table.height:  # faster than to look for them
+        return
+    again = table.filter(~pl.struct(key).is_first_distinct())
+    for values in again.head(1).iter_rows(named=True):
+        first = table.filter(pl.col(name).eq_missing(pl.lit(values[name])) for name in key)[number][0]
+        same = " and ".join(f"{name} {values[name]!r}" for name in key)
+        row, more = f"{file}{unit} {values[number]}", first_of(again.height, f"such {unit}")
+        raise InvalidData(f"{row}: {same} also appear on {unit} {first}; keep one of them{more}")
+
+
+def first_of(n: int, unit: str) -> str:
+    """The end of a message on the first of several faults."""
+    return f" (the first of {n:,} {unit}s)" if n > 1 else ""
 
 
 # texts
@@ -192,8 +186,8 @@ def _rank_eval(table: pl.DataFrame, file: IO[bytes]) -> None:
     file.write(b"\n]}\n" if mark == "," else b'{"requests": []}\n')
 
 
-RUN = Writer((BLANK, COMMENT), (BLANK,), _run, ("run",))
-TREC = Writer((BLANK, COMMENT), (BLANK,), _qrels, ("iteration",))
+RUN = Writer((BLANK, COMMENT), (BLANK,), _run, {"run": "rankframe"})
+TREC = Writer((BLANK, COMMENT), (BLANK,), _qrels, {"iteration": "0"})
 BEIR = Writer((BREAK,), (BREAK,), _beir)
 QUEPID = Writer((PADDED,), (PADDED,), _quepid, whole=False, keeps_empty=True)
-RANK_EVAL = Writer((), (), _rank_eval, ("index",), keeps_empty=True)
+RANK_EVAL = Writer((), (), _rank_eval, {"index": None}, keeps_empty=True)

@@ -9,13 +9,13 @@ import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Literal, TypeAlias, cast, get_args
+from typing import IO, Literal, TypeAlias, cast
 
 from .._support.methods import called_by_users
-from ..errors import Code, InvalidOption, option
+from ..errors import InvalidOption, option
 from .formats import FORMATS
 from .sources import COMPRESSED, spelled
-from .writable import RUN, WritableFrame, writable
+from .writable import RUN, WritableFrame, Writer, writable
 
 QrelsFormat: TypeAlias = Literal["trec", "beir", "quepid", "rank_eval"]
 
@@ -73,17 +73,10 @@ def write_run(
     >>> path.read_text().splitlines()
     ['1 Q0 c 1 0.5 mine', '1 Q0 b 2 0.5 mine', '1 Q0 a 3 0.1 mine']
     """
-    file, fixed = opened(path), {} if run is None else {"run": run}
-    names = {"query_id": query, "doc_id": doc, "score": score}
-    lines = writable(frame, names, RUN, fixed, usual={"run": "rankframe"})
+    file, names = opened(path), {"query_id": query, "doc_id": doc, "score": score}
+    lines = writable(frame, names, RUN, {"run": run})
     if (tags := lines["run"].unique(maintain_order=True)).len() > 1:
-        raise InvalidOption(
-            f"the column 'run' has {len(tags):,} runs, {', '.join(map(repr, tags.head(3)))}, and a file holds one; write ",
-            Code(
-                "each: for (name,), part in df.partition_by('run', as_dict=True).items(): rf.write_run(part, f'{name}.run')",
-                command="a table instead, as --format csv",
-            ),
-        )
+        raise InvalidOption(f"the column 'run' has the runs {', '.join(map(repr, tags.head(3)))}, and a file holds one")
     with file as target:
         RUN.write(lines, target)
 
@@ -145,19 +138,11 @@ def write_qrels(
     >>> path.read_text().splitlines()
     ['query,docid,rating', 'star wars,11,3', 'star wars,1895,0']
     """
-    writer = None if format not in FORMATS else FORMATS[format].write
-    if writer is None:
-        raise InvalidOption(option(format=format), f": write one of {', '.join(map(repr, get_args(QrelsFormat)))}")
+    writer = cast("Writer", FORMATS[format].write)
     if index is not None and "index" not in writer.further:
-        raise InvalidOption(
-            option(index=index),
-            " goes into ratings of _rank_eval alone; leave it out, or say ",
-            option(format="rank_eval"),
-        )
-    file, fixed = opened(path), {} if index is None else {"index": index}
-    usual = {"iteration": "0"} if "iteration" in writer.further else {}
-    names = {"query_id": query, "doc_id": doc, "label": label}
-    judged = writable(frame, names, writer, fixed, usual=usual)
+        raise InvalidOption(option(index=index), " is for ratings of _rank_eval; say ", option(format="rank_eval"))
+    file, names = opened(path), {"query_id": query, "doc_id": doc, "label": label}
+    judged = writable(frame, names, writer, {"index": index})
     if "index" in writer.further and "index" not in judged.columns:
         raise InvalidOption("ratings of _rank_eval name the index of each document; say ", option(index="products"))
     with file as target:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from .._support.methods import called_by_users
-from .._support.option_kinds import check
 from .._support.threads import use_polars
 from .._table.policies import Cutoff
 from ..errors import InvalidData, InvalidOption, option, shown
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
+Array: TypeAlias = npt.NDArray[Any]
 
 
 @called_by_users
 def from_arrays(
-    *, scores: Any, labels: Any = None, group: Any = None, query: Any = None, k: int | None = None
+    *, scores: Any, labels: Any = None, group: Any = None, query: Any = None, k: Cutoff | None = None
 ) -> pl.DataFrame:
     """The long table of arrays of scores and labels: matrices, flat arrays with groups, sparse matrices.
 
@@ -70,15 +69,12 @@ def from_arrays(
     [(0, 0, 0.1, 1), (0, 1, 0.9, 0), (1, 2, 0.5, 2)]
     """
     use_polars()
-    cut = None if k is None else check("k", k, Cutoff)
-    table, shape, dense = _elements(scores, "scores", cut)
+    table, shape, dense = _elements(scores, "scores", k)
     names, of_element = _queries(shape, group, query)
     if labels is not None:
         judged, of_labels, full = _elements(labels, "labels")
         if shape != of_labels:
-            raise InvalidData(
-                f"scores have shape {shape} and labels {of_labels}; give each document a score and a label"
-            )
+            raise InvalidData(f"scores have shape {shape} and labels {of_labels}; each document has one of both")
         if dense and full:
             table = table.with_columns(judged["label"])
         else:
@@ -86,7 +82,7 @@ def from_arrays(
     if of_element is not None:
         table = table.with_columns(pl.Series(ROW, of_element))
     table = table.filter(pl.any_horizontal(pl.exclude(ROW, "doc_id").is_not_null()))
-    if cut is not None and labels is not None:
+    if k is not None and labels is not None:
         table = table.filter(pl.col("score").is_not_null() | (pl.col("label") > 0))
     queries = pl.DataFrame({ROW: np.arange(len(names)), "query_id": names})
     return queries.join(table, on=ROW, how="left", maintain_order="left_right").drop(ROW)
@@ -102,15 +98,13 @@ def _elements(given: Any, what: str, k: int | None = None) -> tuple[pl.DataFrame
     among the `k` best of the row or tied with the last of them.
     """
     dense = not hasattr(given, "tocoo")
-    stored: Any = _array(given, what) if dense else given.tocoo()
+    stored: Any = array_of(given, what) if dense else given.tocoo()
     shape, name = tuple(stored.shape), what.removesuffix("s")
     value, missing = _numbers(stored if dense else np.asarray(stored.data), what)
     if len(shape) not in ((1, 2) if dense else (2,)):
         raise InvalidData(f"{what} have {len(shape)} dimensions; give a matrix with a row per query, or a flat array")
     if k is not None and not (dense and len(shape) == 2):
-        raise InvalidOption(
-            option(k=k), " keeps the best of each row of a dense matrix; write a cutoff of the metrics, as 'ndcg@10'"
-        )
+        raise InvalidOption(option(k=k), " keeps the best of each row of a dense matrix; leave it out")
     if k is not None and k < shape[1]:
         ranked = np.where(missing, -np.inf, value)
         missing = missing | (ranked < np.partition(ranked, -k, axis=1)[:, -k, None])
@@ -121,74 +115,61 @@ def _elements(given: Any, what: str, k: int | None = None) -> tuple[pl.DataFrame
     return table if dense else table.sort(ROW, "doc_id", maintain_order=True), shape, dense
 
 
-def _array(given: object, what: str) -> npt.NDArray[Any]:
-    """Convert the object to a NumPy array, masked or not."""
-    if isinstance(given, np.ma.MaskedArray):
-        return given
+def array_of(given: Any, what: str) -> Array:
+    """Convert a tensor, an array, a Series or a list to an array in main memory, masked or not."""
+    if hasattr(given, "detach"):  # a tensor of PyTorch; NumPy lacks some of its short floats
+        given = given.detach().cpu()
+        given = given.float() if given.is_floating_point() and given.element_size() < 4 else given
+    if isinstance(given, pl.Series) and given.null_count():  # an array has no nulls
+        given = given.to_list()
     try:
-        return np.asarray(given)
-    except ValueError:
-        raise InvalidData(
-            f"the rows of {what} differ in length; fill them up with NaN, or make a frame with a list per query and write "
-            "rf.from_lists(df)"
-        ) from None
-    except (RuntimeError, TypeError) as error:  # a tensor of PyTorch with gradients, or on another device
-        raise InvalidData(f"{what} cannot be read as an array: {error}; write {what}.detach().cpu().numpy()") from None
+        return given if isinstance(given, np.ma.MaskedArray) else np.asarray(given)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise InvalidData(f"{what} is no array of one shape: {error}") from None
 
 
-def _numbers(values: npt.NDArray[Any], what: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+def _numbers(values: Array, what: str) -> tuple[Array, Array]:
     """The values, and which of them are masked or NaN."""
-    masked = np.ma.getmaskarray(values)
-    plain = np.ma.getdata(values)
+    masked, plain = np.ma.getmaskarray(values), np.ma.getdata(values)
     if plain.dtype.kind == "O":
-        try:
+        with suppress(TypeError, ValueError, OverflowError):
             plain = plain.astype(np.float64)  # None becomes NaN
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidData(f"{what} hold {plain.dtype}, not numbers") from None
     if plain.dtype.kind not in "biuf" or plain.dtype.itemsize > 8:
-        raise InvalidData(f"{what} hold {plain.dtype}, not numbers; cast them, as {what}.astype(float)")
+        raise InvalidData(f"{what} hold {plain.dtype}, not numbers")
     if plain.dtype == np.float16:
         plain = plain.astype(np.float32)
     return plain, masked | np.isnan(plain) if plain.dtype.kind == "f" else masked
 
 
-def _ids(query: object) -> pl.Series:
-    """The queries' names as a column."""
+def column_of(name: str, given: Array) -> pl.Series:
+    """A column of texts or numbers."""
+    flat = given.reshape(-1)
     with suppress(TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        names = pl.Series("query", np.asarray(query))
-        if names.dtype != pl.Object:
-            return names
-    raise InvalidData(f"query={shown(query)}: write texts or numbers, one for each query")
+        column = pl.Series(name, flat if flat.dtype.kind in "biuf" else flat.tolist())
+        if column.dtype not in (pl.Object, pl.Int128):
+            return column
+    raise InvalidData(f"{name}={shown(given.tolist())}: write texts, or numbers of 64 bits")
 
 
-def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.Series, npt.NDArray[Any] | None]:
+def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.Series, Array | None]:
     """The names of the queries, and the number of the query of each element of a flat array."""
     flat = len(shape) == 1
-    if not flat and group is not None:
-        raise InvalidOption(f"a matrix of shape {shape} has a query in each row; leave out group, or give a flat array")
-    if flat and (group is None) == (query is None):
-        both = "not both" if group is not None else "; a single query is a matrix of one row, as scores[None]"
-        raise InvalidOption(
-            f"a flat array takes group=, the sizes of the groups, or query=, the query of each element, {both}"
-        )
+    if (group is None) == (query is None) if flat else group is not None:
+        raise InvalidOption(f"scores have shape {shape}: flat ones take either group or query, and a matrix only query")
     if group is not None:
-        sizes = np.asarray(group)
-        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
-            instead = ", or say query=, if it names the query of each element" if sizes.shape == shape else ""
-            raise InvalidData(f"group is {shown(group)}; give the size of each group, whole numbers from 0 on{instead}")
-        if sizes.sum() != shape[0]:
-            raise InvalidData(f"the groups add up to {sizes.sum():,} elements of {shape[0]:,}; give all sizes")
+        sizes = array_of(group, "group")
+        if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any() or sizes.sum() != shape[0]:
+            add_up = f"the sizes of the groups, whole numbers that add up to {shape[0]:,}"
+            raise InvalidData(f"group={shown(group)}: write {add_up}; query takes the query of each element")
         return pl.Series(np.arange(len(sizes))), np.repeat(np.arange(len(sizes)), sizes)
     if query is None:
         return pl.Series(np.arange(shape[0])), None
-    given = _ids(query)
+    given = column_of("query", array_of(query, "query"))
     if len(given) != shape[0]:
-        unit = "elements" if flat else "rows"
-        raise InvalidData(f"there are {len(given):,} queries for {shape[0]:,} {unit}; name the query of each")
+        raise InvalidData(f"there are {len(given):,} queries for {shape[0]:,} {'elements' if flat else 'rows'}")
     if not flat and given.is_duplicated().any():
-        raise InvalidData(
-            f"query {shown(given.filter(given.is_duplicated())[0])} has several rows; name each otherwise"
-        )
+        twice = shown(given.filter(given.is_duplicated())[0])
+        raise InvalidData(f"query {twice} has several rows; name each otherwise")
     names = given.unique(maintain_order=True)
     if not flat:
         return names, None

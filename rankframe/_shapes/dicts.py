@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import chain
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from .._plan.per_query import refuse_faults
 from .._support.methods import called_by_users
 from .._support.threads import use_polars
+from .._table.columns import Columns
 from .._table.setup import Setup
 from .._table.table import in_memory
 from .._verbs.judge import judge
@@ -50,8 +51,8 @@ def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) ->
     Raises
     ------
     InvalidData
-        If queries or documents are not all texts or all whole numbers; if a score or a label is no number, null or NaN; if
-        a list repeats a document; if no query of the run is judged. The message names the query.
+        If queries or documents are not all texts or all whole numbers; if a score or a label is no number, null or NaN, or
+        a label infinite; if a list repeats a document; if no query of the run is judged. The message names the query.
 
     Examples
     --------
@@ -65,54 +66,47 @@ def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) ->
     use_polars()
     of_run = None if run is None else _table(run, "run", "score")
     of_qrels = None if qrels is None else _table(qrels, "qrels", "label")
-    if of_run is not None and of_qrels is not None:
-        joined = judge(in_memory(of_run, Setup()), of_qrels)
-        return joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
-    found = of_run if of_qrels is None else of_qrels
+    found, setup = of_run if of_qrels is None else of_qrels, Setup()
     if found is None:
         raise InvalidOption("there is neither a run nor qrels; give one of them")
+    if of_run is not None and of_qrels is not None:
+        joined = judge(in_memory(of_run, setup), of_qrels)
+        found = joined.filter(pl.col("doc_id").is_not_null() | (pl.len().over("query_id") == 1))
+    whole = pl.concat([found, pl.DataFrame(schema={"score": pl.Float64, "label": pl.Int64})], how="diagonal_relaxed")
+    refuse_faults(whole, setup, Columns.of(setup, whole.schema))
     return found
 
 
 def _table(given: object, name: str, number: str) -> pl.DataFrame:
     """The rows of one dictionary."""
     if not isinstance(given, Mapping):
-        raise InvalidData(
-            f"{name} is a {type(given).__name__}, not a dictionary; write {{query: {{document: {number}}}}}"
-        )
-    docs: list[list[Any]] = []
-    numbers: list[list[Any]] = []
+        raise InvalidData(f"{name} is a {type(given).__name__}; write {{query: {{document: {number}}}}}")
+    docs: list[Any] = []
+    numbers: list[Any] = []
+    lengths: list[int] = []
     for query, documents in given.items():
-        if isinstance(documents, (str, bytes)) or not isinstance(documents, Collection):
-            raise InvalidData(
-                f"{name} has {shown(documents)} for query {shown(query)}; write {{document: {number}}}, or a list of documents"
-            )
-        if isinstance(documents, (set, frozenset)):
-            if number == "score":
-                raise InvalidData(f"{name} has a set for query {shown(query)}, which has no order; write a list")
+        unordered = isinstance(documents, (set, frozenset))
+        if (
+            isinstance(documents, (str, bytes))
+            or not isinstance(documents, Collection)
+            or (unordered and number == "score")
+        ):
+            kinds = f"{{document: {number}}}, or a list of documents, best first"
+            raise InvalidData(f"{name} has {shown(documents)} for query {shown(query)}; write {kinds}")
+        if unordered:
             documents = sorted(documents, key=lambda doc: (str(type(doc)), doc))
-        docs.append([*documents])
+        docs += documents
+        lengths.append(len(documents))
         if isinstance(documents, Mapping):
-            numbers.append([*documents.values()])
+            numbers += documents.values()
         else:
-            numbers.append([1 if number == "label" else 1 / place for place in range(1, len(documents) + 1)])
-    lengths = np.array([len(each) for each in docs], dtype=np.int64)
-    queries = _ids([*given], f"the queries of {name}")
-    of_row = np.repeat(np.arange(len(docs)), lengths)
-    flat = [*chain.from_iterable(docs)]
-    at = [*given]
-
-    def place(i: int) -> str:
-        return f"document {shown(flat[i])} of query {shown(at[of_row[i]])}"
-
-    values = _numbers([*chain.from_iterable(numbers)], number, place)
-    ids = _ids(flat, f"the documents of {name}", lambda i: f" of query {shown(at[of_row[i]])}")
+            numbers += [1] * lengths[-1] if number == "label" else [1 / (rank + 1) for rank in range(lengths[-1])]
+    at, of_row = [*given], np.repeat(np.arange(len(lengths)), np.array(lengths, dtype=np.int64))
+    queries = _ids(at, f"the queries of {name}")
+    values = _numbers(numbers, number, lambda i: f"document {shown(docs[i])} of query {shown(at[of_row[i]])}")
+    ids = _ids(docs, f"the documents of {name}", lambda i: f" of query {shown(at[of_row[i]])}")
     table = pl.DataFrame({"query_id": queries.gather(of_row), "doc_id": ids, number: values})
-    if not all(isinstance(documents, Mapping) for documents in given.values()):
-        again = table.select(~pl.struct("query_id", "doc_id").is_first_distinct()).to_series().arg_true()
-        if len(again):
-            raise InvalidData(f"{name} lists {place(again[0])} twice; list each once")
-    empty = pl.DataFrame({"query_id": queries.gather(np.flatnonzero(lengths == 0))})
+    empty = pl.DataFrame({"query_id": queries.gather(np.flatnonzero(np.array(lengths) == 0))})
     return table if empty.is_empty() else pl.concat([table, empty], how="diagonal")
 
 
@@ -125,26 +119,18 @@ def _ids(values: Sequence[Any], of: str, at: Callable[[int], str] = lambda i: ""
             return pl.Series(values, dtype=pl.String)
         if whole == kinds:
             return pl.Series([int(x) for x in values], dtype=pl.Int64)
-    except UnicodeEncodeError as error:
-        raise InvalidData(f"{of} hold {shown(error.object)}, half of a character, which UTF-8 cannot write") from None
-    except (TypeError, OverflowError):
-        raise InvalidData(
-            f"{of} hold {shown(max(values, key=abs))}, which has over 64 bits; write all as text"
-        ) from None
+    except (UnicodeEncodeError, TypeError, OverflowError):
+        raise InvalidData(f"{of} hold half of a character, or a number of over 64 bits; write all as text") from None
     fits = {kind for kind in kinds if issubclass(kind, str)} or whole
     odd = next(i for i, x in enumerate(values) if type(x) not in fits)
-    raise InvalidData(
-        f"{of} are not all texts or all whole numbers: found {shown(values[odd])}{at(odd)}; write all as text"
-    )
+    raise InvalidData(f"{of} are not all texts or all whole numbers: found {shown(values[odd])}{at(odd)}")
 
 
 def _numbers(values: Sequence[object], number: str, at: Callable[[int], str]) -> pl.Series:
     """Scores as floats; labels as whole numbers if all are."""
     kinds = {*map(type, values)}
     whole = number == "label" and all(issubclass(kind, (Integral, np.bool_)) for kind in kinds)
-    real = all(issubclass(kind, (Real, np.bool_)) for kind in kinds)
-    found = np.array(values, dtype=np.int64 if whole else np.float64) if real else np.empty(0)
-    if not real or (not whole and np.isnan(found).any()):
-        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)) or x != x)
+    if not all(issubclass(kind, (Real, np.bool_)) for kind in kinds):
+        odd = next(i for i, x in enumerate(values) if not isinstance(x, (Real, np.bool_)))
         raise InvalidData(f"the {number} of {at(odd)} is {shown(values[odd])}, not a number; leave the document out")
-    return pl.Series(found)
+    return pl.Series(np.array(values, dtype=np.int64 if whole else np.float64))

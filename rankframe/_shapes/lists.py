@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from .._plan.per_query import collect
+from .._support.arrow_stream import from_stream
 from .._support.methods import called_by_users
 from .._support.threads import use_polars
 from .._table.columns import failing
 from .._table.roles import USUAL_NAMES
-from ..errors import Code, InvalidData, InvalidOption, MissingColumn, did_you_mean
+from .._table.setup import Setup
+from ..errors import InvalidData, InvalidOption, MissingColumn, did_you_mean, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,8 +54,8 @@ def from_lists(
     Parameters
     ----------
     frame
-        A Polars DataFrame or LazyFrame, or a pandas DataFrame whose cells are lists, tuples, sets, arrays or
-        dictionaries ``{document: number}``.
+        A Polars DataFrame or LazyFrame, a table with the Arrow PyCapsule interface, or a pandas DataFrame whose cells are
+        lists, tuples, sets, arrays or dictionaries ``{document: number}``.
     query
         The column, or columns, that identify a query; ``None`` numbers the rows from 0.
     retrieved
@@ -105,32 +107,20 @@ def from_lists(
     queries: tuple[str, ...] = (query,) if isinstance(query, str) else tuple(query or ())
     carried: tuple[str, ...] = (carry,) if isinstance(carry, str) else tuple(carry)
     roles = {"retrieved": retrieved, "relevant": relevant, "scores": scores, "labels": labels}
-    of = partial(QueryLists.of, query=queries, carry=carried, roles=roles)
-    if isinstance(frame, pl.LazyFrame):
-        lists = of(frame.collect_schema())
-        rows = lists.rows(frame)
-        return lists.long(rows.filter(failing(list(lists.faults(repeated))).is_null()), repeated)
-    if isinstance(frame, pl.DataFrame):
-        return _eager(frame, of(frame.schema), repeated)
-    if type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
+    given: Any = frame
+    if is_pandas(given):
         from .._lift.pandas_tables import as_pandas
         from .pandas_lists import crossed
 
-        crossing = crossed(frame, (*queries, *carried), roles)
-        return as_pandas(_eager(crossing, of(crossing.schema), repeated))
-    raise InvalidData(
-        f"{type(frame).__name__} is no frame of lists; give a DataFrame of Polars or pandas, or a LazyFrame"
-    )
-
-
-def _eager(frame: pl.DataFrame, lists: QueryLists, repeated: Repeated) -> pl.DataFrame:
-    rows = lists.rows(frame.lazy()).collect()
-    faults = [pl.when(holds).then(message) for holds, message in lists.faults(repeated)]
-    found = rows.select(pl.coalesce(*faults, pl.lit(None, pl.String))).to_series().drop_nulls()
-    if len(found):
-        more = f" (and {len(found) - 1:,} more rows have a fault)" if len(found) > 1 else ""
-        raise InvalidData(str(found[0]), more)
-    return lists.long(rows.lazy(), repeated).collect()
+        table = crossed(given, (*queries, *carried), roles).lazy()
+    else:
+        table = table_of(given, (), "frame")
+    lists: QueryLists = QueryLists.of(table.collect_schema(), queries, carried, roles)
+    rows = lists.rows(table).filter(failing([*lists.faults(repeated)]).is_null())
+    if isinstance(given, pl.LazyFrame):
+        return lists.long(rows, repeated)  # type: ignore[return-value]
+    long = lists.long(collect(rows, table.collect(), Setup()).lazy(), repeated).collect()
+    return as_pandas(long) if is_pandas(given) else long  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -196,11 +186,7 @@ def documents(
     name = str(roles[role])
     ids = structs = ListColumn.of(schema, name, role, single=role == "relevant")
     fields = [x.name for x in structs.inner.fields] if isinstance(structs.inner, pl.Struct) else []
-    if fields:
-        field = _field(fields, DOC_FIELDS)
-        if field is None:
-            there = f"the structs in column {name!r} for {role} have the fields {', '.join(fields)}"
-            raise InvalidData(f"{there}; call the field of the document id")
+    if field := _field(fields, DOC_FIELDS):
         ids = structs.field(field, role)
     if ids.inner.is_nested() or ids.inner == pl.Object:
         raise InvalidData(f"column {name!r} for {role} holds lists of {ids.inner}; a document is a text or a number")
@@ -280,28 +266,24 @@ class QueryLists:
         query = pl.concat_str(named or _text(pl.col("query_id"), pl.Int64()), separator=", ")
         if self.query:
             advice = f" has several rows; name all columns that identify it, as query=[..., {[*self.query][-1]!r}]"
-            yield pl.struct(*self.query.values()).is_duplicated(), pl.lit("query ") + query + pl.lit(advice)
+            yield pl.struct(*self.query.values()).is_duplicated(), message("query ", query, advice)
         for ids, numbers in self.parts:
-            at = pl.lit(f"the list in column {ids.name!r} of query ") + query
+            at = f"the list in column {ids.name!r} of query "
             if ids.single and ids.inner == pl.String:
                 text = ids.lists.first().str.contains(r"^\s*\[")
-                yield text, at + pl.lit(" is text that looks like JSON; make a list of it")
-            yield ids.has_gaps, at + pl.lit(" holds null or NaN, which is no document; leave it out")
+                yield text, message(at, query, " is text that looks like JSON; make a list of it")
+            yield ids.has_gaps, message(at, query, " holds null or NaN, which is no document; leave it out")
             if repeated == "error":
                 twice = ids.lists.eval(pl.element().filter(pl.element().is_duplicated())).list.first().cast(pl.String)
-                advice = " twice; repeated='first' keeps its first place"
-                yield ids.lists.n_unique() != ids.lists.len(), at + pl.lit(" holds ") + twice + pl.lit(advice)
+                parts = (at, query, " holds ", twice, " twice; repeated='first' keeps its first place")
+                yield ids.lists.n_unique() != ids.lists.len(), message(*parts)
             for number in numbers:
-                lengths = [x.lists.len().fill_null(0) for x in (ids, number)]
-                ours = pl.format("query {} has {} documents in column {}", query, lengths[0], pl.lit(repr(ids.name)))
-                theirs = f"{number.role} in column {number.name!r}; give one for each document"
-                yield lengths[0] != lengths[1], pl.format("{} and {} {}", ours, lengths[1], pl.lit(theirs))
+                n, m = (x.lists.len().fill_null(0) for x in (ids, number))
+                ours, theirs = f" documents in column {ids.name!r} and ", f" {number.role} in column {number.name!r}"
+                yield n != m, message("query ", query, " has ", n, ours, m, theirs, "; give one for each document")
                 if number.role == "scores":
-                    gaps = " hold null or NaN; give each document a score"
-                    yield (
-                        number.has_gaps,
-                        pl.lit(f"the scores in column {number.name!r} of query ") + query + pl.lit(gaps),
-                    )
+                    at = f"the scores in column {number.name!r} of query "
+                    yield number.has_gaps, message(at, query, " hold null or NaN; give each document a score")
 
     def long(self, rows: pl.LazyFrame, repeated: Repeated) -> pl.LazyFrame:
         """The long table of the rows."""
@@ -323,6 +305,11 @@ class QueryLists:
         return own.join(table, on=ROW, how="left", maintain_order="left_right").select(self.columns)
 
 
+def message(*parts: str | pl.Expr) -> pl.Expr:
+    """A message of texts and expressions."""
+    return pl.concat_str([pl.lit(x) if isinstance(x, str) else x for x in parts])
+
+
 def _text(x: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """The text of a query's id in a message."""
     if dtype.is_nested() or dtype == pl.Object:
@@ -338,11 +325,8 @@ def _one_type(run: ListColumn, truth: ListColumn) -> pl.DataType:
         return other if one == pl.Null else one
     if one.is_integer() and other.is_integer():
         return pl.Int64()
-    text = f"df.with_columns(pl.col({run.name!r}, {truth.name!r}).cast(pl.List(pl.String)))"
-    raise InvalidData(
-        f"column {run.name!r} holds lists of {run.inner} and column {truth.name!r} of {truth.inner}; write ids of one type",
-        Code(text, "", phrase=", as in {}"),
-    )
+    types = f"{run.inner} and column {truth.name!r} of {truth.inner}"
+    raise InvalidData(f"column {run.name!r} holds lists of {types}; write ids of one type")
 
 
 def _field(fields: Sequence[str], usual: Sequence[str]) -> str | None:
@@ -353,3 +337,27 @@ def missing(schema: pl.Schema, name: str, more: str = "") -> MissingColumn:
     """The error for a missing column."""
     there = ", ".join(schema) or "no columns"
     return MissingColumn(f"no column {name!r}; the table has {there}{more}.{did_you_mean(name, schema)}")
+
+
+def is_pandas(given: object) -> bool:
+    """Whether something is a pandas DataFrame; pandas is not imported for it."""
+    return type(given).__module__.partition(".")[0] == "pandas" and hasattr(given, "columns")
+
+
+def table_of(given: Any, names: Collection[str], what: str) -> pl.LazyFrame:
+    """A table of Polars, pandas or Arrow, whose columns `names` the caller reads; `what` is the option that gave it."""
+    if is_pandas(given):
+        from .._lift.pandas_tables import Source
+
+        return Source(given, names).polars.lazy()
+    frame = given if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else from_stream(given)
+    if frame is None:
+        kinds = "a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule interface"
+        raise InvalidData(f"{what}={shown(given)} is no table; give {kinds}")
+    return frame.lazy()
+
+
+def own_columns(given: Any, names: Collection[str], what: str) -> pl.DataFrame:
+    """Those of the columns `names` that a table has."""
+    table = table_of(given, names, what)
+    return table.select(name for name in table.collect_schema() if name in names).collect()

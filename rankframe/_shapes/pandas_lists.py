@@ -38,9 +38,7 @@ def _lists(column: pd.Series[Any], name: str, role: str) -> pl.Series:
     cells = [_items(cell, NUMBER.get(role, "value")) for cell in column.to_list()]
     unordered = next((i for i, cell in enumerate(cells) if isinstance(cell, (set, frozenset))), None)
     if unordered is not None and role != "relevant":
-        raise InvalidData(
-            f"column {name!r} holds a set at df.iloc[{unordered}], which has no order; give a list, best first"
-        )
+        raise InvalidData(f"column {name!r} holds a set at df.iloc[{unordered}], which has no order; give a list")
     elements = [x for cell in cells if isinstance(cell, (list, tuple)) for x in cell]
     if any(isinstance(x, Mapping) for x in elements):
         return _structs(cells, elements, name)
@@ -60,9 +58,7 @@ def _structs(cells: Sequence[Any], elements: Sequence[Any], name: str) -> pl.Ser
     """Lists of dictionaries as lists of structs."""
     other = next((x for x in elements if not isinstance(x, Mapping)), None)
     if other is not None or not all(cell is None or isinstance(cell, (list, tuple)) or pd.isna(cell) for cell in cells):
-        raise InvalidData(
-            f"column {name!r} holds lists of dictionaries and other things; write each document as a dictionary"
-        )
+        raise InvalidData(f"column {name!r} holds lists of dictionaries and other things; make dictionaries of all")
     fields = dict.fromkeys(str(field) for x in elements for field in x)
     columns = [cross(pd.Series([x.get(field) for x in elements], dtype=object), field) for field in fields]
     lengths = [len(cell) if isinstance(cell, (list, tuple)) else None for cell in cells]

@@ -124,7 +124,7 @@ def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
 
 def failed(error: pl.exceptions.InvalidOperationError) -> tuple[str | None, str] | None:
     """Kind of fault (or None) and sentence of a failed plan; None if the error is not from `failing`."""
-    found = re.search(rf'\["{MARK}(.*?)"[],]', str(error), re.DOTALL)
+    found = re.search(rf'\["{MARK}(.*?)"(?:, "{MARK}|, …|\](?:\n|$))', str(error), re.DOTALL)
     if found is None:
         return None
     kind, _, sentence = found[1].partition(": ")

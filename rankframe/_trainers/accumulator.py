@@ -6,10 +6,11 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
+from .._shapes.arrays import Array, array_of, column_of
 from .._support.methods import called_by_users
 from .._support.threads import use_polars
-from ..errors import InvalidData, InvalidOption, shown
-from .means import Array, MetricMeans, values
+from ..errors import InvalidData, InvalidOption
+from .means import MetricMeans
 
 
 class Accumulator:
@@ -80,17 +81,15 @@ class Accumulator:
             If shapes differ, or ids are of another kind than in earlier batches.
         """
         use_polars()
-        columns = {"score": values(scores, "scores"), "label": values(labels, "labels")}
-        columns |= {name: values(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
+        columns = {"score": array_of(scores, "scores"), "label": array_of(labels, "labels")}
+        columns |= {name: array_of(x, name) for name, x in {"doc_id": doc, "mask": mask}.items() if x is not None}
         shape = columns["score"].shape
-        if len(shape) not in (1, 2):
-            raise InvalidData(f"scores have {len(shape)} dimensions; give one, or two with a row per query")
-        for name, x in columns.items():
-            if x.shape != shape:
-                raise InvalidData(f"{name} has the shape {x.shape}, and the scores have {shape}")
-        rows = pl.DataFrame(
-            [column_of("query_id", self._queries(query, shape)), *map(column_of, columns, columns.values())]
-        )
+        if len(shape) not in (1, 2) or any(x.shape != shape for x in columns.values()):
+            shapes = ", ".join(f"{name} {x.shape}" for name, x in columns.items())
+            raise InvalidData(f"the shapes are {shapes}; give all one shape, of one or two dimensions")
+        columns = {"query_id": self._queries(query, shape), **columns}
+        found = [column_of(name, x) for name, x in columns.items()]  # ids of all batches have one type
+        rows = pl.DataFrame([x.cast(pl.Int64) if x.dtype.is_integer() else x for x in found])
         if mask is not None:
             rows = rows.filter(pl.col("mask").cast(pl.Boolean)).drop("mask")
         for name, dtype in rows.select("score", "label").schema.items():
@@ -108,16 +107,11 @@ class Accumulator:
 
     def _queries(self, query: object, shape: tuple[int, ...]) -> Array:
         """The query of each document."""
-        if self._batches and (query is None) != (self._numbered > 0):
-            raise InvalidOption("either all batches name their queries, or none; give `query`, or call reset() before")
-        if query is None and len(shape) == 1:
-            raise InvalidOption(
-                "scores of one dimension need their queries; write update(scores, labels, query=queries)"
-            )
-        ids = np.arange(shape[0]) + self._numbered if query is None else values(query, "query").reshape(-1)
+        if (query is None and len(shape) == 1) or (self._batches and (query is None) != (self._numbered > 0)):
+            raise InvalidOption("either all batches name their queries by `query`, or none, each a row per query")
+        ids = np.arange(shape[0]) + self._numbered if query is None else array_of(query, "query").reshape(-1)
         if len(ids) not in (1, shape[0]):
-            each = "document" if len(shape) == 1 else "row of the scores"
-            raise InvalidData(f"{len(ids)} queries for {shape[0]}; give one for each {each}, or one for the batch")
+            raise InvalidData(f"{len(ids)} queries for {shape[0]} rows; give one for each, or one for the batch")
         return np.repeat(ids, int(np.prod(shape)) // max(len(ids), 1))
 
     @called_by_users
@@ -153,13 +147,3 @@ class Accumulator:
 
     def __repr__(self) -> str:
         return f"Accumulator({', '.join(map(repr, self._means.names))})"
-
-
-def column_of(name: str, given: Array) -> pl.Series:
-    """A column of an array; whole numbers become Int64, since ids of all batches must have one type."""
-    flat = given.reshape(-1)
-    try:
-        column = pl.Series(name, flat if flat.dtype.kind in "biuf" else flat.tolist())
-        return column.cast(pl.Int64) if column.dtype.is_integer() else column
-    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        raise InvalidData(f"{name}={shown(given.tolist())}: write texts, or numbers of 64 bits") from None

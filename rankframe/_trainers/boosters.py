@@ -9,11 +9,13 @@ import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
+from .._shapes.arrays import Array
+from .._shapes.lists import own_columns
 from .._support.methods import called_by_users
 from .._support.threads import use_polars
 from .._table.policies import Cutoff
 from ..errors import InvalidData, InvalidOption, shown
-from .means import Array, MetricMeans, read
+from .means import MetricMeans
 
 V = TypeVar("V")
 OneOrAll: TypeAlias = V | list[V]
@@ -187,13 +189,22 @@ class BoosterMetric:
 
     call: ClassVar[str]
     """The function that makes the object."""
+    takes: ClassVar[str]
+    """How the booster takes groups."""
 
     def __init__(self, means: MetricMeans, table: object) -> None:
         roles = means.setup.roles
         self._means, self._first = means, means.calls[0]
-        self._table = None if table is None else read(table, means.columns - {roles.score}, "table")
+        self._table = None if table is None else own_columns(table, means.columns - {roles.score}, "table")
         own = pl.DataFrame(schema={"query_id": pl.Int64, "label": pl.Float64})
         means.check(own if self._table is None else self._table)
+
+    def _groups(self, given: object) -> Array:
+        """The groups of the rows, which the booster may lack."""
+        found = np.asarray([] if given is None else given)
+        if not len(found):
+            raise InvalidData(f"the rows to evaluate have no groups; write {self.takes}")
+        return found
 
     def __repr__(self) -> str:
         return f"{self.call}({', '.join(map(repr, self._means.names))})"
@@ -201,32 +212,30 @@ class BoosterMetric:
     def _evaluate(self, predictions: object, labels: Array, sizes: Array, weights: object = None) -> dict[str, float]:
         """The metrics' means by their texts, under the predictions; labels, sizes of groups and weights are of the rows."""
         use_polars()
-        sizes = sizes[sizes > 0]
-        group, frame = np.repeat(np.arange(len(sizes)), sizes), self._rows(labels, sizes)
-        scores = pl.Series(np.asarray(predictions, dtype=np.float64).reshape(-1))
+        sizes, roles = sizes[sizes > 0], self._means.setup.roles
+        frame, scores = self._rows(labels, sizes), np.asarray(predictions, np.float64).reshape(-1)
         if len(scores) != len(labels):
-            raise InvalidData(
-                f"{len(scores)} predictions for {len(labels)} rows; a ranker predicts one number for each row"
-            )
-        scores = scores.extend_constant(None, frame.height - len(labels)).alias(self._means.setup.roles.score)
-        of_queries = None
+            raise InvalidData(f"{len(scores)} predictions for {len(labels)} rows; give one for each row")
+        columns = {roles.score: scores}
         if weights is not None:
-            of_rows = np.asarray(weights, np.float64)
-            by_group = pl.Series("#weight", np.add.reduceat(of_rows, np.cumsum(sizes) - sizes) / sizes)
-            weight = by_group.gather(group).extend_constant(None, frame.height - len(group))
-            queries = frame.with_columns(weight).group_by(self._means.setup.roles.query, maintain_order=True)
-            found = queries.agg(pl.col("#weight").drop_nulls().first())["#weight"]
-            of_queries = found.fill_null(1.0)  # of a query without predicted rows
-        return self._means.over(self._means.per_query(frame.with_columns(scores)), of_queries)
+            sums = np.add.reduceat(np.asarray(weights, np.float64), np.cumsum(sizes) - sizes)
+            columns["#weight"] = np.repeat(sums / sizes, sizes)
+        below = frame.height - len(labels)
+        frame = frame.with_columns(pl.Series(name, x).extend_constant(None, below) for name, x in columns.items())
+        queries = frame.group_by(roles.query, maintain_order=True)
+        weight = None if weights is None else queries.agg(pl.col("#weight").drop_nulls().first().fill_null(1.0))
+        return self._means.over(self._means.per_query(frame), None if weight is None else weight["#weight"])
 
     def _rows(self, labels: Array, sizes: Array) -> pl.DataFrame:
         """The table of the rows; refuse labels and groups that differ from the first rows of the user's table."""
         if sizes.sum() != len(labels):
             raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels")
-        group, table, roles = np.repeat(np.arange(len(sizes)), sizes), self._table, self._means.setup.roles
+        table, roles = self._table, self._means.setup.roles
         if table is None:
-            return pl.DataFrame({"query_id": group, "label": labels.astype(np.float64)})
-        order = "give the rows that are predicted for in the trainer's order, and below them those without a prediction"
+            return pl.DataFrame(
+                {"query_id": np.repeat(np.arange(len(sizes)), sizes), "label": labels.astype(np.float64)}
+            )
+        order = "first come the trainer's rows, in its order, and below them those without a prediction"
         if len(labels) > table.height:
             raise InvalidData(f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}")
         own = table.head(len(labels))
@@ -234,11 +243,9 @@ class BoosterMetric:
         for row in wrong[:1]:
             given = f"has the label {own[roles.label][int(row)]!r}, and that of the trainer {labels[row]:g}"
             raise InvalidData(f"row {row} of `table` {given}; {order}")
-        runs = own.select(pl.struct(roles.query).rle_id().cast(pl.Int64)).to_series().to_numpy()
-        for row in np.flatnonzero(runs != group)[:1]:
-            raise InvalidData(
-                f"row {row} of `table` begins or continues a query where the trainer's groups do not; {order}"
-            )
+        runs = own.select(pl.struct(roles.query).rle_id()).to_series().to_numpy()
+        for row in np.flatnonzero(runs != np.repeat(np.arange(len(sizes)), sizes))[:1]:
+            raise InvalidData(f"row {row} of `table` begins or continues a query where no group does so; {order}")
         return table
 
 
@@ -246,6 +253,7 @@ class LightGBMMetric(BoosterMetric):
     """Metrics as a function of predictions and a Dataset; :func:`lightgbm_metric` makes it."""
 
     call = "lightgbm_metric"
+    takes = "Dataset(..., group=sizes) or fit(..., eval_group=[sizes])"
 
     def __call__(
         self, first: Any, second: Any, weight: object = None, group: object = None
@@ -253,14 +261,8 @@ class LightGBMMetric(BoosterMetric):
         """The metrics; LightGBM passes weights and groups because it counts four parameters."""
         labels, predictions = first, second
         if hasattr(second, "get_group"):
-            predictions = first
-            labels, weight, group = second.get_label(), second.get_weight(), second.get_group()
-        if group is None:
-            raise InvalidData(
-                "the rows of the evaluation set have no groups; give LightGBM the number of rows of each query, as "
-                "Dataset(..., group=sizes) or fit(..., eval_group=[sizes])"
-            )
-        means = self._evaluate(predictions, np.asarray(labels), np.asarray(group), weight)
+            labels, predictions, weight, group = second.get_label(), first, second.get_weight(), second.get_group()
+        means = self._evaluate(predictions, np.asarray(labels), self._groups(group), weight)
         return one_or_all([(logged(x.text), means[x.text], x.higher_is_better) for x in self._means.calls])
 
 
@@ -268,21 +270,16 @@ class XGBoostMetric(BoosterMetric):
     """Metrics as a function of predictions and a DMatrix; :func:`xgboost_metric` makes it."""
 
     call = "xgboost_metric"
+    takes = "DMatrix(..., qid=queries)"
     __name__ = "rankframe"
 
     def __call__(self, predictions: object, matrix: Any) -> OneOrAll[tuple[str, float]]:
         """The metrics."""
         if not hasattr(matrix, "get_uint_info"):
-            raise InvalidData(
-                f"{type(matrix).__name__} is no DMatrix; XGBRanker gives a function each query alone, counts a query of one "
-                "document 1 and weighs queries by their size: write xgboost.train(..., custom_metric=...) instead"
-            )
+            instead = "XGBRanker passes each query alone; write xgboost.train(..., custom_metric=...)"
+            raise InvalidData(f"{type(matrix).__name__} is no DMatrix; {instead}")
         ends = np.asarray(matrix.get_uint_info("group_ptr")).astype(np.int64)
-        if len(ends) < 2:
-            raise InvalidData(
-                "the rows of the DMatrix have no groups; give XGBoost the query of each row, as in DMatrix(..., qid=queries)"
-            )
-        sizes, weights = np.diff(ends), np.asarray(matrix.get_weight())
+        sizes, weights = self._groups(np.diff(ends)), np.asarray(matrix.get_weight())
         of_rows = np.repeat(weights, sizes) if len(weights) == len(sizes) else weights
         labels = np.asarray(matrix.get_label())
         means = self._evaluate(predictions, labels, sizes, of_rows if len(weights) else None)
@@ -301,25 +298,19 @@ class CatBoostCallback(BoosterMetric):
     """
 
     call = "catboost_callback"
+    takes = "Pool(..., group_id=queries)"
     no_jit = True  # keeps CatBoost from compiling `evaluate` with Numba
 
     def __init__(self, means: MetricMeans, table: object, pool: Any, patience: int | None) -> None:
         super().__init__(means, table)
         if not (hasattr(pool, "get_label") and hasattr(pool, "get_group_id_hash")):
-            raise InvalidData(
-                f"pool={shown(pool)} is no Pool; give the catboost.Pool that is the eval_set of the training"
-            )
-        if (groups := pool.get_group_id_hash()) is None:
-            raise InvalidData(
-                "the rows of `pool` have no groups; give the query of each row, as in Pool(..., group_id=queries)"
-            )
-        groups = np.asarray(groups)
+            raise InvalidData(f"pool={shown(pool)} is no Pool; give the eval_set of the training")
+        groups = self._groups(pool.get_group_id_hash())
         starts = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
         self._labels = np.asarray(pool.get_label(), dtype=np.float64)
         self._sizes = np.diff(np.append(starts, len(groups)))
         self._rows(self._labels, self._sizes)
-        self._patience = patience
-        self._latest: dict[str, float] | None = None
+        self._patience, self._latest = patience, dict[str, float]()
         self._start()
 
     def __deepcopy__(self, memo: object) -> CatBoostCallback:  # CatBoost copies its metric, which is this callback
@@ -328,7 +319,7 @@ class CatBoostCallback(BoosterMetric):
     def _start(self) -> None:
         self.history: dict[str, list[float]] = {name: [] for name in self._means.names}
         self.best_iteration: int | None = None
-        self._best, self._last = 0.0, 0
+        self._best, self._last = -np.inf, 0
 
     def is_max_optimal(self) -> bool:
         """Whether a higher value of the first metric is better."""
@@ -354,17 +345,16 @@ class CatBoostCallback(BoosterMetric):
         if info.iteration <= self._last:  # another training
             self._start()
         self._last = info.iteration
-        found, self._latest = self._latest, None
-        for name, value in (found or {}).items():
+        found, self._latest = self._latest, {}
+        for name, value in found.items():
             self.history[name].append(value)
-        if found is not None:
-            value = found[self._first.text]
-            if self.best_iteration is None or (value > self._best if self.is_max_optimal() else value < self._best):
-                self.best_iteration, self._best = info.iteration - 1, value
+            better = value if self.is_max_optimal() else -value
+            if name == self._first.text and better > self._best:
+                self.best_iteration, self._best = info.iteration - 1, better
         if self.best_iteration is None:
+            both = "CatBoostRanker(eval_metric=callback) and fit(..., eval_set=pool), with this callback and its pool"
             raise InvalidOption(
-                "CatBoost showed no predictions for `pool`, as it shows them to its metric alone; write "
-                "CatBoostRanker(eval_metric=callback) with this callback, and fit(..., eval_set=pool) with its pool"
+                f"CatBoost shows predictions to its metric alone, and showed none for `pool`; write {both}"
             )
         return self._patience is None or info.iteration - 1 - self.best_iteration < self._patience
 

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from .._catalog.call import Call
@@ -17,15 +13,12 @@ from .._catalog.means import Mean, added, sums_of
 from .._catalog.requests import Request, averaged
 from .._lift.arrow_kernel import bound
 from .._plan.per_query import measure
-from .._support.arrow_stream import from_stream
 from .._support.threads import use_polars
 from .._table.roles import ROLES
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import call_of_verb
 from .._verbs.evaluate import evaluate
 from ..errors import InvalidData, InvalidOption, shown
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -54,9 +47,8 @@ class MetricMeans:
             raise InvalidOption(f"rank={given}: {caller.__name__} ranks by the scores of the trainer; leave it out")
         named = [name for name in (*ROLES, "names") if options.get(name) not in (None, ...)]
         if named and not table:
-            raise InvalidOption(
-                f"{named[0]}={shown(options[named[0]])} names a column, and {caller.__name__} was given no table; leave it out"
-            )
+            given = f"{named[0]}={shown(options[named[0]])}"
+            raise InvalidOption(f"{given} names a column, and {caller.__name__} was given no table; leave it out")
         if not metrics:
             raise InvalidOption(f"no metric given; name at least one, as in {caller.__name__}('ndcg@10')")
         refuse_bounds(setup)
@@ -91,34 +83,3 @@ class MetricMeans:
             if value is None or math.isnan(value):
                 raise InvalidData(f"no query has a value of {name}, so there is no mean of the {per_query.height}")
         return {name: value for name, value in found.items() if value is not None}
-
-
-def read(table: Any, names: Collection[str], what: str) -> pl.DataFrame:
-    """The columns `names` of a user's table as a Polars frame; `what` is the option that gave the table."""
-    pandas = sys.modules.get("pandas")  # not imported only for this check
-    if isinstance(table, (pl.DataFrame, pl.LazyFrame)):
-        frame = table.lazy()
-        return frame.select(name for name in frame.collect_schema() if name in names).collect()
-    if pandas is not None and isinstance(table, pandas.DataFrame):
-        from .._lift.pandas_tables import Source
-
-        found = Source(table, names).polars
-        return found.select(name for name in found.columns if name in names)
-    if (given := from_stream(table)) is not None:
-        return read(given, names, what)
-    raise InvalidData(
-        f"{what}={shown(table)} is no table; give a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule "
-        "interface"
-    )
-
-
-def values(given: Any, what: str) -> Array:
-    """Convert a tensor, an array, a Series or a list to an array in main memory."""
-    if hasattr(given, "detach"):  # a tensor of PyTorch; NumPy lacks some of its floats
-        given = given.detach().cpu()
-        given = given.double() if given.is_floating_point() else given
-    given = given.to_list() if isinstance(given, pl.Series) else given  # an array has no nulls
-    try:
-        return np.asarray(given)
-    except (TypeError, ValueError):
-        raise InvalidData(f"{what}={shown(given)} has not one shape; give a tensor, an array or a list") from None

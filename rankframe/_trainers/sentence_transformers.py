@@ -6,13 +6,15 @@ import csv
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from .._catalog.requests import Request
+from .._shapes.arrays import Array, array_of
 from .._shapes.dicts import from_dicts
+from .._shapes.lists import own_columns
 from .._support.methods import called_by_users
 from .._support.statistical_options import Confidence, Resamples, Seed, SummaryInterval
 from .._table.policies import Cutoff
@@ -22,14 +24,17 @@ from .._verbs.judge import judge
 from .._verbs.resampling import Resampling
 from .._verbs.summary import Summary
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
-from .means import Array, MetricMeans, read, values
+from .means import MetricMeans
+
+Texts: TypeAlias = Mapping[Any, Any]
+"""Texts by their ids."""
 
 
 @called_by_users
 def sentence_transformers_evaluator(
     *metrics: Request,
-    queries: Mapping[Any, Any],
-    corpus: Mapping[Any, Any],
+    queries: Texts,
+    corpus: Texts,
     qrels: object,
     top_k: Cutoff = 100,
     ci: Confidence | None = 0.95,
@@ -99,16 +104,18 @@ def sentence_transformers_evaluator(
     means = MetricMeans.of(sentence_transformers_evaluator, metrics, options, table=True)
     resampling = Resampling(ci, interval, resamples, seed, progress=False)
     evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
-    search = SearchSizes(top_k, batch_size, chunk_size)
-    return evaluator(means, resampling, queries, corpus, qrels, search, name, write_csv)  # type: ignore[no-any-return]
+    search = Search(top_k, batch_size, chunk_size, name, write_csv)
+    return evaluator(means, resampling, queries, corpus, qrels, search)  # type: ignore[no-any-return]
 
 
-class SearchSizes(NamedTuple):
-    """How many documents are retrieved for each query, and how many are embedded and compared at once."""
+class Search(NamedTuple):
+    """How many documents are retrieved for each query, how many are embedded and compared at once, and the names of results."""
 
     top_k: int
     batch_size: int
     chunk_size: int
+    name: str
+    write_csv: bool
 
 
 class Model(Protocol):
@@ -131,15 +138,7 @@ class SearchEvaluator:
     """
 
     def __init__(
-        self,
-        means: MetricMeans,
-        resampling: Resampling,
-        queries: Mapping[Any, Any],
-        corpus: Mapping[Any, Any],
-        qrels: object,
-        search: SearchSizes,
-        name: str,
-        write_csv: bool,
+        self, means: MetricMeans, resampling: Resampling, queries: Texts, corpus: Texts, qrels: object, search: Search
     ) -> None:
         super().__init__()
         setup = means.setup
@@ -153,7 +152,7 @@ class SearchEvaluator:
         if isinstance(qrels, Mapping):
             names = {"query_id": self._query, "doc_id": doc, "label": setup.roles.label}
             qrels = from_dicts(qrels=qrels).drop_nulls().rename(names)
-        self._qrels = read(qrels, means.columns - {setup.roles.score}, "qrels")
+        self._qrels = own_columns(qrels, means.columns - {setup.roles.score}, "qrels")
         self._search = search
         ids = list(corpus)
         keys = [key for key in setup.policies.tie_rule.keys if key.of == "document"]
@@ -165,8 +164,8 @@ class SearchEvaluator:
         judged = self._judged(pl.Series(self._query, list(queries)))
         asked = [x for x in queries if x in judged]
         self._queries, self._texts = pl.Series(self._query, asked), [queries[x] for x in asked]
-        self.name, self.write_csv = name, write_csv
-        self._prefix = f"{name}_" if name else ""
+        self.name, self.write_csv = search.name, search.write_csv
+        self._prefix = f"{search.name}_" if search.name else ""
         self.primary_metric = self._prefix + means.names[0]
         self.greater_is_better = means.calls[0].higher_is_better
         self.per_query: pl.DataFrame | None = None
@@ -174,40 +173,30 @@ class SearchEvaluator:
 
     def _judged(self, queries: pl.Series) -> set[object]:
         """The judged queries; refuse judgments that do not match the queries, documents or metrics."""
-        run = queries.to_frame().join(self._docs.head(1).to_frame(), how="cross")
-        if {self._query, self._doc} <= set(self._qrels.columns):
-            there = self._qrels.select(self._query, self._doc)
-            if there.schema == run.schema:
-                found = there.filter(
-                    pl.col(self._query).is_in(queries.implode()), pl.col(self._doc).is_in(self._docs.implode())
-                )
-                run = pl.concat([run, found]).unique(maintain_order=True)
+        of_queries, docs = queries.to_frame(), self._docs.to_frame()
+        run = of_queries.join(docs.head(1), how="cross")
+        there = self._qrels.select(name for name in run.columns if name in self._qrels.columns)
+        if there.schema == run.schema:
+            found = there.join(of_queries, on=self._query, how="semi").join(docs, on=self._doc, how="semi")
+            run = pl.concat([run, found]).unique(maintain_order=True)
         run = run.with_columns(pl.lit(0.0).alias(self._means.setup.roles.score))
         judged = judge(in_memory(run, self._means.setup), self._qrels, judged_only="drop")
         self._means.per_query(judged)
         return set(judged[self._query])
 
     def __call__(
-        self,
-        model: Model,
-        output_path: str | None = None,
-        epoch: int = -1,
-        steps: int = -1,
-        *args: object,
-        **kwargs: object,
+        self, model: Model, output_path: str | None = None, epoch: int = -1, steps: int = -1, *_: object, **__: object
     ) -> dict[str, float]:
         """The means and the ends of their intervals; the trainer calls it."""
         setup = self._means.setup
         judged = judge(in_memory(self.search(model), setup, Whole()), self._qrels, judged_only="drop")
         self.per_query = self._means.per_query(judged)
         found = self._means.over(self.per_query)
-        self.summary = summary = Summary(tuple(self._means.calls), setup, Runs(), (), None, self._resampling).of_table(
-            judged
-        )
+        summary = Summary(tuple(self._means.calls), setup, Runs(), (), None, self._resampling)
+        self.summary = summary.of_table(judged)
         for end in ("ci_low", "ci_high") if self._resampling.ci is not None else ():
-            found |= {
-                f"{x}_{end}": value for x, value in summary.select("metric", end).iter_rows() if value is not None
-            }
+            ends = self.summary.select("metric", end).drop_nulls().iter_rows()
+            found |= {f"{metric}_{end}": value for metric, value in ends}
         found = {self._prefix + x: value for x, value in found.items()}
         if output_path is not None and self.write_csv:
             self._write(Path(output_path), {"epoch": epoch, "steps": steps, **found})
@@ -227,7 +216,7 @@ class SearchEvaluator:
         scores, docs = np.empty((len(self._texts), 0)), np.empty((len(self._texts), 0), np.int64)
         for start in range(0, len(self._corpus), self._search.chunk_size):
             of_docs = self._embedded(model, "document", self._corpus[start : start + self._search.chunk_size])
-            more = values(model.similarity(of_queries, of_docs), "similarity").astype(np.float64)
+            more = array_of(model.similarity(of_queries, of_docs), "similarity").astype(np.float64)
             if np.isnan(more).any():
                 raise InvalidData("the model's similarities are NaN, as after a step of the training that diverged")
             scores = np.hstack([scores, more])

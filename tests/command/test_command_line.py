@@ -246,7 +246,7 @@ def test_standard_input_may_be_of_any_format(out: Run, monkeypatch: pytest.Monke
         ("nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
         ("a.run --qrels none.txt", "none.txt"),
         ("t.csv --qrels a.run", "a.run, line 1: 6 fields instead of 4"),
-        ("a.qrels --qrels a.qrels", "a line of judgments. Write 'query_id Q0 doc_id rank score tag'"),
+        ("a.qrels --qrels a.qrels", "4 fields instead of 6 in 'q1 0 d2 1'. Write 'query_id Q0 doc_id rank score tag'"),
         ("- --qrels -", "two files cannot both be standard input"),
     ],
 )

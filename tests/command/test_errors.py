@@ -185,8 +185,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("q9.txt").write_text("q1 0 d2 1\nq9 0 d2 1\n")
     Path("empty.txt").write_text("")
     Path("semicolons.csv").write_text("query_id;doc_id;score;label\nq1;a;2;0\n")
-    Path("tabs.csv").write_text("query_id\tdoc_id\tscore\tlabel\nq1\ta\t2\t0\n")
-    Path("commas.tsv").write_text("query_id,doc_id,score,label\nq1,a,2,0\n")
     Path("five.txt").write_text("q1\n")
     nan = {"query_id": ["q1", "q1"], "doc_id": ["d1", "d2"], "score": [1.0, float("nan")], "label": [float("nan"), 1.0]}
     pl.DataFrame(nan).write_parquet("nan.parquet")
@@ -230,25 +228,23 @@ WRONG = [
         "evaluate latin.run --qrels qrels.txt",
         "latin.run, line 1: 'q1 Q0 d\ufffd 1 3 t' is no UTF-8; write the file in UTF-8",
     ),
-    ("evaluate broken.ndjson", "broken.ndjson, line 1: '{\"query_id\": 1' is no JSON object; write one object a line"),
+    ("evaluate broken.ndjson", "broken.ndjson, line 1: '{\"query_id\": 1' is no JSON object"),
     ("evaluate broken.parquet", "broken.parquet: "),
     ("evaluate broken.run.gz --qrels qrels.txt", "broken.run.gz: "),
     ("evaluate a.run --qrels b.run", "b.run, line 1: 6 fields instead of 4"),
     (
         "evaluate qrels.txt --qrels a.run",
-        "a line of a run. Write 'query_id iteration doc_id label', or say --qrels-input csv if it is a table",
+        "6 fields instead of 4 in 'q1 Q0 d1 1 3 t'. Write 'query_id iteration doc_id label', or name the format of a table",
     ),
     (
         "evaluate semicolons.csv --qrels qrels.txt",
-        "semicolons.csv separates its columns by ';'; write ',' between them",
+        "no column 'query_id', 'doc_id', 'score' in semicolons.csv; it has query_id;doc_id;score;label",
     ),
-    ("evaluate tabs.csv", "tabs.csv separates its columns by '\\t'; say --input tsv"),
-    ("evaluate commas.tsv --qrels qrels.txt", "commas.tsv separates its columns by ','; say --input csv"),
     (
         "evaluate five.txt --qrels qrels.txt",
         "five.txt, line 1: 1 field instead of 6 in 'q1'. Write 'query_id Q0 doc_id",
     ),
-    ("evaluate a.run --qrels t.csv --qrels-input trec", "or say --qrels-input csv if it is a table"),
+    ("evaluate a.run --qrels t.csv --qrels-input trec", "or name the format of a table"),
     (
         "evaluate a.run --input csv --qrels qrels.txt",
         "Say --query 'its query column' --doc 'its doc column' --score 'its score column'",
@@ -256,15 +252,14 @@ WRONG = [
     # columns
     (
         "evaluate own.csv",
-        "no column 'query_id', 'score', 'doc_id', 'label' in own.csv; it has Topic, docno, sim, rel. "
-        "Say --query Topic --score sim --doc docno --label rel",
+        "no column 'query_id', 'score' in own.csv; it has Topic, docno, sim, rel. Say --query Topic --score sim",
     ),
     (
         "evaluate own.csv --query Topic --score sim",
         "no column 'label' for label; the table has query_id, docno, score, rel",
     ),
-    ("fuse own.csv a.run", "no column 'query_id', 'score', 'doc_id', 'label' in own.csv"),
-    ("evaluate scored.csv", "Say --query qid --doc doc --label rel"),
+    ("fuse own.csv a.run", "no column 'query_id', 'score' in own.csv"),
+    ("evaluate scored.csv", "Say --query qid"),
     ("evaluate a.run --qrels scored.csv", "Say --query qid --doc doc --label rel"),
     (
         "evaluate a.run",
@@ -428,21 +423,21 @@ WRONG = [
     ("evaluate long.csv --run system -m rr --by run", "no column 'run' for by"),
     ("evaluate long.csv --run system -m rr --by query_id", "a second column 'query_id', which --by has"),
     ("convert", "name what to convert: a run, judgments as --qrels QRELS, or both"),
-    ("convert qrels.txt", "a line of judgments. Write 'query_id Q0 doc_id"),
+    ("convert qrels.txt", "4 fields instead of 6 in 'q1 0 d2 1'. Write 'query_id Q0 doc_id"),
     ("convert none.run", "none.run: No such file or directory"),
     ("convert empty.run", "empty.run holds no document"),
     ("convert --qrels empty.txt", "empty.txt holds no judgment"),
     ("convert a.run --qrels qrels.txt --format trec", "--format trec has no place for labels. Leave --qrels out"),
     (
         "convert a.run b.run --format trec",
-        "'run' has 2 runs, 'a', 'b', and a file holds one; write a table instead, as --format csv",
+        "the column 'run' has the runs 'a', 'b', and a file holds one",
     ),
     ("convert t.csv --runs score,label --format trec", "Name its column with --score instead of --runs"),
     ("convert a.run --format beir", "--format beir holds judgments alone. Name them with --qrels; leave RUN out"),
     ("convert --qrels qrels.txt --format rank_eval", "name the index of each document; say --index products"),
     (
         "convert --qrels qrels.txt --format trec --index i",
-        "--index i goes into ratings of _rank_eval alone; leave it out, or ",
+        "--index i is for ratings of _rank_eval; say --format rank_eval",
     ),
     (
         "evaluate a.run --qrels qrels.txt -m 'rr map@5'",

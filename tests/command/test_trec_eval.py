@@ -110,9 +110,9 @@ def test_gains_of_levels_and_a_run_from_standard_input(
         (["qrels", "nix"], "nix: No such file or directory"),
         (
             ["qrels", "qrels"],
-            "a line of judgments. Write 'query_id Q0 doc_id rank score tag'",
+            "4 fields instead of 6 in '1 0 a 2'. Write 'query_id Q0 doc_id rank score tag'",
         ),
-        (["qrels", "t.csv"], "Say query_id instead of qid in the file"),
+        (["qrels", "t.csv"], "no column 'query_id' in t.csv; it has qid, doc_id, score\n"),
         (["-", "-"], "two files cannot both be standard input"),
         (["qrels", "other"], "other: no query of the run is judged"),
         (["-c", "qrels", "other"], "other: no query of the run is judged"),  # exit 7 of trec_eval, with -c or without

@@ -109,7 +109,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "queries in the place of sizes of groups": (
         lambda: rf.from_arrays(scores=[1.0, 2.0, 3.0], labels=[1, 0, 1], group=["a", "a", "b"]),
         rf.InvalidData,
-        "whole numbers from 0 on, or say query=, if it names the query of each element",
+        "whole numbers that add up to 3; query takes the query of each element",
     ),
     "lists without relevant ones": (
         lambda: rf.from_lists(pl.DataFrame({"query_id": ["q"], "retrieved": [["a"]]})),
@@ -119,7 +119,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "rows of lists as dictionaries": (
         lambda: rf.from_lists([{"query_id": "q", "retrieved": ["a"], "relevant": ["a"]}]),  # type: ignore[arg-type]
         rf.InvalidData,
-        "list is no frame of lists; give a DataFrame of Polars or pandas, or a LazyFrame",
+        "is no table; give a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule interface",
     ),
     "slices by a Series": (
         lambda: OK.to_pandas().rank.mean("rr", by=OK.to_pandas()["label"]),  # type: ignore[arg-type]
@@ -465,12 +465,12 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a lone surrogate in a dictionary": (
         lambda: rf.from_dicts(run={"q": {"\ud800": 1.0}}),
         rf.InvalidData,
-        "the documents of run hold '\\ud800', half of a character",
+        "the documents of run hold half of a character",
     ),
     "an id of more than 64 bits in a dictionary": (
         lambda: rf.from_dicts(run={"q": {1: 1.0, 2**64: 1.0}}),
         rf.InvalidData,
-        "hold 18446744073709551616, which has over 64 bits; write all as text",
+        "or a number of over 64 bits; write all as text",
     ),
     "a lone surrogate in the judgments": (
         lambda: RUN.to_pandas().rank.judge(

@@ -125,10 +125,11 @@ def test_the_tag_is_the_column_run_or_the_one_that_is_said(tmp_path: Path) -> No
 
 def test_several_runs_are_refused_with_how_to_write_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     df = pl.concat([RUN.with_columns(run=pl.lit(name)) for name in ("a", "b")])
-    with pytest.raises(InvalidOption, match="the column 'run' has 2 runs, 'a', 'b', and a file holds one") as caught:
+    with pytest.raises(InvalidOption, match="the column 'run' has the runs 'a', 'b', and a file holds one"):
         rf.write_run(df, tmp_path / "x.run")
     monkeypatch.chdir(tmp_path)
-    exec(str(caught.value).partition("write each: ")[2], {"df": df, "rf": rf})
+    for (name,), part in df.partition_by("run", as_dict=True).items():
+        rf.write_run(part, f"{name}.run")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.run", "b.run"]
     assert rf.read_run("*.run")["run"].unique().sort().to_list() == ["a", "b"]
 
@@ -191,7 +192,7 @@ def test_a_document_may_be_judged_for_several_subtopics_in_trec_text(tmp_path: P
     frame = pl.DataFrame({"query_id": "q", "iteration": ["1", "2"], "doc_id": "d", "label": [1, 1]})
     rf.write_qrels(frame, tmp_path / "q")
     assert rf.read_qrels(tmp_path / "q").rows() == [("q", "1", "d", 1), ("q", "2", "d", 1)]
-    with pytest.raises(InvalidData, match="rows 0 and 1 both have document 'd' of query 'q'"):
+    with pytest.raises(InvalidData, match="row 1: query_id 'q' and doc_id 'd' also appear on row 0; keep one"):
         rf.write_qrels(frame, tmp_path / "q", format="beir")
 
 
@@ -296,10 +297,10 @@ REFUSED = {
     "column 'doc_id' holds Float64; write ids as text": lambda path: rf.write_run(
         RUN.with_columns(doc_id=pl.lit(1.0)), path
     ),
-    "no column 'score'; the frame has": lambda path: rf.write_run(QRELS, path),
-    "no column 'rel'; the frame has": lambda path: rf.write_qrels(QRELS, path, label="rel"),
-    "rows 1 and 2 both have document 'd10' of query 'q1'": lambda path: rf.write_run(
-        pl.concat([RUN[:1], RUN[2:3], RUN[2:3]]), path
+    "no column 'score'; the table has": lambda path: rf.write_run(QRELS, path),
+    "no column 'rel'; the table has": lambda path: rf.write_qrels(QRELS, path, label="rel"),
+    "row 2: query_id 'q1' and doc_id 'd10' and run 'rankframe' also appear on row 1; keep one": lambda path: (
+        rf.write_run(pl.concat([RUN[:1], RUN[2:3], RUN[2:3]]), path)
     ),
     "column 'label', row 1: 1.5 is no whole number": lambda path: rf.write_qrels(one(number=1.5), path),
     "column 'label', row 1: inf is no finite number": lambda path: rf.write_qrels(
@@ -312,8 +313,8 @@ REFUSED = {
         one(), path, format="xml"
     ),  # type: ignore[arg-type]
     "say index='products'": lambda path: rf.write_qrels(one(), path, format="rank_eval"),
-    "leave it out, or say format='rank_eval'": lambda path: rf.write_qrels(one(), path, index="i"),
-    "dict is no frame": lambda path: rf.write_run({"q": {"d": 1}}, path),
+    "is for ratings of _rank_eval; say format='rank_eval'": lambda path: rf.write_qrels(one(), path, index="i"),
+    "frame={'q': {'d': 1}} is no table; give a DataFrame": lambda path: rf.write_run({"q": {"d": 1}}, path),
     "1 is no path": lambda path: rf.write_run(one(), 1),  # type: ignore[arg-type]
     ".zst is not written; write .gz": lambda path: rf.write_run(one(), f"{path}.zst"),
 }

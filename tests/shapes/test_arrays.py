@@ -112,19 +112,32 @@ def test_numbers_of_every_type_are_scores(dtype: Any) -> None:
 
 
 HOSTILE: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
-    "rows of unequal length": ({"scores": [[1, 2], [1]]}, rf.InvalidData, "the rows of scores differ in length"),
+    "rows of unequal length": (
+        {"scores": [[1, 2], [1]]},
+        rf.InvalidData,
+        "scores is no array of one shape: .* inhomogeneous",
+    ),
     "other shapes": ({"scores": [[1, 2]], "labels": [[1]]}, rf.InvalidData, r"shape \(1, 2\) and labels \(1, 1\)"),
     "three dimensions": ({"scores": np.zeros((1, 1, 1))}, rf.InvalidData, "scores have 3 dimensions"),
     "a number": ({"scores": 5}, rf.InvalidData, "scores have 0 dimensions"),
     "texts": ({"scores": [["a"]]}, rf.InvalidData, "scores hold <U1, not numbers"),
     "objects": ({"scores": [[{}]]}, rf.InvalidData, "scores hold object, not numbers"),
     "complex numbers": ({"scores": [[1j]]}, rf.InvalidData, "scores hold complex128, not numbers"),
-    "a flat array alone": ({"scores": [1, 2]}, rf.InvalidOption, "a single query is a matrix of one row"),
-    "groups and queries": ({"scores": [1], "group": [1], "query": [1]}, rf.InvalidOption, "not both"),
-    "groups that do not add up": ({"scores": [1, 2], "group": [1]}, rf.InvalidData, "add up to 1 elements of 2"),
-    "broken groups": ({"scores": [1, 2], "group": [1.0, 1.0]}, rf.InvalidData, "give the size of each group"),
-    "groups of a matrix": ({"scores": [[1]], "group": [1]}, rf.InvalidOption, "has a query in each row"),
+    "a flat array alone": ({"scores": [1, 2]}, rf.InvalidOption, "flat ones take either group or query"),
+    "groups and queries": (
+        {"scores": [1], "group": [1], "query": [1]},
+        rf.InvalidOption,
+        "flat ones take either group or query",
+    ),
+    "groups that do not add up": ({"scores": [1, 2], "group": [1]}, rf.InvalidData, "whole numbers that add up to 2"),
+    "broken groups": ({"scores": [1, 2], "group": [1.0, 1.0]}, rf.InvalidData, "write the sizes of the groups"),
+    "groups of a matrix": ({"scores": [[1]], "group": [1]}, rf.InvalidOption, "and a matrix only query"),
     "too few queries": ({"scores": [1, 2], "query": [1]}, rf.InvalidData, "1 queries for 2 elements"),
+    "queries of two types": (
+        {"scores": [1, 2], "query": [b"a", object()]},
+        rf.InvalidData,
+        "write texts, or numbers of 64 bits",
+    ),
     "too few names": ({"scores": [[1], [2]], "query": [1]}, rf.InvalidData, "1 queries for 2 rows"),
     "a name twice": ({"scores": [[1], [2]], "query": ["a", "a"]}, rf.InvalidData, "query 'a' has several rows"),
     "the best of a flat array": ({"scores": [1, 2], "group": [2], "k": 1}, rf.InvalidOption, "k=1 keeps the best"),
@@ -139,10 +152,15 @@ def test_what_cannot_be_read_is_an_error_at_the_call(name: str) -> None:
         rf.from_arrays(**options)
 
 
-def test_a_tensor_that_gives_no_array_is_an_error_that_says_how_to_make_one() -> None:
+def test_a_tensor_that_gives_no_array_is_an_error_with_the_reason() -> None:
     class WithGradients(Tensor):
         def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
 
-    with pytest.raises(rf.InvalidData, match=r"write scores.detach\(\).cpu\(\).numpy\(\)"):
+    with pytest.raises(rf.InvalidData, match=r"scores is no array of one shape: Can't call numpy\(\) on Tensor"):
         rf.from_arrays(scores=WithGradients([[1.0]]))
+
+
+def test_a_series_with_nulls_is_an_array_in_which_these_are_missing() -> None:
+    found = rf.from_arrays(scores=pl.Series([0.5, 0.4]), labels=pl.Series([1, None]), group=[2])
+    assert found.rows() == [(0, 0, 0.5, 1.0), (0, 1, 0.4, None)]

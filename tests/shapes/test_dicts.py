@@ -73,7 +73,13 @@ HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
         {"a": {"x": float("nan")}},
         None,
         rf.InvalidData,
-        "document 'x' of query 'a' is nan, not a number",
+        r"column 'score' holds NaN; .* \(found in 1 row: query_id='a', doc_id='x'\)",
+    ),
+    "a label that is infinite": (
+        None,
+        {"a": {"x": float("inf")}},
+        rf.InvalidData,
+        r"column 'label' holds NaN or an infinite label.* \(found in 1 row: query_id='a', doc_id='x'\)",
     ),
     "a text as label": (
         {"a": {"x": 1}},
@@ -81,10 +87,26 @@ HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
         rf.InvalidData,
         "the label of document 'x' of query 'a' is '1'",
     ),
-    "a repeated document": ({"a": ["x", "x"]}, None, rf.InvalidData, "document 'x' of query 'a' twice"),
+    "a repeated document": (
+        {"a": ["x", "x"]},
+        None,
+        rf.InvalidData,
+        r"holds the same 'doc_id' twice; .* \(found in 2 rows: query_id='a', doc_id='x'\)",
+    ),
+    "a repeated relevant document": (
+        {"a": ["x"]},
+        {"a": ["x", "x"]},
+        rf.InvalidData,
+        r"hold a document of a query more than once; .* query_id='a', doc_id='x'\)",
+    ),
     "a text for a list": ({"a": "xy"}, None, rf.InvalidData, "run has 'xy' for query 'a'"),
     "a number for a list": (None, {"a": 1}, rf.InvalidData, "qrels has 1 for query 'a'"),
-    "a set for a ranking": ({"a": {"x"}}, None, rf.InvalidData, "a set for query 'a', which has no order"),
+    "a set for a ranking": (
+        {"a": {"x"}},
+        None,
+        rf.InvalidData,
+        "run has {'x'} for query 'a'; write {document: score}, or a list of documents, best first",
+    ),
     "pairs": (
         {"a": [["x", 1]]},
         None,

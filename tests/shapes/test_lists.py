@@ -171,6 +171,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "two rows of a query in a column with braces": (
         {"q{}": ["a", "a"]}, {"query": "q{}"}, r"query 'a' has several rows; .* as query=\[..., 'q{}'\]",
     ),
+    "an id like the end of a list": ({"query_id": ['a", "rank"], b', "b"], "retrieved": [["x", "x"], ["z"]]}, {}, r"query 'a\", \"rank\"\], b' holds x twice"),
     "JSON as text": ({"relevant": ['["x"]', "z"]}, {}, "'relevant' of query 'a' is text that looks like JSON"),
 }  # fmt: skip
 
@@ -205,7 +206,7 @@ TYPES: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = 
         {"retrieved": [[{"a": 1}], []]},
         {},
         rf.InvalidData,
-        "have the fields a; call the field",
+        r"holds lists of Struct.*; a document is a text or a number",
     ),
     "another name": (
         {},
@@ -227,11 +228,11 @@ def test_a_column_of_another_type_is_refused_at_the_call(name: str) -> None:
 
 
 def test_what_is_no_frame_and_sets_without_order_are_refused() -> None:
-    with pytest.raises(rf.InvalidData, match=r"list is no frame of lists"):
+    with pytest.raises(rf.InvalidData, match=r"frame=\[\] is no table; give a DataFrame"):
         rf.from_lists([])  # type: ignore[type-var]
     with pytest.raises(rf.InvalidData, match=r"holds a set at df.iloc\[1\], which has no order"):
         rf.from_lists(pd.DataFrame({"query_id": [1, 2], "retrieved": [["x"], {"y"}], "relevant": [["x"], ["y"]]}))
-    with pytest.raises(rf.InvalidData, match=r"holds objects of type int .1. and str"):
+    with pytest.raises(rf.InvalidData, match=r"holds lists of several types; make them all text"):
         rf.from_lists(pd.DataFrame({"query_id": [1, 2], "retrieved": [["x"], [1]], "relevant": [["x"], ["y"]]}))
 
 
@@ -240,3 +241,8 @@ def test_an_empty_frame_gives_an_empty_table(kind: Callable[[pl.DataFrame], Any]
     found = rf.from_lists(pl.DataFrame(schema=schema))
     assert found.schema == {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64, "label": pl.Int64}
     assert found.is_empty()
+
+
+def test_a_table_of_arrow_is_read_as_the_frame_that_it_holds() -> None:
+    frame = table_of([("a", ["x", "y"], ["y"])])
+    assert rf.from_lists(frame.to_arrow()).rows() == rf.from_lists(frame).rows()

@@ -191,7 +191,7 @@ def test_a_set_without_groups_is_refused() -> None:
         rf.xgboost_metric("rr")(np.array(LABELS), SCORES)  # as XGBRanker calls it
     with pytest.raises(rf.InvalidData, match=r"Pool\(\.\.\., group_id=queries\)"):
         rf.catboost_callback("rr", pool=Pool(LABELS, None))
-    with pytest.raises(rf.InvalidData, match=r"is no Pool; give the catboost\.Pool"):
+    with pytest.raises(rf.InvalidData, match=r"pool=\[1, 2\] is no Pool; give the eval_set"):
         rf.catboost_callback("rr", pool=[1, 2])
 
 
