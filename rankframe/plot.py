@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ._catalog.registry import METRICS, near_names
-from ._pictures import item_figures, plots
+from ._pictures import item_plots, plots
 from ._pictures.draw import altair, background_of, matplotlib
 from ._pictures.figure import Figure
 from ._support.methods import Lifted, Owner, called_by_users
@@ -18,10 +18,13 @@ from ._table.table import Table
 from ._verbs.declaration import verb_of
 from .errors import InvalidOption, Verbatim
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 __all__ = ["PLOTS", "Plots"]
 
 P = ParamSpec("P")
-Picture = TypeVar("Picture")
+Picture = TypeVar("Picture", covariant=True)
 
 
 LIBRARIES = {
@@ -34,11 +37,26 @@ LIBRARIES = {
 """By drawing library the type that it draws, and replacements in docstrings written for Altair."""
 
 
-def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Callable[Concatenate[Plots, P], Any]:
+class Drawing(Protocol[P, Picture]):
+    """A plot of a ranker as type checkers see it: a picture by the library of its frames, or the axes that are given."""
+
+    @overload
+    def __call__(self, *args: P.args, **options: P.kwargs) -> Picture: ...
+    @overload
+    def __call__(self, *args: Any, ax: Axes, **options: Any) -> Axes: ...
+
+
+class Drawn(Protocol[P]):
+    """A plot as a method, as type checkers see it."""
+
+    def __get__(self, plots: Plots[Picture], owner: object) -> Drawing[P, Picture]: ...
+
+
+def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Drawn[P]:
     """A plot as a method, with the same options, over the table of a ranker: it draws the figure."""
 
     @wraps(plot)
-    def call(plots: Plots, /, *args: Any, **options: Any) -> object:
+    def call(plots: Plots[Any], /, *args: Any, **options: Any) -> object:
         use_polars()
         title, background, ax = map(options.get, ("title", "background", "ax"))
         background = check("background", background, str | None)
@@ -51,10 +69,10 @@ def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Callable[Concat
             return matplotlib(figure, ax, background)
         return altair(figure, background or "white")
 
-    return cast("Callable[Concatenate[Plots, P], Any]", Lifted(call, Picture))
+    return cast("Drawn[P]", Lifted(call, Picture))
 
 
-class Plots(Owner):
+class Plots(Owner, Generic[Picture]):
     """The plots of a ranker, ``df.rank.plot``.
 
     Every method returns an Altair chart for a Polars frame, and Matplotlib axes for a pandas frame or if `ax` is given.
@@ -70,13 +88,14 @@ class Plots(Owner):
     differences = drawn(plots.differences)
     distribution = drawn(plots.distribution)
     slices = drawn(plots.slices)
+    over = drawn(plots.over)
     judged = drawn(plots.judged)
     contributions = drawn(plots.contributions)
     overlap = drawn(plots.overlap)
-    exposure = drawn(item_figures.exposure)
-    long_tail = drawn(item_figures.long_tail)
-    catalog = drawn(item_figures.catalog)
-    trade_off = drawn(item_figures.trade_off)
+    exposure = drawn(item_plots.exposure)
+    long_tail = drawn(item_plots.long_tail)
+    catalog = drawn(item_plots.catalog)
+    trade_off = drawn(item_plots.trade_off)
 
     @property
     def _kind(self) -> object:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import vl_convert
 
 import rankframe as rf
@@ -37,7 +38,9 @@ def names_of_page(page: Path, last: str) -> dict[str, Any]:
 
 def charts(background: str, of_page: dict[str, Any]) -> dict[str, Any]:
     """The charts by the names of their files."""
-    plot = rf.load_example().rank.plot
+    example, n = rf.load_example(), pl.col("query_id").str.slice(5).cast(pl.Int64)
+    plot = example.rank.plot
+    dated = example.with_columns(day=pl.date(2026, 3, 1) + pl.duration(days=n % 14)).rank.plot
     items = of_page["lists"].rank.on(**of_page["roles"]).plot
     catalog = {"items": of_page["movies"], "runs": RECOMMENDERS, "background": background}
     past = {"interactions": of_page["train"], "runs": RECOMMENDERS, "background": background}
@@ -45,6 +48,7 @@ def charts(background: str, of_page: dict[str, Any]) -> dict[str, Any]:
         "curve": plot.curve("ndcg", runs=RUNS, background=background),
         "differences": plot.differences("map", runs=RUNS[:2], background=background),
         "slices": plot.slices("map", by="digit", background=background),
+        "over": dated.over("ndcg@10", by="day", runs=RUNS[:2], background=background),
         "overlap": plot.overlap(runs=RUNS, background=background),
         "contributions": plot.contributions("rrf", runs=RUNS, background=background),
         "exposure": items.exposure(k=10, **catalog),

@@ -16,10 +16,14 @@ from .._table.setup import OPTIONS, Setup
 from .._table.table import Whole
 from .._verbs.declaration import VerbCall
 from ..errors import MissingColumn, RankframeError
+from ..plot import Plots
 from .display import Shown
 from .pandas_columns import text_of
 from .pandas_tables import LISTS, SHAPES, in_words_of_pandas, levels_of
 from .ranker import FrameRanker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 KEY = "rankframe"
 """The name of the options in ``attrs``, which `judge` sets so that the next call has them."""
@@ -48,7 +52,6 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
         "One row per query, indexed by the query: the metric, named by its canonical text, as ``ndcg@10``; several cutoffs, "
         "as ``k=[5, 10]``, give a column each."
     )
-    _plots_with = "matplotlib"
     _library = "pandas "
 
     def __init__(self, frame: pd.DataFrame, setup: Setup | None = None) -> None:
@@ -71,6 +74,10 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             options = self._setup.options
             result.attrs = others | ({KEY: dict(options)} if options else {})
         return result
+
+    @property
+    def plot(self) -> Plots[Axes]:  # type: ignore[override]
+        return Plots(self, "matplotlib")
 
     @property
     def _kind(self) -> type[pd.DataFrame]:

@@ -47,6 +47,9 @@ from .callers_frames import in_polars, stacked
 from .display import Help, Shown, page_of_topic, shown_of, spelled
 from .method import Metrics, Verbs, formula_as_method as formula, lift
 
+if TYPE_CHECKING:
+    from altair import LayerChart
+
 F = TypeVar("F", bound=Callable[..., object])
 R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
@@ -304,7 +307,6 @@ def method_of(owner: Any, name: str) -> Any:
 class FrameRanker(Ranker[R], Verbs[R]):
     """The metrics and verbs of a frame's rankings."""
 
-    _plots_with = "altair"
     _library = ""
     """The library of the frame, as its display names it; Polars has no name there."""
 
@@ -391,9 +393,9 @@ class FrameRanker(Ranker[R], Verbs[R]):
         return FrameMetrics(self)
 
     @property
-    def plot(self) -> Plots:
+    def plot(self) -> Plots[LayerChart]:
         """The ranker's plots, one for each question, as ``df.rank.plot.curve("ndcg")``."""
-        return Plots(self, self._plots_with)
+        return Plots(self, "altair")
 
     @abstractmethod
     def _run(self, call: VerbCall) -> Any:

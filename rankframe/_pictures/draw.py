@@ -43,7 +43,8 @@ STRENGTH = (0.05, 0.6)
 """The opacity of the weakest and the strongest cell; text is legible on both."""
 NAME = 24
 """The most letters per line of a label beside an axis."""
-DRAWN = {"x", "x2", "y", "y2", "size", "label", "series"}
+ENDS = ("x", "y", "x2", "y2", "size")
+DRAWN = {*ENDS, "label", "series"}
 """The columns that are drawn; the others are shown in tooltips."""
 
 
@@ -69,6 +70,9 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
     figure = figure.written(_without_markup)
     columns = _legend_columns(figure, 0.55 * TEXT, WIDTH, 50)
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": TEXT, "titleFontSize": TEXT, "titleFontWeight": 500}
+    lines = {"domainColor": ink, "tickColor": ink, "gridColor": ink, "gridOpacity": FAINT / 2}
+    title = {"color": ink, "subtitleColor": ink, "fontSize": TITLE, "subtitleFontSize": TEXT, "subtitlePadding": 4}
+    above = _lines(figure.title, WIDTH / (0.57 * TITLE)) or ""
     chart: LayerChart = (
         alt.layer(*(_altair_mark(alt, figure, mark, ink, background or "white") for mark in figure.marks))
         .properties(
@@ -76,82 +80,52 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
             height=figure.height,
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             background=background or "transparent",
-            title=alt.TitleParams(
-                _lines(figure.title, WIDTH / (0.57 * TITLE)) or "",
-                subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT)),
-            ),
+            title=alt.TitleParams(above, subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT))),
             description=". ".join(filter(None, (figure.title, figure.subtitle))),
         )
         .configure(font=FONT)
         .configure_view(stroke=None)
         .configure_mark(aria=False)  # a screen reader reads the description, not hundreds of marks
-        .configure_axis(
-            **words,
-            domainColor=ink,
-            tickColor=ink,
-            gridColor=ink,
-            gridOpacity=FAINT / 2,
-            labelLimit=0.4 * WIDTH,
-            titlePadding=10,
-        )
+        .configure_axis(**words, **lines, labelLimit=0.4 * WIDTH, titlePadding=10)
         .configure_legend(**words, orient="bottom", columns=columns, labelLimit=WIDTH / columns - 40)
-        .configure_title(
-            color=ink,
-            subtitleColor=ink,
-            fontSize=TITLE,
-            subtitleFontSize=TEXT,
-            anchor="start",
-            frame="bounds",
-            offset=12,
-            subtitlePadding=4,
-        )
+        .configure_title(**title, anchor="start", frame="bounds", offset=12)
     )
     return chart
 
 
 def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, background: str) -> Any:
-    rows = mark.rows
+    rows, chart = mark.rows, alt.Chart(mark.rows)
     x = alt.X("x:Q", title=figure.x.title, **_altair_axis(alt, figure.x))
     y = alt.Y("y:Q", title=_lines(figure.y.title, figure.height / (0.55 * TEXT)), **_altair_axis(alt, figure.y))
+    ends = {"x": x, "y": y, "x2": "x2", "y2": "y2"}
+    encoding: dict[str, object] = {end: place for end, place in ends.items() if end in rows.columns}
     if mark.kind in ("rule", "divider"):
-        over = {"x": x} if "x" in rows.columns else {"y": y}
         look = {"strokeDash": [4, 3], "opacity": 0.7} if mark.kind == "rule" else {"opacity": FAINT}
-        return alt.Chart(rows).mark_rule(color=ink, **look).encode(**over)
+        return chart.mark_rule(color=ink, **look).encode(**encoding)
     domain = list(figure.series)
     legend = alt.Legend(title=None, symbolOpacity=1) if figure.legend and len(domain) > 1 else None
     colours = alt.Scale(domain=domain, range=[colour(figure, name) for name in domain])
-    encoding: dict[str, object] = {
-        "x": x,
-        "y": y,
-        "color": alt.Color("series:N", scale=colours, legend=legend),
-        "tooltip": [
-            alt.Tooltip(name, format=".4f" if rows[name].dtype.is_float() else "")
-            for name in rows.columns
-            if name not in DRAWN
-        ],
-        **{end: end for end in ("x2", "y2") if end in rows.columns},
-    }
-    chart = alt.Chart(rows)
+    own = alt.Color("series:N", scale=colours, legend=legend) if "series" in rows.columns else alt.value(ink)
+    further = [name for name in rows.columns if name not in DRAWN]
+    tips = [alt.Tooltip(name, format=".4f" if rows[name].dtype.is_float() else "") for name in further]
+    encoding |= {"color": own, "tooltip": tips}
     if mark.kind == "line":
         scale = alt.Scale(domain=domain, range=[list(dashes(figure, name)) for name in domain])
         encoding["strokeDash"] = alt.StrokeDash("series:N", scale=scale, legend=legend)
         chart = chart.mark_line(strokeWidth=2, point={"size": 24} if _few(mark) else False)
     elif mark.kind == "band":
         chart = chart.mark_area(opacity=FAINT)
-    elif mark.kind == "bar":
-        encoding["stroke"] = alt.Stroke("series:N", scale=colours, legend=None)  # no seams between neighbours
-        chart = chart.mark_rect(strokeWidth=0.5)
-    elif mark.kind == "cell":
+    elif mark.kind == "bar" and "size" in rows.columns:
         scale = alt.Scale(domain=[0, 1], range=list(STRENGTH))
         encoding["opacity"] = alt.Opacity("size:Q", scale=scale, legend=None)
         middle = rows.with_columns((pl.col("x") + pl.col("x2")) / 2, (pl.col("y") + pl.col("y2")) / 2)
         written = alt.Chart(middle).mark_text(color=ink, fontSize=TEXT).encode(x=x, y=y, text="label:N")
         return chart.mark_rect().encode(**encoding) + written
+    elif mark.kind == "bar":
+        encoding["stroke"] = alt.Stroke("series:N", scale=colours, legend=None)  # no seams between neighbours
+        chart = chart.mark_rect(strokeWidth=0.5)
     elif mark.kind == "interval":
         chart = chart.mark_rule(strokeWidth=2)
-    elif mark.kind == "tick":
-        encoding["color"] = alt.value(ink)
-        chart = chart.mark_rule(strokeWidth=3)
     elif "size" in rows.columns:
         scale = alt.Scale(domain=[0, _largest(mark)], range=[0, 300])
         encoding["size"] = alt.Size("size:Q", scale=scale, legend=None)
@@ -170,10 +144,8 @@ def _altair_axis(alt: ModuleType, axis: Axis) -> dict[str, object]:
         return {"scale": alt.Scale(**scale), "axis": alt.Axis(grid=axis.grid, tickCount=5, **whole)}
     places, names = [place for place, _ in axis.ticks], [_lines(name, NAME) for _, name in axis.ticks]
     label = f"{json.dumps(names, ensure_ascii=False)}[indexof({json.dumps(places)}, datum.value)]"
-    return {
-        "scale": alt.Scale(**scale),
-        "axis": alt.Axis(grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False),
-    }
+    shown = alt.Axis(grid=axis.grid, values=places, labelExpr=label, labelOverlap=False, labelFlush=False)
+    return {"scale": alt.Scale(**scale), "axis": shown}
 
 
 def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) -> Axes:
@@ -182,12 +154,10 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
     own = ax is None
     if not own and not isinstance(ax, pyplot.Axes):
         raise InvalidOption(f"ax={shown(ax)} is no Matplotlib axes; give one, as ax=axes[0] of several in a row")
-    if background is not None:
-        background = background_of(background)
-        if not own:
-            raise InvalidOption(
-                option(background=background), " is for a new figure, and ax has one already; leave one of the two out"
-            )
+    background = None if background is None else background_of(background)
+    if background is not None and not own:
+        where = " is for a new figure, and ax has one already; leave one of the two out"
+        raise InvalidOption(option(background=background), where)
     plain, figure = figure, figure.written(_without_formulas)
     if own:
         _, ax = pyplot.subplots(figsize=(WIDTH / 100, 1.7 + figure.height / 100), layout="constrained")
@@ -220,13 +190,9 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         handles = {handle.get_label(): handle for handle in ax.get_legend_handles_labels()[0]}
         named = {name: _fit(text, 2 * NAME) for name, text in zip(figure.series, plain.series, strict=True)}
         columns = _legend_columns(figure, 0.6, width, 4.8)
-        below = (
-            {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0), "bbox_transform": _below(ax)}
-            if own
-            else {}
-        )
-        series = [name for name in figure.series if name in handles]
+        series, below = [name for name in figure.series if name in handles], {}
         if own:
+            below = {"loc": "upper left", "ncols": columns, "bbox_to_anchor": (0, 0), "bbox_transform": _below(ax)}
             ax.figure.set_figheight(ax.figure.get_figheight() + 0.2 * ((len(series) - 1) // columns))
         ax.legend([handles[name] for name in series], [named[name] for name in series], frameon=False, **below)
     if background is not None:
@@ -272,44 +238,33 @@ def _recolour(ax: Axes, ink: str, background: ColorType) -> None:
 
 def _matplotlib_mark(ax: Axes, figure: Figure, mark: Mark, ink: str, background: ColorType) -> None:
     if mark.kind in ("rule", "divider"):
-        look = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
+        style = {"ls": (0, (4, 3)), "alpha": 0.7} if mark.kind == "rule" else {"alpha": FAINT}
         for place in mark.rows.to_series():
-            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(place, color=ink, lw=1, **look)
+            (ax.axvline if mark.rows.columns == ["x"] else ax.axhline)(place, color=ink, lw=1, **style)
         return
-    for (name,), part in mark.rows.group_by("series", maintain_order=True):
-        rows = {column: part[column].to_list() for column in part.columns}
-        own, label = colour(figure, str(name)), str(name)
+    rows = mark.rows if "series" in mark.rows.columns else mark.rows.with_columns(series=pl.lit(None, pl.String))
+    for (name,), part in rows.group_by("series", maintain_order=True):
+        label = None if name is None else str(name)
+        look: dict[str, Any] = {"color": ink if label is None else colour(figure, label), "label": label}
+        ends: list[Any] = [part[end].to_numpy() if end in part.columns else None for end in ENDS]
+        x, y, x2, y2, size = ends
         if mark.kind == "line":
-            spaces = dashes(figure, str(name))
-            ax.plot(
-                rows["x"], rows["y"], color=own, label=label, lw=2, ls=(0, spaces) if spaces else "-",
-                marker="o" if _few(mark) else "", ms=4,
-            )  # fmt: skip
+            spaces, dot = dashes(figure, str(label)), "o" if _few(mark) else ""
+            ax.plot(x, y, lw=2, ls=(0, spaces) if spaces else "-", marker=dot, ms=4, **look)
         elif mark.kind == "band":
-            ax.fill_between(rows["x"], rows["y"], rows["y2"], color=own, alpha=FAINT, lw=0)
+            ax.fill_between(x, y, y2, color=look["color"], alpha=FAINT, lw=0)
         elif mark.kind == "bar":
-            widths = [end - start for start, end in zip(rows["x"], rows["x2"], strict=True)]
-            heights = [end - start for start, end in zip(rows["y"], rows["y2"], strict=True)]
-            ax.bar(rows["x"], heights, widths, bottom=rows["y"], align="edge", color=own, label=label, lw=0)
-        elif mark.kind == "cell":
-            for x, x2, y, y2, size, text in part.select("x", "x2", "y", "y2", "size", "label").iter_rows():
-                strength = STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * size
-                ax.bar(x, y2 - y, x2 - x, bottom=y, align="edge", color=own, alpha=strength, lw=0)
-                ax.text((x + x2) / 2, (y + y2) / 2, text, ha="center", va="center")
+            bars = ax.bar(x, y2 - y, x2 - x, y, align="edge", lw=0, **look)
+            for bar, strength, text in zip(bars, size, part["label"], strict=True) if size is not None else ():
+                bar.set_alpha(STRENGTH[0] + (STRENGTH[1] - STRENGTH[0]) * strength)
+                ax.annotate(text, bar.get_center(), ha="center", va="center")
         elif mark.kind == "interval":
-            if "x2" in rows:
-                ax.hlines(rows["y"], rows["x"], rows["x2"], color=own, lw=2)
-            else:
-                ax.vlines(rows["x"], rows["y"], rows["y2"], color=own, lw=2)
-        elif mark.kind == "tick":
-            ax.vlines(rows["x"], rows["y"], rows["y2"], color=ink, lw=2.2)
-        elif "size" in rows:
-            sizes = [size / _largest(mark) * 160 for size in rows["size"]]
-            ax.scatter(rows["x"], rows["y"], s=sizes, color=own, alpha=_opacity(mark), lw=0)
+            lines, *ends = (ax.vlines, x, y, y2) if x2 is None else (ax.hlines, y, x, x2)
+            lines(*ends, color=look["color"], lw=2)
+        elif size is not None:
+            ax.scatter(x, y, s=size / _largest(mark) * 160, color=look["color"], alpha=_opacity(mark), lw=0)
         else:
-            ax.scatter(
-                rows["x"], rows["y"], s=45, color=own, label=label, edgecolors=background, lw=1, zorder=3, clip_on=False
-            )
+            ax.scatter(x, y, s=45, edgecolors=background, lw=1, zorder=3, clip_on=False, **look)
 
 
 def _few(mark: Mark) -> bool:

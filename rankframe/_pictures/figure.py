@@ -1,30 +1,29 @@
-"""Plots as verbs that give figures: the options of every plot, axes and marks, means with their intervals."""
+"""Plots as verbs that give figures: the options of every plot, the means that they show, axes and marks."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, TypeVar
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, cast
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.requests import averaged
-from .._results.grid import intervals_of as kinds_of, queries
+from .._results.grid import intervals_of as kinds_of, percent, queries
 from .._results.markup import rewritten
 from .._support.option_kinds import Column
+from .._support.statistical_options import Confidence
 from .._table.runs import RUN, Runs, TheRuns
-from .._table.setup import Setup
+from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
 from .._verbs.declaration import verb
 from .._verbs.resampling import Resampling
-from .._verbs.summary import averages
+from .._verbs.summary import Summary, averages, keys
 from ..errors import InvalidOption, asked_as
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -32,17 +31,32 @@ LINES = 12
 """The most lines that can be told apart: six colours, each solid and dashed."""
 ROWS = 40
 """The most rows in one plot: slices, runs or ranks."""
+LETTERS = 56
+"""The letters that have room below a picture."""
+CI = 0.95
+"""The default confidence of the intervals."""
+ENDS = ("ci_low", "ci_high")
+"""The columns of intervals in the tables of verbs."""
+SERIES, SLICE = "#series", "#slice"
+"""The columns of the name of a query's line, and of its slice."""
 
-OF_PLOTS = Resampling(0.95, "auto", 1_000, 0, progress=False)
+OF_PLOTS = Resampling(CI, "auto", 1_000, 0, progress=False)
 RESAMPLED = ContextVar("RESAMPLED", default=OF_PLOTS)
 """The intervals of a plot; a page sets its own for all of its plots."""
 
-MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "tick", "rule", "divider", "cell"]
+MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "rule", "divider"]
 
 
-class Look(TypedDict, total=False):
-    """The options of every plot.
+class Shared(TypedDict, total=False):
+    """The options of every plot; of those below, `ci` and `by` are for the plots that take them.
 
+    runs, run
+        Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
+        of each row; default: the ranker's score only.
+    by
+        The column whose values slice the queries, such as ``"market"``; the same in all rows of a query that have a value.
+    ci
+        The confidence of the intervals; ``None`` for none.
     title
         The title; default: a description of the plot. With ``""`` there is neither a title nor the line below it,
         which leaves room for ``ax.set_title`` of Matplotlib.
@@ -53,58 +67,138 @@ class Look(TypedDict, total=False):
         Matplotlib axes to draw on.
     """
 
-    title: str | None
-    background: str | None
-    ax: Axes | None
-
-
-class Shared(Look, total=False):
-    """The options of a plot of runs, beside those of every plot.
-
-    runs, run
-        Score columns of the same rows, a table for each run as for ``df.rank.compare``, or the column that names the run
-        of each row; default: the ranker's score only.
-    """
-
     runs: TheRuns | None
     run: Column | None
+    title: str | None
+    background: str | None
+    ax: None  # for type checkers, which find axes in an overload of the method
+
+
+class Estimated(Shared, total=False):
+    """The options of a plot of means, or of other estimates."""
+
+    ci: Confidence | None
+
+
+class Sliced(Estimated, total=False):
+    """The options of a plot of means whose lines may be slices."""
+
+    by: Column | None
+
+
+HELP = {
+    name: entry
+    for entry in re.split(r"\n(?=\w)", inspect.cleandoc(Shared.__doc__ or "").partition("\n\n")[2])
+    for name in entry.partition("\n")[0].split(", ")
+}
+"""The entry of each option in the help of a plot."""
 
 
 def plot(**declared: Any) -> Callable[[F], F]:
-    """Declare a function as a plot: a verb whose signature and help have the options of :class:`Look` or :class:`Shared`.
-
-    The function takes them as keywords that its annotation names.
-    """
+    """Declare a function as a plot: a verb whose signature and help have the options that its keywords unpack."""
 
     def declare(function: F) -> F:
         signature = inspect.signature(function)
         *own, keywords = signature.parameters.values()
-        names, text = (*Look.__annotations__,), _entries(Look)
-        if keywords.annotation == "Unpack[Shared]":
-            names, text = ("runs", "run", *names), f"{_entries(Shared)}\n{text}"
+        options = globals()[keywords.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
+        types = {name: options[name].__forward_arg__ for name in HELP if name in options} | {"ax": "Axes | None"}
         by_name = inspect.Parameter.KEYWORD_ONLY
         shared = [
-            inspect.Parameter(x, by_name, default=None, annotation=Shared.__annotations__[x].__forward_arg__)
-            for x in names
+            inspect.Parameter(name, by_name, default=CI if name == "ci" else None, annotation=kind)
+            for name, kind in types.items()
         ]
         about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
         head = "\n" if "\nParameters\n" in about else "\n\nParameters\n----------\n"
+        text = "\n".join(dict.fromkeys(HELP[name] for name in HELP if name in types or name in signature.parameters))
         function.__doc__ = f"{about}{head}{text}{returns}{rest}"
         function.__dict__["__signature__"] = signature.replace(parameters=[*own, *shared])
-        function.__dict__["aliases"] = {"TheRuns": TheRuns, "Column": Column}
+        function.__dict__["aliases"] = {"TheRuns": TheRuns, "Column": Column, "Confidence": Confidence}
         return verb(gives="whole", **declared)(function)
 
     return declare
 
 
-def _entries(options: type) -> str:
-    """The entries of options in a help, from their docstring."""
-    return inspect.cleandoc(options.__doc__ or "").partition("\n\n")[2]
-
-
 def unpacked(table: Table[Any], shared: Shared) -> tuple[pl.DataFrame, Setup, Runs]:
     """The rows, the setup and the runs of a call."""
     return table.rows, table.setup, Runs.of(shared.get("runs"), shared.get("run"))
+
+
+class Measured:
+    """The values of metrics by run, slice and query; their means and intervals are computed as `summarize` does.
+
+    Attributes
+    ----------
+    values
+        A row per run and query: `RUN`, `SLICE` if there are slices, `SERIES`, the query, and a column per metric.
+    query, key
+        The columns of a query, without and with that of the runs.
+    runs, series
+        The names of the runs and of the series: runs, slices, or both.
+    several
+        Whether series need names.
+    """
+
+    def __init__(
+        self, table: Table[Any], runs: Runs, calls: Sequence[Call], by: str | None, resampling: Resampling
+    ) -> None:
+        frame, setup = table.rows, table.setup
+        refuse_bounds(setup)
+        runs.require(frame, setup)
+        slices = (*runs.key, *([] if by in (None, *runs.key) else [str(by)]))
+        self.query, self.calls, self.resampling = runs.queries(setup).roles.query, calls, resampling
+        summary = Summary(tuple(calls), setup, runs, slices, None, resampling)
+        self.key, found, at = summary.query, summary.per_query(frame), [pl.col(name) for name in keys(slices)]
+        run = pl.col(RUN) if runs.scores else at[0].cast(pl.String) if runs.key else pl.lit(setup.roles.score)
+        found = found.with_columns(run.alias(RUN), **({} if by is None else {SLICE: at[-1]}))
+        if by is not None and len(found):
+            found = pl.concat(
+                [part.sort(SLICE, nulls_last=True) for part in found.partition_by(RUN, maintain_order=True)]
+            )
+        self.runs = runs.named(found)
+        of_slice = [] if by is None else [pl.col(SLICE).cast(pl.String).fill_null("null")]
+        of_run = [pl.col(RUN)] if by is None or (len(self.runs) > 1 and by not in runs.key) else []
+        self.values = found.with_columns(pl.concat_str(*of_run, *of_slice, separator=", ").alias(SERIES))
+        self.series = self.runs if by is None else list(self.values[SERIES].unique(maintain_order=True))
+        self.several = by is not None or len(self.runs) > 1
+
+    @classmethod
+    def of(cls, table: Table[Any], calls: Sequence[Call], shared: Shared, by: str | None = None) -> Measured:
+        """The values that a call of a plot asks for."""
+        given = cast("Sliced", shared)
+        resampling = replace(RESAMPLED.get(), ci=given.get("ci", CI))
+        return cls(table, unpacked(table, shared)[2], calls, by or given.get("by"), resampling)
+
+    def means(self, *key: str, values: pl.DataFrame | None = None) -> pl.DataFrame:
+        """A row per key and metric: the mean `y`, its interval from `low` to `high`, its kind `interval`, and `queries`."""
+        of = self.values if values is None else values
+        rows = averages(of, self.key, self.calls, key, self.resampling)
+        ends = {"low": "ci_low", "high": "ci_high", "interval": "interval"}
+        return rows.select(
+            *(pl.col(name).alias("series" if name == SERIES else name) for name in key),
+            "metric",
+            y="mean",
+            queries="n_queries",
+            **{name: at if at in rows.columns else pl.lit(None, pl.Float64) for name, at in ends.items()},
+        ).drop_nulls("y")
+
+    @property
+    def count(self) -> str:
+        """The number of queries in the picture, as text; for several runs, the largest number."""
+        return most_queries(self.values)
+
+    def intervals(self, rows: pl.DataFrame) -> str:
+        """The level and the kinds of the intervals of some means, as the end of a sentence."""
+        return with_intervals(self.resampling.ci, kinds_of(rows["interval"]))
+
+
+def most_queries(per_query: pl.DataFrame) -> str:
+    """The number of queries of the run that has the most, as text."""
+    return queries(max(per_query[RUN].value_counts()["count"], default=0))
+
+
+def with_intervals(ci: float | None, how: str) -> str:
+    """The end of a sentence on values that have intervals."""
+    return "" if ci is None else f", with {percent({'ci': ci})} intervals ({how})"
 
 
 @dataclass(frozen=True)
@@ -123,9 +217,8 @@ class Axis:
 class Mark:
     """Marks of one kind, a row each: `x`, `y`, `series`, and optionally `x2`, `y2`, `size` and `label`.
 
-    The opacity of a cell grows with its `size`, from 0 to 1; its `label` is in its middle.
-
-    Altair shows further columns in tooltips.
+    A mark without `series` has the colour of the text. The opacity of a bar grows with its `size`, from 0 to 1; its `label`
+    is in its middle. The area of a point grows with its `size`. Altair shows further columns in tooltips.
     """
 
     kind: MarkKind
@@ -145,6 +238,10 @@ class Figure:
     legend: bool = True
     height: int = 300
 
+    def __post_init__(self) -> None:
+        if self.legend:
+            legible(self.series, LINES, "series")
+
     def written(self, how: Callable[[str], str]) -> Figure:
         """The figure with `how` applied to each of its texts."""
         found: Figure = _written(self, how)
@@ -163,27 +260,15 @@ def _written(part: Any, how: Callable[[str], str]) -> Any:
     return part
 
 
-def means(found: pl.DataFrame, key: Sequence[str], calls: Sequence[Call]) -> pl.DataFrame:
-    """A row per key and metric: the mean `y`, its 95% interval from `low` to `high`, its kind `interval`, and `queries`."""
-    texts = {*key, *(call.text for call in calls)}
-    query = [name for name in found.columns if name not in texts] or [call.text for call in calls]
-    rows = averages(found.with_columns(pl.lit(1.0).alias("#weight")), query, calls, key, RESAMPLED.get())
-    return rows.select(
-        *key, "metric", "interval", y="mean", low="ci_low", high="ci_high", queries="n_queries"
-    ).drop_nulls("y")
-
-
-def of_intervals(rows: pl.DataFrame) -> str:
-    """The level and the kinds of the intervals in a picture."""
-    return f"95% intervals ({kinds_of(rows['interval'])})"
-
-
 def banded(rows: pl.DataFrame) -> tuple[Mark, ...]:
-    """A line of means over the band of their intervals."""
-    series = rows["series"].unique(maintain_order=True).to_list()
-    legible(series, LINES, "lines")
-    band = rows.drop_nulls("low").select("series", "x", y="low", y2="high")
-    return (Mark("band", band), Mark("line", rows.drop("low", "high", "interval", "metric", RUN, strict=False)))
+    """A line of means over the band of their intervals; the band has a gap where a mean has none, and a lone one is upright."""
+    there = pl.col("low").is_not_null()
+    band = rows.filter(there.any().over("series")).select("series", "x", y="low", y2="high", there=there)
+    near = pl.col("there").shift(1) | pl.col("there").shift(-1)
+    lone = band.filter(pl.col("there") & ~near.fill_null(value=False).over("series")).drop("there")
+    upright = () if lone.is_empty() else (Mark("interval", lone),)
+    line = rows.drop("low", "high", "interval", "metric", RUN, strict=False)
+    return (Mark("band", band.drop("there")), *upright, Mark("line", line))
 
 
 def lines_of(rows: pl.DataFrame) -> tuple[str, ...]:
@@ -195,33 +280,55 @@ def at_cutoffs(
 ) -> Figure:
     """A figure of means or values at each cutoff, from the metrics there; `together` names the axis of several metrics."""
     drawn = list(dict.fromkeys(call for call, _ in calls.values()))
-    lines = pl.concat(
-        rows.filter(metric=at.text).with_columns(
-            series=named(call.display, runs=several, metrics=len(drawn) > 1), x=pl.lit(float(k)), cutoff=pl.lit(k)
-        )
-        for at, (call, k) in calls.items()
-    )
+    metric = pl.col("metric").replace_strict({at.text: call.display for at, (call, _) in calls.items()})
+    k = pl.col("metric").replace_strict({at.text: k for at, (_, k) in calls.items()}, return_dtype=pl.Int64)
+    parts = [*([metric] if len(drawn) > 1 or not several else []), *([pl.col("series")] if several else [])]
+    lines = rows.with_columns(series=pl.concat_str(parts, separator=", "), x=k.cast(pl.Float64), cutoff=k)
     title = f"{', '.join(call.display for call in drawn)} at every cutoff"
     y = Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else together)
     return Figure(title, subtitle, x, y, banded(lines), lines_of(lines))
 
 
-def legible(names: Sequence[str], most: int, what: str) -> None:
+def placed(values: pl.Series) -> pl.DataFrame:
+    """The places of values on an axis, and their texts: numbers and times at their distances, others one after another."""
+    values = values.drop_nulls().sort()
+    if values.dtype.is_numeric() or values.dtype.is_temporal():
+        place = values.to_physical()
+    else:
+        if values.dtype != pl.Enum:  # v10 after v9
+            parts = [re.split(r"(\d+)", text) for text in values.cast(pl.String)]
+            whole = [[int(x) if i % 2 else x for i, x in enumerate(part)] for part in parts]
+            values = values[sorted(range(len(values)), key=whole.__getitem__)]
+        place = pl.Series(range(len(values)), dtype=pl.Int64)
+    places = pl.DataFrame({SLICE: values, "text": as_texts(values), "x": place.cast(pl.Float64)})
+    return places.filter(pl.col("x").is_finite())
+
+
+def as_texts(values: pl.Series) -> pl.Series:
+    """The values as texts; times without seconds, or hours, that are zero in all."""
+    if not values.dtype.is_temporal():
+        return values.cast(pl.String)
+    local = values.dt.replace_time_zone(None) if isinstance(values.dtype, pl.Datetime) else values
+    texts = local.dt.to_string()
+    for zeros in (r"\.0+$", ":00$", " 00:00$"):
+        texts = texts.str.replace(zeros, "") if texts.str.contains(zeros).all() else texts
+    return texts
+
+
+def thinned(places: pl.DataFrame) -> tuple[tuple[float, str], ...]:
+    """The ticks of an axis whose texts do not run into each other."""
+    found: list[tuple[float, str]] = []
+    if len(places):
+        room = (places["x"][-1] - places["x"][0]) * (max(map(len, places["text"])) + 2) / LETTERS
+        for place, text in places.select("x", "text").iter_rows():
+            if not found or place - found[-1][0] >= room:
+                found.append((place, text))
+    return tuple(found)
+
+
+def legible(names: Sequence[str] | pl.Series, most: int, what: str) -> None:
     if len(names) > most:
         raise InvalidOption(f"{len(names)} {what} in one picture can't be told apart; plot {most} at most")
-
-
-def named(metric: str, *, runs: bool, metrics: bool) -> pl.Expr:
-    """The name of a line: its metric, its run, or both, whichever distinguishes it."""
-    if not runs:
-        return pl.lit(metric)
-    return pl.concat_str(pl.lit(f"{metric}, "), pl.col(RUN)) if metrics else pl.col(RUN)
-
-
-def count(found: pl.DataFrame) -> str:
-    """The number of queries in a picture, as text; for several runs, the largest number."""
-    n = max(found[RUN].value_counts()["count"], default=0) if RUN in found.columns else len(found)
-    return queries(n)
 
 
 def one_call(metric: str, example: str) -> Call:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.means import Mean
 from .._catalog.parse import parse
 from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
-from .._plan.per_query import by_document, collect
+from .._plan.per_query import by_document
 from .._results.grid import queries
 from .._support.option_kinds import Column
 from .._support.option_values import Range
@@ -24,26 +23,28 @@ from .._table.trec_eval import LEVELS
 from .._verbs.fitted import FusionMethod, runs_for, text_of
 from .._verbs.fuse import explain
 from .._verbs.overlap import overlap as overlap_of
-from .._verbs.paired_values import values
-from .._verbs.summary import by_query, keys
 from ..errors import InvalidOption, option
 from .figure import (
     LINES,
     ROWS,
+    SERIES,
+    SLICE,
     Axis,
+    Estimated,
     Figure,
-    Look,
     Mark,
+    Measured,
     Shared,
+    Sliced,
     at_cutoffs,
     banded,
-    count,
     legible,
     lines_of,
-    means,
-    of_intervals,
+    most_queries,
     one_call,
+    placed,
     plot,
+    thinned,
     unpacked,
 )
 
@@ -63,7 +64,7 @@ CELLS = 30
 
 
 @plot(among=METRICS)
-def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[Shared]) -> Figure:
+def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[Sliced]) -> Figure:
     """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
 
     Parameters
@@ -75,7 +76,7 @@ def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None
 
     Returns
     -------
-    A chart or axes. The bands are 95% intervals of the mean over the queries, as of ``df.rank.summarize``.
+    A chart or axes. The bands are intervals of the mean over the queries, as of ``df.rank.summarize``.
 
     Raises
     ------
@@ -104,17 +105,17 @@ def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None
         raise InvalidOption(
             f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
         )
-    at = {parse_one(call, k): (call, k) for call in drawn for k in cutoffs}
-    found = values(frame, setup, runs, list(at))
-    rows, last = means(found, [RUN], list(at)), max(cutoffs)
+    at = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in cutoffs}
+    measured, last = Measured.of(table, list(at), shared), max(cutoffs)
+    rows = measured.means(SERIES)
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
     x = Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True)
-    subtitle = f"Mean of the first k documents over {count(found)}, with {of_intervals(rows)}"
-    return at_cutoffs(rows, at, subtitle, x, "mean", several=found[RUN].n_unique() > 1)
+    subtitle = f"Mean of the first k documents over {measured.count}{measured.intervals(rows)}"
+    return at_cutoffs(rows, at, subtitle, x, "mean", several=measured.several)
 
 
 @plot()
-def precision_recall(table: Table[Any], **shared: Unpack[Shared]) -> Figure:
+def precision_recall(table: Table[Any], **shared: Unpack[Sliced]) -> Figure:
     """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
 
     Returns
@@ -128,22 +129,15 @@ def precision_recall(table: Table[Any], **shared: Unpack[Shared]) -> Figure:
     >>> df.rank.plot.precision_recall().title.text
     'Interpolated precision at eleven levels of recall'
     """
-    frame, setup, runs = unpacked(table, shared)
-    calls = [parse(f"interpolated_precision@{level:g}")[0] for level in LEVELS]
-    found = values(frame, setup, runs, calls)
-    of_calls = means(found, [RUN], calls)
-    rows = pl.concat(
-        of_calls.filter(metric=call.text).with_columns(series=pl.col(RUN), x=pl.lit(level), recall=pl.lit(level))
-        for call, level in zip(calls, LEVELS, strict=True)
-    )
-    return Figure(
-        "Interpolated precision at eleven levels of recall",
-        f"Best precision from that recall on; mean over {count(found)}, with {of_intervals(rows)}",
-        Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2])),
-        Axis("mean interpolated precision", limits=(0, 1)),
-        banded(rows),
-        lines_of(rows),
-    )
+    levels = {parse(f"interpolated_precision@{level:g}")[0].text: float(level) for level in LEVELS}
+    measured = Measured.of(table, [parse(text)[0] for text in levels], shared)
+    rows = measured.means(SERIES)
+    level = pl.col("metric").replace_strict(levels, return_dtype=pl.Float64)
+    rows = rows.with_columns(x=level, recall=level)
+    title = "Interpolated precision at eleven levels of recall"
+    subtitle = f"Best precision from that recall on; mean over {measured.count}{measured.intervals(rows)}"
+    x = Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2]))
+    return Figure(title, subtitle, x, Axis("mean interpolated precision", limits=(0, 1)), banded(rows), lines_of(rows))
 
 
 @plot()
@@ -169,10 +163,9 @@ def differences(table: Table[Any], metric: str, *, baseline: Column | None = Non
     >>> df.rank.plot.differences("rr", runs=["bm25", "ltr"]).title.text
     'RR of each query: ltr minus bm25'
     """
-    frame, setup, runs = unpacked(table, shared)
     call = one_call(metric, "differences('ndcg@10', runs=['bm25', 'ltr'])")
-    found = values(frame, setup, runs, [call])
-    names = runs.named(found)
+    measured = Measured.of(table, [call], shared)
+    found, names = measured.values, measured.runs
     if len(names) < 2:
         raise InvalidOption(
             "differences are those between runs; name at least two score columns, as ",
@@ -183,40 +176,29 @@ def differences(table: Table[Any], metric: str, *, baseline: Column | None = Non
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise InvalidOption(option(baseline=baseline), f" is none of the runs, {', '.join(names)}")
-    query = [name for name in setup.roles.query if name in found.columns]
-    wide = found.filter(pl.col(RUN) == baseline).select(*query, pl.col(call.text).alias("#base"))
-    paired = (
-        found.filter(pl.col(RUN) != baseline)
-        .join(wide, on=query, nulls_equal=True)
-        .select(pl.col(RUN).alias("series"), (pl.col(call.text) - pl.col("#base")).alias("difference"))
-        .drop_nulls("difference")
-    )
+    own = pl.col(call.text) - pl.col(call.text).filter(pl.col(RUN) == baseline).first().over(measured.query)
+    paired = found.select(series=RUN, difference=own).filter(pl.col("series") != baseline).drop_nulls()
     others = [name for name in names if name != baseline]
     n = max(paired["series"].value_counts()["count"], default=0)
+    place, of = pl.int_range(pl.len()).over("series"), pl.len().over("series")
+    x, x2 = pl.col("x").first().cast(pl.Float64), pl.col("x").last().cast(pl.Float64) + 1
     sorted_ = (
-        paired.sort("series", pl.col("difference"), descending=[False, True])
-        .with_columns(place=pl.int_range(pl.len()).over("series"), n=pl.len().over("series"))
-        .with_columns(bar=pl.col("place") * pl.min_horizontal(pl.col("n"), BARS) // pl.col("n"))
+        paired.sort("series", "difference", descending=[False, True])
+        .with_columns(x=place, bar=place * pl.min_horizontal(of, BARS) // of)
         .group_by("series", "bar", maintain_order=True)
-        .agg(x=pl.col("place").first(), x2=pl.col("place").last() + 1, y=pl.col("difference").mean(), queries=pl.len())
-        .with_columns(pl.col("x", "x2").cast(pl.Float64), y2=pl.lit(0.0), difference="y")
+        .agg(x, x2=x2, y=pl.col("difference").mean(), queries=pl.len())
+        .with_columns(y2=pl.lit(0.0), difference="y")
         .drop("bar")
     )
     several = len(others) > 1
     pair = f"{'run' if several else others[0]} minus {baseline}"
     each_own = ". Each run has its own order, so one place is not one query" if several else ""
-    return Figure(
-        f"{call.display} of each query: {pair}",
-        "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own,
-        Axis(
-            "queries, sorted by their difference" + (" in each run" if several else ""),
-            limits=(0, max(n, 1)),
-            whole=True,
-        ),
-        Axis(f"{call.display}, {pair}"),
-        of_differences(sorted_, others, call),
-        tuple(others) if several else ("better", "worse"),
-    )
+    subtitle = "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own
+    title = f"queries, sorted by their difference{' in each run' if several else ''}"
+    x_axis, y_axis = Axis(title, limits=(0, max(n, 1)), whole=True), Axis(f"{call.display}, {pair}")
+    names = others if several else ["better", "worse"]
+    marks = of_differences(sorted_, others, call)
+    return Figure(f"{call.display} of each query: {pair}", subtitle, x_axis, y_axis, marks, tuple(names))
 
 
 def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
@@ -226,7 +208,6 @@ def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tup
         gain = pl.col("y") if call.higher_is_better else -pl.col("y")
         sign = pl.when(gain < 0).then(pl.lit("worse")).otherwise(pl.lit("better"))
         return (Mark("bar", rows.with_columns(series=sign)), zero)
-    legible(others, LINES, "runs")
     middle = rows.with_columns(x=(pl.col("x") + pl.col("x2")) / 2)
     return (zero, Mark("line", middle.drop("x2", "y2")))
 
@@ -241,8 +222,8 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
 
 
 @plot()
-def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Figure:
-    """The distribution of a metric over the queries, per run: it shows whether values are similar, or mostly zeros and ones.
+def distribution(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
+    """The distribution of a metric over the queries, per run or slice: it shows whether values are similar, or mostly zeros and ones.
 
     Parameters
     ----------
@@ -251,7 +232,7 @@ def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Fi
 
     Returns
     -------
-    A chart or axes: a histogram per run, all on the same scale, with mean and median.
+    A chart or axes: a histogram per run or slice, all on the same scale, with median, mean and the mean's interval.
 
     Examples
     --------
@@ -260,58 +241,51 @@ def distribution(table: Table[Any], metric: str, **shared: Unpack[Shared]) -> Fi
     >>> df.rank.plot.distribution("rr").title.text
     'Distribution of RR over the queries'
     """
-    frame, setup, runs = unpacked(table, shared)
     call = one_call(metric, "distribution('ndcg@10')")
-    found = values(frame, setup, runs, [call]).select(pl.col(RUN), pl.col(call.text).alias("value")).drop_nulls()
-    names = runs.named(found)
-    legible(names, ROWS, "runs")
-    row = pl.col(RUN).replace_strict({name: float(len(names) - 1 - i) for i, name in enumerate(names)}, default=None)
+    measured = Measured.of(table, [call], shared)
+    found = measured.values.select(pl.col(SERIES).alias("series"), pl.col(call.text).alias("value")).drop_nulls()
+    names, rows = measured.series, measured.means(SERIES)
+    legible(names, ROWS, "histograms")
+    places = {name: float(len(names) - 1 - i) for i, name in enumerate(names)}
+    row = pl.col("series").replace_strict(places, default=None, return_dtype=pl.Float64)
     low, high = reach(found["value"], call)
     margin = MARGIN * (high - low)
     width = (high - low) / BINS
     bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
     bars = (
-        found.with_columns(bin=bin_, n=pl.len().over(RUN))
-        .group_by(RUN, "bin", maintain_order=True)
+        found.with_columns(bin=bin_, n=pl.len().over("series"))
+        .group_by("series", "bin", maintain_order=True)
         .agg(queries=pl.len(), share=pl.len() / pl.col("n").first())
-        .sort(RUN, "bin")
-        .with_columns(x=low + pl.col("bin") * width, y=row.cast(pl.Float64))
+        .sort("series", "bin")
+        .with_columns(x=low + pl.col("bin") * width, y=row)
         .with_columns(x2=pl.col("x") + width, y2=pl.col("y") + 0.85 * pl.col("share") / pl.col("share").max())
-        .select(pl.col(RUN).alias("series"), "x", "x2", "y", "y2", "queries", "share")
+        .drop("bin")
     )
-    centers = found.group_by(RUN, maintain_order=True).agg(
-        mean=Mean.of(call).unweighted(pl.col("value")), median=pl.col("value").median(), n=pl.len()
+    middle = found.group_by("series", maintain_order=True).agg(x=pl.col("value").median()).with_columns(y=row)
+    at = rows.select("series", x="y", x2="high", low="low", y=row - 0.1, mean="y", queries="queries")
+    several = ", on the same scale for all" if len(names) > 1 else ""
+    marks = (
+        Mark("bar", bars),
+        Mark("interval", middle.select("x", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="x")),
+        Mark("interval", at.drop_nulls("low").select("series", "x2", "y", x="low")),
+        Mark("point", at.drop("x2", "low")),
     )
-    at = centers.with_columns(series=pl.col(RUN), y=row.cast(pl.Float64))
-    ticks = [(float(len(names) - 1 - i), name) for i, name in enumerate(names)]
-    return Figure(
-        f"Distribution of {call.display} over the queries",
-        f"Height of a bar: share of {count(found)}{', on the same scale for all runs' if len(names) > 1 else ''}. Dot: mean. "
-        "Upright line: median",
-        Axis(call.display, limits=(low - margin, high + margin)),
-        Axis("", ticks=tuple(reversed(ticks)), limits=(-0.15, float(len(names)))),
-        (
-            Mark("bar", bars),
-            Mark("tick", at.select("series", x="median", y=pl.col("y") - 0.08, y2=pl.col("y") + 0.45, median="median")),
-            Mark("point", at.select("series", x="mean", y=pl.col("y"), mean="mean", queries="n")),
-        ),
-        tuple(names),
-        legend=False,
-        height=60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 30 * len(names),
-    )
+    shares = f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: mean{measured.intervals(rows)}"
+    x = Axis(call.display, limits=(low - margin, high + margin))
+    y = Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.2, float(len(names))))
+    height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 30 * len(names)
+    title = f"Distribution of {call.display} over the queries"
+    return Figure(title, shares, x, y, marks, tuple(names), legend=False, height=height)
 
 
 @plot()
-def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Shared]) -> Figure:
+def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
     """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
 
     Parameters
     ----------
     metric
         As for :meth:`differences`.
-    by
-        The column whose values slice the queries, such as ``"market"``; the same in all rows of a query that
-        have a value.
 
     Returns
     -------
@@ -324,78 +298,98 @@ def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Share
     >>> df.rank.plot.slices("rr", by="day").title.text
     'RR by day'
     """
-    frame, setup, runs = unpacked(table, shared)
-    return of_slices(frame, setup, runs, metric, by)
-
-
-def of_slices(
-    frame: pl.DataFrame,
-    setup: Setup,
-    runs: Runs,
-    metric: str,
-    by: str,
-    given: Sequence[str] | None = None,
-) -> Figure:
-    """The plot of slices, which may be in a `given` order."""
     call = one_call(metric, "slices('ndcg@10', by='market')")
-    require(frame.schema, by, "by")
-    found = values(frame, setup, runs, [call])
-    query = (*runs.key, *runs.queries(setup).roles.query)
-    of = collect(by_query(frame, query, [by], None), frame, setup).select(
-        *query, pl.col(keys([by])).cast(pl.String).fill_null("null").alias("#slice")
-    )
-    if runs.column is not None:
-        of = of.rename({runs.column: RUN}).with_columns(pl.col(RUN).cast(pl.String))
-    on = [name for name in of.columns if name != "#slice"]
-    found = found.join(of, on=on, how="left", nulls_equal=True)
-    rows = means(found, ["#slice", RUN], [call])
-    names = runs.named(found)
-    legible(names, LINES, "runs")
-    sizes = rows.group_by("#slice", maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
+    require(table.rows.schema, by, "by")
+    return of_slices(Measured.of(table, [call], shared, by), by)
+
+
+def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -> Figure:
+    """The plot of slices, in the `given` order or by their means."""
+    (call,), names = measured.calls, measured.runs
+    rows = measured.means(SLICE, RUN).with_columns(pl.col(SLICE).cast(pl.String).fill_null("null"))
+    sizes = rows.group_by(SLICE, maintain_order=True).agg(pl.col("queries").max(), pl.col("y").mean())
     shown = sizes.sort("queries", descending=True, maintain_order=True).head(ROWS)
-    order = shown.sort("y", "#slice")["#slice"].to_list()
+    order = shown.sort("y", SLICE)[SLICE].to_list()
     if given is not None:
         order.sort(key=list(given).index, reverse=True)
-    place = pl.col("#slice").replace_strict(
+    place = pl.col(SLICE).replace_strict(
         {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
     )
     high = max(28, GAP * (len(names) + 1))
     offsets = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
-    kinds = of_intervals(rows)
-    rows = rows.filter(pl.col("#slice").is_in(order)).select(
+    kinds = measured.intervals(rows)
+    rows = rows.filter(pl.col(SLICE).is_in(order)).select(
         pl.col(RUN).alias("series"),
         x="y",
         low="low",
         high="high",
         y=place + pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64),
-        slice=pl.col("#slice"),
+        slice=pl.col(SLICE),
         queries="queries",
     )
-    n = dict(sizes.select("#slice", "queries").iter_rows())
+    n = dict(sizes.select(SLICE, "queries").iter_rows())
     left = len(sizes) - len(order)
     some = f"; the {len(order)} largest of {len(sizes)} slices" if left else ""
     bars = rows.drop_nulls("low").select("series", "y", "slice", x=pl.col("low"), x2=pl.col("high"))
-    overall = found.select(Mean.of(call).unweighted(pl.col(call.text))).item() if len(names) == 1 else None
-    rule = [] if overall is None else [Mark("rule", pl.DataFrame({"x": [overall]}))]
+    rule = [Mark("rule", measured.means().select(x="y"))] if len(names) == 1 else []
     between = Mark("divider", pl.DataFrame({"y": [i - 0.5 for i in range(1, len(order))]}, {"y": pl.Float64}))
-    return Figure(
-        f"{call.display} by {by}",
-        f"Mean over {count(found)}, with {kinds}{some}{'; dashed: all queries' if rule else ''}",
-        Axis(call.display),
-        Axis(
-            by,
-            grid=False,
-            ticks=tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order)),
-            limits=(-0.5, max(len(order), 1) - 0.5),
-        ),
+    ticks = tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order))
+    y = Axis(by, grid=False, ticks=ticks, limits=(-0.5, max(len(order), 1) - 0.5))
+    subtitle = f"Mean over {measured.count}{kinds}{some}{'; dashed: all queries' if rule else ''}"
+    marks, height = (
         (between, *rule, Mark("interval", bars), Mark("point", rows.drop("low", "high"))),
-        tuple(names),
-        height=high * max(len(order), 2),
+        high * max(len(order), 2),
     )
+    return Figure(f"{call.display} by {by}", subtitle, Axis(call.display), y, marks, tuple(names), height=height)
 
 
 @plot()
-def judged(table: Table[Any], metric: str, **look: Unpack[Look]) -> Figure:
+def over(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
+    """The mean of a metric by day, version or another ordered column, with its interval: it shows when quality changed.
+
+    Parameters
+    ----------
+    metric
+        As for :meth:`differences`.
+
+    Returns
+    -------
+    A chart or axes: a line for each run over the band of its intervals. Numbers, dates and times stand at their distances; other
+    values are equally far apart: categories of an Enum in their order, texts sorted, with their whole numbers by size, so that
+    ``v10`` follows ``v9``. Queries where the column is null, NaN or infinite are left out; the subtitle counts them. A mean of one
+    query has no interval, which leaves a gap in the band.
+
+    Raises
+    ------
+    InvalidOption
+        If the column has more than 400 values, or there are more than 12 runs.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "version": ["v9", "v9", "v10"]})
+    >>> df.rank.plot.over("rr", by="version").title.text
+    'RR over version'
+    """
+    call = one_call(metric, "over('ndcg@10', by='day')")
+    require(table.rows.schema, by, "by")
+    measured = Measured.of(table, [call], shared, by)
+    places = placed(measured.values[SLICE].unique())
+    legible(places["x"], BARS, f"values of {by}")
+    shown = measured.values.join(places, on=SLICE)
+    rows = measured.means("x", "text", SERIES, values=shown.with_columns(pl.col(RUN).alias(SERIES)))
+    rows = rows.sort("x").with_columns(slice="text", mean="y").drop("text")
+    missing = measured.values.join(places, on=SLICE, how="anti", nulls_equal=True)
+    left = "" if missing.is_empty() else f"; left out: {most_queries(missing)} where {by} is null"
+    first, last = (places["x"][0], places["x"][-1]) if len(places) else (0.0, 0.0)
+    margin = 0.03 * (last - first) or 0.5
+    x = Axis(by, ticks=thinned(places), limits=(first - margin, last + margin))
+    subtitle = f"Mean over {most_queries(shown)}{measured.intervals(rows)}{left}"
+    return Figure(f"{call.display} over {by}", subtitle, x, Axis(call.display), banded(rows), tuple(measured.runs))
+
+
+@plot()
+def judged(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
     """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
 
     Parameters
@@ -415,43 +409,30 @@ def judged(table: Table[Any], metric: str, **look: Unpack[Look]) -> Figure:
     >>> df.rank.plot.judged("rr").title.text
     'RR against the number of judged documents'
     """
-    frame, setup = table.rows, table.setup
     call = one_call(metric, "judged('ndcg@10')")
-    found = values(frame, setup, Runs(), [call])
-    docs, of_docs = by_document(frame, setup)
-    n = (
-        docs.lazy()
-        .group_by(setup.roles.query)
-        .agg((pl.col(of_docs.roles.label) >= 0).sum().cast(pl.Float64).alias("judged"))
-    )
-    both = (
-        found.lazy()
-        .join(n, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
-        .select("judged", pl.col(call.text).alias("value"))
-        .drop_nulls()
-        .collect()
-    )
-    cells = both.group_by(x="judged", y="value").agg(queries=pl.len())
-    if len(cells) > CELLS**2:
-        cells = both.group_by(x=middles("judged", both), y=middles("value", both)).agg(queries=pl.len())
-    groups = min(12, len(both) // 8, both["judged"].n_unique())
-    line: tuple[Mark, ...] = ()
-    legend = ""
-    if groups > 1:
-        both = both.with_columns(part=((pl.col("judged").rank() - 1) * groups // len(both)))
-        xs = both.group_by("part").agg(x=pl.col("judged").mean())
-        rows = means(both.rename({"value": call.text}), ["part"], [call]).join(xs, on="part").sort("x").drop("part")
-        line = banded(rows.with_columns(series=pl.lit(call.display)))
-        legend = f". Line: mean, with {of_intervals(rows)}"
-    points = cells.sort("x", "y").with_columns(size=pl.col("queries").sqrt(), series=pl.lit(call.display))
-    return Figure(
-        f"{call.display} against the number of judged documents",
-        f"Dots: {count(both)}, larger where several share a place{legend}",
-        Axis("judged documents of a query", whole=True),
-        Axis(call.display),
-        (Mark("point", points), *line),
-        (call.display,),
-    )
+    measured = Measured.of(table, [call], shared)
+    docs, of_docs = by_document(table.rows, table.setup)
+    is_judged = (pl.col(of_docs.roles.label) >= 0).sum().cast(pl.Float64)
+    n = docs.group_by(measured.key).agg(is_judged.alias("judged"))
+    series = pl.lit(call.display) if not measured.several else pl.col(SERIES)
+    both = measured.values.join(n, on=measured.key, how="left", nulls_equal=True, maintain_order="left")
+    both = both.with_columns(series.alias(SERIES)).drop_nulls(["judged", call.text])
+    names = tuple(both[SERIES].unique(maintain_order=True))
+    spots = both.select(series=SERIES, x="judged", y=call.text)
+    if spots.n_unique() > CELLS**2:
+        spots = spots.with_columns(middles("x", spots), middles("y", spots))
+    of_series = pl.len().over(SERIES)
+    groups = pl.min_horizontal(12, of_series // 8, pl.col("judged").n_unique().over(SERIES))
+    part = (pl.col("judged").rank().over(SERIES) - 1) * groups // of_series
+    both = both.with_columns(part=part).filter(groups > 1)
+    xs = both.group_by("part", series=SERIES).agg(x=pl.col("judged").mean())
+    rows = measured.means("part", SERIES, values=both).join(xs, on=["part", "series"]).sort("x").drop("part")
+    legend = "" if rows.is_empty() else f". Line: mean{measured.intervals(rows)}"
+    points = spots.group_by(pl.all()).agg(queries=pl.len()).sort("x", "y").with_columns(size=pl.col("queries").sqrt())
+    title, x = f"{call.display} against the number of judged documents", Axis("judged documents of a query", whole=True)
+    subtitle = f"Dots: {measured.count}, larger where several share a place{legend}"
+    marks = (Mark("point", points), *([] if rows.is_empty() else banded(rows)))
+    return Figure(title, subtitle, x, Axis(call.display), marks, names)
 
 
 @plot(runs=runs_for)
@@ -486,68 +467,34 @@ def contributions(
     """
     setup, runs = table.setup, runs_for(method, shared.get("runs"), shared.get("run"))
     runs.required()
-    found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column).filter(
-        pl.col("fused_rank") <= k
-    )
+    found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column)
+    found = found.filter(pl.col("fused_rank") <= k)
     if found["contribution"].has_nulls():
         raise InvalidOption(
             f"{text_of(method)} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
         )
-    names = found[RUN_OF_TABLE].unique(maintain_order=True).to_list()
-    names = list(runs.scores) or names
-    legible(names, LINES, "runs")
-    query = [*runs.queries(setup).roles.query]
-    n = found.select(query).n_unique()
-    of_ranks = found.unique([*query, "fused_rank"]).group_by("fused_rank").agg(queries=pl.len())
-    order = pl.DataFrame({RUN_OF_TABLE: names, "#order": range(len(names))}, schema_overrides={RUN_OF_TABLE: pl.String})
-    width = pl.col("contribution")
+    names = list(runs.scores or found[RUN_OF_TABLE].unique(maintain_order=True))
+    query, doc = pl.struct(runs.queries(setup).roles.query), setup.roles.doc_in(found.columns)
+    width, rank = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
     rows = (
-        found.group_by("fused_rank", RUN_OF_TABLE)
-        .agg(pl.col("contribution").sum())
-        .join(of_ranks, on="fused_rank")
-        .with_columns(width / pl.col("queries"))
-        .join(order, on=RUN_OF_TABLE)
-        .sort("fused_rank", "#order")
+        found.with_columns(queries=query.n_unique().over("fused_rank"))
+        .group_by("fused_rank", RUN_OF_TABLE)
+        .agg(width.sum() / pl.col("queries").first(), pl.col("queries").first())
+        .sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
         .with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
-        .select(
-            pl.col(RUN_OF_TABLE).alias("series"),
-            x=pl.col("x2") - width,
-            x2="x2",
-            y=-pl.col("fused_rank").cast(pl.Float64) - 0.4,
-            y2=-pl.col("fused_rank").cast(pl.Float64) + 0.4,
-            rank="fused_rank",
-            run=RUN_OF_TABLE,
-            contribution=width,
-            queries="queries",
-        )
+        .with_columns(x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE)
+        .rename({"fused_rank": "rank"})
     )
-    doc = setup.roles.doc_in(found.columns)
-    ticks = {rank: str(rank) for rank in of_ranks["fused_rank"].sort()}
-    one = n == 1 and doc is not None
-    if one:
-        ticks = dict(
-            found.select("fused_rank", pl.format("{} ({})", pl.col(str(doc)).cast(pl.String), "fused_rank")).iter_rows()
-        )
-    subject = (
-        "Contribution to the fused score of each document"
-        if one
-        else "Mean contribution to the fused score at each rank"
-    )
-    last = max(ticks, default=1)
-    return Figure(
-        f"What each run contributes to {text_of(method)}",
-        f"{subject}, over {queries(n)}",
-        Axis("fused score" if one else "mean fused score"),
-        Axis(
-            "document (fused rank)" if one else "fused rank",
-            grid=False,
-            ticks=tuple((-float(rank), name) for rank, name in sorted(ticks.items(), reverse=True)),
-            limits=(-last - 0.6, -0.4),
-        ),
-        (Mark("bar", rows),),
-        tuple(names),
-        height=60 + 24 * max(last, 3),
-    )
+    n, text = found.select(query.n_unique()).item(), pl.col("fused_rank").cast(pl.String)
+    mean, of, subject = "mean ", "fused rank", "Mean contribution to the fused score at each rank"
+    if n == 1 and doc is not None:
+        mean, of, subject = "", "document (fused rank)", "Contribution to the fused score of each document"
+        text = pl.format("{} ({})", pl.col(doc).cast(pl.String), text)
+    ticks = sorted(dict(found.select(rank, text.alias("text")).iter_rows()).items())
+    last = max((-place for place, _ in ticks), default=1.0)
+    x, y = Axis(f"{mean}fused score"), Axis(of, grid=False, ticks=tuple(ticks), limits=(-last - 0.6, -0.4))
+    title, subtitle = f"What each run contributes to {text_of(method)}", f"{subject}, over {queries(n)}"
+    return Figure(title, subtitle, x, y, (Mark("bar", rows),), tuple(names), height=60 + 24 * max(int(last), 3))
 
 
 @plot()
@@ -590,22 +537,16 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     )
     n = max(found.table["n_queries"], default=0)
     top = "the documents" if k is None else f"the top {k} documents"
-    ends = 0.5, len(names) + 0.5
-    return Figure(
-        "Documents that two runs have in common",
-        f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}",
-        Axis("", grid=False, ticks=tuple((i, f"{i:g}") for i in place.values()), limits=ends),
-        Axis(
-            "",
-            grid=False,
-            ticks=tuple((-i, f"{name} ({i:g})") for name, i in reversed(place.items())),
-            limits=(-ends[1], -ends[0]),
-        ),
-        (Mark("cell", cells),),
-        ("jaccard",),
-        legend=False,
-        height=max(120, 44 * len(names)),
+    subtitle = f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}"
+    across = [(i, f"{i:g}") for i in place.values()]
+    down = [(-i, f"{name} ({i:g})") for name, i in reversed(place.items())]
+    low, high, height = 0.5, len(names) + 0.5, max(120, 44 * len(names))
+    axes = (
+        Axis("", grid=False, ticks=tuple(across), limits=(low, high)),
+        Axis("", grid=False, ticks=tuple(down), limits=(-high, -low)),
     )
+    title, marks = "Documents that two runs have in common", (Mark("bar", cells),)
+    return Figure(title, subtitle, *axes, marks, ("jaccard",), legend=False, height=height)
 
 
 def middles(name: str, of: pl.DataFrame) -> pl.Expr:
@@ -614,7 +555,7 @@ def middles(name: str, of: pl.DataFrame) -> pl.Expr:
         return pl.col(name)
     low, high = float(of[name].min()), float(of[name].max())  # type: ignore[arg-type]
     width = (high - low) / CELLS
-    return low + width * (((pl.col(name) - low) / width).floor().clip(0, CELLS - 1) + 0.5)
+    return (low + width * (((pl.col(name) - low) / width).floor().clip(0, CELLS - 1) + 0.5)).alias(name)
 
 
 def reach(found: pl.Series, call: Call) -> tuple[float, float]:
@@ -633,11 +574,6 @@ def spaced(last: int) -> list[int]:
 
 def nice_cutoffs(last: int) -> list[int]:
     return [k for power in range(9) for k in (10**power, 2 * 10**power, 5 * 10**power) if k <= last]
-
-
-def parse_one(call: Call, k: int) -> Call:
-    """The same call at a cutoff."""
-    return call.with_defaults({"k": k})
 
 
 def deepest(frame: pl.DataFrame, setup: Setup, runs: Runs) -> int:

@@ -47,9 +47,9 @@ from .._verbs.paired_values import explained, values, with_own_rank
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
-from . import item_figures, plots
+from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
-from .figure import OF_PLOTS, RESAMPLED, Figure
+from .figure import OF_PLOTS, RESAMPLED, SLICE, Figure, Measured
 
 TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
@@ -201,8 +201,8 @@ ENDINGS = (".html", ".htm")
 """The endings of report files."""
 SENTENCES = 10
 """The most comparisons that have a sentence each at the top; more are counted."""
-SLICE, TO_FIND = "#slice", "#to_find"
-"""The columns of the slices' names as text, and of whether a query has a relevant document."""
+TO_FIND = "#to_find"
+"""The column of whether a query has a relevant document."""
 COVERED = (1, 2, 5, 10, 20)
 """The cutoffs of the plot of coverage: few, because each counts the lists again."""
 WIDE = (
@@ -368,7 +368,8 @@ class ReportPage:
         fusion: FusionMethod | None,
     ) -> dict[str, object]:
         """What the template shows."""
-        RESAMPLED.set(replace(self.resampling, progress=False))
+        few = min(self.resampling.resamples, OF_PLOTS.resamples)  # a page would take twice as long
+        RESAMPLED.set(replace(self.resampling, resamples=few, progress=False))
         means, pairs = self.means(self.calls, **self.draws), self.compared(self.baseline)
         names = sorted(means[RUN].unique(maintain_order=True), key=lambda run: self.baseline not in (run, None))
         settings = self.settings(slices, fusion, comparison=pairs, gate=gate)
@@ -452,9 +453,10 @@ class ReportPage:
         parts: list[Section] = []
         for call in self.calls:
             lines = [Line(x, of_means[call.text, at], of_pairs.get((call.text, at), {})) for at, x in cells.items()]
-            options = (self.runs, call.text, by, [*cells])
-            drawn = [] if parts else [picture("slices", plots.of_slices, self.table.rows, self.table.setup, *options)]
-            parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few), drawn))
+            parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few)))
+        measured = Measured(self.table, self.runs, self.calls[:1], by, self.resampling)
+        drawn = [picture("slices", plots.of_slices, measured, by, [*cells])]
+        parts[0] = replace(parts[0], pictures=drawn)
         mark = f"“{TOO_FEW}”: of fewer than {few} queries, even gains on all of them are not significant."
         marked = any(row[-1].below for part in parts for table in part.tables for row in table.rows)
         return f"The slices with most queries come first.{f' {mark}' * marked}{bold_of(pairs)}", parts
@@ -491,8 +493,6 @@ class ReportPage:
 
     def pictures(self) -> list[Picture]:
         """The plots of the whole table; those of the items that all users are shown, if the roles for them are given."""
-        few = min(self.resampling.resamples, OF_PLOTS.resamples)  # a page would take twice as long
-        RESAMPLED.set(replace(RESAMPLED.get(), resamples=few))
         runs, first, context = self.runs, self.calls[0], self.table.setup.background
         k = first.arguments.get("k")
         curves = list(dict.fromkeys(_without_cutoff(call) for call in self.calls if "k" in call.metric.parameters))
@@ -503,13 +503,13 @@ class ReportPage:
             drawn.append(picture("judged", plots.judged, self.table, first.text))
         if context.items is not None:
             cutoffs = [x for x in COVERED if x <= plots.deepest(self.table.rows, self.table.setup, runs)]
-            drawn.append(self.picture(item_figures.exposure, k))
-            drawn.append(self.picture(item_figures.catalog, "coverage", cutoffs=cutoffs))
+            drawn.append(self.picture(item_plots.exposure, k))
+            drawn.append(self.picture(item_plots.catalog, "coverage", cutoffs=cutoffs))
         if context.interactions is not None:
-            drawn.append(self.picture(item_figures.long_tail, k))
+            drawn.append(self.picture(item_plots.long_tail, k))
             if runs.columns and first.metric.name != "novelty":
                 novelty = "novelty" if k is None else f"novelty@{k}"
-                drawn.append(self.picture(item_figures.trade_off, novelty, first.text))
+                drawn.append(self.picture(item_plots.trade_off, novelty, first.text))
         return drawn
 
     def findings(self) -> tuple[str, Grid]:

@@ -67,6 +67,7 @@ UNREACHED = (
         "items.compare('coverage@10'",
         "gaps('ndcg@10'",
         "slices('ndcg@10'",
+        "over('ndcg@10'",
         "plot.catalog('coverage'",
         "trade_off('novelty@10'",
         "oracle('ndcg@10'",

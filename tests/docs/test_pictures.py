@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
-from rankframe._pictures import item_figures
+from rankframe._pictures import item_plots
 from rankframe._table.setup import Setup
 
 ROOT = Path(__file__).parents[2]
 NAMES = [
-    *("curve", "differences", "slices"),
+    *("curve", "differences", "slices", "over"),
     *("overlap", "contributions"),
     *("exposure", "long_tail", "coverage", "trade_off"),
 ]
@@ -34,7 +34,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     folder = tmp_path_factory.mktemp("pictures")
-    with patch.object(item_figures, "_measured", once(item_figures._measured)):
+    with patch.object(item_plots, "_measured", once(item_plots._measured)):
         script.build(folder)
     return folder
 

@@ -12,7 +12,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._command import main
-from rankframe._pictures import item_figures
+from rankframe._pictures import item_plots
 
 pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
 """Random tables may have no judgment at all."""
@@ -448,7 +448,7 @@ def test_decisions_and_slices_work_on_tables_without_labels() -> None:
 def test_a_report_of_a_table_without_labels_tells_of_the_other_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(item_figures, "RESAMPLES", 50)  # tests/items has the intervals themselves
+    monkeypatch.setattr(item_plots, "RESAMPLES", 50)  # tests/items has the intervals themselves
     df = RECS.with_columns(new=-pl.col("score"))
     path = df.rank.on(interactions=TRAIN, items=6).report(tmp_path / "a.html", "novelty@2", runs=["score", "new"])
     page = Path(path).read_text(encoding="utf-8")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rankframe._pictures import item_figures
+from rankframe._pictures import item_plots
 
 
 @pytest.fixture(autouse=True)
 def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_figures, "RESAMPLES", 50)
+    monkeypatch.setattr(item_plots, "RESAMPLES", 50)

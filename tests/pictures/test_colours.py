@@ -41,6 +41,7 @@ DRAWINGS: dict[str, Any] = {
     "distribution": lambda plot, **options: plot.distribution("map", runs=RUNS, **options),
     "slices": lambda plot, **options: plot.slices("map", by="digit", runs=RUNS, **options),
     "slices of one run": lambda plot, **options: plot.slices("map", by="digit", **options),
+    "over": lambda plot, **options: plot.over("map", by="digit", runs=RUNS, **options),
     "judged": lambda plot, **options: plot.judged("ndcg@10", **options),
     "exposure": lambda plot, **options: plot.exposure(k=10, items=9999, runs=RUNS, **options),
     "long_tail": lambda plot, **options: plot.long_tail(k=10, interactions=DF, runs=RUNS, **options),
@@ -223,6 +224,7 @@ def test_text_stays_inside_a_matplotlib_figure(name: str, long: bool) -> None:
         "differences of several": lambda plot: plot.differences("ndcg@10", runs=runs),
         "distribution": lambda plot: plot.distribution("map", runs=runs),
         "slices": lambda plot: plot.slices("map", by="digit", runs=runs),
+        "over": lambda plot, **options: plot.over("map", by="digit", runs=RUNS, **options),
         "judged": lambda plot: plot.judged("ndcg@10"),
     }
     df = DF.rename(named).with_columns(score=named.get("score", "score"))
@@ -286,7 +288,7 @@ def test_rules_stand_between_the_rows_of_slices_and_rows_further_apart_than_runs
 def test_a_median_at_the_rim_stands_apart_from_the_frame() -> None:
     best = DF.with_columns(score="label").filter(pl.col("label").max().over("query_id") > 0)
     found = plots.distribution(in_memory(best, Setup()), "rr")
-    (median,) = (mark.rows for mark in found.marks if mark.kind == "tick")
+    (median,) = (mark.rows for mark in found.marks if "median" in mark.rows.columns)
     assert median["x"].item() == 1
     assert found.x.limits == (-0.03, 1.03)
     assert median["y"].item() < 0 < median["y2"].item() < 0.85

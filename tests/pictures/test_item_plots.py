@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._pictures import item_figures
+from rankframe._pictures import item_plots
 from rankframe._pictures.figure import Figure
 from rankframe._table.setup import Setup
 from rankframe._table.table import in_memory
@@ -25,7 +25,7 @@ def points(found: pl.DataFrame, series: str) -> list[tuple[float, float]]:
 
 
 def test_a_lorenz_curve_adds_up_shares_from_the_least_shown_item() -> None:
-    found = item_figures.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=RUNS, weight="count")
+    found = item_plots.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=RUNS, weight="count")
     line = marks(found, "line")
     assert points(line, "old") == approx([(0.0, 0.0), (0.25, 0.0), (0.5, 0.0), (0.75, 0.0), (1.0, 1.0)])
     assert points(line, "new") == approx([(0.0, 0.0), (0.25, 0.0), (0.5, 0.25), (0.75, 0.5), (1.0, 1.0)])
@@ -34,7 +34,7 @@ def test_a_lorenz_curve_adds_up_shares_from_the_least_shown_item() -> None:
 
 
 def test_the_gini_index_of_a_lorenz_curve_is_twice_the_area_above_it() -> None:
-    found = item_figures.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=RUNS, weight="count")
+    found = item_plots.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=RUNS, weight="count")
     for run in BOTH:
         corners = points(marks(found, "line"), run)
         area = sum((x2 - x1) * (y1 + y2) / 2 for (x1, y1), (x2, y2) in itertools.pairwise(corners))
@@ -43,7 +43,7 @@ def test_the_gini_index_of_a_lorenz_curve_is_twice_the_area_above_it() -> None:
 
 def test_upper_ranks_get_more_exposure_by_a_weight() -> None:
     two = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
-    found = item_figures.exposure(in_memory(two, COLUMNS.on(items=2)), None, weight="rbp(p=0.5)")
+    found = item_plots.exposure(in_memory(two, COLUMNS.on(items=2)), None, weight="rbp(p=0.5)")
     assert points(marks(found, "line"), "score") == approx([(0.0, 0.0), (0.5, 1 / 3), (1.0, 1.0)])
     assert found.subtitle == "Gini 0.167"  # (2/3 - 1/3) / 2; no interval for one user
 
@@ -52,9 +52,9 @@ def test_a_lorenz_curve_of_many_items_has_few_points_and_both_ends() -> None:
     n = 5_000
     many = pl.DataFrame({"query_id": 1, "doc_id": range(n), "score": range(n)})
     line = points(
-        marks(item_figures.exposure(in_memory(many, COLUMNS.on(items=2 * n)), None, weight="log2"), "line"), "score"
+        marks(item_plots.exposure(in_memory(many, COLUMNS.on(items=2 * n)), None, weight="log2"), "line"), "score"
     )
-    assert len(line) <= item_figures.POINTS + 2
+    assert len(line) <= item_plots.POINTS + 2
     assert (line[0], line[-1]) == ((0.0, 0.0), pytest.approx((1.0, 1.0)))
     assert [y for x, y in line if x <= 0.5] == pytest.approx([0.0] * sum(x <= 0.5 for x, _ in line))
 
@@ -68,7 +68,7 @@ def test_the_catalog_of_a_plot_is_that_of_on_if_none_is_given() -> None:
 
 
 def test_a_long_tail_shows_the_share_of_items_from_the_most_popular_one() -> None:
-    found = item_figures.long_tail(in_memory(DF, COLUMNS.on(interactions=PAST)), 1, runs=RUNS, weight="count")
+    found = item_plots.long_tail(in_memory(DF, COLUMNS.on(interactions=PAST)), 1, runs=RUNS, weight="count")
     line = marks(found, "line")
     # c has three users, a two, d one; b has none, and comes last
     assert points(line, "past interactions") == approx([(1, 1 / 2), (2, 1 / 3), (3, 1 / 6), (4, 0.0)])
@@ -79,10 +79,10 @@ def test_a_long_tail_shows_the_share_of_items_from_the_most_popular_one() -> Non
 def test_a_column_of_runs_draws_the_same_as_score_columns() -> None:
     setup = COLUMNS.on(items=4, interactions=PAST)
     plots: list[tuple[Callable[..., Figure], tuple[object, ...]]] = [
-        (item_figures.exposure, (1,)),
-        (item_figures.long_tail, (1,)),
-        (item_figures.catalog, ("coverage",)),
-        (item_figures.trade_off, ("precision@1", "rr")),
+        (item_plots.exposure, (1,)),
+        (item_plots.long_tail, (1,)),
+        (item_plots.catalog, ("coverage",)),
+        (item_plots.trade_off, ("precision@1", "rr")),
     ]
     for plot, options in plots:
         wide = plot(in_memory(DF, setup), *options, runs=RUNS)
@@ -97,7 +97,7 @@ def test_neighbouring_ranks_of_a_long_tail_are_combined_without_losing_exposure(
     df = pl.DataFrame({"query_id": [1] * 3_000, "doc_id": ids, "score": ids})
     past = pl.DataFrame({"query_id": ids, "doc_id": ids})
     line = marks(
-        item_figures.long_tail(in_memory(df, COLUMNS.on(interactions=past)), None, weight="count"), "line"
+        item_plots.long_tail(in_memory(df, COLUMNS.on(interactions=past)), None, weight="count"), "line"
     ).filter(series="score")
     assert len(line) < 60
     assert line["items"].sum() == 3_000
@@ -113,14 +113,14 @@ def test_a_long_tail_without_interactions_says_what_to_write() -> None:
 
 def test_counts_of_items_are_enough_for_a_long_tail() -> None:
     counts = Setup().on(interactions=pl.DataFrame({"doc_id": list("cad"), "n": [3, 2, 1]}))
-    found = item_figures.long_tail(in_memory(DF, counts), 1, runs=RUNS, weight="count")
-    pairs = item_figures.long_tail(in_memory(DF, COLUMNS.on(interactions=PAST)), 1, runs=RUNS, weight="count")
+    found = item_plots.long_tail(in_memory(DF, counts), 1, runs=RUNS, weight="count")
+    pairs = item_plots.long_tail(in_memory(DF, COLUMNS.on(interactions=PAST)), 1, runs=RUNS, weight="count")
     assert marks(found, "line").equals(marks(pairs, "line"))
 
 
 def test_a_curve_of_a_catalog_metric_has_the_values_and_intervals_of_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_figures, "RESAMPLES", 1_000)  # the default of catalog
-    found = item_figures.catalog(in_memory(DF, COLUMNS.on(items=5)), "coverage", runs=RUNS)
+    monkeypatch.setattr(item_plots, "RESAMPLES", 1_000)  # the default of catalog
+    found = item_plots.catalog(in_memory(DF, COLUMNS.on(items=5)), "coverage", runs=RUNS)
     line, band = marks(found, "line"), marks(found, "band")
     # by old: a; a and b; a, b and c. By new: a, b and c at once
     assert points(line, "old") == approx([(1, 0.2), (2, 0.4), (3, 0.6)])
@@ -142,7 +142,7 @@ def test_no_catalog_metric_is_refused() -> None:
 
 
 def test_a_trade_off_has_a_point_per_run_and_its_two_intervals() -> None:
-    found = item_figures.trade_off(in_memory(DF, COLUMNS), "precision@1", "rr", runs=RUNS)
+    found = item_plots.trade_off(in_memory(DF, COLUMNS), "precision@1", "rr", runs=RUNS)
     at_1, rr = {"old": [0, 1, 0, 0], "new": [1, 0, 1, 0]}, {"old": [1 / 2, 1, 1 / 3, 0], "new": [1, 1 / 2, 1, 0]}
     assert marks(found, "point").select("series", "x", "y").rows() == approx(
         (run, sum(at_1[run]) / 4, sum(rr[run]) / 4) for run in BOTH
@@ -155,7 +155,7 @@ def test_a_trade_off_has_a_point_per_run_and_its_two_intervals() -> None:
 
 def test_a_trade_off_says_over_how_many_queries_each_mean_is() -> None:
     # one of the four queries has nothing relevant
-    found = item_figures.trade_off(
+    found = item_plots.trade_off(
         in_memory(DF, COLUMNS.on(no_relevant="null", interactions=PAST)), "novelty@1", "rr", runs=RUNS
     )
     assert found.subtitle == "Means over 4 queries (Novelty@1) and 3 (RR), with 95% intervals (Student's t and bounded)"
@@ -163,7 +163,7 @@ def test_a_trade_off_says_over_how_many_queries_each_mean_is() -> None:
 
 def test_the_axis_of_a_metric_where_less_is_better_says_so() -> None:
     setup = Setup().on(interactions=PAST)
-    found = item_figures.trade_off(in_memory(DF, setup), "mean_popularity@1", "rr", runs=RUNS)
+    found = item_plots.trade_off(in_memory(DF, setup), "mean_popularity@1", "rr", runs=RUNS)
     assert not rf.METRICS["mean_popularity"].higher_is_better
     assert found.x.title == "Mean popularity@1 (less is better)"
 
@@ -190,11 +190,11 @@ def test_plots_leave_out_items_that_the_catalog_lacks_as_the_table_of_metrics_do
     with pytest.raises(rf.InvalidData, match="the catalog lacks"):
         df.rank.plot.catalog("coverage", items=known)
     setup = COLUMNS.on(items=known, score="score")
-    curve = item_figures.exposure(in_memory(df, setup), None, weight="count", unknown_items="drop")
+    curve = item_plots.exposure(in_memory(df, setup), None, weight="count", unknown_items="drop")
     line = marks(curve, "line").filter(pl.col("series") == "score")
     assert line["y"].to_list() == [0, 0, 0.5, 1]  # c, then a and b: two users each
     assert "Gini 0.333" in curve.subtitle  # ((-2) 0 + 0 * 2 + 2 * 2) / (3 * 4)
-    shown = item_figures.catalog(in_memory(df, setup), "coverage", cutoffs=[3], unknown_items="drop")
+    shown = item_plots.catalog(in_memory(df, setup), "coverage", cutoffs=[3], unknown_items="drop")
     assert marks(shown, "line")["y"].to_list() == [2 / 3]
     assert df.rank.plot.exposure(items=known, unknown_items="drop").title.text == "Lorenz curve of exposure"
     assert df.rank.plot.catalog("coverage", items=known, unknown_items="drop").title.text == "Coverage at every cutoff"

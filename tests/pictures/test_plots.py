@@ -9,7 +9,6 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextvars import copy_context
 from typing import Any
 
 import matplotlib as mpl
@@ -21,9 +20,10 @@ import vl_convert
 from scipy import stats
 
 import rankframe as rf
-from rankframe._pictures import figure, item_figures, plots
+from rankframe._catalog.parse import parse
+from rankframe._pictures import item_plots, plots
 from rankframe._pictures.draw import PALETTE, _fit
-from rankframe._pictures.figure import RESAMPLED, Figure
+from rankframe._pictures.figure import Figure, Measured
 from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
@@ -206,7 +206,10 @@ def test_a_distribution_counts_queries_in_twentieths_of_the_metrics_range() -> N
     heights = {row["queries"]: row["y2"] - row["y"] for row in bars.to_dicts()}
     assert heights[2] == pytest.approx(2 * heights[1])
     assert marks(found, "point").select("series", "x").rows() == approx([("old", 11 / 24), ("new", 0.625)])
-    assert marks(found, "tick").select("series", "x").rows() == approx([("old", 5 / 12), ("new", 0.75)])
+    medians, means = (mark.rows for mark in found.marks if mark.kind == "interval")
+    assert medians.select("x", "y").rows() == approx([(5 / 12, 0.92), (0.75, -0.08)])
+    assert means["series"].to_list() == ["old", "new"]
+    assert means.select("x", "x2").rows() == about(interval(x) for x in ([1 / 2, 1, 1 / 3, 0], [1, 1 / 2, 1, 0]))
     assert dict(found.y.ticks or ()) == {0.0: "new", 1.0: "old"}
 
 
@@ -311,6 +314,7 @@ DRAWINGS: dict[str, tuple[Callable[..., Any], list[str]]] = {
         ["Distribution of RR over the queries", "RR", ""],
     ),
     "slices": (lambda plot, **ax: plot.slices("rr", by="day", runs=BOTH, **ax), ["RR by day", "RR", "day"]),
+    "over": (lambda plot, **ax: plot.over("rr", by="day", runs=BOTH, **ax), ["RR over day", "day", "RR"]),
     "judged": (
         lambda plot, **ax: plot.judged("rr", **ax),
         ["RR against the number of judged documents", "judged documents of a query", "RR"],
@@ -424,19 +428,22 @@ def placed(ax: Any) -> dict[str, list[tuple[float, ...]]]:
     return {"bar": bars, "point": dots, "line": [tuple(xy) for line in ax.lines for xy in line.get_xydata()]}
 
 
-@pytest.mark.parametrize("name", ["curve", "distribution", "slices", "judged", "exposure", "long_tail", "trade_off"])
+@pytest.mark.parametrize(
+    "name", ["curve", "distribution", "slices", "over", "judged", "exposure", "long_tail", "trade_off"]
+)
 def test_every_mark_stands_where_the_figure_says(name: str) -> None:
     draw, _ = DRAWINGS[name]
     figures: dict[str, Figure] = {
         "curve": plots.curve(in_memory(DF, COLUMNS), "rr", runs=["old", "new"]),
         "distribution": plots.distribution(in_memory(DF, COLUMNS), "rr", runs=["old", "new"]),
         "slices": plots.slices(in_memory(DF, COLUMNS), "rr", runs=["old", "new"], by="day"),
+        "over": plots.over(in_memory(DF, COLUMNS), "rr", runs=["old", "new"], by="day"),
         "judged": plots.judged(in_memory(OLD, COLUMNS), "rr"),
-        "exposure": item_figures.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=["old", "new"], weight="count"),
-        "long_tail": item_figures.long_tail(
+        "exposure": item_plots.exposure(in_memory(DF, COLUMNS.on(items=4)), 1, runs=["old", "new"], weight="count"),
+        "long_tail": item_plots.long_tail(
             in_memory(DF, COLUMNS.on(interactions=PAST)), 1, runs=["old", "new"], weight="count"
         ),
-        "trade_off": item_figures.trade_off(in_memory(DF, COLUMNS), "precision@1", "rr", runs=["old", "new"]),
+        "trade_off": item_plots.trade_off(in_memory(DF, COLUMNS), "precision@1", "rr", runs=["old", "new"]),
     }
     found = placed(draw(OLD.to_pandas().rank.plot))
     spec = draw(OLD.rank.plot).to_dict()
@@ -590,7 +597,7 @@ def test_what_cannot_be_drawn_is_refused(library: str) -> None:
         (lambda: plot.distribution("rr", runs=["old", "old"]), "names a column twice; name each once"),
         (
             lambda: plot.curve("rr", "recall", "map", "ndcg", "P", "hit_rate", "f1", runs=BOTH),
-            "14 lines in one picture",
+            "14 series in one picture",
         ),
     ):
         with pytest.raises(rf.InvalidOption, match=message):
@@ -646,7 +653,9 @@ def test_nothing_to_draw_is_an_empty_picture() -> None:
     for name, (draw, (title, *_)) in DRAWINGS.items():
         assert draw(empty.rank.plot).to_dict()["title"]["text"] == title, name
         assert draw(empty.to_pandas().rank.plot).get_title(loc="left").replace("\n", " ") == title, name
-    assert figure.count(empty) == "0 queries"
+    assert plots.distribution(in_memory(empty, COLUMNS), "rr").subtitle.startswith(
+        "Height of a bar: share of 0 queries"
+    )
 
 
 def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None:
@@ -670,9 +679,8 @@ def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None
 def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
     df = many(300).with_columns(market=pl.col("query_id") % 2 + pl.col("query_id") // 260)
     resampling = Resampling(0.95, "auto", 200, 3, progress=False)
-    context = copy_context()
-    context.run(RESAMPLED.set, resampling)
-    figure = context.run(plots.of_slices, df, COLUMNS, Runs(), "ndcg@3", "market")
+    measured = Measured(in_memory(df, COLUMNS), Runs(), parse("ndcg@3"), "market", resampling)
+    figure = plots.of_slices(measured, "market")
     wanted = df.rank.summarize("ndcg@3", by="market", resamples=200, seed=3)
     assert set(wanted["interval"]) == {"bca", "bounded"}
     assert figure.subtitle.startswith("Mean over 300 queries, with 95% intervals (BCa and bounded)")
@@ -680,16 +688,90 @@ def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
     assert drawn == wanted.sort("market").select("ci_low", "ci_high").rows()
 
 
+BY = {"curve", "precision_recall", "distribution", "slices", "over", "judged"}
+ESTIMATED = BY | {"exposure", "catalog", "trade_off"}
+
+
 def test_every_plot_has_the_options_of_all_plots_in_its_signature_and_its_help() -> None:
     for name in PLOTS:
         plot = getattr(DF.rank.plot, name)
-        own = [*inspect.signature(plot).parameters]
-        shared = ["title", "background", "ax"] if name == "judged" else ["runs", "run", "title", "background", "ax"]
-        assert own[-len(shared) :] == shared, name
+        options = inspect.signature(plot).parameters
+        shared = ["runs", "run", *["by"] * (name in BY), *["ci"] * (name in ESTIMATED), "title", "background", "ax"]
+        assert [x for x in options if x in ("runs", "run", "by", "ci", "title", "background", "ax")] == (
+            ["by", *(x for x in shared if x != "by")] if name in ("slices", "over") else shared
+        ), name
+        assert {options[x].kind for x in shared} == {inspect.Parameter.KEYWORD_ONLY}
+        assert options["ci"].default == 0.95 if "ci" in shared else "ci" not in options
         entries = re.findall(
             r"(?m)^(\w[\w, ]*)\n    \S", plot.__doc__.partition("Parameters\n")[2].partition("Returns\n")[0]
         )
         assert {x for entry in entries for x in entry.split(", ")} >= {*shared}, name
+
+
+def test_slices_are_lines_histograms_and_dots_of_their_own() -> None:
+    table = in_memory(OLD, COLUMNS)
+    # reciprocal ranks: 1/2 and 1/3 on mo, 1 on tu, 0 of the query without a day
+    wanted = {"mo": 5 / 12, "tu": 1.0, "null": 0.0}
+    lines = marks(plots.curve(table, "rr", by="day", cutoffs=[3]), "line")
+    assert dict(lines.select("series", "y").iter_rows()) == pytest.approx(wanted)
+    assert dict(lines.select("series", "queries").iter_rows()) == {"mo": 2, "tu": 1, "null": 1}
+    dots = marks(plots.distribution(table, "rr", by="day"), "point")
+    assert dict(dots.select("series", "x").iter_rows()) == pytest.approx(wanted)
+    recall = marks(plots.precision_recall(table, by="day"), "line").filter(x=1.0)
+    assert dict(recall.select("series", "y").iter_rows()) == pytest.approx(wanted)  # of one relevant document each
+    spots = marks(plots.judged(table, "rr", by="day"), "point")
+    assert spots.sort("y").select("series", "x", "y").rows() == approx(
+        [("null", 1.0, 0.0), ("mo", 2.0, 1 / 3), ("mo", 3.0, 1 / 2), ("tu", 1.0, 1.0)]
+    )
+
+
+def test_slices_of_several_runs_are_named_by_both() -> None:
+    wide = plots.curve(in_memory(DF, COLUMNS), "rr", runs=BOTH, by="day", cutoffs=[3])
+    assert wide.series == ("old, mo", "old, tu", "old, null", "new, mo", "new, tu", "new, null")
+    same = plots.curve(in_memory(long(), COLUMNS), "rr", run="system", by="day", cutoffs=[3])
+    assert marks(same, "line").rows() == marks(wide, "line").rows()
+    runs = plots.curve(in_memory(long(), COLUMNS), "rr", run="system", by="system", cutoffs=[3])
+    assert marks(runs, "line").select("series", "y").rows() == approx([("old", 11 / 24), ("new", 0.625)])
+
+
+def test_judged_shows_each_run_by_the_documents_that_were_judged_of_its_queries() -> None:
+    points = marks(plots.judged(in_memory(DF, COLUMNS), "rr", runs=BOTH), "point")
+    wanted = [("new", 1.0, 0.0), ("new", 1.0, 0.5), ("new", 2.0, 1.0), ("new", 3.0, 1.0)]
+    assert points.sort("series", "x", "y").select("series", "x", "y").rows()[:4] == approx(wanted)
+    same = marks(plots.judged(in_memory(long(), COLUMNS), "rr", run="system"), "point")
+    assert same.sort(pl.all()).rows() == points.sort(pl.all()).rows()
+
+
+def test_the_confidence_of_intervals_is_that_of_ci() -> None:
+    df, setup = DF, COLUMNS.on(items=4, score="new")
+    for name, args, options in (
+        ("curve", ("rr",), {"cutoffs": [3]}),
+        ("slices", ("rr",), {"by": "day"}),
+        ("over", ("rr",), {"by": "day"}),
+        ("distribution", ("rr",), {}),
+        ("trade_off", ("rr", "precision@1"), {}),
+        ("exposure", (), {}),
+        ("catalog", ("coverage",), {"cutoffs": [1]}),
+    ):
+        draw = getattr(plots, name, None) or getattr(item_plots, name)
+        wide, narrow, none = (draw(in_memory(df, setup), *args, **options, ci=ci) for ci in (0.95, 0.5, None))
+        if name == "exposure":
+            assert "[" in narrow.subtitle
+            assert narrow.subtitle != wide.subtitle
+            assert "[" not in none.subtitle
+            continue
+        assert "95% intervals" in wide.subtitle, name
+        assert "50% intervals" in narrow.subtitle, name
+        assert "interval" not in none.subtitle
+        ends = [
+            [mark.rows for mark in found.marks if {"x2", "y2"} & {*mark.rows.columns}][-1] for found in (wide, narrow)
+        ]
+        of = "x2" if "x2" in ends[0].columns else "y2"
+        assert (ends[0][of].drop_nulls() >= ends[1][of].drop_nulls()).all()
+        assert not ends[0].equals(ends[1]), name
+    (row,) = OLD.rank.summarize("rr@3", ci=0.5, resamples=1_000).to_dicts()
+    band = marks(plots.curve(in_memory(OLD, COLUMNS), "rr", cutoffs=[3], ci=0.5), "band")
+    assert band.select("y", "y2").rows() == [(row["ci_low"], row["ci_high"])]
 
 
 def test_a_figure_takes_its_runs_as_the_plot_does_and_leaves_the_look_to_the_drawing() -> None:

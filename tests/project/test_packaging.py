@@ -22,6 +22,7 @@ CONSUMER = """\
 import pandas as pd
 import polars as pl
 import rankframe as rf
+from matplotlib.figure import Figure
 
 
 def mean(df: pl.DataFrame) -> pl.DataFrame:
@@ -38,9 +39,22 @@ rf.rank(pl.DataFrame()).no_such_metric()
 rf.write_run("old.run", "new.run")
 rf.write_run(pd.DataFrame(), "new.run")
 rf.write_qrels(pl.LazyFrame(), "new.txt")
+axes = Figure().add_subplot()
+reveal_type(rf.rank(pl.DataFrame()).plot.over("ndcg@10", by="day", runs=["old", "new"], ci=0.9, title="", run=None))
+reveal_type(rf.rank(pl.LazyFrame()).plot.curve("ndcg", "map", by="market", background="black", cutoffs=[1, 5]))
+reveal_type(rf.rank(pl.DataFrame()).plot.exposure(k=10, items=100, ax=axes))
+reveal_type(rf.rank(pd.DataFrame()).plot.trade_off("novelty@10", "ndcg@10", runs=["old", "new"]))
+rf.rank(pl.DataFrame()).plot.over("ndcg@10")
+rf.rank(pl.DataFrame()).plot.curve("ndcg", titel="A title")
+rf.rank(pl.DataFrame()).plot.contributions("rrf", ci=0.9)
+rf.rank(pd.DataFrame()).plot.judged("ndcg", ci="wide")
+rf.rank(pd.DataFrame()).plot.judged("ndcg", ax=3)
 """
-REVEALED = {10: "DataFrame", 11: "LazyFrame", 12: "DataFrame", 13: "Expr"}
-REFUSED = {14, 15, 16, 17}
+REVEALED = {
+    11: "DataFrame", 12: "LazyFrame", 13: "DataFrame", 14: "Expr",
+    22: "LayerChart", 23: "LayerChart", 24: "Axes", 25: "Axes",
+}  # fmt: skip
+REFUSED = {15, 16, 17, 18, 26, 27, 28, 29, 30}
 
 
 @pytest.fixture(scope="module")

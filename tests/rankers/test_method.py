@@ -128,7 +128,8 @@ def test_a_plot_alone_shows_its_call() -> None:
     shown = repr(PANDAS.on(relevant=2).plot.distribution)
     assert (
         shown
-        == "df.rank.on(relevant=2).plot.distribution(metric, *, runs=None, run=None, title=None, background=None, ax=None)"
+        == "df.rank.on(relevant=2).plot.distribution(metric, *, runs=None, run=None, by=None, ci=0.95, title=None, "
+        "background=None, ax=None)"
     )
 
 

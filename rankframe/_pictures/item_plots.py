@@ -10,7 +10,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
-from .._results.grid import intervals_of as kinds_of, queries
+from .._results.grid import queries
 from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
@@ -18,10 +18,23 @@ from .._table.table import Table, in_memory
 from .._verbs.catalog import catalog as catalog_table, catalog_calls, reads_labels
 from .._verbs.item_exposure import Exposures, Weighing
 from .._verbs.item_tables import Unknown, catalog_and_past, item_column
-from .._verbs.paired_values import values
 from ..errors import InvalidOption, Verbatim, option
-from .figure import LINES, Axis, Figure, Mark, Shared, at_cutoffs, legible, means, one_call, plot, unpacked
-from .plots import deepest, nice_cutoffs, parse_one
+from .figure import (
+    CI,
+    ENDS,
+    Axis,
+    Estimated,
+    Figure,
+    Mark,
+    Measured,
+    Shared,
+    at_cutoffs,
+    one_call,
+    plot,
+    unpacked,
+    with_intervals,
+)
+from .plots import deepest, nice_cutoffs
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -46,7 +59,7 @@ def exposure(
     weight: str = "count",
     items: object = None,
     unknown_items: Unknown = "error",
-    **shared: Unpack[Shared],
+    **shared: Unpack[Estimated],
 ) -> Figure:
     """The Lorenz curve of the items' exposure, with its Gini index: it shows how few items get most of the places.
 
@@ -63,7 +76,7 @@ def exposure(
 
     Returns
     -------
-    A chart or axes, of at most 11 runs. The subtitle gives the Gini indices, with 95% intervals of resampled users.
+    A chart or axes, of at most 11 runs. The subtitle gives the Gini indices, with intervals of resampled users.
 
     Raises
     ------
@@ -87,10 +100,9 @@ def exposure(
         found = found.filter(place_in(ids, found[item_column(setup, frame.columns)]).is_not_null())
     at = "" if k is None else f"@{k}"
     options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
-    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items)
+    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared.get("ci", CI))
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
-    legible(names, LINES - 1, "runs")
     rows = [
         _lorenz(found.filter(pl.col(RUN) == run)["exposure"], size).with_columns(series=pl.lit(run)) for run in names
     ]
@@ -100,14 +112,9 @@ def exposure(
         for row in gini.iter_rows(named=True)
         if row["value"] is not None
     )
-    return Figure(
-        f"Lorenz curve of exposure{at}",
-        subtitle or "no item is shown",
-        Axis("share of the catalog's items, the least shown first", limits=(0, 1)),
-        Axis("share of exposure", limits=(0, 1)),
-        (Mark("line", pl.concat([*rows, equal], how="diagonal")),),
-        (*names, EQUAL),
-    )
+    x = Axis("share of the catalog's items, the least shown first", limits=(0, 1))
+    y, marks = Axis("share of exposure", limits=(0, 1)), (Mark("line", pl.concat([*rows, equal], how="diagonal")),)
+    return Figure(f"Lorenz curve of exposure{at}", subtitle or "no item is shown", x, y, marks, (*names, EQUAL))
 
 
 def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
@@ -165,7 +172,6 @@ def long_tail(
     found = _exposed(frame, setup, runs, Weighing.of(k, weight))
     counts = _popularity(frame, setup, runs)
     names = runs.named(found)
-    legible(names, LINES - 1, "runs")
     ranked = (
         pl.concat([counts.select(doc), found.select(pl.col(doc).cast(counts.schema[doc]))])
         .unique()
@@ -187,19 +193,13 @@ def long_tail(
         for run, share in shares
     )
     last = max(len(ranked), 2)
-    return Figure(
-        f"Exposure{'' if k is None else f'@{k}'} of items by popularity",
-        f"Mean share of an item; rank 1 is the most popular of {len(ranked):,} items. Neighbouring ranks are combined",
-        Axis(
-            "rank by popularity",
-            log=True,
-            ticks=tuple((float(n), f"{n:,}") for n in nice_cutoffs(last)),
-            limits=(1, last),
-        ),
-        Axis("share of exposure"),
-        (Mark("line", rows),),
-        (*names, PAST),
+    at = "" if k is None else f"@{k}"
+    subtitle = (
+        f"Mean share of an item; rank 1 is the most popular of {len(ranked):,} items. Neighbouring ranks are combined"
     )
+    ticks = tuple((float(n), f"{n:,}") for n in nice_cutoffs(last))
+    x, y = Axis("rank by popularity", log=True, ticks=ticks, limits=(1, last)), Axis("share of exposure")
+    return Figure(f"Exposure{at} of items by popularity", subtitle, x, y, (Mark("line", rows),), (*names, PAST))
 
 
 @plot(among=CATALOG_METRICS, labels=reads_labels)
@@ -210,7 +210,7 @@ def catalog(
     interactions: object = None,
     cutoffs: Sequence[int] | None = None,
     unknown_items: Unknown = "error",
-    **shared: Unpack[Shared],
+    **shared: Unpack[Estimated],
 ) -> Figure:
     """Metrics of a catalog, such as coverage, at every cutoff: how much more of the catalog deeper lists show.
 
@@ -227,7 +227,7 @@ def catalog(
 
     Returns
     -------
-    A chart or axes. The bands are 95% intervals of resampled users, as of ``df.rank.items.catalog``.
+    A chart or axes. The bands are intervals of resampled users, as of ``df.rank.items.catalog``.
 
     Raises
     ------
@@ -253,16 +253,16 @@ def catalog(
                 f"{call.text!r} has no curve: name a metric that takes a cutoff, without one, as 'coverage'"
             )
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
-    calls = {parse_one(call, k): (call, k) for call in drawn for k in at}
-    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items)
-    rows = found.select(RUN, "metric", y="value", low="ci_low", high="ci_high").drop_nulls("y")
+    calls = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in at}
+    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items, shared.get("ci", CI))
+    rows = found.select("metric", series=RUN, y="value", low="ci_low", high="ci_high").drop_nulls("y")
     n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
-    subtitle = f"All lists of {n:,} users together, with 95% intervals (users resampled)"
+    subtitle = f"All lists of {n:,} users together{with_intervals(shared.get('ci', CI), 'users resampled')}"
     return at_cutoffs(rows, calls, subtitle, Axis("cutoff k", whole=True), "value", several=several)
 
 
 @plot()
-def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Shared]) -> Figure:
+def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Estimated]) -> Figure:
     """Two metrics against each other, a point per run: it shows how much of one a run gives up for the other.
 
     Parameters
@@ -272,7 +272,7 @@ def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Shared]) -> Fi
 
     Returns
     -------
-    A chart or axes: the means of each run, with 95% intervals of both.
+    A chart or axes: the means of each run, with intervals of both.
 
     Examples
     --------
@@ -281,32 +281,19 @@ def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Shared]) -> Fi
     >>> df.rank.plot.trade_off("precision@1", "rr", runs=["old", "new"]).title.text
     'RR against P@1'
     """
-    frame, setup, runs = unpacked(table, shared)
     of_x, of_y = (one_call(metric, "trade_off('novelty@10', 'ndcg@10', runs=['old', 'new'])") for metric in (x, y))
-    found = values(frame, setup, runs, list(dict.fromkeys([of_x, of_y])))
-    names = runs.named(found)
-    legible(names, LINES, "runs")
-    across, up = (
-        means(found, [RUN], [call]).rename(
-            {"low": f"{at}1", "high": f"{at}2", "queries": f"queries of {at}", "interval": f"interval of {at}"}
-        )
-        for call, at in ((of_x, "x"), (of_y, "y"))
-    )
-    rows = across.rename({"y": "x"}).join(up, on=RUN, how="inner", maintain_order="left").rename({RUN: "series"})
+    measured = Measured.of(table, list(dict.fromkeys([of_x, of_y])), shared)
+    found = measured.means(RUN).rename({RUN: "series"})
+    across, up = (found.filter(metric=call.text).drop("metric") for call in (of_x, of_y))
+    rows = across.rename({"y": "x"}).join(up, on="series", suffix="2", maintain_order="left")
     points = rows.select("series", "x", "y", run="series", **{of_x.text: "x", of_y.text: "y"})
-    wide = rows.drop_nulls("x1").select("series", "y", x="x1", x2="x2")
-    high = rows.drop_nulls("y1").select("series", "x", y="y1", y2="y2")
-    n, other = (max(rows[f"queries of {at}"], default=0) for at in "xy")
+    wide = rows.drop_nulls("low").select("series", "y", x="low", x2="high")
+    high = rows.drop_nulls("low2").select("series", "x", y="low2", y2="high2")
+    n, other = (max(rows[name], default=0) for name in ("queries", "queries2"))
     counted = queries(n) if n == other else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
-    kinds = kinds_of([*rows["interval of x"], *rows["interval of y"]])
-    return Figure(
-        f"{of_y.display} against {of_x.display}",
-        f"Means over {counted}, with 95% intervals ({kinds})",
-        Axis(_directed(of_x)),
-        Axis(_directed(of_y)),
-        (Mark("interval", wide), Mark("interval", high), Mark("point", points)),
-        tuple(names),
-    )
+    title, subtitle = f"{of_y.display} against {of_x.display}", f"Means over {counted}{measured.intervals(found)}"
+    marks = (Mark("interval", wide), Mark("interval", high), Mark("point", points))
+    return Figure(title, subtitle, Axis(_directed(of_x)), Axis(_directed(of_y)), marks, tuple(measured.runs))
 
 
 def _directed(call: Call) -> str:
@@ -319,16 +306,12 @@ def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) 
 
 
 def _measured(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown
+    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown, ci: float | None
 ) -> pl.DataFrame:
-    """The catalog metrics of each run, with intervals."""
-
-    def of_run(one: Setup) -> pl.DataFrame:
-        return catalog_table(
-            in_memory(frame, one), *texts, by=runs.key, unknown_items=unknown_items, resamples=RESAMPLES
-        )
-
-    return runs.each(frame, setup, of_run)
+    """The catalog metrics of each run, with the ends of intervals, null with ``ci=None``."""
+    options: dict[str, Any] = {"by": runs.key, "unknown_items": unknown_items, "ci": ci, "resamples": RESAMPLES}
+    found = runs.each(frame, setup, lambda one: catalog_table(in_memory(frame, one), *texts, **options))
+    return found.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ENDS if end not in found.columns)
 
 
 def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
