@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, cast
 
@@ -38,6 +39,10 @@ ENDS = ("ci_low", "ci_high")
 """The columns of intervals in the tables of verbs."""
 SERIES, SLICE = "#series", "#slice"
 """The columns of the name of a query's line, and of its slice."""
+
+OF_PLOTS = Resampling(CI, "auto", 1_000, 0, progress=False)
+RESAMPLED = ContextVar("RESAMPLED", default=OF_PLOTS)
+"""The intervals of a plot; a page sets its own for all of its plots."""
 
 MarkKind: TypeAlias = Literal["line", "band", "bar", "point", "interval", "rule", "divider"]
 
@@ -160,7 +165,7 @@ class Measured:
     def of(cls, table: Table[Any], calls: Sequence[Call], shared: Shared, by: str | None = None) -> Measured:
         """The values that a call of a plot asks for."""
         given = cast("Sliced", shared)
-        resampling = Resampling(given.get("ci", CI), "auto", 1_000, 0, progress=False)
+        resampling = replace(RESAMPLED.get(), ci=given.get("ci", CI))
         return cls(table, unpacked(table, shared)[2], calls, by or given.get("by"), resampling)
 
     def means(self, *key: str, values: pl.DataFrame | None = None) -> pl.DataFrame:

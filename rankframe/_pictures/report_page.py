@@ -8,7 +8,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from importlib.resources import files
@@ -22,72 +23,42 @@ from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import averaged
 from .._plan.per_query import with_labels
-from .._results.grid import Cell, Grid, Record, decimals, interval, intervals_of, p_value, plain
+from .._results.grid import ALPHA, Cell, Grid, Record, estimated, numbers, p_cell, plain, queries, records
 from .._results.markup import visible
-from .._results.sentences import IN_HTML, sentence
+from .._results.result import Result
+from .._results.sentences import IN_HTML, direction, sentence, test_of, uncorrected
 from .._support.extras import load, versions
 from .._support.option_kinds import Column, ColumnNames, ReadInside
 from .._support.option_values import Range
-from .._support.statistical_options import CORRECTIONS, TESTS, Resamples, Seed
+from .._support.statistical_options import INTERVALS, Bound, Resamples, Seed
 from .._table.check import findings
 from .._table.roles import carried, require
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
-from .._verbs.compare import Comparison, Significance, compare, compared
+from .._verbs.compare import Comparison, compare
 from .._verbs.declaration import verb
 from .._verbs.evaluate import with_ranks
 from .._verbs.fitted import FusionMethod, text_of
 from .._verbs.gate import Verdict
-from .._verbs.judge import by_kind
+from .._verbs.judge import Findings
 from .._verbs.overlap import oracle, overlap
-from .._verbs.paired_values import Design, explained, values, with_own_rank
+from .._verbs.paired_values import explained, values, with_own_rank
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
 from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
-from .figure import Figure, Measured
+from .figure import OF_PLOTS, RESAMPLED, SLICE, Figure, Measured
 
 TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
-DIGITS = 3
-"""The number of decimals; more where a value that is not 0 would read as 0."""
 SHOWN = 10
 """The number of documents shown of a query, from the top."""
 MISSED = 5
 """The number of relevant documents shown that were not retrieved."""
-
-
-class Estimates(NamedTuple):
-    """A row of a table of runs: a metric or a slice of one, its summary per run, and the differences per run."""
-
-    name: Cell
-    call: Call
-    means: Mapping[str, Record]
-    differences: Mapping[str, Record]
-
-    @property
-    def queries(self) -> Cell:
-        """The number of queries behind the means: one number, or a range where runs differ."""
-        n = sorted({row["n_queries"] for row in self.means.values()})
-        return counted(n[0]) if len(n) == 1 else Cell(f"{n[0]:,} to {n[-1]:,}", n[0])
-
-    @property
-    def urgency(self) -> tuple[bool, float, float, str]:
-        """The sort key: the greatest loss first, for one run the worst mean; rows without a value last."""
-        name, rows = ("difference", self.differences) if self.differences else ("mean", self.means)
-        sign = 1 if self.call.higher_is_better else -1
-        gains = [sign * row[name] for row in rows.values() if row[name] is not None]
-        return not gains, min(gains, default=0.0), -(self.queries.number or 0), self.name.text
-
-    def mean(self, run: str) -> Cell:
-        """A run's mean with its interval, marked if no run has a better one."""
-        means = [row["mean"] for row in self.means.values() if row["mean"] is not None]
-        top = (max if self.call.higher_is_better else min)(means, default=None)
-        found = estimate(self.means.get(run), "mean")
-        best = len(self.means) > 1 and top is not None and found.text == f"{top:.{DIGITS}f}"
-        return Cell(found.text, found.number, found.below, best)
+TOO_FEW = "too few"
+"""The mark of a slice with too few queries."""
 
 
 def shown(value: object) -> Cell:
@@ -97,64 +68,48 @@ def shown(value: object) -> Cell:
     return Cell(text, number)
 
 
-def counted(n: int) -> Cell:
-    return Cell(f"{n:,}", n)
+class Line(NamedTuple):
+    """A row of a table of runs: a metric or a slice, its summary per run, and the differences from the first run."""
+
+    name: Cell
+    means: Mapping[str, Record]
+    differences: Mapping[str, Record]
+
+    def mean(self, run: str) -> Cell:
+        """A run's mean with its interval below."""
+        return estimated(self.means[run], "mean") if run in self.means else Cell()
+
+    def difference(self, run: str) -> Cell:
+        """A run's difference with its interval below; bold if it is significant."""
+        row = self.differences.get(run)
+        return Cell() if row is None else replace(estimated(row, "difference"), best=direction(row) != 0)
+
+    def queries(self, few: int) -> Cell:
+        """The number of queries behind the means, a range where runs differ; below it a mark if they are too few."""
+        n = sorted({row["n_queries"] for row in self.means.values()})
+        text = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}"
+        return Cell(text, n[0], TOO_FEW * (n[0] < few and not any(map(direction, self.differences.values()))))
 
 
-def figure(value: float | None) -> Cell:
-    return Cell() if value is None else Cell(f"{value:.{DIGITS}f}", value)
-
-
-def estimate(row: Record | None, name: str) -> Cell:
-    """A mean, a difference or a gain with its interval below; empty if it has no value."""
-    if row is None or row[name] is None:
-        return Cell()
-    value, sign = row[name], "" if name == "mean" else "+"
-    digits = decimals(value) if 0 < abs(value) < 0.5 * 10**-DIGITS else DIGITS
-    number = float(f"{value:.12g}")  # further digits depend on the order of summation
-    return Cell(f"{value:{sign}.{digits}f}", number, interval(row["ci_low"], row["ci_high"], digits).strip())
-
-
-def of_runs(of: str, lines: Sequence[Estimates], runs: Sequence[str]) -> list[Grid]:
+def side_by_side(of: str, lines: Sequence[Line], runs: Sequence[str], few: int = 0) -> list[Grid]:
     """A row per metric or slice; a column per run, and one with its difference from the first run.
 
     Many runs make several tables, each with the first run; a single run has its standard deviation.
     """
     reference, *others = runs
     if not others:
-        one = [(x.name, x.mean(reference), figure(x.means[reference]["std"]), x.queries) for x in lines]
+        one = [(x.name, x.mean(reference), *numbers(x.means[reference], "std"), x.queries(few)) for x in lines]
         return [Grid((of,), ("mean", "std", "queries"), one)]
     found = []
     for start in range(0, len(others), TOGETHER):
         part = others[start : start + TOGETHER]
         figures = (reference, *(name for run in part for name in (run, "difference")), "queries")
-        rows: list[tuple[Cell, ...]] = []
-        for line in lines:
-            pairs = [(line.mean(run), estimate(line.differences.get(run), "difference")) for run in part]
-            rows.append((line.name, line.mean(reference), *(cell for pair in pairs for cell in pair), line.queries))
+        rows = [
+            (x.name, x.mean(reference), *(y for run in part for y in (x.mean(run), x.difference(run))), x.queries(few))
+            for x in lines
+        ]
         found.append(Grid((of,), figures, rows))
     return found
-
-
-def of_tests(table: Sequence[Record], settings: Mapping[str, Any]) -> Grid:
-    """The tests: a row per metric and pair of runs."""
-    rows = [
-        (
-            Cell(row["metric"]),
-            Cell(f"{row['run']} against {row['baseline']}"),
-            estimate(row, "difference"),
-            *(Cell() if p is None else Cell(p_value(p), p) for p in (row["p_value"], row["p_adjusted"])),
-            *(counted(row[name]) for name in ("wins", "ties", "losses")),
-        )
-        for row in table
-    ]
-    figures = ("difference", "p", "adjusted p", "better on", "equal on", "worse on")
-    adjusted = f", adjusted by {CORRECTIONS[settings['correction']]} for {len(table)} comparisons"
-    note = (
-        f"p by {TESTS[settings['test']]}{adjusted if len(table) > 1 else ''}. Brackets: {settings['ci']:.0%} interval of "
-        f"the mean difference ({intervals_of(row['interval'] for row in table)}). Better, equal and worse: on how many queries."
-    )
-    return Grid(("metric", "runs"), figures, rows, (note,))
 
 
 @dataclass(frozen=True)
@@ -169,15 +124,21 @@ class Query:
 
 def worst_queries(
     frame: pl.DataFrame, setup: Setup, runs: Runs, call: Call, most: int, show: Sequence[str]
-) -> Iterator[tuple[str, list[Query]]]:
-    """The queries with the worst values of each run, the worst first."""
+) -> tuple[int, list[tuple[str, list[Query]]]]:
+    """The queries with the worst values of each run, the worst first, and how many are left out as nothing is relevant."""
+    query, least = runs.queries(setup).roles.query, setup.policies.relevant if call.relevant is None else call.relevant
+    relevant = (pl.col(setup.roles.label) >= max(least, 0)).any() if call.labels else pl.lit(True)
+    to_find = frame.group_by(query).agg(relevant.alias(TO_FIND))
     found = values(frame, setup, runs, [call]).drop_nulls(call.text)
+    found = found.join(to_find.filter(TO_FIND), on=query, how="semi", nulls_equal=True, maintain_order="left")
+    worst = []
     for run in found[RUN].unique(maintain_order=True):
         own = found.filter(pl.col(RUN) == run)
         chosen = own.sort(call.text, descending=not call.higher_is_better, maintain_order=True).head(most)
         documents = _documents(frame, setup, runs, run, call, chosen, show)
         policies = runs.queries(setup if runs.column else setup.changed(score=run))
-        yield run, [_query(query, documents, policies, call, show) for query in chosen.iter_rows(named=True)]
+        worst.append((run, [_query(row, documents, policies, call, show) for row in chosen.iter_rows(named=True)]))
+    return len(to_find.filter(~pl.col(TO_FIND))), worst
 
 
 def _documents(
@@ -239,11 +200,15 @@ def _written(value: object) -> str:
 ENDINGS = (".html", ".htm")
 """The endings of report files."""
 SENTENCES = 10
-"""The number of comparisons shown at the top; further ones are folded away."""
-SLICE = "#slice"
-"""The column of the slices' names as text."""
+"""The most comparisons that have a sentence each at the top; more are counted."""
+TO_FIND = "#to_find"
+"""The column of whether a query has a relevant document."""
 COVERED = (1, 2, 5, 10, 20)
 """The cutoffs of the plot of coverage: few, because each counts the lists again."""
+WIDE = (
+    "valid for any number of queries, so that those of few are wide and may contain 0 where a test finds a difference"
+)
+"""The words on bounded intervals in a caption."""
 RANKS = 10
 """The number of ranks whose documents are compared and whose contributions are drawn."""
 
@@ -262,6 +227,7 @@ def report(
     title: str = "Ranking report",
     gate: Verdict[object] | None = None,
     fusion: FusionMethod | None = None,
+    interval: Bound = "bounded",
     resamples: Resamples = 10_000,
     seed: Seed = 0,
 ) -> Path:
@@ -291,6 +257,9 @@ def report(
     fusion
         A method of fusion of the runs, as for :meth:`fuse`, also a trained one: its section shows the fused run beside the
         runs, the gain of the best run of each query, and the documents that the runs have in common.
+    interval
+        The one kind of all intervals of means and of differences, in tables and plots, as for :meth:`summarize`;
+        ``"bounded"`` holds for any number of queries, so that it suits the smallest slice.
     resamples
         The number of resamples for intervals and tests; a thousand is enough for hundreds of thousands of queries.
     seed
@@ -298,11 +267,13 @@ def report(
 
     Returns
     -------
-    The path. The file begins with a sentence for each comparison, the verdict of the gate, the means of the runs with
-    their differences, and the findings of :meth:`check`. Sections follow: one per column of slices, with the slices
-    that lose most first; the tests; the fusion; plots; the worst queries with the contribution of each document; and
-    the settings: policies, versions, seeds, numbers of rows. It follows the reader's choice of light or dark mode, and
-    loads no other file.
+    The path. The file begins with a sentence for each comparison, a summary of more than ten, and the ranking of more
+    than eight runs; the verdict of the gate; the means of the runs with their differences, in bold where the corrected
+    p-value is below 0.05; whether runs differ in depth or in judgments; and the findings of :meth:`check`. Sections
+    follow: one per column of slices, the largest first, with a mark on those of too few queries for a significant
+    difference; the tests; the fusion; plots; the worst queries that have a relevant document, with the contribution of
+    each document; and the settings: policies, versions, seeds, numbers of rows. The file follows the reader's choice of
+    light or dark mode, and loads no other file.
 
     Raises
     ------
@@ -337,38 +308,11 @@ def report(
     for name in columns:
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
-    frame, resampling = with_labels(table.rows, table.setup, calls), Resampling(0.95, "auto", resamples, seed, True)
+    frame, resampling = with_labels(table.rows, table.setup, calls), Resampling(0.95, interval, resamples, seed, True)
     found = ReportPage(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
-    means, pairs = found.means(), found.compared()
-    names = list(means[RUN].unique(maintain_order=True))
-    names.sort(key=lambda run: baseline not in (run, None))
-    settings = found.settings(slices, gate, fusion)
-    sentences = (
-        []
-        if pairs is None
-        else [sentence(row, pairs.settings, len(pairs.table), IN_HTML) for row in pairs.table.to_dicts()]
-    )
-    page = {
-        "title": title,
-        "size": found.size(),
-        "answers": sentences,
-        "sentences_at_once": SENTENCES,
-        "gate": gate,
-        "findings": found.findings(),
-        "reference": names[0],
-        "summary": found.overall(means, pairs, names),
-        "slices": {name: found.by_slice(names, name) for name in slices},
-        "comparison": None if pairs is None else found.comparison(pairs),
-        "fusion": None if fusion is None else found.fusion(fusion),
-        "pictures": found.pictures(),
-        "worst": list(worst_queries(frame, table.setup, chosen, calls[0], int(worst), columns)),
-        "metric": calls[0].text,
-        "higher_is_better": calls[0].higher_is_better,
-        "settings": of_settings(settings),
-        "raw": json.dumps(plain(settings), indent=2, ensure_ascii=False),
-    }
+    page = copy_context().run(found.page, slices, int(worst), columns, gate, fusion)
     target = Path(path)
-    target.write_text(_rendered(jinja, page), encoding="utf-8")
+    target.write_text(_rendered(jinja, {"title": title, "gate": gate, **page}), encoding="utf-8")
     return target
 
 
@@ -415,6 +359,41 @@ class ReportPage:
     baseline: str | None
     resampling: Resampling
 
+    def page(
+        self,
+        slices: Sequence[str],
+        worst: int,
+        show: Sequence[str],
+        gate: Verdict[object] | None,
+        fusion: FusionMethod | None,
+    ) -> dict[str, object]:
+        """What the template shows."""
+        few = min(self.resampling.resamples, OF_PLOTS.resamples)  # a page would take twice as long
+        RESAMPLED.set(replace(self.resampling, resamples=few, progress=False))
+        means, pairs = self.means(self.calls, **self.draws), self.compared(self.baseline)
+        names = sorted(means[RUN].unique(maintain_order=True), key=lambda run: self.baseline not in (run, None))
+        settings = self.settings(slices, fusion, comparison=pairs, gate=gate)
+        answers, ranking, comparison = ([], [], None) if pairs is None else self.comparison(pairs)
+        kind = self.resampling.interval
+        kinds = INTERVALS[kind] + f" ({WIDE})" * (kind == "bounded")
+        brackets = f"Brackets, bars and bands: 95% intervals of means and differences, all {kinds}."
+        return {
+            "size": self.size(),
+            "answers": answers,
+            "summary": Section("", [*ranking, *self.overall(means, pairs, names)]),
+            "captions": [brackets + bold_of(pairs), *self.unequal()],
+            "check": self.findings(),
+            "slices": {name: self.by_slice(names, name) for name in slices},
+            "comparison": comparison,
+            "fusion": None if fusion is None else self.fusion(fusion),
+            "pictures": self.pictures(),
+            "worst": worst_queries(self.table.rows, self.table.setup, self.runs, self.calls[0], worst, show),
+            "metric": self.calls[0].text,
+            "higher_is_better": self.calls[0].higher_is_better,
+            "settings": of_settings(settings),
+            "raw": json.dumps(plain(settings), indent=2, ensure_ascii=False),
+        }
+
     @property
     def named(self) -> dict[str, Any]:
         """The runs as options of verbs and plots."""
@@ -422,74 +401,78 @@ class ReportPage:
 
     @property
     def draws(self) -> dict[str, Any]:
-        """The draws as options of verbs."""
-        return {"resamples": self.resampling.resamples, "seed": self.resampling.seed}
+        """The intervals and draws as options of verbs."""
+        return {name: getattr(self.resampling, name) for name in ("interval", "resamples", "seed")}
 
-    @property
-    def design(self) -> Design | None:
-        """The settings of the comparison, if there are several runs."""
+    def means(self, calls: Sequence[Any], by: tuple[str, ...] = (), **options: Any) -> pl.DataFrame:
+        """The summary of every run."""
+        frame, setup, slices = self.table.rows, self.table.setup, (*self.runs.key, *by)
+        return self.runs.each(frame, setup, lambda one: summarize(in_memory(frame, one), *calls, by=slices, **options))
+
+    def compared(self, baseline: str | None, by: tuple[str, ...] = ()) -> Comparison[pl.DataFrame] | None:
+        """The comparison of the runs, if there are several."""
         if not self.runs.columns and self.baseline is None:
             return None
-        return Design(self.runs, self.baseline, (), None, "error")
+        return compare(self.table, *self.calls, **self.named, baseline=baseline, by=by, **self.draws)
 
-    def means(self, by: tuple[str, ...] = ()) -> pl.DataFrame:
-        """The summary of every run."""
-        slices = (*self.runs.key, *by)
-        return self.runs.each(
-            self.table.rows,
-            self.table.setup,
-            lambda one: summarize(in_memory(self.table.rows, one), *self.calls, by=slices, **self.draws),
-        )
-
-    def compared(self) -> Comparison[pl.DataFrame] | None:
-        """The comparison of the runs, if there are several."""
-        if self.design is None:
-            return None
-        return compare(self.table, *self.calls, **self.named, baseline=self.baseline, **self.draws)
-
-    def overall(self, means: pl.DataFrame, found: Comparison[pl.DataFrame] | None, runs: Sequence[str]) -> Section:
+    def overall(self, means: pl.DataFrame, pairs: Comparison[pl.DataFrame] | None, runs: Sequence[str]) -> list[Grid]:
         """The means of all queries, and the differences from the first run."""
         of_means = _by_run(means, RUN, "metric")
-        of_pairs = {} if found is None else _by_run(found.table.filter(pl.col("baseline") == runs[0]), "run", "metric")
-        lines = [
-            Estimates(Cell(call.text), call, of_means[call.text,], of_pairs.get((call.text,), {}))
-            for call in self.calls
-        ]
-        return Section("", of_runs("metric", lines, runs))
+        of_pairs = {} if pairs is None else _by_run(pairs.table.filter(baseline=runs[0]), "run", "metric")
+        lines = [Line(Cell(x.text), of_means[x.text,], of_pairs.get((x.text,), {})) for x in self.calls]
+        return side_by_side("metric", lines, runs)
 
-    def by_slice(self, runs: Sequence[str], by: str) -> list[Section]:
-        """The means of each slice, and the differences from the first run: the slices that lose most come first."""
-        name = pl.col(by).cast(pl.String).fill_null("null").alias(SLICE)
-        means = self.means((by,)).with_columns(name)
-        of_means, of_pairs = _by_run(means, RUN, "metric", SLICE), {}
-        if self.design is not None:
-            design = replace(self.design, baseline=runs[0], by=(by,))
-            pairs = compared(self.table.rows, self.table.setup, self.calls, design, None, self.resampling)[1]
-            of_pairs = _by_run(pairs.with_columns(name), "run", "metric", SLICE)
-        cells = {
-            text: Cell(text) if value is None else shown(value)
-            for text, value in means.select(SLICE, by).unique(maintain_order=True).iter_rows()
+    def unequal(self) -> list[str]:
+        """A sentence if runs differ in the number of documents, and one if they do in how much of their top is judged."""
+        says = {
+            "num_retrieved": ("The runs differ in depth, the mean number of documents retrieved per query", ",.1f"),
+            f"judged@{RANKS}": (f"The runs differ in how much of their top {RANKS} is judged", ".0%"),
         }
-        order: list[str] = []
+        if not self.runs.columns:
+            return []
+        found, lines = self.means(averaged([*says], ""), ci=None), []
+        for metric, (start, digits) in says.items():
+            means = found.filter(metric=metric)[RUN, "mean"].iter_rows()
+            texts = {run: f"{mean or 0:{digits}}".removesuffix(".0") for run, mean in means}
+            if len({*texts.values()}) > 1:
+                lines.append(f"{start}: {'; '.join(map(': '.join, texts.items()))}.")
+        return lines
+
+    def by_slice(self, runs: Sequence[str], by: str) -> tuple[str, list[Section]]:
+        """The means of each slice and the differences from the first run, the largest slices first; and the caption."""
+        name = pl.col(by).cast(pl.String).fill_null("null").alias(SLICE)
+        means = self.means(self.calls, (by,), **self.draws).with_columns(name)
+        pairs = self.compared(runs[0], (by,))
+        of_means = _by_run(means, RUN, "metric", SLICE)
+        of_pairs = {} if pairs is None else _by_run(pairs.table.with_columns(name), "run", "metric", SLICE)
+        sizes = means.filter(metric=self.calls[0].text).group_by(SLICE, by).agg(pl.col("n_queries").max())
+        sizes = sizes.sort("n_queries", by, descending=[True, False], nulls_last=True)
+        cells = {text: shown("null" if value is None else value) for text, value in sizes.select(SLICE, by).iter_rows()}
+        tests = 1 if pairs is None else max(len(pairs.table), 1)
+        few = 2 + math.floor(math.log2(tests / ALPHA))  # n queries have a p-value of 2 / 2**n at least
         parts: list[Section] = []
         for call in self.calls:
-            lines = {
-                text: Estimates(cell, call, of_means[call.text, text], of_pairs.get((call.text, text), {}))
-                for text, cell in cells.items()
-            }
-            order = order or sorted(lines, key=lambda text: lines[text].urgency)
-            drawn = []
-            if not parts:
-                measured = Measured(self.table, self.runs, [call], by, self.resampling)
-                drawn = [picture("slices", plots.of_slices, measured, by, order)]
-            heading = call.text if len(self.calls) > 1 else ""
-            parts.append(Section(heading, of_runs(by, [lines[text] for text in order], runs), drawn))
-        return parts
+            lines = [Line(x, of_means[call.text, at], of_pairs.get((call.text, at), {})) for at, x in cells.items()]
+            parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few)))
+        measured = Measured(self.table, self.runs, self.calls[:1], by, self.resampling)
+        drawn = [picture("slices", plots.of_slices, measured, by, [*cells])]
+        parts[0] = replace(parts[0], pictures=drawn)
+        mark = f"“{TOO_FEW}”: of fewer than {few} queries, even gains on all of them are not significant."
+        marked = any(row[-1].below for part in parts for table in part.tables for row in table.rows)
+        return f"The slices with most queries come first.{f' {mark}' * marked}{bold_of(pairs)}", parts
 
-    def comparison(self, found: Comparison[pl.DataFrame]) -> Section:
-        """The tests of all pairs, and the differences of the queries."""
+    def comparison(self, pairs: Comparison[pl.DataFrame]) -> tuple[list[str], list[Grid], Section]:
+        """The sentences, the ranking of many runs; the tests of all pairs, beside the differences of the queries."""
+        rows, settings = records(pairs.table), pairs.settings
+        answers = [sentence(row, settings, len(rows), IN_HTML) for row in rows]
+        answers = answers if len(rows) <= SENTENCES else pairs.sentences(IN_HTML)
+        *ranking, tests = (block for block in pairs.shown("markdown", None) if isinstance(block, Grid))
+        if uncorrected(settings, len(rows)):
+            raw = (Cell(p_cell({"p_adjusted": row["p_value"]}), row["p_value"]) for row in rows)
+            cells = [(*of_row, p) for of_row, p in zip(tests.rows, raw, strict=True)]
+            tests = replace(tests, figures=(*tests.figures, "p, not corrected"), rows=cells)
         drawn = self.picture(plots.differences, self.calls[0].text, baseline=self.baseline)
-        return Section("", [of_tests(found.table.to_dicts(), found.settings)], [drawn])
+        return answers, ranking, Section("", [on_page(tests)], [drawn])
 
     def fusion(self, method: FusionMethod) -> dict[str, object]:
         """The fused run beside the runs, the gain of an oracle, and the overlap of the runs."""
@@ -500,15 +483,9 @@ class ReportPage:
         best = oracle(self.table, *self.calls, **self.named, fusion=method, **self.draws)
         common = overlap(self.table, **self.named, k=RANKS)
         drawn = [self.picture(plots.contributions, method, k=RANKS), self.picture(plots.overlap, k=RANKS)]
-        (gains,) = best.grids()
-        narrow = tuple(name.partition(" [")[0] for name in gains.figures)  # a phone shows the whole intervals
-        gains = replace(gains, figures=narrow, notes=(*gains.notes, "Brackets: 95% intervals."))
-        part = Section("", [gains, *common.grids()], drawn)
-        return {
-            "method": text_of(method),
-            "lines": [*best.sentences(IN_HTML), *common.sentences(IN_HTML)],
-            "part": part,
-        }
+        part = Section("", [on_page(grid) for grid in (*best.grids(None), *common.grids(None))], drawn)
+        lines = [*best.sentences(IN_HTML), *common.sentences(IN_HTML)]
+        return {"method": text_of(method), "lines": lines, "part": part}
 
     def picture(self, plot: Callable[..., Figure], *args: object, **options: object) -> Picture:
         """A plot of the runs."""
@@ -535,44 +512,48 @@ class ReportPage:
                 drawn.append(self.picture(item_plots.trade_off, novelty, first.text))
         return drawn
 
-    def findings(self) -> list[dict[str, Any]]:
-        """The kinds of findings of the check, errors first, each with its runs unless all runs have it."""
-        query = (*self.runs.key, *self.runs.queries(self.table.setup).roles.query)
-        scores = self.runs.scores or (self.table.setup.roles.score,)
-        found: dict[tuple[str, str], dict[str, Any]] = {}
-        for score in scores:
-            of_run = self.table.setup.changed(score=score, query=query)
-            rows = findings(self.table.rows.lazy(), of_run, None, str).collect(engine="in-memory")
-            places = {name: name.removeprefix(carried("")) for name in rows.columns}
-            rows = rows.rename({name: place for name, place in places.items() if place == name or place not in places})
-            for kind in by_kind(rows.to_dicts()):
-                found.setdefault((kind["problem"], kind["advice"]), {**kind, "runs": []})["runs"].append(score)
-        for kind in found.values():
-            kind["runs"] = kind["runs"] if len(kind["runs"]) < len(scores) else []
-        return sorted(found.values(), key=lambda kind: kind["severity"] != "error")
+    def findings(self) -> tuple[str, Grid]:
+        """What the check found, in a sentence; and a row per kind, errors first, with its runs unless all runs have it."""
+        setup, query = self.table.setup, self.runs.queries(self.table.setup).roles.query
+        scores, key = self.runs.scores or [setup.roles.score], (*self.runs.key, *query)
+        setups = [setup.changed(score=score, query=key) for score in scores]
+        parts = (findings(self.table.rows.lazy(), of, None, str).collect(engine="in-memory") for of in setups)
+        named = [part.with_columns(pl.lit(of.roles.score).alias(RUN)) for of, part in zip(setups, parts, strict=True)]
+        rows = pl.concat(named, how="diagonal").sort("severity", maintain_order=True)  # errors first
+        places = pl.struct(map(carried, query)).filter(pl.col(carried(query[-1])).is_not_null())
+        some = pl.col("advice", RUN).unique(maintain_order=True), places.n_unique().alias("queries")
+        facts = []
+        for problem, advice, runs, n in rows.group_by("problem", maintain_order=True).agg(*some).iter_rows():
+            fact, counted, _ = advice[0].partition(";")[0].partition(", the first of which")
+            if len(advice) > 1:
+                fact = f"{problem} in {len(runs)} runs"
+            elif n and not counted:
+                fact = f"{problem} in {queries(n)}"
+            facts.append(fact + f" (run {', '.join(runs)})" * (len(runs) < len(setups)))
+        of_some = pl.when(pl.len() < len(setups)).then(pl.col(RUN).str.join(", ")).alias(carried("in run"))
+        found = Findings.of(rows.group_by(pl.exclude(RUN), maintain_order=True).agg(of_some))
+        what = f"{found.sentences()[0]}: {'; '.join(facts)}" if facts else "nothing"
+        return f"The check of the table found {what}.", found.grids()[0]
 
-    def settings(
-        self, by: Sequence[str], gate: Verdict[object] | None, fusion: FusionMethod | None
-    ) -> dict[str, object]:
-        """All settings that the numbers depend on."""
-        frame, setup, design = self.table.rows, self.table.setup, self.design
+    def settings(self, by: Sequence[str], fusion: FusionMethod | None, **of: Result[Any] | None) -> dict[str, object]:
+        """All settings that the numbers depend on, with those of results that differ."""
+        frame, setup = self.table.rows, self.table.setup
         intervals = {name: value for name, value in asdict(self.resampling).items() if name != "progress"}
-        tests = {} if design is None else {**design.settings, **asdict(Significance("permutation", "holm"))}
         settings: dict[str, object] = {
             "table": {"rows": len(frame), "queries": frame.select(setup.roles.query).n_unique()},
             "metrics": [call.text for call in self.calls],
             "runs": list(self.runs.scores) or self.runs.column or setup.roles.score,
             "policies": setup.followed(frame.columns),
             "intervals": intervals,
-            **({"comparison": tests} if tests else {}),
             "slices": by,
             **({} if fusion is None else {"fusion": text_of(fusion)}),
             "versions": versions(),
             "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         }
-        if gate is not None:  # the gate may have been made with other policies
-            own = gate.settings.items()
-            settings["gate"] = {name: x for name, x in own if name != "progress" and settings.get(name) != x}
+        known = {**settings, **intervals, "progress": True}
+        for name, result in of.items():  # a gate may have been made with other policies
+            if result is not None:
+                settings[name] = {key: x for key, x in result.settings.items() if known.get(key, ...) != x}
         return settings
 
     def size(self) -> str:
@@ -580,6 +561,27 @@ class ReportPage:
         judged = int(self.table.rows[self.table.setup.roles.label].count())
         queries = self.table.rows.select(self.table.setup.roles.query).n_unique()
         return f"{len(self.table.rows):,} rows, {queries:,} queries, {judged:,} judgments"
+
+
+def without_kind(text: str) -> str:
+    """A text of a page without the kind of its intervals, which the page names once."""
+    kind = INTERVALS[RESAMPLED.get().interval]
+    return text.replace(f" Interval: {kind}.", "").replace(f" intervals ({kind})", " intervals")
+
+
+def on_page(grid: Grid) -> Grid:
+    """A result's table with narrow columns, as a phone shows whole intervals below the figures."""
+    narrow = tuple(name.partition(" [")[0] for name in grid.figures)
+    return replace(grid, figures=narrow, notes=[*map(without_kind, grid.notes)])
+
+
+def bold_of(pairs: Comparison[pl.DataFrame] | None) -> str:
+    """The part of a caption on bold differences."""
+    if pairs is None or pairs.table.is_empty():
+        return ""
+    rows, settings = records(pairs.table), pairs.settings
+    bold = f"p < {ALPHA:g} by {test_of(rows, settings)}.{uncorrected(settings, len(rows))}"
+    return f" Differences: from {rows[0]['baseline']}; bold: {bold}"
 
 
 def picture(name: str, make: Callable[..., Figure], *args: object, **options: object) -> Picture:
@@ -590,16 +592,15 @@ def picture(name: str, make: Callable[..., Figure], *args: object, **options: ob
         raise
     except RankframeError as error:
         return Picture(f"No plot of {name.replace('_', ' ')}", str(error))
-    chart = altair(replace(figure, legend=False)).to_dict(
-        validate=False
-    )  # validation takes half of a report's time; tests do it
+    # validation takes half of a report's time; tests do it
+    chart = altair(replace(figure, legend=False)).to_dict(validate=False)
     del chart["title"]  # the page has it
     svg = load("vl_convert", "plot").vegalite_to_svg(chart)
     svg = re.sub(r"<\?xml.*?\?>|<!DOCTYPE.*?>", "", svg, flags=re.DOTALL)
     svg = svg.replace(f'="{GREY}"', '="currentColor"')  # only attributes: a run's name may contain the colour
     lines = figure.series if figure.legend and len(figure.series) > 1 else ()
     legend = tuple((name, colour(figure, name), " ".join(map(str, dashes(figure, name)))) for name in lines)
-    return Picture(figure.title, figure.subtitle, legend, svg)
+    return Picture(figure.title, without_kind(figure.subtitle), legend, svg)
 
 
 def _by_run(rows: pl.DataFrame, run: str, *key: str) -> dict[tuple[object, ...], dict[str, Record]]:

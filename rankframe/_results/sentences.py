@@ -74,7 +74,7 @@ def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quote
     """
     if len(rows) <= SENTENCES:
         return [sentence(row, settings, len(rows), quotes) for row in rows]
-    found = sum(bool(_direction(row)) for row in rows)
+    found = sum(bool(direction(row)) for row in rows)
     counted = f"{found:,} of {len(rows):,} differences {'is' if found == 1 else 'are'} significant (p < {ALPHA:g})"
     of_pairs, of_metrics = (_by(rows, *key) for key in (("run", "baseline"), ("metric", *settings["by"])))
     lines = (
@@ -92,7 +92,7 @@ def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes
     unit = " and ".join(["metrics"] * several + ["slices"] * bool(settings["by"]))
     parts = []
     for sign, words in ((1, "significantly better"), (-1, "significantly worse"), (0, "no significant difference")):
-        there = [row for row in rows if _direction(row) == sign]
+        there = [row for row in rows if direction(row) == sign]
         names = ", ".join(metric_of(row, settings) for row in there)
         parts += [f"{words} on {names if len(there) <= NAMED else f'{len(there):,} of {len(rows):,} {unit}'}"] * bool(
             there
@@ -112,8 +112,8 @@ def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quot
     if len(best) > 1:
         named = " and ".join(quoted(name, quotes) for name in best) if len(best) <= NAMED else f"{len(best):,} runs"
         return f"{named} have {of}"
-    others = {row["baseline"]: _direction(row) for row in rows if row["run"] == best[0]}
-    others |= {row["run"]: -_direction(row) for row in rows if row["baseline"] == best[0]}
+    others = {row["baseline"]: direction(row) for row in rows if row["run"] == best[0]}
+    others |= {row["run"]: -direction(row) for row in rows if row["baseline"] == best[0]}
     beaten = sum(sign > 0 for sign in others.values())
     some = f"{beaten:,} of {len(others):,} other runs" if beaten < len(others) > 1 else f"all {beaten:,} other runs"
     than = quoted(next(iter(others)), quotes) if len(others) == 1 else some if beaten else "any other run"
@@ -133,7 +133,7 @@ def _by(rows: Sequence[Record], *names: str) -> list[list[Record]]:
     return [*groups.values()]
 
 
-def _direction(row: Record) -> int:
+def direction(row: Record) -> int:
     """1 if the run is significantly better than the baseline, -1 if it is significantly worse, otherwise 0."""
     p, difference = row["p_adjusted"], row["difference"]
     if p is None or not p < ALPHA or not difference:
@@ -169,3 +169,9 @@ def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
     n = comparisons // metrics if by_metric else comparisons
     family = " of each metric" if by_metric else " of all metrics together" if metrics > 1 else ""
     return f"{CORRECTIONS[correction]} for {n} comparisons{family}" if n > 1 else None
+
+
+def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
+    """The end of a note on intervals beside corrected p-values."""
+    jointly = settings["test"] == "tukey" and len(settings["runs"]) > 2
+    return " Intervals are not corrected." if jointly or correction_of(settings, comparisons) is not None else ""

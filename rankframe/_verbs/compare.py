@@ -35,7 +35,7 @@ from .._results.grid import (
 )
 from .._results.markup import WIDTH, width
 from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
-from .._results.sentences import IN_TEXT, Quotes, headlines, test_of
+from .._results.sentences import IN_TEXT, Quotes, headlines, test_of, uncorrected
 from .._support.extras import versions
 from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ColumnNames
@@ -359,12 +359,14 @@ def of_pairs(
             *named(row, *names),
             *numbers(row, "baseline_mean", "mean"),
             estimated(row, "difference"),
-            *map(Cell, (p_cell(row), "-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")))),
+            Cell(p_cell(row), row["p_adjusted"]),
+            Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
         )
         for row in rows[:most]
     ]
     kinds = intervals_of(row["interval"] for row in rows)
     tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean. Interval: {kinds}."
+    tested += uncorrected(settings, len(rows))
     return Grid(names, figures, body, (tested, *notes))
 
 

@@ -17,6 +17,7 @@ from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes
 from .._support.option_kinds import Column
 from .._table.check import COLUMNS, PROBLEMS, check as check_frame
+from .._table.roles import carried
 from .._table.run_and_judgments import Tables, Unmatched, unless
 from .._table.setup import Setup
 from .._table.table import Table
@@ -287,7 +288,7 @@ def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:
 
 def _place(finding: Record) -> str:
     """The query and the document that a finding concerns; nothing if it concerns the whole table."""
-    at = {name: value for name, value in finding.items() if name not in COLUMNS and value is not None}
+    at = {name.removeprefix(carried("")): x for name, x in finding.items() if name not in COLUMNS and x is not None}
     share = finding["tied_fraction"]
     tied = [] if share is None else [f"{100 * share:.3g}% of documents tied"]
     return ", ".join([*(f"{name} {value}" for name, value in at.items()), *tied])

@@ -463,7 +463,7 @@ def test_a_report_is_written_of_files(out: Out) -> None:
     assert out(f"report a.run b.run {asked} -o r.html") == "r.html\n"
     page = Path("r.html").read_text(encoding="utf-8")
     assert "<h1>Ours</h1>" in page
-    assert "b against a" in page
+    assert "<td>b</td><td>a</td>" in page  # the run, and the baseline
     assert "&#34;seed&#34;: 3" in page
 
 

@@ -18,6 +18,8 @@ import pytest
 
 import rankframe as rf
 from rankframe._pictures import report_page
+from rankframe._pictures.draw import altair
+from rankframe._pictures.figure import Figure
 from rankframe._pictures.report_page import Picture
 from rankframe._results.markup import CONTROL
 from tests.support.browser import CHROMIUM, frame, read
@@ -99,13 +101,25 @@ def five_runs() -> pl.DataFrame:
 
 
 @of_texts
-def test_many_comparisons_are_folded_after_ten() -> None:
+def test_more_than_ten_comparisons_are_summed_up() -> None:
     runs = ["old", "new", "third", "fourth", "fifth"]
     summary = section(written(five_runs(), "rr", "map", runs=runs), "Summary")
-    first, _, rest = summary.partition("<details")
-    assert first.count("<li>") == 10  # the pairs of five runs, for two metrics
-    assert "10 more comparisons" in rest
-    assert rest.partition("</details>")[0].count("<li>") == 10
+    # the p-value of 6 queries is 1/32 at least, which no correction for 20 comparisons leaves below 0.05
+    assert re.findall("<li>(.*?)</li>", summary) == [
+        "0 of 20 differences are significant (p < 0.05)",
+        "“new” has the best mean of rr, 0.917, not significantly better than any other run",
+        "“new” has the best mean of map, 0.917, not significantly better than any other run",
+    ]
+
+
+@of_texts
+def test_a_page_of_more_than_eight_runs_begins_with_their_ranking() -> None:
+    df = table({"x": (6, 0, 0)}).with_columns(pl.col("new").alias(f"run{i}") for i in range(7))
+    runs = ["old", "new", *(f"run{i}" for i in range(7))]
+    summary = section(written(df, "rr", runs=runs), "Summary")
+    assert rows(summary)[:3] == [["run", "rr", "beats"], ["new", "1.000", "0"], ["run0", "1.000", "0"]]
+    assert rows(summary)[9] == ["old", "0.500", "0"]
+    assert "a = old" not in summary
 
 
 @of_texts
@@ -119,9 +133,86 @@ def test_many_runs_have_several_tables_each_with_the_baseline() -> None:
     ]
     # of 6 queries, old and third have 1/2 at 3 and fourth at the other 3, new has it at 1 and fifth at the other 5
     values = [row for row in rows(summary) if row[0] == "rr"]
-    assert values[0] == ["rr", "0.750", "0.750", "+0.000", "0.917", "+0.167", "0.750", "+0.000", "6"]
+    assert values[0] == ["rr", "0.750", "0.750", "0.000", "0.917", "+0.167", "0.750", "0.000", "6"]
     assert values[1] == ["rr", "0.750", "0.583", "-0.167", "6"]
-    assert re.findall("<strong>(.*?)</strong>", summary.partition("<details")[0]) == ["0.917"]  # the best of all tables
+
+
+@of_texts
+def test_a_difference_is_bold_where_the_corrected_test_finds_it() -> None:
+    df = table({"x": (6, 0, 0)})  # p is 1/32; two metrics double it
+    bold = "<strong>(.*?)</strong>"
+    one = section(written(df, "rr", runs=["old", "new"]), "Summary")
+    assert re.findall(bold, one) == ["+0.500"]
+    assert "Differences: from old; bold: p < 0.05 by the paired permutation test." in one
+    assert "not corrected" not in one
+    two = section(written(df, "rr", "map", runs=["old", "new"]), "Summary")
+    assert re.findall(bold, two) == []
+    assert "after Holm's correction for 2 comparisons of all metrics together. Intervals are not corrected." in two
+    worse = section(written(df, "rr", runs=["new", "old"]), "Summary")
+    assert re.findall(bold, worse) == ["-0.500"]
+
+
+@of_texts
+def test_the_tests_show_both_p_values_where_they_are_corrected() -> None:
+    page = section(written(table({"x": (6, 0, 0)}), "rr", "map", runs=["old", "new"]), "Comparison")
+    assert rows(page)[1][5:] == ["+0.500", "0.062", "6-0-0", "0.031"]
+    assert "Intervals are not corrected." in page
+    page = section(written(table({"x": (6, 0, 0)}), "rr", runs=["old", "new"]), "Comparison")
+    assert rows(page)[1][5:] == ["+0.500", "0.031", "6-0-0"]
+
+
+@pytest.mark.parametrize("kind", ["bounded", "bca", "percentile"])
+def test_a_page_has_one_kind_of_interval_in_tables_and_plots(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(report_page, "altair", lambda figure: drawn.append(figure) or altair(figure))
+    df = rf.load_example().filter(pl.col("digit") < 2)
+    runs = ["score", "score_pca"]
+    options: dict[str, Any] = {} if kind == "bounded" else {"interval": kind}
+    page = written(df, "map", runs=runs, by="digit", resamples=1_000, fusion="rrf", **options)
+    texts = unescape(page).replace("BCa", "bca").partition("<h2>Settings</h2>")[0]
+    assert texts.count(kind) == 1  # in the caption of the summary
+    assert not re.search(r"Interval: |intervals \(", texts)
+    (slices,) = (figure for figure in drawn if figure.title == "MAP by digit")
+    ends = next(mark for mark in slices.marks if mark.kind == "interval").rows
+    by = df.rank.summarize("map", runs=runs, by="digit", interval=kind, resamples=1_000)
+    expected = {(row["run"], row["digit"]): [row["ci_low"], row["ci_high"]] for row in by.to_dicts()}
+    plotted = {(row["series"], int(row["slice"])): [row["x"], row["x2"]] for row in ends.to_dicts()}
+    assert plotted == {at: pytest.approx(pair, abs=1e-12) for at, pair in expected.items()}
+    cells = re.findall("<small>(.*?)</small>", section(page, "By digit"))
+    assert {f"[{low:.3f}, {high:.3f}]" for low, high in expected.values()} <= {*cells}
+    assert "(BCa and bounded)" in rf.load_example().rank.plot.curve("ndcg").title.subtitle  # a plot outside of a page
+
+
+@of_texts
+def test_a_caption_says_in_which_depths_and_judgments_runs_differ() -> None:
+    df = table({"x": (2, 1, 1)})  # 4 queries of 2 documents
+    kept = (pl.col("query_id") == "q00") | (pl.col("doc_id") == "a")
+    shorter = df.with_columns(new=pl.when(kept).then("new"))
+    says = "The runs differ in depth, the mean number of documents retrieved per query: old: 2; new: 1.2."
+    assert says in section(written(shorter, "rr", runs=["old", "new"]), "Summary")  # 5 documents of 4 queries
+    assert "is judged" not in section(written(shorter, "rr", runs=["old", "new"]), "Summary")
+    unjudged = shorter.with_columns(label=pl.when(pl.col("doc_id") == "a").then("label"))
+    says = "The runs differ in how much of their top 10 is judged: old: 50%; new: 88%."  # (3 x 1 + 1/2) / 4
+    assert says in section(written(unjudged, "rr", runs=["old", "new"]), "Summary")
+    assert "The runs differ" not in written(df, "rr", runs=["old", "new"])
+    assert "The runs differ" not in written(unjudged.rename({"old": "score"}), "rr")
+
+
+@of_texts
+def test_worst_queries_have_something_to_find() -> None:
+    df = table({"x": (1, 1, 4)}).with_columns(label=pl.when(pl.col("query_id") > "q02").then(0).otherwise("label"))
+    worst = section(written(df, "rr", runs=["old", "new"]), "Worst queries")
+    assert "3 queries without a relevant document are left out: there was nothing to find." in worst
+    assert re.findall("<summary><strong>(.*?)</strong>", worst) == ["q00", "q01", "q02", "q02", "q00", "q01"]
+    one = df.with_columns(label=pl.when(pl.col("query_id") < "q05").then(1).otherwise(0))
+    assert "1 query without a relevant document is left out" in section(
+        written(one, "rr", runs=["old", "new"]), "Worst queries"
+    )
+    assert "left out" not in written(df.with_columns(label=1), "rr", runs=["old", "new"])
+    # a run in rows that lacks a relevant document: the judged table of all runs has it
+    systems = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": 1.0, "label": [1, 0], "system": ["x", "y"]})
+    worst = section(written(systems, "rr", run="system"), "Worst queries")
+    assert re.findall("<summary><strong>(.*?)</strong>", worst) == ["1", "1"]
 
 
 @of_texts
@@ -161,19 +252,29 @@ def test_a_baseline_without_runs_is_refused() -> None:
 
 
 @of_texts
-def test_the_findings_of_the_check_are_counted_with_their_run_and_queries() -> None:
+def test_the_sentence_on_the_check_says_where_its_findings_are() -> None:
     df = table({"x": (1, 1, 4)}).with_columns(
         old=pl.when(pl.col("query_id") == "q01").then(1.0).otherwise("old"),
         label=pl.when(pl.col("query_id") > "q01").then(0).otherwise("label"),
     )
-    summary = section(written(df, "rr", runs=["old", "new"]), "Summary")
-    found = dict(re.findall("<li><strong>(.*?)</strong> (.*?)</li>", summary, re.DOTALL))
-    ties, none = found["tied scores"], found["no relevant document"]
-    assert ties.startswith("(note on old, 2 rows; query_id q01")
-    assert "): documents share a score in 1 of 6 queries" in ties
-    assert none.startswith(
-        "(note, 4 findings, 8 rows; query_id q02; query_id q03; query_id q04 ...): no label of the query"
+
+    def found(df: pl.DataFrame, **runs: Any) -> tuple[str, list[list[str]]]:
+        summary = section(written(df, "rr", **runs), "Summary").partition("<summary>")[2]
+        return summary.partition("</summary>")[0], rows(summary)[1:]
+
+    df = df.with_columns(pl.col("old", "new") / 3)
+    says, kinds = found(df, runs=["old", "new"])
+    assert says == (
+        "The check of the table found 3 notes: no relevant document in 4 queries; documents share a score in 1 of 6 queries "
+        "(run old); every row has a score and a label."
     )
+    assert [row[:5] for row in kinds] == [
+        ["note", "no relevant document", "4", "8", "query_id q02; query_id q03; query_id q04 ..."],
+        ["note", "tied scores", "1", "2", "query_id q01, in run old, 16.7% of documents tied"],
+        ["note", "nothing missed", "1", "12", ""],
+    ]
+    tied = df.with_columns(new=pl.lit(1.0))
+    assert "tied scores in 2 runs" in found(tied, runs=["old", "new"])[0]
     clean = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": [*"abc"], "score": [3.5, 2, None], "label": [1, None, 1]})
     assert "The check of the table found nothing." in section(written(clean, "rr"), "Summary")
 
@@ -184,35 +285,53 @@ THREE = {"gains": (2, 0, 0), "loses": (0, 0, 1), "same": (0, 3, 0), None: (1, 0,
 
 
 @of_texts
-@pytest.mark.parametrize(
-    ("options", "order"),
-    [
-        ({"runs": ["old", "new"]}, ["loses", "same", "null", "gains"]),  # -1/2, 0 on 3, 0 on 2, +1/2
-        ({"runs": ["old", "new"], "baseline": "new"}, ["gains", "same", "null", "loses"]),
-        ({}, ["gains", "null", "same", "loses"]),  # of old alone: 1/2, 3/4, 1 on 3, 1 on 1
-    ],
-)
-def test_slices_that_lose_most_come_first(options: Any, order: list[str]) -> None:
+@pytest.mark.parametrize("options", [{"runs": ["old", "new"]}, {"runs": ["old", "new"], "baseline": "new"}, {}])
+def test_the_largest_slices_come_first(options: Any) -> None:
     df = table(THREE)
     page = written(df if options else df.rename({"old": "score"}), "rr", "map", by="by", **options)
     found = [row[0] for row in rows(section(page, "By by"))]
-    assert found == ["by", *order] * 2
+    assert found == ["by", "same", "gains", "null", "loses"] * 2  # of 3, 2, 2 and 1 queries
+
+
+@of_texts
+@pytest.mark.parametrize("pairs", [0, 2])
+def test_slices_in_which_no_test_could_find_a_difference_are_marked(pairs: int) -> None:
+    # six gains of 6 have p = 2/64, seven of 7 have 2/128; Holm's correction doubles the smaller one, then the larger is at least it
+    df = (
+        table({6: (6, 0, 0), 7: (7, 0, 0), 5: (5, 0, 0)})
+        .filter(pl.col("by") > (0 if pairs else 5))
+        .rename({"old": "score"})
+    )
+    found = section(written(df, "rr", by="by", **({"runs": ["score", "new"]} if pairs else {})), "By by")
+    marked = re.findall('<td data-number="(.)">(?:(?!</tr>).)*?too few</small>', found, re.DOTALL)
+    assert marked == (["6", "5"] if pairs else [])
+    assert ("“too few”: of fewer than 7 queries" in found) == bool(pairs)
+    assert re.findall("<strong>(.*?)</strong>", found) == (["+0.500"] if pairs else [])
+
+
+@of_texts
+def test_a_small_slice_with_a_significant_difference_is_not_marked() -> None:
+    # Holm multiplies the p-value of six gains, 2/64, by 1, as that of twenty gains is smaller in the three other slices
+    df = table({1: (20, 0, 0), 2: (20, 0, 0), 3: (20, 0, 0), 6: (6, 0, 0)})
+    found = section(written(df, "rr", by="by", runs=["old", "new"], resamples=9_999), "By by")
+    assert [row[3:] for row in rows(found)[1:]] == [["+0.500", "20"]] * 3 + [["+0.500", "6"]]
+    assert re.findall("<strong>(.*?)</strong>", found) == ["+0.500"] * 4
+    assert "too few" not in found
 
 
 @of_texts
 @pytest.mark.filterwarnings("ignore:the interval of ")
-def test_where_less_is_better_a_greater_value_is_a_loss() -> None:
+def test_where_less_is_better_a_smaller_value_is_no_loss() -> None:
     page = written(
         table(THREE), "average_relevance_position", by="by", runs=["old", "new"]
     )  # ranks of the relevant document: 2, 1
     found = rows(section(page, "By by"))
-    assert [row[0] for row in found[1:]] == ["loses", "same", "null", "gains"]
-    assert found[1][1:4] == ["1.000", "2.000", "+1.000"]
+    assert found[4][:4] == ["loses", "1.000", "2.000", "+1.000"]
 
 
 @of_texts
 def test_a_slice_without_a_value_comes_last() -> None:
-    df = table({"none": (0, 1, 0), "some": (0, 1, 0)}).with_columns(
+    df = table({"none": (0, 2, 0), "some": (0, 1, 0)}).with_columns(
         label=pl.when(pl.col("by") == "none").then(0).otherwise("label")
     )
     page = written(df, "rr", by="by", runs=["old", "new"])
@@ -231,7 +350,7 @@ def test_a_slice_without_a_value_comes_last() -> None:
 def test_settings_are_a_table_and_folded_as_json() -> None:
     page = section(written(table({"x": (1, 1, 1)}), "rr", runs=["old", "new"], seed=3), "Settings")
     captions = re.findall("<caption>(.*?)</caption>", page)
-    assert captions == ["table", "report", "policies", "intervals", "comparison", "versions"]
+    assert captions == ["table", "report", "policies", "intervals", "versions", "comparison"]
     cells = dict(rows(page))
     assert cells["seed"] == "3"
     assert cells["runs"] == "old, new"
@@ -312,7 +431,7 @@ MEASURE = """() => {
     cut: [...page.querySelectorAll("th button")].filter(visible).filter(x => x.scrollWidth > x.parentNode.clientWidth).map(x => x.textContent),
     tables: [...page.querySelectorAll(".table")].filter(visible).filter(x => x.scrollWidth > x.clientWidth).map(x => [x.scrollWidth, x.clientWidth, x.textContent]),
     navigation: visible(page.querySelector("nav")) ? 1 : 0,
-    folded: [...page.querySelectorAll("details.told li")].filter(visible).length,
+    folded: [...page.querySelectorAll("details.on-paper tr")].filter(visible).length,
     ink: view.getComputedStyle(page.body).color,
     slices: [...sections[0].querySelector("table").tBodies[0].rows].map(row => row.cells[0].textContent),
     labels: labels.sort((a, b) => top(a) - top(b)).map(text => text.textContent.split(" ")[0]),
@@ -373,7 +492,7 @@ def test_tables_sort_by_numbers_on_a_click_with_empty_cells_last() -> None:
         page = df.rank.on(no_relevant="null").report(f"{folder}/x.html", "rr", **options).read_text("utf-8")
     found = read([frame("page", page, 1200)], SORT)
     assert found["keyboard"] == ["button", "button", 0, True]
-    assert found["given"] == ["none", "-2", "10", "9", "null"]  # losses of 1/2 and 1/4, a gain, no value
+    assert found["given"] == ["none", "-2", "10", "9", "null"]  # 2, 2 and 1 queries, and none with a value
     assert found["slice"] == [
         ["ascending", "-2", "9", "10", "null"],
         ["descending", "10", "9", "-2", "null"],

@@ -110,9 +110,18 @@ def test_notes_stand_in_lines_that_a_terminal_shows() -> None:
     notes = repr(df.rank.compare("rr", "map", runs=runs, resamples=39)).splitlines()[-2:]
     assert " ".join(notes) == (
         "p by the paired permutation test, after Holm's correction for 12 comparisons of all metrics together, over 6 queries. "
-        "Difference: mean less baseline mean. Interval: bounded."
+        "Difference: mean less baseline mean. Interval: bounded. Intervals are not corrected."
     )
     assert all(len(line) <= 120 for line in notes)
+
+
+@pytest.mark.parametrize(("runs", "corrected"), [(["old", "new"], False), (["old", "new", "third"], True)])
+def test_a_note_says_that_intervals_are_not_corrected_where_tukeys_test_corrects_p_values(
+    runs: list[str], corrected: bool
+) -> None:
+    df = DF.with_columns(third=-pl.col("old"))
+    (note,) = df.rank.compare("rr", runs=runs, test="tukey", resamples=39).grids()[0].notes
+    assert ("Intervals are not corrected." in note) == corrected
 
 
 def test_names_that_would_move_a_terminal_or_be_markup_are_escaped() -> None:

@@ -378,12 +378,12 @@ def test_a_report_of_one_run_holds_everything(library: str, tmp_path: Path) -> N
     assert [metric, mean[0], *others] == [["rr"], "0.500", ["0.500"], ["3"]]
     # one value more, 0 or 1: the quantiles of their means with random weights (Dirichlet's) are 0.06 and 0.94
     assert [float(end.strip("[],")) for end in mean[1:]] == pytest.approx([0.06, 0.94], abs=0.03)
-    # of tuesday 1 and 0, of monday 1/2: of equal means the one of more queries comes first
+    # of tuesday 1 and 0, of monday 1/2: the one of more queries comes first
     assert re.findall("<h3>(.*?)</h3>", found["By day"]) == ["rr", "hit_rate@1"]
     by_day = Tags(found["By day"]).cells[:8]
     assert by_day[:5] == ["day", "mean", "std", "queries", "tu"]
     assert re.fullmatch(r"0\.500 \[0\.0\d\d, 0\.9\d\d\]", by_day[5])  # Clopper and Pearson's: 0.013, 0.987
-    assert by_day[6:] == ["0.707", "2"]
+    assert by_day[6:] == ["0.707", "2 too few"]
     assert "<svg" in found["By day"]
     assert found["Plots"].count("<figure>") == 4
     assert "currentColor" in found["Plots"]
@@ -417,12 +417,14 @@ def test_a_report_of_runs_compares_them(tmp_path: Path) -> None:
     found = parts(path.read_text(encoding="utf-8"))
     assert list(found) == ["Summary", "By day", "Comparison", "Plots", "Worst queries", "Settings"]
     compared = [cell.strip() for cell in Tags(found["Comparison"]).cells]
-    assert compared[:4] == ["metric", "runs", "difference", "p"]
-    assert compared[8:10] == ["rr", "new against old"]
-    assert compared[13:16] == ["1", "1", "1"]  # better, equal, worse
+    assert compared[:9] == [
+        "metric", "run", "baseline", "baseline mean", "mean", "difference", "p", "wins-ties-losses", "p, not corrected",
+    ]  # fmt: skip
+    assert compared[9:14] == ["rr", "new", "old", "0.500", "0.500"]
+    assert compared[15:18] == ["1", "1-1-1", "1"]  # better, equal and worse on one query each
     beside = [cell.split()[0] for cell in Tags(found["Summary"]).cells]
     assert beside[:5] == ["metric", "old", "new", "difference", "queries"]
-    assert beside[5:] == ["rr", "0.500", "0.500", "+0.000", "3", "map", "0.500", "0.500", "+0.000", "3"]
+    assert beside[5:] == ["rr", "0.500", "0.500", "0.000", "3", "map", "0.500", "0.500", "0.000", "3"]
     assert "new: 1 better, 1 worse, 1 equal, +0.000 on average" in found["Comparison"]
     assert re.findall("<h3>(.*?)</h3>", found["Worst queries"]) == ["old", "new"]
     assert '"test": "permutation"' in unescape(found["Settings"])
