@@ -308,8 +308,8 @@ def as_texts(values: pl.Series) -> pl.Series:
     """The values as texts; times without seconds, or hours, that are zero in all."""
     if not values.dtype.is_temporal():
         return values.cast(pl.String)
-    local = values.dt.replace_time_zone(None) if isinstance(values.dtype, pl.Datetime) else values
-    texts = local.dt.to_string()
+    clock = values.dt.replace_time_zone(None) if isinstance(values.dtype, pl.Datetime) else values
+    texts = clock.dt.to_string()
     for zeros in (r"\.0+$", ":00$", " 00:00$"):
         texts = texts.str.replace(zeros, "") if texts.str.contains(zeros).all() else texts
     return texts
