@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from ._files.formats import Format, rows
+from ._files.formats import FormatName, rows
 from ._files.read import QRELS, RUN, DType, Layout
 from ._files.sources import FileSource, several
 from ._files.together import read_together, scan_together
@@ -23,7 +23,7 @@ Renamed: TypeAlias = Mapping[str, str] | None
 
 
 @called_by_users
-def read_run(source: Sources, *, format: Format | None = None, columns: Renamed = None) -> pl.DataFrame:
+def read_run(source: Sources, *, format: FormatName | None = None, columns: Renamed = None) -> pl.DataFrame:
     r"""Read a run, the results of a system: one row per query and document, with its score.
 
     The format is taken from the file name: ``.parquet`` or ``.pq``, ``.csv``, ``.tsv``, ``.ndjson`` or ``.jsonl``, ``.feather``,
@@ -95,7 +95,7 @@ def read_run(source: Sources, *, format: Format | None = None, columns: Renamed 
 
 @called_by_users
 def read_qrels(
-    source: Sources, *, format: Format | None = None, columns: Renamed = None, label_dtype: DType = pl.Int64
+    source: Sources, *, format: FormatName | None = None, columns: Renamed = None, label_dtype: DType = pl.Int64
 ) -> pl.DataFrame:
     r"""Read judgments: one row per query and document, with its label.
 
@@ -150,7 +150,7 @@ def read_qrels(
 
 
 @called_by_users
-def scan_run(source: Sources, *, format: Format | None = None, columns: Renamed = None) -> pl.LazyFrame:
+def scan_run(source: Sources, *, format: FormatName | None = None, columns: Renamed = None) -> pl.LazyFrame:
     """:func:`read_run` as a lazy table: the rows are read when the plan runs.
 
     The call itself checks text for bytes that are not UTF-8 and for truncated compressed data, since Polars' errors
@@ -169,7 +169,7 @@ def scan_run(source: Sources, *, format: Format | None = None, columns: Renamed 
 
 @called_by_users
 def scan_qrels(
-    source: Sources, *, format: Format | None = None, columns: Renamed = None, label_dtype: DType = pl.Int64
+    source: Sources, *, format: FormatName | None = None, columns: Renamed = None, label_dtype: DType = pl.Int64
 ) -> pl.LazyFrame:
     """:func:`read_qrels` as a lazy table, as :func:`scan_run`: the rows are read when the plan runs.
 

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, get_a
 
 import polars as pl
 
-from .._files.formats import FORMATS as TABLE_FORMATS, SUFFIXES, Format
+from .._files.formats import FORMATS as TABLE_FORMATS, SUFFIXES, FormatName
 from .._files.sources import spelled, suffix_of
 from .._lift.polars import PolarsRanker
 from .._support.docstrings import entries, sections
@@ -96,7 +96,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"there is no option {option}{'' if near is None else f' (did you mean --{near}?)'}")
 
 
-Run: TypeAlias = Callable[[argparse.Namespace], Outcome]
+Program: TypeAlias = Callable[[argparse.Namespace], Outcome]
 
 
 OWN = re.compile(r"^(-.*?|[A-Z]+)  (.*(?:\n +.*)*)$", flags=re.MULTILINE)
@@ -139,7 +139,7 @@ class Command:
         Whether options may be abbreviated, which can break scripts when new options are added.
     """
 
-    run: Run
+    run: Program
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     files: int | str | None = None
     metrics: Sequence[str] = ()
@@ -223,7 +223,7 @@ class Command:
         sub.set_defaults(endings=endings, usual_format=self.usual_format, flattens=self.flattens)
 
 
-def command(**declared: Any) -> Callable[[Run], Command]:
+def command(**declared: Any) -> Callable[[Program], Command]:
     """Declare a function as a command; see :class:`Command`."""
     return lambda run: Command(run, **declared)
 
@@ -262,7 +262,7 @@ def add_files(sub: Parser, nargs: int | str) -> None:
     sub.add_argument("--qrels", metavar="QRELS", help=text)
     add_parameters(sub, PolarsRanker.judge)
     for option, of in (("--input", "RUN"), ("--qrels-input", "QRELS")):
-        sub.add_argument(option, choices=get_args(Format), help=f"the format of {of}; default: from its name")
+        sub.add_argument(option, choices=get_args(FormatName), help=f"the format of {of}; default: from its name")
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for role, what in COLUMN_OPTIONS.items():
         several = role in ROLES and ROLES[role].several and role != "query"  # a file names a query by one column

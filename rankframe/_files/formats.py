@@ -26,7 +26,7 @@ from .sources import (
     suffix_of,
 )
 
-Format: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb"]
+FormatName: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb"]
 """The formats that a user names, each of which has a row in `FORMATS`."""
 
 
@@ -89,7 +89,7 @@ def rows(
     source: FileSource,
     layout: Layout,
     *,
-    format: Format | None = None,
+    format: FormatName | None = None,
     columns: Mapping[str, str] | None = None,
     must: Container[str] = (),
     label_dtype: DType = pl.Int64,

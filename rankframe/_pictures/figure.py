@@ -80,7 +80,7 @@ class Estimated(Shared, total=False):
     ci: Confidence | None
 
 
-class Sliced(Estimated, total=False):
+class SlicedOptions(Estimated, total=False):
     """The options of a plot of means whose lines may be slices."""
 
     by: Column | None
@@ -164,7 +164,7 @@ class Measured:
     @classmethod
     def of(cls, table: Table[Any], calls: Sequence[Call], shared: Shared, by: str | None = None) -> Measured:
         """The values that a call of a plot asks for."""
-        given = cast("Sliced", shared)
+        given = cast("SlicedOptions", shared)
         resampling = replace(RESAMPLED.get(), ci=given.get("ci", CI))
         return cls(table, unpacked(table, shared)[2], calls, by or given.get("by"), resampling)
 

@@ -35,7 +35,7 @@ from .figure import (
     Mark,
     Measured,
     Shared,
-    Sliced,
+    SlicedOptions,
     at_cutoffs,
     banded,
     legible,
@@ -64,7 +64,9 @@ CELLS = 30
 
 
 @plot(among=METRICS)
-def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[Sliced]) -> Figure:
+def curve(
+    table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[SlicedOptions]
+) -> Figure:
     """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
 
     Parameters
@@ -115,7 +117,7 @@ def curve(table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None
 
 
 @plot()
-def precision_recall(table: Table[Any], **shared: Unpack[Sliced]) -> Figure:
+def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figure:
     """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
 
     Returns
@@ -222,7 +224,7 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
 
 
 @plot()
-def distribution(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
+def distribution(table: Table[Any], metric: str, **shared: Unpack[SlicedOptions]) -> Figure:
     """The distribution of a metric over the queries, per run or slice: it shows whether values are similar, or mostly zeros and ones.
 
     Parameters
@@ -389,7 +391,7 @@ def over(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimat
 
 
 @plot()
-def judged(table: Table[Any], metric: str, **shared: Unpack[Sliced]) -> Figure:
+def judged(table: Table[Any], metric: str, **shared: Unpack[SlicedOptions]) -> Figure:
     """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
 
     Parameters

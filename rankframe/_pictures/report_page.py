@@ -68,7 +68,7 @@ def shown(value: object) -> Cell:
     return Cell(text, number)
 
 
-class Line(NamedTuple):
+class RowOfRuns(NamedTuple):
     """A row of a table of runs: a metric or a slice, its summary per run, and the differences from the first run."""
 
     name: Cell
@@ -91,7 +91,7 @@ class Line(NamedTuple):
         return Cell(text, n[0], TOO_FEW * (n[0] < few and not any(map(direction, self.differences.values()))))
 
 
-def side_by_side(of: str, lines: Sequence[Line], runs: Sequence[str], few: int = 0) -> list[Grid]:
+def side_by_side(of: str, lines: Sequence[RowOfRuns], runs: Sequence[str], few: int = 0) -> list[Grid]:
     """A row per metric or slice; a column per run, and one with its difference from the first run.
 
     Many runs make several tables, each with the first run; a single run has its standard deviation.
@@ -419,7 +419,7 @@ class ReportPage:
         """The means of all queries, and the differences from the first run."""
         of_means = _by_run(means, RUN, "metric")
         of_pairs = {} if pairs is None else _by_run(pairs.table.filter(baseline=runs[0]), "run", "metric")
-        lines = [Line(Cell(x.text), of_means[x.text,], of_pairs.get((x.text,), {})) for x in self.calls]
+        lines = [RowOfRuns(Cell(x.text), of_means[x.text,], of_pairs.get((x.text,), {})) for x in self.calls]
         return side_by_side("metric", lines, runs)
 
     def unequal(self) -> list[str]:
@@ -452,7 +452,9 @@ class ReportPage:
         few = 2 + math.floor(math.log2(tests / ALPHA))  # n queries have a p-value of 2 / 2**n at least
         parts: list[Section] = []
         for call in self.calls:
-            lines = [Line(x, of_means[call.text, at], of_pairs.get((call.text, at), {})) for at, x in cells.items()]
+            lines = [
+                RowOfRuns(x, of_means[call.text, at], of_pairs.get((call.text, at), {})) for at, x in cells.items()
+            ]
             parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few)))
         measured = Measured(self.table, self.runs, self.calls[:1], by, self.resampling)
         drawn = [picture("slices", plots.of_slices, measured, by, [*cells])]

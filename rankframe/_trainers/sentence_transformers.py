@@ -104,11 +104,11 @@ def sentence_transformers_evaluator(
     means = MetricMeans.of(sentence_transformers_evaluator, metrics, options, table=True)
     resampling = Resampling(ci, interval, resamples, seed, progress=False)
     evaluator = type("RankframeEvaluator", (SearchEvaluator, evaluator_class()), {})
-    search = Search(top_k, batch_size, chunk_size, name, write_csv)
+    search = Retrieval(top_k, batch_size, chunk_size, name, write_csv)
     return evaluator(means, resampling, queries, corpus, qrels, search)  # type: ignore[no-any-return]
 
 
-class Search(NamedTuple):
+class Retrieval(NamedTuple):
     """How many documents are retrieved for each query, how many are embedded and compared at once, and the names of results."""
 
     top_k: int
@@ -138,7 +138,13 @@ class SearchEvaluator:
     """
 
     def __init__(
-        self, means: MetricMeans, resampling: Resampling, queries: Texts, corpus: Texts, qrels: object, search: Search
+        self,
+        means: MetricMeans,
+        resampling: Resampling,
+        queries: Texts,
+        corpus: Texts,
+        qrels: object,
+        search: Retrieval,
     ) -> None:
         super().__init__()
         setup = means.setup

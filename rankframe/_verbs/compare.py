@@ -103,7 +103,7 @@ class Comparison(Result[R_co]):
 
     def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
         """A row per run and slice; letters name the runs that it is significantly better than."""
-        return Means.of(records(self.table), self.settings, alpha).by_run(digits)
+        return MeansOfRuns.of(records(self.table), self.settings, alpha).by_run(digits)
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """Of more than eight runs the ranking comes first; a notebook also has a row per run."""
@@ -114,7 +114,7 @@ class Comparison(Result[R_co]):
             return [[*self.sentences(quotes_of(how)), *legend], pairs, *by_run]
         return [
             self.sentences(quotes_of(how)),
-            *(by_run or [Means.of(rows, self.settings, ALPHA).ranking()]),
+            *(by_run or [MeansOfRuns.of(rows, self.settings, ALPHA).ranking()]),
             legend,
             pairs,
         ]
@@ -385,7 +385,7 @@ def pairs_shown(
 
 
 @dataclass(frozen=True)
-class Means:
+class MeansOfRuns:
     """The mean of each run by slice and metric, and the runs that it is significantly better than."""
 
     rows: Sequence[Record]
@@ -396,7 +396,7 @@ class Means:
     beaten: Mapping[tuple[object, ...], Sequence[str]]
 
     @classmethod
-    def of(cls, rows: Sequence[Record], settings: Mapping[str, Any], alpha: float) -> Means:
+    def of(cls, rows: Sequence[Record], settings: Mapping[str, Any], alpha: float) -> MeansOfRuns:
         """Those of a comparison's table, whose columns that are not of every comparison name slices."""
         by = [name for name in (rows[0] if rows else ()) if name not in TABLE]
         means: dict[tuple[object, ...], float | None] = {}

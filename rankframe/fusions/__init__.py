@@ -1,6 +1,5 @@
 """The methods of fusion as functions of several rankings, and the normalisations of one ranking's scores."""
 
-from . import normalizations as normalizations
 from .ranks import *
 from .scores import *
 from .search_engines import *

@@ -16,7 +16,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._files import json_rows
-from rankframe._files.formats import FORMATS, Format
+from rankframe._files.formats import FORMATS, FormatName
 from rankframe._files.json_rows import JsonText
 from rankframe._files.write import QrelsFormat
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn, RankframeWarning
@@ -586,7 +586,7 @@ def test_a_run_whose_first_query_starts_with_a_brace_is_trec_text() -> None:
 
 def test_the_formats_are_declared_once() -> None:
     assert {*FORMATS} == {
-        *get_args(Format),
+        *get_args(FormatName),
         "json",
     }  # which users do not name: the start of the file tells what it holds
     assert {name for name, row in FORMATS.items() if row.write is not None} == {*get_args(QrelsFormat)}
@@ -594,7 +594,7 @@ def test_the_formats_are_declared_once() -> None:
         assert all(f"``{suffix}``" in str(rf.read_run.__doc__) for suffix in row.suffixes)
         assert row.name == "json" or f'``"{row.name}"``' in str(rf.read_run.__doc__)
         assert row.write is None or f'``"{row.name}"``' in str(rf.write_qrels.__doc__)
-    with pytest.raises(InvalidOption, match=f"write {', '.join(map(repr, get_args(Format)))} or None"):
+    with pytest.raises(InvalidOption, match=f"write {', '.join(map(repr, get_args(FormatName)))} or None"):
         rf.read_run(io.StringIO(""), format="xml")  # type: ignore[arg-type]
 
 
@@ -607,7 +607,7 @@ def test_the_formats_are_declared_once() -> None:
         ("mteb", '{"q":\n{"caf\u00e9": 1}}'),
     ],
 )
-def test_bytes_that_are_not_utf_8_are_refused_in_every_format(format: Format, text: str, tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_are_refused_in_every_format(format: FormatName, text: str, tmp_path: Path) -> None:
     path = tmp_path / "x.data"
     path.write_bytes(text.encode("latin-1"))
     for options in ({}, {"format": format}):

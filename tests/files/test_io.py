@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import rankframe
-from rankframe._files.formats import Format
+from rankframe._files.formats import FormatName
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn
 from rankframe.io import read_qrels, read_run, scan_qrels, scan_run
 
@@ -331,7 +331,7 @@ def test_a_file_that_is_no_parquet_is_an_error_with_its_name(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("format", ["trec", "csv", "tsv", "ndjson"])
-def test_an_empty_file_is_an_empty_table(format: Format, tmp_path: Path) -> None:
+def test_an_empty_file_is_an_empty_table(format: FormatName, tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.touch()
     for source in (path, io.BytesIO(b"")):

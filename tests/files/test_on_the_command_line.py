@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from rankframe._command import main
-from rankframe._files.formats import Format
+from rankframe._files.formats import FormatName
 
 RUN = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq2 Q0 d3 1 1 t\n"
 BEIR = "query-id\tcorpus-id\tscore\nq1\td2\t1\nq2\td3\t1\n"  # reciprocal ranks 1/2 and 1
@@ -88,4 +88,4 @@ def test_the_choices_are_the_declared_formats(capsys: pytest.CaptureFixture[str]
     with pytest.raises(SystemExit):
         main(["evaluate", "a.run", "--input", "xml"])
     said = capsys.readouterr().err
-    assert all(each in said for each in get_args(Format))
+    assert all(each in said for each in get_args(FormatName))
