@@ -1,0 +1,305 @@
+"""Change the package in one place at a time, and list the changes that no test notices.
+
+    python scripts/mutate.py                # the mutations of scripts/mutations.txt; results in build/mutations.json
+    python scripts/mutate.py --only gaps    # those whose line contains a text
+    python scripts/mutate.py --draw         # draw the list anew, by the seed; explanations of unchanged lines stay
+
+A line of the list is ``file | function | expression | mutated expression | which of equal ones``, and ``# why`` for a
+mutation that changes no value. Each runs the tests of its area, first failure ends them, in a copy of the repository. A
+mutation whose tests take longer than the limit counts as noticed; one that was not reached in time does not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).parents[1]
+LIST, RESULTS = ROOT / "scripts" / "mutations.txt", ROOT / "build" / "mutations.json"
+SEED = 29
+
+
+@dataclass(frozen=True)
+class Area:
+    """Modules of one idea: how many mutations are drawn of them, and the tests that should notice."""
+
+    count: int
+    modules: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def _verbs(*names: str) -> tuple[str, ...]:
+    return tuple(f"_verbs/{name}.py" for name in names)
+
+
+AREAS = {
+    "plan": Area(35, ("_plan/*.py",), ("tests/plan", "tests/lazy", "tests/metrics")),
+    "words": Area(30, ("_words/*.py",), ("tests/words", "tests/metrics", "tests/plan", "tests/fusion")),
+    "metrics": Area(30, ("metrics/*.py",), ("tests/metrics", "tests/catalog", "tests/items")),
+    "fusions": Area(
+        20,
+        ("fusions/*.py", *_verbs("entries", "fitted", "fuse", "overlap", "tuning")),
+        ("tests/fusion", "tests/decisions"),
+    ),
+    "files": Area(15, ("_files/*.py",), ("tests/files", "tests/command", "tests/shapes")),
+    "lift": Area(15, ("_lift/*.py",), ("tests/rankers", "tests/engines", "tests/verbs", "tests/lazy")),
+    "decisions": Area(
+        30,
+        ("stats.py", *_verbs("compare", "gaps", "gate", "paired_values", "power", "resampling", "summary")),
+        ("tests/decisions", "tests/items"),
+    ),
+    "items": Area(
+        15,
+        _verbs("catalog", "expected_exposure", "item_exposure", "item_tables", "recount"),
+        ("tests/items", "tests/metrics"),
+    ),
+}
+
+LEFT_OUT = ("_plan/rows_on_disk.py", "_lift/display.py")
+"""Modules without mutations: one deletes folders, the other writes help."""
+
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+NAMED = {
+    "all": "any", "any": "all", "ceil": "floor", "cum_max": "cum_min", "first": "last", "floor": "ceil", "last": "first",
+    "max": "min", "maximum": "minimum", "min": "max", "minimum": "maximum",
+}  # fmt: skip
+DROPPED = {"abs", "clip", "cum_sum", "drop_nulls", "fill_nan", "fill_null", "reverse", "sort", "unique"}
+"""Methods whose call is left out."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """An expression of a function, another one in its place, and which of several equal expressions it is."""
+
+    module: str
+    function: str
+    before: str
+    after: str
+    which: int
+    why: str = ""
+
+    def __str__(self) -> str:
+        line = " | ".join((self.module, self.function, self.before, self.after, str(self.which)))
+        return f"{line}  # {self.why}" if self.why else line
+
+    @classmethod
+    def read(cls, line: str) -> Mutation:
+        """A line of the list."""
+        text, _, why = line.partition("  # ")
+        module, function, before, after, which = text.split(" | ")
+        return cls(module, function, before, after, int(which), why)
+
+    @property
+    def area(self) -> str:
+        """The area of its module."""
+        return next(name for name, area in AREAS.items() if any(Path(self.module).match(x) for x in area.modules))
+
+    def applied(self, source: str) -> str:
+        """The module's source with the mutation; ValueError if the expression is no longer there."""
+        found = [
+            node
+            for function, node in expressions(source)
+            if function == self.function and ast.unparse(node) == self.before
+        ]
+        if self.which >= len(found):
+            raise ValueError(f"no such expression: {self}")
+        node = found[self.which]
+        lines = source.encode().splitlines(keepends=True)
+        start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
+        end = sum(map(len, lines[: (node.end_lineno or 0) - 1])) + (node.end_col_offset or 0)
+        whole = b"".join(lines)
+        return (whole[:start] + f"({self.after})".encode() + whole[end:]).decode()
+
+
+def expressions(source: str) -> Iterator[tuple[str, ast.expr]]:
+    """The expressions of functions that compute, with the names of their functions."""
+
+    def inside(node: ast.AST, names: tuple[str, ...]) -> Iterator[tuple[str, ast.expr]]:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names = (*names, node.name)
+            children: Iterable[ast.AST] = node.body  # decorators, defaults and annotations declare
+        elif isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
+            return
+        elif isinstance(node, ast.AnnAssign):
+            children = [node.value] if node.value else []
+        else:
+            children = ast.iter_child_nodes(node)
+        if isinstance(node, ast.expr) and names:
+            yield ".".join(names), node
+        for child in children:
+            yield from inside(child, names)
+
+    yield from inside(ast.parse(source), ())
+
+
+def mutated(node: ast.expr) -> Iterator[ast.expr]:
+    """What an expression may be replaced by."""
+    new = copy.deepcopy(node)
+    match new:
+        case ast.Compare(ops=[op]) if type(op) in COMPARED:
+            new.ops = [COMPARED[type(op)]()]
+            yield new
+        case ast.BinOp(op=op) if type(op) in COMPUTED and not isinstance(new.left, ast.JoinedStr):
+            new.op = COMPUTED[type(op)]()
+            yield new
+        case ast.BoolOp(op=op):
+            new.op = ast.Or() if isinstance(op, ast.And) else ast.And()
+            yield new
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
+            yield operand
+        case ast.IfExp(body=body, orelse=orelse):
+            new.body, new.orelse = orelse, body
+            yield new
+        case ast.Constant(value=bool(value)):
+            yield ast.Constant(not value)
+        case ast.Constant(value=int(value) | float(value)):
+            yield ast.Constant(value + 1)
+        case ast.Call(func=ast.Attribute(attr=name, value=of)) if name in DROPPED:
+            yield of
+        case ast.Call(func=ast.Attribute(attr=name) as function) if name in NAMED:
+            function.attr = NAMED[name]
+            yield new
+        case ast.Call(func=ast.Name(id=name) as function) if name in NAMED:
+            function.id = NAMED[name]
+            yield new
+
+
+def all_of(path: Path) -> list[Mutation]:
+    """Every mutation of a module."""
+    seen: Counter[tuple[str, str]] = Counter()
+    found = []
+    for function, node in expressions(path.read_text(encoding="utf-8")):
+        before = ast.unparse(node)
+        for new in mutated(node):
+            after = ast.unparse(new)
+            if "\n" not in before and " | " not in before + after and "  # " not in before + after:
+                found.append(Mutation(str(path.relative_to(ROOT)), function, before, after, seen[function, before]))
+        seen[function, before] += 1
+    return found
+
+
+def draw() -> list[Mutation]:
+    """The list, drawn by the seed: an equal chance for every mutation of an area."""
+    known = {replaced(x): x for x in read()} if LIST.exists() else {}
+    rng, drawn = random.Random(SEED), []
+    for area in AREAS.values():
+        found = {path for pattern in area.modules for path in (ROOT / "rankframe").glob(pattern)}
+        paths = sorted(path for path in found if not any(path.match(x) for x in LEFT_OUT))
+        drawn += rng.sample([x for path in paths for x in all_of(path)], area.count)
+    return [known.get(x, x) for x in drawn]
+
+
+def replaced(x: Mutation) -> Mutation:
+    return Mutation(x.module, x.function, x.before, x.after, x.which)
+
+
+def read() -> list[Mutation]:
+    return [Mutation.read(line) for line in LIST.read_text(encoding="utf-8").splitlines()]
+
+
+def tests_fail(folder: Path, tests: Iterable[str], seconds: float) -> str:
+    """``noticed``, ``survived`` or ``endless``, after the tests of an area in a copy of the repository."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
+    run = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        return "noticed" if run.wait(seconds) else "survived"
+    except subprocess.TimeoutExpired:
+        return "endless"
+    finally:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait()
+
+
+def copied(to: Path) -> Path:
+    """A copy of the files that Git knows."""
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode()
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, to / name)
+    return to
+
+
+def run(mutations: list[Mutation], jobs: int, seconds: float, minutes: float) -> list[dict[str, object]]:
+    """Run the tests of each mutation, and print what becomes of it."""
+    end = time.monotonic() + 60 * minutes
+    with tempfile.TemporaryDirectory(prefix="mutations-") as temporary:
+        free: SimpleQueue[Path] = SimpleQueue()
+        for i in range(jobs):
+            free.put(copied(Path(temporary, str(i))))
+
+        def outcome(mutation: Mutation) -> dict[str, object]:
+            start = time.monotonic()
+            if start > end:
+                return {**asdict(mutation), "area": mutation.area, "outcome": "not run", "seconds": 0.0}
+            folder = free.get()
+            path = folder / mutation.module
+            source = path.read_text(encoding="utf-8")
+            try:
+                path.write_text(mutation.applied(source), encoding="utf-8")
+                result = tests_fail(folder, AREAS[mutation.area].tests, seconds)
+            finally:
+                path.write_text(source, encoding="utf-8")
+                free.put(folder)
+            print(f"{result:9} {mutation}", flush=True)
+            return {**asdict(mutation), "area": mutation.area, "outcome": result, "seconds": time.monotonic() - start}
+
+        with ThreadPoolExecutor(jobs) as pool:
+            return list(pool.map(outcome, mutations))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draw", action="store_true", help="draw the list anew")
+    parser.add_argument("--only", default="", metavar="TEXT", help="the mutations whose line contains this text")
+    parser.add_argument("--jobs", type=int, default=2, help="how many run at a time")
+    parser.add_argument("--seconds", type=float, default=180, help="the limit of one mutation's tests")
+    parser.add_argument("--minutes", type=float, default=90, help="no mutation begins after this time")
+    given = parser.parse_args()
+    if given.draw:
+        LIST.write_text("".join(f"{x}\n" for x in draw()), encoding="utf-8")
+        return 0
+    found = run([x for x in read() if given.only in str(x)], given.jobs, given.seconds, given.minutes)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    for area in AREAS:
+        counted = Counter(str(x["outcome"]) for x in found if x["area"] == area)
+        print(f"{area:10}", ", ".join(f"{n} {outcome}" for outcome, n in sorted(counted.items())))
+    unexplained = [x for x in found if x["outcome"] == "survived" and not x["why"]]
+    print(f"{len(unexplained)} survived without an explanation")
+    return bool(unexplained)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

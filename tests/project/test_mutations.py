@@ -1,0 +1,75 @@
+"""The list of mutations: each still changes an expression of the package, and what becomes of one is told right."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def mutate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("mutate", ROOT / "scripts" / "mutate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_mutation_of_the_list_changes_an_expression_of_the_package(mutate: ModuleType) -> None:
+    listed = mutate.read()
+    assert len(listed) == len(set(listed)) == sum(area.count for area in mutate.AREAS.values()) >= 150
+    for mutation in listed:
+        source = (ROOT / mutation.module).read_text(encoding="utf-8")
+        assert mutation.area in mutate.AREAS
+        assert ast.dump(ast.parse(mutation.applied(source))) != ast.dump(ast.parse(source)), mutation
+
+
+def test_only_expressions_that_compute_are_mutated(
+    mutate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    module = tmp_path / "module.py"
+    module.write_text(
+        "LIMIT: int = 1\n"
+        "@cached(2)\n"
+        "def f(x: int = 3) -> int:\n"
+        '    """Text with é."""\n'
+        "    if x < 4 and not x:\n"
+        '        raise ValueError(f"{x + 5}")\n'
+        "    return max(x, 4) if x else 4\n",
+        encoding="utf-8",
+    )
+    found = mutate.all_of(module)
+    assert [(x.before, x.after, x.which) for x in found] == [
+        ("x < 4 and (not x)", "x < 4 or not x", 0),
+        ("x < 4", "x <= 4", 0),
+        ("4", "5", 0),
+        ("not x", "x", 0),
+        ("max(x, 4) if x else 4", "4 if x else max(x, 4)", 0),
+        ("max(x, 4)", "min(x, 4)", 0),
+        ("4", "5", 1),
+        ("4", "5", 2),
+    ]
+    source = module.read_text(encoding="utf-8")
+    assert found[-1].applied(source).endswith("else (5)\n")
+    assert mutate.Mutation.read(str(found[1])) == found[1]
+    with pytest.raises(ValueError, match="no such expression"):
+        found[1].applied("")
+
+
+@pytest.mark.parametrize(
+    ("test", "outcome"), [("assert f(3)", "survived"), ("assert not f(4)", "noticed"), ("while True: pass", "endless")]
+)
+def test_what_the_tests_say_of_a_mutation(mutate: ModuleType, tmp_path: Path, test: str, outcome: str) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p xdist\n")
+    (tmp_path / "test_f.py").write_text(f"def f(x):\n    return x <= 4\n\n\ndef test_f():\n    {test}\n")
+    assert mutate.tests_fail(tmp_path, ["test_f.py"], 2 if outcome == "endless" else 60) == outcome
