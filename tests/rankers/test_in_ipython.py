@@ -34,7 +34,7 @@ SHOWN = {
     "pdf.rank.reciprocal_rank?": "-> pandas.DataFrame",
     "df.rank.check()": "nothing missed: every row has a score and a label; if an inner join made the table, it lost the",
     "pdf.rank.check()": "nothing missed: every row has a score and a label; if an inner join made the table, it lost the",
-    "df.rank.check().head(1)": "shape: (1, 7)",
+    "df.rank.check().rows.head(1)": "shape: (1, 7)",
     "df.rank.evaluate?": "-> polars.dataframe.frame.DataFrame",
 }
 
