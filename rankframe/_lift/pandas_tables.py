@@ -122,6 +122,17 @@ class Source:
         rows = values.to_frame("value").join(first, on="value", how="left", nulls_equal=True, maintain_order="left")
         return pd.Index(column.take(rows["row"].to_numpy()), dtype=column.dtype)
 
+    def in_own_types(self, result: pl.DataFrame) -> dict[str, Any]:
+        """The columns of a result: times with a zone, and categories, as in the caller's column; others in pandas' types."""
+        return {x.name: self.back(x.name, x) if self._is_own(x) else _values(x) for x in result}
+
+    def _is_own(self, x: pl.Series) -> bool:
+        column = self.columns.get(x.name)
+        if column is None or not isinstance(column.dtype, (pd.DatetimeTZDtype, pd.CategoricalDtype)):
+            return False
+        own = self.polars[x.name]
+        return x.dtype == own.dtype and x.is_in(own.implode(), nulls_equal=True).all()
+
 
 def _per_query(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | None) -> pd.DataFrame:
     """A row per query, indexed by the query."""
@@ -141,8 +152,8 @@ def _whole(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -
 def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
     """A result as a pandas frame, indexed by the query if it has all query columns."""
     if not {*setup.roles.query} <= {*result.columns}:
-        return as_pandas(result)
-    rest = {x.name: _values(x) for x in result if x.name not in setup.roles.query}
+        return pd.DataFrame(source.in_own_types(result))
+    rest = source.in_own_types(result.drop(setup.roles.query))
     levels = [source.back(name, result[name]).rename(source.columns[name].name) for name in setup.roles.query]
     return pd.DataFrame(rest, index=levels[0] if len(levels) == 1 else pd.MultiIndex.from_arrays(levels))
 
@@ -220,9 +231,10 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
 
 
 def _table(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:
-    """A separate table, such as that of `check`, with ids converted by `as_pandas`."""
+    """A separate table, with its rows numbered."""
     source, call = _source(frame, setup, call), _with_polars(call, setup)
-    found: pd.DataFrame = on_rows(call, Table(source.polars, setup, spelling=spelled, give=as_pandas))
+    table = Table(source.polars, setup, spelling=spelled, give=lambda found: pd.DataFrame(source.in_own_types(found)))
+    found: pd.DataFrame = on_rows(call, table)
     return found
 
 

@@ -127,7 +127,7 @@ BUDGET = {
     "_plan": 1369,
     "_verbs": 4492,
     "_pictures": 1443,
-    "_lift": 1632,
+    "_lift": 1641,
     "_shapes": 440,
     "_files": 916,
     "_trainers": 445,

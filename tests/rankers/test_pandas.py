@@ -644,3 +644,23 @@ def test_results_hold_texts_as_pandas_does_by_default() -> None:
     for df in (SMALL, SMALL.assign(label=0)):
         assert df.rank.check().rows.dtypes["advice"] == default
     assert SMALL.rank.evaluate("map").index.dtype == default
+
+
+def test_slices_keep_their_zone_of_time_and_their_categories() -> None:
+    # Midnight in Berlin is 23:00 of the day before in UTC.
+    days = pd.to_datetime(["2024-01-01", "2024-01-01", None, None]).tz_localize("Europe/Berlin")
+    versions = pd.Categorical(["new", "new", "old", "old"], categories=["old", "new"], ordered=True)
+    df = pd.DataFrame(
+        {"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 0, 1], "score": [2.0, 1.0] * 2}
+    )
+    df = df.assign(day=days, version=versions, other=df["score"])
+    by_day = df.rank.summarize("rr", by="day")["day"]
+    assert by_day.dtype == days.dtype
+    assert [by_day[0].isoformat(), by_day[1]] == ["2024-01-01T00:00:00+01:00", pd.NaT]
+    assert df.rank.mean("rr", by="version")["version"].dtype == versions.dtype
+    compared = df.rank.compare("rr", runs=["score", "other"], by="version")
+    assert list(compared.table["version"]) == ["new", "old"]
+    assert compared.table["version"].dtype == compared.per_query["version"].dtype == versions.dtype
+    # The names of runs are no values of a column that happens to be called run.
+    runs = df.assign(run=versions).rank.mean("rr", runs=["score", "other"])
+    assert list(runs["run"]) == ["score", "other"]
