@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from ._results.grid import Cell, Grid
 from ._results.result import Format, Result, render
+from ._table.check import PROBLEMS
 from ._verbs.catalog import ItemCounts
 from ._verbs.compare import Comparison
 from ._verbs.fitted import FittedFusion
@@ -24,6 +25,19 @@ from ._verbs.overlap import Oracle, Overlap
 from ._verbs.tuning import TunedFusion
 
 __all__ = [
-    "Cell", "Comparison", "Findings", "FittedFusion", "Format", "Gaps", "Grid", "ItemCounts", "Oracle", "Overlap", "Result",
-    "TunedFusion", "Verdict", "render",
+    "PROBLEMS",
+    "Cell",
+    "Comparison",
+    "Findings",
+    "FittedFusion",
+    "Format",
+    "Gaps",
+    "Grid",
+    "ItemCounts",
+    "Oracle",
+    "Overlap",
+    "Result",
+    "TunedFusion",
+    "Verdict",
+    "render",
 ]  # fmt: skip

@@ -65,7 +65,14 @@ ELSEWHERE = ("runs", "run", "qrels", "margin", "items", "interactions", "progres
 """Parameters without an option: runs and other tables, which files give; a result of another verb; a setting that changes
 nothing that is printed."""
 
-METAVARS = {"baseline": "RUN", "fusion": "METHOD", "title": "TEXT", "normalize": "NAME", "convention": "NAME"}
+METAVARS = {
+    "baseline": "RUN",
+    "fail_on": "PROBLEM",
+    "fusion": "METHOD",
+    "title": "TEXT",
+    "normalize": "NAME",
+    "convention": "NAME",
+}
 """The placeholders of text options that do not name a column."""
 
 

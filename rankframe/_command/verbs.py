@@ -34,7 +34,7 @@ from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import in_memory, refuse_names
 from .._verbs.gate import Style, passing
-from .._verbs.judge import Findings, check as check_verb
+from .._verbs.judge import Findings, check as check_verb, failing, refuse_unknown
 from .._verbs.paired_values import values
 from .._verbs.power import power_sentences
 from .._verbs.tool_comparison import conventions as compared, explained, short
@@ -405,7 +405,13 @@ def tune(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(tuned.table, result=tuned))
 
 
-OF_BOTH_FILES = ("run only", "judged only", "repeated judgment")
+OF_BOTH_FILES = (
+    "query without judgments",
+    "nothing retrieved",
+    "repeated judgment",
+    "document without score",
+    "ids alike",
+)
 
 
 @command(files=1, verb=PolarsRanker.check)
@@ -413,15 +419,16 @@ def check(arguments: Namespace) -> Outcome:
     """What is wrong with a run and its judgments, or worth knowing.
 
     Prints a row per kind of finding, with the places of the first few; as CSV and JSON a row per finding. An error stops
-    every metric, and check exits with 1; a note does not.
+    every metric, and check exits with 1; a note does not, unless --fail-on names its problem.
 
     $ rankframe check bm25.run --qrels qrels.txt
     $ rankframe check table.parquet --format json
     $ rankframe check clicks.csv --query session --doc item --label clicks --format csv > findings.csv
     """
-    rows = findings(arguments)
-    found = Findings.of(rows.sort("severity", maintain_order=True))
-    return Outcome(OutputTable(found.rows, result=found), int("error" in rows["severity"]))
+    refuse_unknown(arguments.fail_on)
+    found = Findings.of(findings(arguments).sort("severity", maintain_order=True))
+    unwanted = failing(found.table.to_dicts(), ["error", *(arguments.fail_on or ())])
+    return Outcome(OutputTable(found.rows, result=found), int(bool(unwanted)))
 
 
 def _found(ranker: PolarsRanker[pl.DataFrame], qrels: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -442,7 +449,7 @@ def findings(arguments: Namespace) -> pl.DataFrame:
         reads = reading.reads_of(arguments, PolarsRanker.evaluate)
         joined = reading.join(arguments, run, qrels, reads, judged_only="keep", run_only="drop")
         found = _found(reading.ranker(joined, arguments))
-    known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # reported as "judged only"
+    known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # reported of the two files
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
     found = found.filter(pl.col("problem") != "nothing missed")  # always true after a join that keeps missed documents
     return pl.concat([pair, found], how="diagonal_relaxed")

@@ -559,10 +559,11 @@ class ReportPage:
         return settings
 
     def size(self) -> str:
-        """The numbers of rows, queries and judgments."""
-        judged = int(self.table.rows[self.table.setup.roles.label].count())
-        queries = self.table.rows.select(self.table.setup.roles.query).n_unique()
-        return f"{len(self.table.rows):,} rows, {queries:,} queries, {judged:,} judgments"
+        """The numbers of rows, queries and judgments, each counted once for all runs."""
+        rows, roles = self.table.rows, self.table.setup.roles
+        judged, doc = rows.filter(pl.col(roles.label).is_not_null()), roles.doc_in(rows.columns)
+        judgments = judged.height if doc is None else judged.select(*roles.query, doc).n_unique()
+        return f"{rows.height:,} rows, {rows.select(roles.query).n_unique():,} queries, {judgments:,} judgments"
 
 
 def without_kind(text: str) -> str:

@@ -14,7 +14,7 @@ from .columns import TEXTS, Columns, nameless
 from .figures import Figures
 from .policies import IN_WORDS
 from .roles import carried, require
-from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_in, is_usual
+from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_in, is_usual, runs_in
 from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
@@ -93,12 +93,21 @@ NOTES = (
 """The notes on rows and queries."""
 
 
-PROBLEMS = frozenset(
-    [
-        *("table", "types differ", "no labels", "no common query", "run only", "judged only", "repeated judgment"),
-        *("documents not named", "no retrieved document judged", "tied scores", "gaps in ranks"),
-        *(*TEXTS, *(note.problem for note in NOTES), *(x.problem for x in SUSPICIONS)),
-    ]
+PROBLEMS = tuple(
+    sorted(
+        {
+            *("table", "types differ", "no labels", "no common query", "repeated judgment"),
+            *(
+                "document without score",
+                "ids alike",
+                "documents not named",
+                "no retrieved document judged",
+                "tied scores",
+                "gaps in ranks",
+            ),
+            *(*TEXTS, *(note.problem for note in NOTES), *(x.problem for x in SUSPICIONS)),
+        }
+    )
 )
 """The names of all problems."""
 
@@ -219,16 +228,20 @@ def _suspected(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: 
     """Notes on the suspicions that some of these columns, of scores and of labels, show."""
 
     def found(rows: pl.DataFrame) -> pl.DataFrame:
-        figures = Figures(rows, setup)
-        held = [
-            (x.problem, figures[x.rows], worded(x.says(setup, figures), spelling))
-            for x in suspicions_of(setup)
-            if any({*x.reads} <= {*some} for some in columns) and x.holds(setup, figures)
-        ]
+        held = []
+        for run in rows.partition_by(runs, maintain_order=True) if runs else [rows]:
+            figures, names = Figures(run, setup), run.select(runs).head(1).rows()
+            held += [
+                (x.problem, figures[x.rows], worded(x.says(setup, figures), spelling), *(names[0] if names else ()))
+                for x in suspicions_of(setup)
+                if any({*x.reads} <= {*some} for some in columns) and x.holds(setup, figures)
+            ]
         return pl.DataFrame(held, schema, orient="row")
 
-    schema = {"problem": pl.String, "rows": pl.UInt32, "advice": pl.String}
-    rows = frame.select(name for name in frame.collect_schema() if name in setup.roles.names)
+    given, runs = frame.collect_schema(), runs_in(setup)
+    schema = pl.Schema({"problem": pl.String(), "rows": pl.UInt32(), "advice": pl.String()})
+    schema |= {carried(name): given[name] for name in runs}
+    rows = frame.select(name for name in given if name in setup.roles.names)
     rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=schema)
     return Finding("note", "", rows)
 
@@ -252,10 +265,17 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
     rows = _places(tables.run_only, query).with_columns(pl.len().alias("unjudged queries"))
     so = Code("judge leaves it out, or keeps it with ", command="it is left out, or counts with ")
     unjudged = "nobody judged the query (unjudged queries of the run: {unjudged queries}); "
-    yield Finding("note", "run only", rows, (unjudged, so, option(run_only="keep")))
+    yield Finding("note", "query without judgments", rows, (unjudged, so, option(run_only="keep")))
     so = Code("judge counts it, or leaves it out with ", command="it counts, or is left out with ")
     missed = "the run has nothing for the query; ", so, option(judged_only="drop")
-    yield Finding("note", "judged only", _places(tables.judged_only, query), missed)
+    yield Finding("note", "nothing retrieved", _places(tables.judged_only, query), missed)
+    if setup.roles.score in schema:
+        without = frame.filter(pl.col(setup.roles.score).is_null())
+        says = "the row has a document and no score, so it counts as not retrieved"
+        yield Finding("note", "document without score", _places(without, [*query, *keys[len(tables.query) :]]), says)
+    for name in (name for name in keys if schema[name] == pl.String):
+        says = f"the judgments write the id of {name!r} in other letters, so it does not match; write ids alike in both tables"
+        yield Finding("note", "ids alike", tables.alike(name), says)
     if keys != tables.query:
         repeat = tables.qrels_repeat()
         *key, _ = repeat.places.collect_schema().names()

@@ -179,6 +179,16 @@ class Tables:
         """The judgments of queries that the run, or one of the runs, lacks."""
         return _joined(self._for_every_run(self.qrels.select(self.query)), "anti", self.run, self.setup.roles.query)
 
+    def alike(self, key: str) -> pl.LazyFrame:
+        """The ids of a key that only the run has, and that only the judgments have in other letters; rows of each. Ids are texts."""
+        run, judged = (x.filter(pl.col(key).is_not_null()).group_by(key).len("rows") for x in (self.run, self.qrels))
+        folded = pl.col(key).str.strip_chars().str.to_lowercase().alias("#folded")
+        of_run = run.join(judged, on=key, how="anti").with_columns(folded)
+        of_judged = judged.join(run, on=key, how="anti").select(folded).unique()
+        return (
+            of_run.join(of_judged, on="#folded", how="semi").sort(key).select(pl.col(key).alias(carried(key)), "rows")
+        )
+
     @property
     def matched(self) -> pl.LazyFrame:
         """The rows of the run that are judged."""
@@ -291,6 +301,12 @@ class Tables:
         joined = run.join(judged, on=key, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
         extra = [name for name in self.qrels.collect_schema() if name not in (*self.keys, label)]
         return joined.select(cs.by_name(*self.run.collect_schema(), label, *extra))
+
+
+def runs_in(setup: Setup) -> list[str]:
+    """The columns of a key of several columns that have a usual name for runs."""
+    query = setup.roles.query
+    return [name for name in query if len(query) > 1 and is_usual(name, "run")]
 
 
 def is_usual(name: str, role: str) -> bool:

@@ -111,7 +111,7 @@ class Gaps(Result[R_co]):
         return [Grid(("metric", "best", "worst", "gap"), figures, body, notes)]
 
 
-@verb(gives="whole", among=METRICS)
+@verb(gives="whole", among=METRICS, watched=True)
 def gaps(
     table: Table[R],
     *metrics: Request,

@@ -126,7 +126,7 @@ class Verdict(Result[R_co]):
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
-@verb(gives="whole")
+@verb(gives="whole", watched=True)
 def gate(
     table: Table[R],
     *budgets: Mapping[Request, float] | Request,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -194,15 +194,14 @@ class Findings(Result[R_co]):
 def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings[pl.LazyFrame]:
     """The findings of a table that need not fit into memory."""
     qrels, fail_on = (call.arguments[name] for name in ("qrels", "fail_on"))
+    refuse_unknown(fail_on)
     found = check_frame(frame, setup, _lazy(qrels), str).collect(engine="streaming")
     table = Table[pl.LazyFrame](frame.collect_schema().to_frame(), setup, give=lambda found: found.lazy())
     return _findings(found, table, fail_on)
 
 
 @verb(gives="table", every_column=True, lazily=_check_lazily)
-def check(
-    table: Table[R], qrels: object = None, *, fail_on: Literal["error", "note"] | Sequence[str] | None = None
-) -> Findings[R]:
+def check(table: Table[R], qrels: object = None, *, fail_on: str | Sequence[str] | None = None) -> Findings[R]:
     r"""Errors in the table, and notes on facts that may surprise in its metrics.
 
     Parameters
@@ -211,8 +210,8 @@ def check(
         Judgments that the table will be joined with: the check then also reports queries that only one of the two
         tables has, ids written differently and documents judged twice.
     fail_on
-        ``"error"`` raises if there is an error, ``"note"`` if there is any finding, a list of problems, as
-        ``["repeated document", "query without judgments"]``, if one of them is found: a contract for the data of a pipeline.
+        What fails the check: ``"error"``, ``"note"`` for any finding, or the name of a problem. Or a list of these, as
+        ``["error", "query without judgments"]``: a contract for the data of a pipeline. ``rf.results.PROBLEMS`` has all names.
 
     Returns
     -------
@@ -244,9 +243,7 @@ def check(
     >>> found.rows["doc_id"].to_list(), found.rows["rows"].to_list()
     (['a'], [2])
     """
-    for problem in () if fail_on is None or isinstance(fail_on, str) else fail_on:
-        if problem not in PROBLEMS:
-            raise InvalidOption(f"fail_on: check has no problem {problem!r}.{did_you_mean(problem, PROBLEMS)}")
+    refuse_unknown(fail_on)
     rows = table.rows
     found = check_frame(rows.lazy(), table.setup, _lazy(qrels), table.spelling)
     return _findings(collect(found, rows, table.setup), table, fail_on)
@@ -255,17 +252,25 @@ def check(
 def _findings(found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
     shown = Findings.of(found, settings_of(table))
-    unwanted = [kind for kind in records(shown.table) if _fails(kind, fail_on)]
+    unwanted = failing(records(shown.table), fail_on)
     if unwanted:
         named = (f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})" for x in unwanted)
         raise InvalidData(f"check found {', '.join(named)}; {unwanted[0]['advice']}")
     return Findings(table.give(shown.table), table.give(found), shown.settings)
 
 
-def _fails(kind: Record, fail_on: str | Sequence[str] | None) -> bool:
-    if fail_on is None or isinstance(fail_on, str):
-        return fail_on == "note" or kind["severity"] == fail_on
-    return kind["problem"] in fail_on
+def refuse_unknown(fail_on: str | Sequence[str] | None) -> None:
+    """Refuse the name of a problem that no check finds."""
+    known = ("error", "note", *PROBLEMS)
+    for name in [fail_on] if isinstance(fail_on, str) else fail_on or ():
+        if name not in known:
+            raise InvalidOption(f"fail_on: check has no problem {name!r}.{did_you_mean(name, known)}")
+
+
+def failing(kinds: Sequence[Record], fail_on: str | Sequence[str] | None) -> list[Record]:
+    """The kinds of findings that `fail_on` names, by their severity or their problem."""
+    names = [fail_on] if isinstance(fail_on, str) else fail_on or ()
+    return [x for x in kinds if "note" in names or x["severity"] in names or x["problem"] in names]
 
 
 def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:

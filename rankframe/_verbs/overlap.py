@@ -311,7 +311,7 @@ class Oracle(Result[R_co]):
         return [Grid(("metric", "run"), figures, body, (note, *left_out(self, rows, most)))]
 
 
-@verb(gives="whole", among=METRICS)
+@verb(gives="whole", among=METRICS, watched=True)
 def oracle(
     table: Table[R],
     *metrics: Request,

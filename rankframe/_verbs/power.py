@@ -34,7 +34,7 @@ TABLE = {
 }  # fmt: skip
 
 
-@verb(gives="whole", among=METRICS)
+@verb(gives="whole", among=METRICS, watched=True)
 def power(
     table: Table[R],
     *metrics: Request,

@@ -12,6 +12,7 @@ from .._plan.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
 from .._table.background import Items
 from .._table.figures import Figures, numbered, together
+from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs
 from .._table.setup import Setup
 from .._table.suspicions import Suspicion, suspicions_of
@@ -90,7 +91,7 @@ def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[s
     """Warn of runs, or slices of queries, whose numbers are not what is meant, once for all."""
     with once_each():
         for of_run in call.runs.apart(setup, ())[0].values():
-            slices = [*call.runs.key, *(name for name in by if name in setup.roles.query)]
+            slices = [*call.runs.key, *runs_in(setup), *(name for name in by if name in setup.roles.query)]
             watch_slices(frame, of_run, call.calls, list(dict.fromkeys(slices)))
 
 
@@ -205,8 +206,8 @@ ROWS_NEAR = 2**15
 class Watch:
     """The suspicions about a table, or about the parts of one, with whole queries, that change the value of a metric."""
 
-    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
-        self.setup, self.calls, self.at = setup, calls, at
+    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None, of: str = "") -> None:
+        self.setup, self.calls, self.at, self.of = setup, calls, at, of
         self.resolved = setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []
@@ -233,7 +234,7 @@ class Watch:
             changed = next((call.text for call in self.calls if self._changes(suspicion, call, sample, values)), None)
             if changed is not None:
                 says = suspicion.says(self.resolved, values)
-                warn(says, f" (it concerns {changed})", kind=suspicion.problem, at=self.at)
+                warn(says, f" (it concerns {changed}{self.of})", kind=suspicion.problem, at=self.at)
 
     def _look(self) -> None:
         """Compute the figures of the waiting parts if a sample of them raises a suspicion; enough rows without one clear the table."""
@@ -289,7 +290,8 @@ def watch_slices(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: S
         read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
         frame = frame[[name for name in frame.columns if name in read]]
     for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
-        watching = Watch(setup, calls)
+        names = zip(by, part.select(by).row(0), strict=True) if by else ()
+        watching = Watch(setup, calls, of="".join(f" of {name} {value!r}" for name, value in names))
         watching.see(part)
         watching.warn()
 

@@ -323,13 +323,23 @@ def test_a_check_prints_no_notes_on_what_it_finds(out: Out, capsys: pytest.Captu
     assert capsys.readouterr().err == ""
 
 
+def test_a_check_exits_with_one_if_a_named_problem_is_found(out: Out, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("more.txt").write_text(f"{QRELS}q3 0 d7 0\n")
+    line = ["check", "a.run", "--qrels", "more.txt"]
+    for problems, code in (([], 0), (["note"], 1), (["tied scores"], 0), (["tied scores", "nothing retrieved"], 1)):
+        assert main([*line, *(x for name in problems for x in ("--fail-on", name))]) == code
+    capsys.readouterr()
+    assert main([*line, "--fail-on", "nothing"]) == 2
+    assert "did you mean" in capsys.readouterr().err.lower()
+
+
 def test_notes_leave_the_exit_code_and_errors_make_it_one(rows: Out) -> None:
     Path("more.txt").write_text(f"{QRELS}q3 0 d7 0\n")
     Path("more.run").write_text(f"{A}q1 Q0 d8 4 1 t\nq8 Q0 d1 1 2 t\n")
     found = rows("check more.run --qrels more.txt")
     assert [(row["severity"], row["problem"], row["query_id"]) for row in found] == [
-        ("note", "run only", "q8"),
-        ("note", "judged only", "q3"),
+        ("note", "query without judgments", "q8"),
+        ("note", "nothing retrieved", "q3"),
         ("note", "no relevant document", "q3"),
         ("note", "tied scores", "q1"),
     ]

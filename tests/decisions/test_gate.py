@@ -21,6 +21,11 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from statsmodels.stats.power import TTestPower
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:every row has a score and a label", "ignore:documents with higher labels"
+)
+"""Tables here are made for their losses; `test_suspicions` has those that a gate warns of."""
+
 # The first of two documents is the relevant one; the new run turns the second query around: 1, 1 becomes 1, 1/2.
 TINY = pl.DataFrame(
     {"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0], "market": ["a: b, 100%"] * 4}

@@ -119,20 +119,20 @@ def test_modules_stay_short() -> None:
 
 BUDGET = {
     "_support": 634,
-    "_table": 2297,
+    "_table": 2328,
     "_words": 1588,
     "_catalog": 892,
     "metrics": 1423,
     "fusions": 300,
     "_plan": 1369,
-    "_verbs": 4492,
-    "_pictures": 1443,
+    "_verbs": 4495,
+    "_pictures": 1444,
     "_lift": 1641,
     "_shapes": 440,
     "_files": 916,
     "_trainers": 445,
-    "_command": 1373,
-    ".": 1037,
+    "_command": 1387,
+    ".": 1051,
     "_results": 463,
 }
 """The code lines that each folder may have; `.` are the public modules beside them.

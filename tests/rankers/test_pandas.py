@@ -267,7 +267,7 @@ def test_check_lists_what_is_wrong() -> None:
     )
     both = RUN.rank.check(QRELS).rows
     assert set(zip(both["problem"], both["query_id"], strict=True)) >= {
-        ("run only", "b"), ("run only", "z"), ("judged only", "c")
+        ("query without judgments", "b"), ("query without judgments", "z"), ("nothing retrieved", "c")
     }  # fmt: skip
 
 

@@ -447,3 +447,25 @@ def test_the_warnings_of_a_pandas_frame_name_its_columns() -> None:
     df = pd.DataFrame({"query_id": [1, 1], 0: ["a", "b"], "distance": [0.1, 0.9], "label": [1, 0]})
     (said,) = warned(lambda: df.rank.on(doc=0, score="distance").map())
     assert "low values of column 'distance' are the best" in said
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_run_that_is_upside_down_among_others_is_named_by_checks_and_decisions(form: str) -> None:
+    runs = pl.concat([GOOD.with_columns(run=pl.lit("good")), GOOD.with_columns(-pl.col("score"), run=pl.lit("bad"))])
+    ranker = FORMS[form](runs)
+    whole = ranker.on(query=["run", "query_id"])
+    rows = whole.check().rows
+    found = (rows.collect() if form == "lazy" else pl.DataFrame(rows)).filter(problem="labels fall as scores rise")
+    assert found["run"].to_list() == ["bad"]
+    decisions = {
+        "gate": lambda: ranker.gate({"map": 0.1}, run="run", baseline="bad", **QUIET),
+        "compare": lambda: ranker.compare("map", run="run", **QUIET),
+        "power": lambda: ranker.power("map", run="run", difference=0.1),
+        "oracle": lambda: ranker.fusion.oracle("map", run="run", fusion=None, **QUIET),
+        "evaluate": lambda: None if form == "lazy" else whole.evaluate("map"),
+    }
+    for verb, ask in decisions.items():
+        if form != "lazy" or verb != "evaluate":
+            (message,) = warned(ask)
+            assert "documents with higher labels stand lower" in message, verb
+            assert message.endswith("(it concerns map of run 'bad')"), verb

@@ -380,7 +380,7 @@ def test_check_notes_a_table_in_which_nothing_was_missed(form: Any) -> None:
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_check_notes_that_no_retrieved_document_is_judged(form: Any) -> None:
     upper = QRELS.with_columns(pl.col("doc_id").str.to_uppercase())
-    assert notes(form(ONE), form(upper)) == {"no retrieved document judged": ("note", 3)}
+    assert notes(form(ONE), form(upper)) == {"no retrieved document judged": ("note", 3), "ids alike": ("note", 1)}
     with pytest.warns(rf.RankframeWarning):
         judged = ONE.rank.judge(upper)
     assert notes(form(judged)) == {"no retrieved document judged": ("note", 3)}
@@ -390,11 +390,15 @@ def test_check_notes_that_no_retrieved_document_is_judged(form: Any) -> None:
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_check_finds_tables_without_a_common_query(form: Any) -> None:
     found = notes(form(ONE), form(QRELS.with_columns(pl.col("query_id").str.zfill(2))))
-    assert found == {"no common query": ("error", 3), "run only": ("note", 1), "judged only": ("note", 1)}
+    assert found == {
+        "no common query": ("error", 3),
+        "query without judgments": ("note", 1),
+        "nothing retrieved": ("note", 1),
+    }
 
 
 def test_check_takes_queries_alone_for_judgments() -> None:
-    assert notes(ONE, QRELS.filter(query_id="1").select("query_id")) == {"run only": ("note", 1)}
+    assert notes(ONE, QRELS.filter(query_id="1").select("query_id")) == {"query without judgments": ("note", 1)}
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)

@@ -96,12 +96,16 @@ def findings(frame: pl.DataFrame | pl.LazyFrame) -> list[tuple[Any, ...]]:
     ]
 
 
+def in_polars(frame: Any) -> pl.DataFrame:
+    return frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
+
+
 @pytest.mark.parametrize("lazy", [False, True])
 def test_check_says_which_queries_one_table_lacks(lazy: bool) -> None:
     ranker = (RUN.lazy() if lazy else RUN).rank
     assert findings(ranker.check(QRELS.lazy() if lazy else QRELS).rows) == [
-        ("note", "run only", "x", None, 1),
-        ("note", "judged only", "y", None, 1),
+        ("note", "query without judgments", "x", None, 1),
+        ("note", "nothing retrieved", "y", None, 1),
     ]
 
 
@@ -232,8 +236,8 @@ def test_check_lists_by_run_which_judged_queries_a_run_lacks(lazy: bool) -> None
         (runs.lazy() if lazy else runs).rank.on(query=["run", "query_id"]).check(qrels.lazy() if lazy else qrels).rows
     )
     assert found.lazy().select("problem", "run", "query_id", "rows").collect().rows() == [
-        ("run only", "B", 3, 1),
-        ("judged only", "B", 2, 1),
+        ("query without judgments", "B", 3, 1),
+        ("nothing retrieved", "B", 2, 1),
     ]
 
 
@@ -352,3 +356,30 @@ def test_check_finds_nothing_wrong_with_judgments_without_labels_unless_a_column
 def test_queries_and_documents_that_are_numbers_are_no_labels() -> None:
     run = RETRIEVED.with_columns(query_id=pl.lit(1, pl.Int64), doc_id=pl.Series([7, 8]))
     assert run.rank.judge(pl.DataFrame({"query_id": [1], "doc_id": [8]})).rank.evaluate("rr").rows() == [(1, 0.5)]
+
+
+@pytest.mark.parametrize(
+    "form", [lambda x: x, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=["polars", "lazy", "pandas"]
+)
+def test_check_finds_ids_in_other_letters_though_most_ids_match(form: Any) -> None:
+    run = pl.DataFrame({"query_id": ["q1", "q1", "Q2"], "doc_id": ["a", "B ", "c"], "score": [3.0, 2.0, 1.0]})
+    qrels = pl.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "c"], "label": [1, 1, 1]})
+    found = in_polars(rf.rank(form(run)).check(form(qrels)).rows).filter(problem="ids alike")
+    assert found.select("query_id", "doc_id", "rows").rows() == [("Q2", None, 1), (None, "B ", 1)]
+    same = qrels.with_columns(pl.Series("query_id", ["q1", "q1", "Q2"]), pl.Series("doc_id", ["a", "B ", "c"]))
+    assert in_polars(rf.rank(form(run)).check(form(same)).rows).filter(problem="ids alike").is_empty()
+
+
+@pytest.mark.parametrize(
+    "form", [lambda x: x, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=["polars", "lazy", "pandas"]
+)
+def test_a_contract_names_the_same_facts_before_and_after_the_join(form: Any) -> None:
+    run = pl.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["a", "b"], "score": [1.0, None]})
+    qrels = pl.DataFrame({"query_id": ["q1", "q3"], "doc_id": ["a", "c"], "label": [1, 1]})
+    joined = run.rank.judge(qrels, run_only="keep", judged_only="keep")
+    for problem in ("query without judgments", "nothing retrieved"):
+        for table, judgments in ((run, [form(qrels)]), (joined, [])):
+            with pytest.raises(rf.InvalidData, match=f"check found {problem}"):
+                rf.rank(form(table)).check(*judgments, fail_on=problem)
+    with pytest.raises(rf.InvalidData, match=r"document without score \(1 rows: query_id q2, doc_id b\)"):
+        rf.rank(form(run)).check(form(qrels), fail_on=["error", "document without score"])
