@@ -511,9 +511,10 @@ def test_the_files_of_the_page_are_in_the_package() -> None:
     assert {path.name for path in folder.iterdir()} == {"report.html", "report.css", "report.js"}
 
 
-def test_judgments_are_counted_once_for_all_runs() -> None:
+def test_judgments_are_counted_once_for_all_runs(tmp_path: Path) -> None:
     one = pl.DataFrame(
         {"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "score": [2.0, 1.0, 2.0, 1.0], "label": [1, 0, None, 1]}
     )
     runs = pl.concat([one.with_columns(run=pl.lit(name)) for name in ("old", "new")])
-    assert "8 rows, 2 queries, 3 judgments" in runs.rank.report(None, "rr", run="run", resamples=39)
+    path = runs.rank.report(tmp_path / "report.html", "rr", run="run", baseline="old", resamples=39)
+    assert "8 rows, 2 queries, 3 judgments" in path.read_text(encoding="utf-8")
