@@ -191,11 +191,11 @@ def gate(
     >>> bool(verdict), verdict.failures["verdict"].to_list(), verdict.failures["queries_needed"].to_list()
     (False, ['too few queries'], [14])
 
-    On each of thirty queries, the new run ranks the relevant document first and the old run ranks it second:
+    On each of thirty queries, the new run ranks the relevant document first and the old run ranks it second of three:
 
-    >>> first, second = [1] * 30 + [0] * 30, [0] * 30 + [1] * 30
-    >>> df = pl.DataFrame({"query_id": [*range(30)] * 2, "doc_id": ["a"] * 30 + ["b"] * 30, "label": first,
-    ...     "old": second, "new": first})
+    >>> label, old, new = (x * 30 for x in ([1, 0, 0], [2, 3, 1], [3, 2, 1]))
+    >>> df = pl.DataFrame({"query_id": [q for q in range(30) for _ in "abc"], "doc_id": list("abc") * 30, "label": label,
+    ...     "old": old, "new": new})
     >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """
