@@ -68,7 +68,7 @@ def metrics(arguments: Namespace) -> Outcome:
 def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
     """The metric that a text names; or else all with the text in one of their names, in whatever case."""
     with suppress(UnknownMetric):
-        return [find(text, text, every)[0]]  # whose options, which some metrics require, are not given
+        return [find(text, text, every)[0]]  # a metric's own page needs no options, even required ones
     with suppress(UnknownMetric):
         return [call.metric for call in rf.parse(text, every)]
     part = plain(text)

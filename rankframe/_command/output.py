@@ -177,7 +177,7 @@ def _code(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
 
 
-# what is said, as at a prompt
+# sentences and errors in the words of a prompt
 
 METHODS = {"check": "rankframe check", "judge": "--qrels QRELS"}
 """The spelling of a method of the ranker; `on` has none, only its options."""
@@ -210,7 +210,7 @@ def _value(value: object) -> str:
     return shown(value)
 
 
-# where it goes
+# files and standard output
 
 ENDINGS = {
     **SUFFIXES,
@@ -284,5 +284,5 @@ def write_bytes(target: Path, content: bytes) -> None:
     try:
         with replaced(target) as file:
             file.write(content)
-    except OSError as error:  # which may name the file beside it that is not complete
+    except OSError as error:  # it may name the temporary file
         raise OSError(error.errno, error.strerror, str(target)) from error

@@ -238,7 +238,7 @@ def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence
         if name != "query_id":
             columns = cs.by_name("query_id", name, require_all=False)
             values = pl.concat([file.select(columns) for file in files], how="diagonal_relaxed")
-            values = values if name in values.columns else table  # whose columns the error lists
+            values = values if name in values.columns else table  # the error lists the columns of the table
             one = collect(by_query(values, ["query_id"], [name], None), values, Setup())
             one = one.select("query_id", pl.col(keys([name])[0]).alias(name))
             table = table.drop(name, strict=False).join(one, on="query_id", how="left", maintain_order="left")

@@ -118,7 +118,7 @@ def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup
     from .ranker import Ranker  # imported late, as workers need no ranker
 
     named = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
-    own = [x.replace(default=...) if x.default is x.empty else x for x in named]  # which the caller has
+    own = [x.replace(default=...) if x.default is x.empty else x for x in named]  # the caller has given them
     unknown = {name: x for name, x in options.items() if name not in OPTIONS}
     bind(caller.__name__, Signature([*own, *[*signature(Ranker.on).parameters.values()][1:]]), (), unknown)
     return Setup().on(**options)

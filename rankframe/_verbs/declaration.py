@@ -289,7 +289,7 @@ def with_options_of(
     """Give a verb the options of another one, which alone declares them."""
 
     def declare(function: Callable[..., R]) -> Callable[Concatenate[Table[R], P], R]:
-        function.__wrapped__ = other  # type: ignore[attr-defined] # whose signature counts
+        function.__wrapped__ = other  # type: ignore[attr-defined] # inspect shows its signature
         return function
 
     return declare
