@@ -95,10 +95,10 @@ def _table(given: object, name: str, number: str) -> pl.DataFrame:
             raise InvalidData(f"{name} has {shown(documents)} for query {shown(query)}; write {kinds}")
         if unordered:
             documents = sorted(documents, key=lambda doc: (str(type(doc)), doc))
-        docs += documents
+        docs.extend(documents)  # += would add an array to each
         lengths.append(len(documents))
         if isinstance(documents, Mapping):
-            numbers += documents.values()
+            numbers.extend(documents.values())
         else:
             numbers += [1] * lengths[-1] if number == "label" else [1 / (rank + 1) for rank in range(lengths[-1])]
     at, of_row = [*given], np.repeat(np.arange(len(lengths)), np.array(lengths, dtype=np.int64))

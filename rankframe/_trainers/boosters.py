@@ -331,9 +331,7 @@ class CatBoostCallback(BoosterMetric):
 
     def evaluate(self, approxes: Sequence[object], target: object, weight: object) -> tuple[float, float]:
         """The first metric under the predictions for the pool, and the weight 1."""
-        if not np.array_equal(
-            np.asarray(target, np.float32), self._labels.astype(np.float32)
-        ):  # CatBoost keeps 32 bits
+        if not np.array_equal(np.asarray(target, np.float32), self._labels.astype(np.float32)):  # as CatBoost has
             return OTHER_ROWS, 1.0
         self._latest = self._evaluate(approxes[0], self._labels, self._sizes)
         return self._latest[self._first.text], 1.0

@@ -38,11 +38,12 @@ from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Resamples, Seed
+from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs, names_of
 from .._table.setup import refuse_bounds
 from .._table.table import Table, refuse_names
 from .._words.pairs import starts_of
-from ..errors import InvalidData, option
+from ..errors import InvalidData, option, warn
 from .compare import adjusted, settings_of
 from .declaration import verb
 from .resampling import Limits, Resampling, limits, warn_of_t
@@ -174,6 +175,11 @@ def gaps(
     calls = averaged(metrics, "gaps('ndcg@10', by='age')")
     refuse_bounds(table.setup)
     refuse_names([*TABLE, "mean"], of, "by")
+    for name in runs_in(table.setup):
+        if table.rows[name].n_unique() > 1:
+            warn(
+                f"column {name!r} names runs, and each user counts once for each run, which makes gaps look surer; keep one run"
+            )
     users = Summary(tuple(calls), table.setup, Runs(), of, None, resampling).per_query(table.rows)
     found = users.select(keys(of)).unique(maintain_order=True).sort(keys(of), nulls_last=True).with_row_index("#group")
     if found.height < 2:

@@ -25,7 +25,7 @@ from .._table.run_and_judgments import SHOWN
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from .._words.exposure import LABEL, SCORE, Group
-from ..errors import InvalidData, InvalidOption, on, option
+from ..errors import InvalidData, InvalidOption, on, option, shown, warn
 from .declaration import VerbCall, verb
 from .evaluate import ranks_of
 from .summary import by_query, keys
@@ -135,7 +135,26 @@ def without(table: Table[R], train: object) -> R:
     >>> unseen["query_id"].to_list(), unseen["doc_id"].to_list()
     ([1, 2], ['b', 'a'])
     """
-    return table.give(_kept(table.rows.lazy(), table.setup, train).collect())
+    rows, setup = table.rows, table.setup
+    kept = _kept(rows.lazy(), setup, train).collect()
+    if 0 < rows.height == kept.height:
+        _warn_of_other_ids(rows, setup, train)
+    return table.give(kept)
+
+
+def _warn_of_other_ids(rows: pl.DataFrame, setup: Setup, train: object) -> None:
+    """Warn of a column without a common id, most often because the tables write ids differently."""
+    doc = item_column(setup, rows.columns)
+    pairs, users = pairs_of(train, rows.schema, setup.roles.query, doc, "train")
+    others = pairs.collect()
+    for name in (*users, doc):
+        one = common_type(rows.schema[name], others.schema[name])
+        if others.height and not rows[name].cast(one).is_in(others[name].cast(one).implode()).any():
+            first = rows[name][0], others[name][0]
+            warn(
+                f"nothing is left out: no {name!r} of train is in the table, as {shown(first[1])} and {shown(first[0])}"
+            )
+            return
 
 
 Unknown: TypeAlias = Literal["error", "drop"]

@@ -232,3 +232,12 @@ def test_gaps_of_a_metric_without_bounds_are_students_for_few_users_and_have_no_
     assert found["interval"].to_list() == ["t"] * 4
     equal = of_labels({"old": [2] * 3, "young": [3] * 3}).rank.gaps("cg", **OPTIONS).table
     assert equal.select("value", "ci_low", "ci_high", "interval").row(0) == (1.0, None, None, None)
+
+
+def test_users_of_several_runs_are_warned_of() -> None:
+    runs = pl.concat([THREE.with_columns(system=pl.lit(name)) for name in ("old", "new")])
+    ranker = runs.rank.on(query=["system", "query_id"])
+    with pytest.warns(rf.RankframeWarning, match="column 'system' names runs, and each user counts once for each run"):
+        ranker.gaps("rr", **OPTIONS)
+    one = runs.filter(system="old").rank.on(query=["system", "query_id"]).gaps("rr", **OPTIONS).table
+    assert one.equals(THREE.rank.gaps("rr", **OPTIONS).table)

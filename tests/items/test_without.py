@@ -83,3 +83,20 @@ def test_what_is_no_frame_is_refused(given: object) -> None:
 def test_a_column_under_another_name_is_to_be_renamed() -> None:
     with pytest.raises(rf.MissingColumn, match=r"train\.rename\(\{'item_id': 'doc_id'\}\)"):
         LISTS.rank.items.without(TRAIN.rename({"doc_id": "item_id"}))
+
+
+@pytest.mark.parametrize("form", [lambda x: x, pl.DataFrame.to_pandas], ids=["polars", "pandas"])
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [("query_id", "'query_id' of train is in the table, as 101 and 2"), ("doc_id", "'doc_id' of train")],
+)
+def test_nothing_left_out_since_ids_differ_is_warned_of(form: Callable[..., Any], column: str, says: str) -> None:
+    other = {"query_id": pl.col("query_id") + 100, "doc_id": pl.col("doc_id") + "!"}[column]
+    with pytest.warns(rf.RankframeWarning, match=says):
+        assert len(form(LISTS).rank.items.without(form(TRAIN.with_columns(other)))) == LISTS.height
+
+
+def test_nothing_left_out_of_common_ids_is_no_warning() -> None:
+    assert_frame_equal(LISTS.rank.items.without(TRAIN.filter(query_id=9)[:0]), LISTS)
+    swapped = pl.DataFrame({"query_id": [1, 2], "doc_id": ["c", "c"]})
+    assert_frame_equal(LISTS.rank.items.without(swapped), LISTS)

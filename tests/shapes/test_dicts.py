@@ -127,3 +127,13 @@ def test_what_cannot_be_read_is_an_error_that_names_the_query(name: str) -> None
     run, qrels, error, message = HOSTILE[name]
     with pytest.raises(error, match=message):
         rf.from_dicts(run=run, qrels=qrels)
+
+
+def test_arrays_of_ids_are_lists_of_ids() -> None:
+    lists = {"u1": ["a", "b"], "u2": ["b", "c"]}
+    arrays = {user: np.array(items) for user, items in lists.items()}
+    assert rf.from_dicts(run=arrays, qrels={"u1": np.array(["b"]), "u2": np.array(["c"])}).equals(
+        rf.from_dicts(run=lists, qrels={"u1": ["b"], "u2": ["c"]})
+    )
+    whole = rf.from_dicts(run=dict(zip([1, 2], np.array([[7, 8], [8, 9]]), strict=True)))
+    assert whole["doc_id"].to_list() == [7, 8, 8, 9]
