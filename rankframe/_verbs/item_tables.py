@@ -150,7 +150,7 @@ def _warn_of_other_ids(rows: pl.DataFrame, setup: Setup, train: object) -> None:
     for name in (*users, doc):
         one = common_type(rows.schema[name], others.schema[name])
         if others.height and not rows[name].cast(one).is_in(others[name].cast(one).implode()).any():
-            first = rows[name][0], others[name][0]
+            first = rows[name].min(), others[name].min()
             warn(
                 f"nothing is left out: no {name!r} of train is in the table, as {shown(first[1])} and {shown(first[0])}"
             )

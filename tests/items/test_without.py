@@ -88,7 +88,7 @@ def test_a_column_under_another_name_is_to_be_renamed() -> None:
 @pytest.mark.parametrize("form", [lambda x: x, pl.DataFrame.to_pandas], ids=["polars", "pandas"])
 @pytest.mark.parametrize(
     ("column", "says"),
-    [("query_id", "'query_id' of train is in the table, as 101 and 2"), ("doc_id", "'doc_id' of train")],
+    [("query_id", "'query_id' of train is in the table, as 101 and 1"), ("doc_id", "'doc_id' of train")],
 )
 def test_nothing_left_out_since_ids_differ_is_warned_of(form: Callable[..., Any], column: str, says: str) -> None:
     other = {"query_id": pl.col("query_id") + 100, "doc_id": pl.col("doc_id") + "!"}[column]
