@@ -91,7 +91,8 @@ def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[s
     """Warn of runs, or slices of queries, whose numbers are not what is meant, once for all."""
     with once_each():
         for of_run in call.runs.apart(setup, ())[0].values():
-            slices = [*call.runs.key, *runs_in(setup), *(name for name in by if name in setup.roles.query)]
+            of_runs = runs_in(setup) if len(setup.roles.query) > 1 else ()
+            slices = [*call.runs.key, *of_runs, *(name for name in by if name in setup.roles.query)]
             watch_slices(frame, of_run, call.calls, list(dict.fromkeys(slices)))
 
 
@@ -206,8 +207,8 @@ ROWS_NEAR = 2**15
 class Watch:
     """The suspicions about a table, or about the parts of one, with whole queries, that change the value of a metric."""
 
-    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None, of: str = "") -> None:
-        self.setup, self.calls, self.at, self.of = setup, calls, at, of
+    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
+        self.setup, self.calls, self.at, self.of = setup, calls, at, ""
         self.resolved = setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []
@@ -290,8 +291,9 @@ def watch_slices(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: S
         read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
         frame = frame[[name for name in frame.columns if name in read]]
     for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
-        names = zip(by, part.select(by).row(0), strict=True) if by else ()
-        watching = Watch(setup, calls, of="".join(f" of {name} {value!r}" for name, value in names))
+        watching = Watch(setup, calls)
+        for name in by:
+            watching.of += f" of {name} {part[name][0]!r}"
         watching.see(part)
         watching.warn()
 

@@ -125,7 +125,7 @@ BUDGET = {
     "metrics": 1423,
     "fusions": 300,
     "_plan": 1369,
-    "_verbs": 4517,
+    "_verbs": 4519,
     "_pictures": 1444,
     "_lift": 1641,
     "_shapes": 440,
