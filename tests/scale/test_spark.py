@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
 import rankframe.spark
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
+from rankframe._lift.spark_tables import Guarded
 from rankframe._verbs.summary import Summary
+from rankframe.errors import Advice, Code, InvalidData
 from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
@@ -492,3 +495,26 @@ def test_weights_of_named_runs_are_named(spark: Any) -> None:
 def test_a_method_that_is_unknown_is_refused_by_the_call(spark: Any) -> None:
     with pytest.raises(rf.InvalidOption, match="unknown fusion method 'rff'"):
         rankframe.spark.fuse(to_spark(spark, DF), "rff", runs=["score"])
+
+
+def test_a_worker_gives_back_the_callers_columns_and_an_error_as_a_row() -> None:
+    berlin = pa.array([dt.datetime(2026, 1, 1)], pa.timestamp("us", "Europe/Berlin"))
+    table = pa.table({"c0": ["q"], "c1": berlin, "bucket": [0]})
+
+    def counted(part: pa.Table) -> pa.Table:
+        if part.num_rows and part["query"][0].as_py() == "bad":
+            raise InvalidData(
+                "query bad has no rows; write ", Advice("on", {"label": "rel"}), Code("df.drop()", pandas="df.pop()")
+            )
+        return part.append_column("n", pa.array([part.num_rows] * part.num_rows, pa.int64()))
+
+    guarded = Guarded(counted, [["query", "at"]], {"n": pa.int32()}, "#fault")
+    found = guarded(table)
+    assert found.schema.names == ["query", "at", "n", "#fault"]
+    assert (found.schema.field("n").type, found.schema.field("at").type) == (pa.int32(), pa.timestamp("us", "UTC"))
+    assert found.drop_columns("at").to_pylist() == [{"query": "q", "n": 1, "#fault": None}]
+    batches = list(guarded.on_batches([*table.to_batches(), *table.to_batches()]))
+    assert [batch.num_rows for batch in batches] == [1, 1]
+    bad = guarded(table.set_column(0, "c0", pa.array(["bad"]))).to_pylist()
+    assert [(row["query"], row["n"]) for row in bad] == [(None, None)]
+    assert bad[0]["#fault"] == "query bad has no rows; write label='rel'"
