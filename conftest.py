@@ -24,6 +24,11 @@ pl.Config.restore_defaults()
 pl.Config.set_tbl_width_chars(100)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the run of all cases of laws that sample (``tests/support/each.py``)."""
+    parser.addoption("--all-cases", action="store_true", help="run every case of a law, where it takes a sample")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Make the folder, which workers and subprocesses find by their environment."""
     if not hasattr(config, "workerinput"):
@@ -49,3 +54,15 @@ def _small_batches() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patches:
         patches.setattr("rankframe._plan.node.LEAST_ROOM", 0)
         yield
+
+
+@pytest.fixture
+def law_subtests(subtests: pytest.Subtests) -> pytest.Subtests:
+    """Where a law reports the cases that fail."""
+    return subtests
+
+
+@pytest.fixture
+def law_config(pytestconfig: pytest.Config) -> pytest.Config:
+    """Where a law reads whether all cases are asked for."""
+    return pytestconfig

@@ -9,6 +9,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._verbs.tool_comparison import explained
+from tests.support.each import each
 
 RECS = pl.DataFrame(
     {"query_id": ["u1"] * 3 + ["u2"] * 3 + ["u3"] * 3, "doc_id": list("cdebdfcde"), "score": [3.0, 2.0, 1.0] * 3}
@@ -69,7 +70,7 @@ def row(tool: str, metric: str, **beside: object) -> dict[str, object]:
     return next(x for x in ranker.conventions(metric).iter_rows(named=True) if x["tool"] == tool)
 
 
-@pytest.mark.parametrize(("tool", "metric"), PRINTED)
+@each(("tool", "metric"), PRINTED)
 def test_a_tool_prints_its_number_for_the_worked_example(tool: str, metric: str) -> None:
     assert row(tool, metric)["value"] == pytest.approx(PRINTED[tool, metric], abs=1e-6)
 

@@ -13,6 +13,7 @@ from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from rankframe._verbs.tool_comparison import IN_WORDS, explained, in_words
 from rankframe._words import ranking
+from tests.support.each import each
 
 X = 1 / math.log2(3)
 
@@ -71,7 +72,7 @@ GRADED = table((1, "a", 2, 1), (1, "b", 1, 2))
 MIXED = table((1, "a", 1, 0), (2, "a", 2, 1), (2, "b", 1, 2), (3, "a", 2, None), (3, "b", 1, 1))
 
 
-@pytest.mark.parametrize(
+@each(
     ("of", "metric", "observed", "choices"),
     [
         # b stands first by falling id, which gives 0.25, and twice as much where a gains its label
@@ -113,7 +114,7 @@ def test_where_nothing_gives_the_number_the_row_of_rankframe_says_so() -> None:
     assert "one choice" not in found["tool"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("observed", "matches"),
     [(0.61, True), ("0.613", True), (0.6, True), (1, True), ("0.60", False), (0.62, False), (1 / (1 + X), True)],
 )
@@ -123,7 +124,7 @@ def test_a_number_matches_to_the_digits_that_were_given(observed: float | str, m
     assert said.endswith("is what the definition says") == matches
 
 
-@pytest.mark.parametrize("observed", ["high", "", "inf", math.nan, math.inf, True, [0.5]])
+@each("observed", ["high", "", "inf", math.nan, math.inf, True, [0.5]])
 def test_what_is_no_number_is_refused_with_one_to_write(observed: Any) -> None:
     printed = r"is no number; give the one that was printed.*observed=0\.81"
     with pytest.raises(

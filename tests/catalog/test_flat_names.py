@@ -12,6 +12,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.flat_names import flat_name, flat_names
+from tests.support.each import each
 
 DF = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "new": [1.0, 2.0], "label": [0, 1]})
 KINDS: dict[str, Any] = {"eager": lambda df: df, "lazy": lambda df: df.lazy(), "pandas": lambda df: df.to_pandas()}
@@ -36,8 +37,8 @@ def columns(found: Any) -> list[str]:
     return [*(found.collect_schema() if isinstance(found, pl.LazyFrame) else found.columns)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("text", FLAT)
+@each("kind", KINDS)
+@each("text", FLAT)
 def test_a_column_has_the_flat_name_and_the_same_values(kind: str, text: str) -> None:
     df = KINDS[kind](DF)
     plain, flat = df.rank.evaluate(text), df.rank.on(names="flat").evaluate(text)
@@ -68,8 +69,8 @@ BY_VERB = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("verb", BY_VERB)
+@each("kind", KINDS)
+@each("verb", BY_VERB)
 def test_every_verb_with_columns_of_metrics_names_them_so(verb: str, kind: str) -> None:
     run, names = BY_VERB[verb]
     assert columns(run(KINDS[kind](DF).rank.on(names="flat")))[-2:] == names

@@ -11,6 +11,7 @@ import pytest
 from rankframe import metrics
 from rankframe._catalog.means import SUMS, Mean, added, by_metric, merged, sums_of
 from rankframe._catalog.requests import calls_of
+from tests.support.each import each
 
 CALLS = calls_of("rr", "gm_map", "num_relevant")
 RANDOM = random.Random(7)
@@ -35,8 +36,8 @@ def figures(found: pl.DataFrame, text: str) -> dict[str, float]:
     return own.select(**Mean.of(call).value({name: pl.col(name) for name in SUMS})).row(0, named=True)
 
 
-@pytest.mark.parametrize("text", ["rr", "gm_map", "num_relevant"])
-@pytest.mark.parametrize("parts", [1, 2, 7, 40])
+@each("text", ["rr", "gm_map", "num_relevant"])
+@each("parts", [1, 2, 7, 40])
 def test_the_sums_of_parts_give_the_mean_and_the_spread_of_all_queries(parts: int, text: str) -> None:
     there = [(x, w) for x, w in QUERIES.select(text, "#weight").iter_rows() if x is not None]
     weight = math.fsum(w for _, w in there)

@@ -15,6 +15,7 @@ from rankframe._catalog.names import UNCLEAR
 from rankframe._catalog.registry import Metric
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
+from tests.support.each import each
 
 
 def meanings() -> Iterator[tuple[str, tuple[str, str]]]:
@@ -38,9 +39,7 @@ def test_a_name_of_several_meanings_is_the_name_of_no_metric() -> None:
     assert all(not metric or metric in rf.METRICS for meant in UNCLEAR.values() for metric in meant.values())
 
 
-@pytest.mark.parametrize(
-    "text", ["accuracy", "Accuracy", "ACCURACY", "accuracy@10", "Accuracy(k=3)", "accuracy_10", "accuracy_at_k"]
-)
+@each("text", ["accuracy", "Accuracy", "ACCURACY", "accuracy@10", "Accuracy(k=3)", "accuracy_10", "accuracy_at_k"])
 def test_a_name_of_two_metrics_is_refused_and_both_are_named(text: str) -> None:
     with pytest.raises(
         rf.UnknownMetric, match=r"hit_rate in sentence-transformers and pairwise_accuracy in ir_measures$"
@@ -73,7 +72,7 @@ def test_a_name_whose_number_is_another_one_is_refused_and_the_nearest_metric_is
 SCORES, LABELS = [0.9, 0.1, 0.5, 0.7, 0.3], [1, 2, 0, 0, 1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "theirs"),
     [
         ("ndcg_score", ndcg_score([LABELS], [SCORES])),
@@ -94,7 +93,7 @@ def test_the_precision_of_a_context_divides_by_the_relevant_documents_that_it_ho
     assert df.rank.evaluate("context_precision").to_series(1).item() == 0.5  # 1/2 over one found, not over two
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "name"),
     [
         ("ragas", "context_precision"),
@@ -115,9 +114,7 @@ def test_the_name_of_a_tool_implies_the_options_of_its_convention(tool: str, nam
     assert call.arguments == {option: x for option, x in settings.items() if option in call.metric.parameters}
 
 
-@pytest.mark.parametrize(
-    "name", ["Accuracy", "accuracy", "Novelty", "NDCG", "ndcg", "Mrr", "NDCG_Burges", "relative_p"]
-)
+@each("name", ["Accuracy", "accuracy", "Novelty", "NDCG", "ndcg", "Mrr", "NDCG_Burges", "relative_p"])
 def test_a_metric_of_ones_own_takes_no_name_that_is_taken_but_for_case(name: str) -> None:
     def mine(r: rf.Ranking, k: int | None = None) -> pl.Expr:
         return r.total(r.relevant, k)
@@ -141,7 +138,7 @@ def test_a_metric_of_ones_own_means_one_thing_by_each_name() -> None:
     rf.unregister(mine)
 
 
-@pytest.mark.parametrize("name", [name for name in MEASURES if name not in OF_THE_RUN])
+@each("name", [name for name in MEASURES if name not in OF_THE_RUN])
 def test_every_measure_of_trec_eval_is_read_as_its_metric(name: str) -> None:
     assert {call.metric.name for call in rf.parse(name)} == {MEASURES[name].metric}
 
@@ -160,7 +157,7 @@ def test_recommenders_names_of_the_hit_rate_are_read(text: str, meant: str) -> N
     assert [call.text for call in rf.parse(text)] == [meant]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "hint"),
     [
         ("ndcg10", "'ndcg'"),
@@ -177,7 +174,7 @@ def test_an_unknown_name_is_answered_by_the_nearest_ones_without_its_cutoff(text
     assert str(caught.value).endswith(f"Did you mean {hint}?")
 
 
-@pytest.mark.parametrize("name", rf.CATALOG_METRICS)
+@each("name", rf.CATALOG_METRICS)
 def test_a_metric_of_the_whole_table_among_metrics_is_answered_by_the_verb_that_takes_it(name: str) -> None:
     with pytest.raises(rf.UnknownMetric) as caught:
         rf.parse(f"{name}@10")
@@ -206,7 +203,7 @@ def test_one_list_of_names_answers_texts_methods_functions_plots_and_keys() -> N
         assert f". Did you mean {hint}" in str(caught.value), ask
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "among", "meant"),
     [
         ("kendal", rf.AGREEMENTS, "kendall_tau"),

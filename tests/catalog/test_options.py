@@ -16,7 +16,8 @@ import rankframe as rf
 from rankframe._catalog.call import call_of
 from rankframe._catalog.registry import Metric
 from rankframe._support.option_values import Range
-from tests.support.calls import CALLS, CANONICAL, SHARES, close, expected, part_of, thinned, values
+from tests.support.calls import CALLS, CANONICAL, SHARES, close, expected, part_of, values
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 HUGE = 10**400
@@ -206,7 +207,7 @@ def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(
                 refused(lambda ranker=ranker, o=options: getattr(ranker, metric.formula.__name__)(**o), metric, name)
 
 
-@pytest.mark.parametrize("text", [text for text in HOSTILE if text != "0"])
+@each("text", [text for text in HOSTILE if text != "0"])
 def test_a_threshold_is_a_finite_number_from_0_on(text: str) -> None:
     value = HOSTILE[text]
     if value is not None:
@@ -217,7 +218,7 @@ def test_a_threshold_is_a_finite_number_from_0_on(text: str) -> None:
             TABLE.rank.evaluate(f"map(relevant={text})")
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "utility(relevant_retrieved=nan)",
@@ -266,7 +267,7 @@ def test_a_text_that_no_metric_can_follow_is_refused_at_once_and_in_short(text: 
     assert len(str(caught.value)) < 600
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["a" * 20_000, "a@" + "b" * 20_000, "ndcg@" + "b" * 20_000, "bpref@" + "1" * 20_000, "bpref." + "1" * 20_000,
      "ndcg(" + "b" * 20_000 + ")", "map(divisor=" + "b" * 20_000 + ")", "(" * 20_000, "set_F.-" + "1" * 200],
@@ -288,8 +289,8 @@ def test_a_policy_refuses_a_whole_number_that_no_column_holds(policy: str) -> No
         TABLE.rank.on(**{policy: (0, HUGE) if policy == "unjudged_labels" else HUGE})
 
 
-@pytest.mark.parametrize("given", [pl.col("score"), np.array(["best", "worst"]), [1], 3])
-@pytest.mark.parametrize("policy", ["ties", "convention"])
+@each("given", [pl.col("score"), np.array(["best", "worst"]), [1], 3])
+@each("policy", ["ties", "convention"])
 def test_a_policy_refuses_what_is_no_word(policy: str, given: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=r"write one of '(doc_desc|trec_eval)'"):
         TABLE.rank.on(**{policy: given})
@@ -328,7 +329,7 @@ WITH_CUTOFF = [  # who may read on without end, and does so by default
 LARGE_CUTOFFS = [(name, k) for i, name in enumerate(WITH_CUTOFF) for k in LARGE[i % 4 :] + LARGE[: i % 4]]
 
 
-@pytest.mark.parametrize("case", thinned(LARGE_CUTOFFS, 4), ids=str)
+@each("case", LARGE_CUTOFFS, ids=str, sample=24)
 def test_a_large_cutoff_counts_as_any_other(case: tuple[str, int]) -> None:
     name, k = case
     options = {"k": k, "max_label": 4} if "max_label" in rf.METRICS[CANONICAL[name]].parameters else {"k": k}
@@ -356,8 +357,8 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("k", LARGE)
-@pytest.mark.parametrize("name", READERS)
+@each("k", LARGE)
+@each("name", READERS)
 def test_a_reader_may_go_on_as_far_as_numbers_go(name: str, k: int) -> None:
     wanted = [*map(pytest.approx, READERS[name]), 0]
     found = [
@@ -429,7 +430,7 @@ GIVEN: dict[str, tuple[list[Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", GIVEN)
+@each("name", GIVEN)
 def test_a_metric_of_ones_own_has_the_checks_of_its_annotations(declared: Metric, name: str) -> None:
     fit, unfit = GIVEN[name]
     for value in fit:
@@ -465,7 +466,7 @@ def test_a_value_that_equals_the_default_is_the_default_but_a_truth_is_no_number
             rf.parse(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("within", "text", "inside", "outside"),
     [
         (Range(), "", [0, -1e9], []),

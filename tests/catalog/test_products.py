@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 from tests.tools import formulas
 from tests.tools.conventions import Row
 
@@ -78,7 +79,7 @@ def frame(rows: list[Row]) -> pl.DataFrame:
     return pl.DataFrame([(1, *row) for row in rows], schema=schema, orient="row")
 
 
-@pytest.mark.parametrize(("tool", "metric", "rows", "value"), CASES, ids=lambda x: x if isinstance(x, str) else "")
+@each(("tool", "metric", "rows", "value"), CASES, ids=lambda x: x if isinstance(x, str) else "")
 def test_a_search_engine_prints_what_its_source_makes_of_a_query(
     tool: str, metric: str, rows: list[Row], value: float
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._command import main
+from tests.support.each import each
 
 Run = Callable[..., str]
 
@@ -235,7 +236,7 @@ def test_standard_input_may_be_of_any_format(out: Run, monkeypatch: pytest.Monke
     assert "0.6111" in out("evaluate", "-", "--input", "csv", "-m", "rr")
 
 
-@pytest.mark.parametrize(
+@each(
     ("argv", "message"),
     [
         ("t.csv -m ndgc@10", "unknown metric 'ndgc'"),

@@ -28,6 +28,7 @@ from rankframe._command.output import in_options, warnings_as_notes
 from rankframe._support import progress
 from rankframe._table.conventions import CONVENTIONS
 from rankframe.errors import Advice, Code, Text, judge, on, option
+from tests.support.each import each
 
 A = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\nq2 Q0 d4 1 5 t\nq2 Q0 d5 2 4 t\n"
 B = "q1 Q0 d2 1 3 u\nq1 Q0 d1 2 2 u\nq2 Q0 d5 1 5 u\nq2 Q0 d4 2 4 u\n"
@@ -120,7 +121,7 @@ def test_every_policy_of_on_is_an_option_with_its_words(capsys: pytest.CaptureFi
     assert ", ".join(CONVENTIONS) in said
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "said"),
     [
         ("--relevant 2", {"relevant": 2}),
@@ -611,7 +612,7 @@ def test_output_is_utf_8_whatever_the_locale(monkeypatch: pytest.MonkeyPatch) ->
     assert printed.getvalue().decode("utf-8").splitlines() == ["query_id,rr", "Äpfel,1.0"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "words"),
     [
         (("say ", on(label="rel")), "say --label rel"),
@@ -636,7 +637,7 @@ def test_what_is_said_is_put_in_the_words_of_the_command_line(said: Text, words:
     assert in_options(said) == words
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "message"),
     [
         ("evaluate wide.csv -m rr --score ltr", "no column 'ltr' for score in wide.csv; it has query_id, doc_id, a, b"),

@@ -15,6 +15,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._command import main
+from tests.support.each import each
 
 Out: TypeAlias = Callable[..., str]
 
@@ -39,7 +40,7 @@ def out(capsys: pytest.CaptureFixture[str]) -> Out:
     return run
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     ["r.csv", "r.tsv", "r.ndjson", "r.jsonl", "r.json", "r.parquet", "r.feather", "r.csv.gz", "r.run", "r.txt", "r.gz"],
 )

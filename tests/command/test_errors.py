@@ -18,6 +18,7 @@ import pytest
 
 import rankframe
 from rankframe._command import main, parser
+from tests.support.each import each
 
 PACKAGE = Path(rankframe.__file__).parent
 
@@ -528,7 +529,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("command", "message"), WRONG, ids=[command for command, _ in WRONG])
+@each(("command", "message"), WRONG, ids=[command for command, _ in WRONG])
 def test_a_mistake_is_one_line_on_standard_error(
     command: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -557,7 +558,7 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
     assert f"run='{run}', query_id='q1'" in error
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "message"),
     [
         ("--zzz", "there is no option --zzz; rankframe --help shows"),

@@ -11,6 +11,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._command import main
+from tests.support.each import each
 
 # By hand with k = 60: d1 1/61 + 1/62, d2 1/62 + 1/61, d3 1/63, d4 1/61, d5 1/61.
 A = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq1 Q0 d3 3 1 t\nq2 Q0 d4 1 5 t\n"
@@ -98,7 +99,7 @@ def test_one_table_holds_the_runs(out: Out, option: str) -> None:
     assert as_values(pl.read_parquet("fused.parquet")) == pytest.approx(FUSED, abs=1e-15)
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "said"),
     [
         (["a.run"], "name the runs: --runs bm25,ltr, columns of scores, or --run system"),

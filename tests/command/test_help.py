@@ -16,7 +16,7 @@ import rankframe as rf
 from rankframe._command import COMMANDS, main, parser
 from rankframe._command.command import COLUMN_OPTIONS
 from rankframe._table.roles import ROLES
-from tests.support.calls import thinned
+from tests.support.each import each
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command_line.md").read_text(encoding="utf-8")
 
@@ -71,7 +71,7 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("line", thinned([line for command in COMMANDS for line in command.examples], 4))
+@each("line", [line for command in COMMANDS for line in command.examples], sample=14)
 def test_an_example_runs(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, printed = run(line, monkeypatch, capsys)
     fails = " gate " in line or " check " in line
@@ -83,7 +83,7 @@ def test_an_example_runs(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pyt
         assert len(printed) > (2 if " check " in line else 20)  # nothing may be wrong
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@each("command", COMMANDS, ids=lambda command: command.name)
 def test_help_shows_examples_and_exit_codes(command: object, capsys: pytest.CaptureFixture[str]) -> None:
     name, examples = command.name, command.examples  # type: ignore[attr-defined]
     with pytest.raises(SystemExit) as caught:
@@ -105,7 +105,7 @@ def test_the_first_help_names_every_command(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"rankframe {rf.__version__}\n"
 
 
-@pytest.mark.parametrize("name", [command.name for command in COMMANDS])
+@each("name", [command.name for command in COMMANDS])
 def test_help_is_plain_text_that_fits_the_terminal(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

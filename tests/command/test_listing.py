@@ -10,6 +10,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._command import main
+from tests.support.each import each
 
 Out: TypeAlias = Callable[..., str]
 
@@ -23,7 +24,7 @@ def out(capsys: pytest.CaptureFixture[str]) -> Out:
     return run
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "found"),
     [
         (["ndcg"], ["ndcg"]),
@@ -72,7 +73,7 @@ def test_a_single_metric_is_told_in_full(out: Out, monkeypatch: pytest.MonkeyPat
     assert "Other metrics with 'rbp' in their names: rbp_residual, rbp_resid." in out("rbp")
 
 
-@pytest.mark.parametrize("name", [*rf.METRICS, *rf.CATALOG_METRICS, *rf.AGREEMENTS])
+@each("name", [*rf.METRICS, *rf.CATALOG_METRICS, *rf.AGREEMENTS])
 def test_every_option_of_a_metric_has_its_meaning(name: str, out: Out) -> None:
     metric = {**rf.METRICS, **rf.CATALOG_METRICS, **rf.AGREEMENTS}[name]
     printed = out(name, "--format", "markdown")
@@ -88,8 +89,8 @@ def test_a_metric_of_another_command_is_told_with_that_command(out: Out) -> None
     assert "--interactions" in out("novelty")
 
 
-@pytest.mark.parametrize("width", [80, 100, 200])
-@pytest.mark.parametrize("line", [["metrics"], ["metrics", "serendipity"], ["conventions"]])
+@each("width", [80, 100, 200])
+@each("line", [["metrics"], ["metrics", "serendipity"], ["conventions"]])
 def test_a_list_fits_the_terminal(
     line: list[str], width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,6 +21,7 @@ from polars.testing import assert_frame_equal
 
 from rankframe._command import COMMANDS, main, parser
 from tests.support.calls import crossed
+from tests.support.each import each
 
 Out: TypeAlias = Callable[..., str]
 
@@ -106,7 +107,7 @@ def test_a_file_has_the_format_of_its_name(line: str, ending: str, out: Out) -> 
     )
 
 
-@pytest.mark.parametrize("line", TABLES.values(), ids=TABLES)
+@each("line", TABLES.values(), ids=TABLES)
 def test_parquet_has_all_digits_and_types(line: str, out: Out) -> None:
     out(f"{line} --output t.parquet")
     rows = json.loads(out(f"{line} --format json"))
@@ -114,7 +115,7 @@ def test_parquet_has_all_digits_and_types(line: str, out: Out) -> None:
     assert rows
 
 
-@pytest.mark.parametrize("line", TABLES.values(), ids=TABLES)
+@each("line", TABLES.values(), ids=TABLES)
 def test_latex_is_a_table_of_as_many_cells_in_each_row(line: str, out: Out) -> None:
     found = out(f"{line} --format latex")
     assert found.startswith("\\begin{table}\n")
@@ -218,7 +219,7 @@ def test_the_format_that_is_said_wins_over_the_name(out: Out) -> None:
     assert "nothing found" not in out("check bm25.run --qrels qrels.txt -o t.csv")
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "ndjson", "md", "tex", "txt"])
+@each("ending", ["csv", "tsv", "json", "ndjson", "md", "tex", "txt"])
 def test_text_in_a_file_with_the_ending_of_gzip_is_compressed(ending: str, out: Out) -> None:
     out(f"{TABLES['evaluate']} -o t.{ending}")
     out(f"{TABLES['evaluate']} -o t.{ending}.gz")
@@ -287,7 +288,7 @@ def test_a_device_is_written_to() -> None:
     assert pl.read_csv(io.StringIO(done.stdout)).columns == ["metric", "mean", "queries"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "wanted"),
     [
         ("ndcg@10,map", ["ndcg@10", "map"]),

@@ -19,6 +19,7 @@ from rankframe._command import main, parser
 from rankframe._command.command import help_of
 from rankframe._command.reading import reads_of
 from rankframe._lift.polars import PolarsRanker
+from tests.support.each import each
 
 Rows = Callable[[str], list[dict[str, Any]]]
 
@@ -105,7 +106,7 @@ def wide(n: int = 10_050) -> None:
     Path("t.csv").write_text(head + body)
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "evaluate t.csv -m rr",

@@ -17,6 +17,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from rankframe._command import COMMANDS, main, parser
+from tests.support.each import each
 
 # Reciprocal ranks by hand: 1 and 1/2.
 ODD = ["=cmd|calc", "a\nb\r\n\x1b[31m\x9b2J\u2028\u202e<script>x</script> *b* `c` [d](e) \\ | f"]
@@ -113,7 +114,7 @@ def test_csv_has_printable_characters_as_they_are_and_shows_the_others(format: s
     assert rows == [["query_id", "rr"], [VISIBLE[0], "1.0"], [VISIBLE[1], "0.5"]]
 
 
-@pytest.mark.parametrize("first", [*"=+-@\t\r\n", "＝", "＋", "－", "＠"])
+@each("first", [*"=+-@\t\r\n", "＝", "＋", "－", "＠"])
 def test_no_text_of_safe_csv_is_a_formula(first: str, out: Out) -> None:
     table([f"{first}1+1", f"a{first}1"], **{f"{first}by": ["x", "x", "=y", "=y"]}).write_parquet("t.parquet")
     text = out("evaluate t.parquet -m rr --per-query --format safe-csv", f"--by={first}by")
@@ -182,7 +183,7 @@ def test_what_every_command_writes_for_spreadsheets_begins_no_formula(command: s
     assert not [cell for cell in texts if cell[0] in "=+-@"]
 
 
-@pytest.mark.parametrize("id", ["a\nb", "a\rb", "a\tb", "a\x85b", "a\u2028b", "\x1b[31m"])
+@each("id", ["a\nb", "a\rb", "a\tb", "a\x85b", "a\u2028b", "\x1b[31m"])
 def test_an_id_that_breaks_lines_of_trec_text_is_refused(id: str, capsys: pytest.CaptureFixture[str], out: Out) -> None:
     table([id]).write_parquet("t.parquet")
     assert main(["evaluate", "t.parquet", "-m", "rr", "--per-query", "--format", "trec"]) == 2

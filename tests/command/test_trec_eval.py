@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rankframe._command import main
+from tests.support.each import each
 
 RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text(encoding="utf-8"))
 PRINTED = RECORD["printed"]
@@ -47,7 +48,7 @@ FORGOTTEN = ("rbp_resid.", "relstring.", "utility.")
 RUNS = [run for run in RECORD["runs"] if any(map(known, run["measures"]))]
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join([*run["options"], run["measures"][0]]))
+@each("run", RUNS, ids=lambda run: " ".join([*run["options"], run["measures"][0]]))
 def test_the_output_is_trec_evals_to_the_byte(
     run: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,7 +98,7 @@ def test_gains_of_levels_and_a_run_from_standard_input(
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "message"),
     [
         (["-m", "ndgc", "qrels", "run"], "unknown measure 'ndgc'. Did you mean 'ndcg'?"),

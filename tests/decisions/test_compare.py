@@ -14,6 +14,7 @@ from scipy import stats as scipy_stats
 
 import rankframe as rf
 from rankframe._results.grid import records
+from tests.support.each import each
 from tests.support.runs import DF, LONG, RUNS, values
 
 with warnings.catch_warnings():
@@ -314,7 +315,7 @@ def test_the_settings_say_how_it_was_done() -> None:
     assert "\np by the paired permutation test, over 3 queries." in repr(found)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({}, "name the runs"),

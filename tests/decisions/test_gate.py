@@ -15,6 +15,7 @@ from scipy import stats as scipy_stats
 
 import rankframe as rf
 from rankframe._command import main
+from tests.support.each import each
 from tests.support.runs import DF, LONG, RUNS, table, values
 
 with warnings.catch_warnings():
@@ -76,8 +77,8 @@ def test_every_metric_slice_and_run_has_to_pass() -> None:
         assert_frame_equal(verdict.table.filter(day=day).drop("day"), alone.table)
 
 
-@pytest.mark.parametrize("interval", ["bounded", "bca", "percentile", "t"])
-@pytest.mark.parametrize("n", [2, 5, 20])
+@each("interval", ["bounded", "bca", "percentile", "t"])
+@each("n", [2, 5, 20])
 def test_few_queries_are_no_pass_though_nothing_changed_on_them(n: int, interval: Any) -> None:
     verdict = differing(n).rank.gate({"rr": 0.05, "ndcg@10": 0.01}, **TWO, interval=interval)
     assert not verdict
@@ -251,7 +252,7 @@ def test_annotations_are_escaped_as_github_wants_it() -> None:
         verdict.lines("gitlab")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("budgets", "options", "message"),
     [
         ({}, {}, "no metric given"),
@@ -317,7 +318,7 @@ def test_where_nothing_differs_there_is_no_telling_how_many_queries_it_takes() -
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "options", "message"),
     [
         ("map", {"difference": 0}, "difference=0: write"),

@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._verbs.summary import Means
+from tests.support.each import each
 
 # Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
 DF = pl.DataFrame(
@@ -78,7 +79,7 @@ def test_runs_are_slices_of_a_table_whose_queries_are_those_of_a_run() -> None:
     assert_frame_equal(runs.rank.mean("rr", run="run"), found)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ask", "said"),
     [
         (lambda df: df.rank.mean(), r"mean\('ndcg@10', 'map'\)"),

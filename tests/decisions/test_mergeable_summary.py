@@ -16,7 +16,7 @@ import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._verbs.declaration import call_of_verb
 from rankframe._verbs.summary import Summary, _poisson, _seeds, summarize
-from tests.support.calls import thinned
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 TABLE = random_table(11, queries=90)
@@ -53,7 +53,7 @@ def test_the_mean_of_equal_values_is_that_value(parts: int) -> None:
         assert [row["mean"], row["ci_low"], row["ci_high"], row["std"]] == [1 / 3, 1 / 3, 1 / 3, 0.0]
 
 
-@pytest.mark.parametrize("by", thinned([["slice", "even"], None, "slice"], 3))
+@each("by", [["slice", "even"], None, "slice"], sample=1)
 def test_figures_are_those_of_a_frame_in_one_for_any_number_of_parts(by: Any) -> None:
     df = DF.with_columns(even=pl.col("query_id").str.len_chars() % 2 == 0)
     one = summed(df, 1, by=by)
@@ -228,7 +228,7 @@ def test_slices_are_one_for_all_rows_of_a_query() -> None:
         summed(df, 1, "rr", by="market")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "message"),
     [
         ({"ci": 95}, "ci=95(\\.0)?: write a number between 0 and 1"),

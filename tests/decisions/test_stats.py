@@ -20,6 +20,7 @@ import rankframe as rf
 from rankframe import stats
 from rankframe._support import draws as drawing, progress
 from rankframe._support.progress import Progress
+from tests.support.each import each
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -124,7 +125,7 @@ def test_students_interval_is_scipys() -> None:
         assert (low[i], high[i]) == pytest.approx((wanted.low, wanted.high), rel=1e-12)
 
 
-@pytest.mark.parametrize(("n", "k"), [(2, 0), (5, 1), (20, 0), (20, 3), (50, 50), (300, 1)])
+@each(("n", "k"), [(2, 0), (5, 1), (20, 0), (20, 3), (50, 50), (300, 1)])
 def test_the_bounded_interval_of_zeros_and_ones_is_the_exact_one(n: int, k: int) -> None:
     """Clopper and Pearson's, by SciPy."""
     values = np.repeat([1.0, 0.0], [k, n - k])[:, None]
@@ -161,8 +162,8 @@ def one_loss_in_twenty(n: int, times: int) -> Any:
     return 0.05 - 1.0 * (np.random.default_rng(n).random((n, times)) < 0.05)
 
 
-@pytest.mark.parametrize("population", [exponential_losses, one_loss_in_twenty])
-@pytest.mark.parametrize("n", [2, 5, 20, 60])
+@each("population", [exponential_losses, one_loss_in_twenty])
+@each("n", [2, 5, 20, 60])
 def test_a_bounded_interval_is_not_fooled_by_losses_it_has_not_seen(population: Any, n: int) -> None:
     """400 samples whose true mean is 0: about one in twenty, or fewer, has its lower bound above 0."""
     limits = np.full(400, -1.0), np.full(400, 1.0)
@@ -170,8 +171,8 @@ def test_a_bounded_interval_is_not_fooled_by_losses_it_has_not_seen(population: 
     assert np.mean(low > 0) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
 
 
-@pytest.mark.parametrize("value", [0.1, 0.3, 1.0, 1 / 3, 1e-17])
-@pytest.mark.parametrize("weights", [np.ones(10), np.full(10, 0.1), np.arange(10.0) / 7])
+@each("value", [0.1, 0.3, 1.0, 1 / 3, 1e-17])
+@each("weights", [np.ones(10), np.full(10, 0.1), np.arange(10.0) / 7])
 def test_the_mean_of_equal_values_is_that_value_and_they_do_not_spread(value: float, weights: Any) -> None:
     values = np.full((10, 1), value)
     assert stats.means(values, weights).tolist() == [value]
@@ -321,8 +322,8 @@ def test_tukey_deals_by_the_order_of_the_streams_words() -> None:
     assert np.isnan(stats.tukey(np.full((3, 2), np.nan), np.ones(3), 50, 0)).all()
 
 
-@pytest.mark.parametrize(("correction", "theirs"), [("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by")])
-@pytest.mark.parametrize("seed", range(5))
+@each(("correction", "theirs"), [("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by")])
+@each("seed", range(5))
 def test_corrections_are_those_of_statsmodels(correction: Any, theirs: str, seed: int) -> None:
     p = np.round(np.random.default_rng(seed).random(1 + 4 * seed) ** 3, 2)
     assert stats.adjust(p, correction) == pytest.approx(multipletests(p, method=theirs)[1], rel=1e-12)

@@ -15,6 +15,7 @@ from scipy.stats import binom, binomtest, ttest_1samp
 import rankframe as rf
 from rankframe._command import main
 from rankframe._results.grid import records
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 # Reciprocal ranks 1, 1/2, 0 and, of a query without relevant documents, whatever the policy says.
@@ -172,8 +173,8 @@ def test_a_query_in_two_slices_or_with_an_unfit_weight_is_an_error() -> None:
         DF.rank.summarize("rr", by="dya")
 
 
-@pytest.mark.parametrize("options", [{"ci": None}, {"resamples": 99}, {"interval": "poisson", "resamples": 99}])
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@each("options", [{"ci": None}, {"resamples": 99}, {"interval": "poisson", "resamples": 99}])
+@each("engine", ["in-memory", "streaming"])
 def test_a_lazy_summary_refuses_them_with_an_error_of_the_package(engine: Any, options: dict[str, Any]) -> None:
     df = pl.DataFrame({"query_id": [1, 1], "score": [2.0, 1.0], "label": [0, 1], "by": ["x", "y"], "w": [-1.0, -1.0]})
     sliced = df.lazy().rank.summarize("rr", by="by", progress=False, **options)
@@ -212,7 +213,7 @@ def test_a_missed_document_that_judge_adds_has_the_slice_and_the_weight_of_its_q
     assert {*markets} == {"de", "fr", None} if kind == "lazy" else markets == ["de", "fr", None]
 
 
-@pytest.mark.parametrize("name", ["#call", "#by0", "#weight", "#row", "weights rr", "#different day"])
+@each("name", ["#call", "#by0", "#weight", "#row", "weights rr", "#different day"])
 def test_slices_may_have_any_name(name: str) -> None:
     named = DF.rename({"day": name})
     for df in (named, named.lazy()):

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.each import each
+
 ROOT = Path(__file__).parents[2]
 SECTIONS = dict(
     re.findall(r"(?ms)^## (.*?)$(.*?)(?=^## |\Z)", (ROOT / "docs" / "adding.md").read_text(encoding="utf-8"))
@@ -32,7 +34,7 @@ def apply(diff: str, folder: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@each("section", SECTIONS)
 def test_the_diffs_of_a_section_make_its_examples_true(section: str, tmp_path: Path) -> None:
     text = SECTIONS[section]
     for folder in ("rankframe", "tests"):

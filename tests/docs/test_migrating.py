@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe  # noqa: F401 - puts .rank on frames
+from tests.support.each import each
 from tests.tools.page_values import PRODUCTS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -112,7 +113,7 @@ HEAVY = ("ranx", "torchmetrics", *PRODUCTS)
 PERL = ("nDCG(dcg=", "ERR@")  # ir_measures has these from gdeval, a script in Perl
 
 
-@pytest.mark.parametrize("tool", [*TOOLS, *READ])
+@each("tool", [*TOOLS, *READ])
 def test_our_values_are_those_of_the_page(tool: str) -> None:
     of_tool = list(rows(tool))
     assert len(of_tool) >= (3 if tool in PRODUCTS else 6)

@@ -14,6 +14,7 @@ import pytest
 
 from rankframe._pictures import item_plots
 from rankframe._table.setup import Setup
+from tests.support.each import each
 
 ROOT = Path(__file__).parents[2]
 NAMES = [
@@ -61,13 +62,13 @@ def test_the_script_draws_all_pictures_of_the_list(built: Path) -> None:
     assert sorted(file.stem for file in built.iterdir()) == sorted(DRAWN)
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each("name", DRAWN)
 def test_a_picture_of_the_docs_says_what_its_script_draws_now(name: str, built: Path) -> None:
     kept = ROOT / "docs" / "pictures" / f"{name}.svg"
     assert texts(kept) == texts(built / f"{name}.svg"), "run python scripts/build_pictures.py"
 
 
-@pytest.mark.parametrize("name", DRAWN)
+@each("name", DRAWN)
 def test_a_picture_of_the_docs_has_the_colour_of_its_page_and_is_legible_at_350_pixels(name: str) -> None:
     root = ElementTree.parse(ROOT / "docs" / "pictures" / f"{name}.svg").getroot()
     assert next(root.iter(f"{SVG}rect")).attrib["fill"] == ("#14181e" if name.endswith("_dark") else "#ffffff")
@@ -75,7 +76,7 @@ def test_a_picture_of_the_docs_has_the_colour_of_its_page_and_is_legible_at_350_
     assert min(sizes) * 350 / float(root.attrib["width"]) >= 10
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "curve"])  # the front page has that one, too
+@each("name", [name for name in NAMES if name != "curve"])  # the front page has that one, too
 def test_a_picture_stands_on_one_page(name: str) -> None:
     pages = [page.name for page in (ROOT / "docs").rglob("*.md") if f"pictures/{name}.svg)" in page.read_text("utf-8")]
     assert len(pages) == 1

@@ -20,6 +20,7 @@ import rankframe as rf
 from rankframe import spark
 from rankframe._lift import ranker
 from rankframe._plan import plan
+from tests.support.each import each
 
 DOCS = Path(__file__).parents[2] / "docs"
 DESIGN = (DOCS / "design.md").read_text(encoding="utf-8")
@@ -124,7 +125,7 @@ def test_the_reference_has_every_verb_once() -> None:
         assert sorted(named) == sorted({name for name in vars(topic) if not name.startswith("_")} - above)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+@each("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
 def test_links_lead_to_files_and_headings(page: Path) -> None:
     for target, heading in links(page):
         file = page.parent / target if target else page
@@ -159,7 +160,7 @@ def test_examples_print_the_same_in_a_narrow_terminal_and_with_other_settings() 
 INSTALLED = re.compile(r"pip install (-e \.(?= |$)|-e \"\.\[[\w,]+\]\"|\"rankframe\[(\w+)\]\")")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
+@each("page", PAGES, ids=lambda page: str(page.relative_to(DOCS.parent)))
 def test_pages_install_in_one_way_and_name_extras_that_are_there(page: Path) -> None:
     extras = set(metadata("rankframe").get_all("Provides-Extra") or ())
     for line in page.read_text(encoding="utf-8").splitlines():

@@ -10,9 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import rankframe as rf
+from tests.support.each import each
 
 PACKAGE = Path(rf.__file__).parent
 PAGE = (Path(__file__).parents[2] / "docs" / "what_import_does.md").read_text(encoding="utf-8")
@@ -86,7 +85,7 @@ def test_the_page_names_all_state_of_the_package_and_nothing_else() -> None:
     assert set(re.findall(rf"`((?:{modules})\.[\w.]+)`", PAGE)) == found
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "found"),
     [
         ("KEPT = {}\ndef keep(x):\n    KEPT[x] = 1", {"m.KEPT"}),

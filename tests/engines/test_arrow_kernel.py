@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.support.calls import ALL, POLICIES, SOME, assert_equal, close, expected, needs_table, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
+from tests.support.each import each
 from tests.support.recommenders import ROLES, TEXTS as OF_RECOMMENDERS
 from tests.support.tables import FRACTIONAL_LABELS, frame, max_label, random_table
 
@@ -42,7 +43,7 @@ def test_parts_have_the_values_of_the_oracles_for_every_metric() -> None:
         assert_equal(values, expected(table, name, options, {}), spell(name, options))
 
 
-@pytest.mark.parametrize("policies", POLICIES[::2], ids=str)
+@each("policies", POLICIES[::2], ids=str)
 def test_parts_have_the_values_of_the_oracles_under_every_policy(policies: dict[str, Any]) -> None:
     table = random_table(7)
     calls = [call for call in SOME if not needs_table(*call)][::9]
@@ -93,7 +94,7 @@ def test_the_schema_is_known_without_running() -> None:
     assert kernel.schema(PART.schema).types == [pa.int64(), pa.float64(), pa.float64(), pa.uint32()]
 
 
-@pytest.mark.parametrize(
+@each(
     "ids",
     [
         pa.array(["a", "a", None]),

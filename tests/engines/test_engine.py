@@ -23,6 +23,7 @@ from rankframe._verbs.expected_exposure import expected_exposure
 from rankframe._verbs.fuse import fuse
 from rankframe._verbs.summary import mean, summarize
 from tests.support.calls import POLICIES
+from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 Parts: TypeAlias = list[pl.DataFrame]
@@ -78,13 +79,13 @@ def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
     assert_frame_equal(found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("policies", WITHOUT_ORDER, ids=str)
+@each("policies", WITHOUT_ORDER, ids=str)
 def test_values_are_those_of_the_frame_in_one(policies: Mapping[str, Any]) -> None:
     texts = ("ndcg@3", "map", "bpref", "err@5", "nerr", "sdcg@3")
     assert_same(asked(DF, verbs.evaluate, *texts, on=policies), DF.rank.on(**policies).evaluate(*texts))
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "args"),
     [
         (verbs.with_metrics, ["ndcg@3", "err"]),
@@ -215,9 +216,9 @@ def test_what_is_wrong_with_judgments_is_told_before_anything_runs() -> None:
 # -------------------------------------------------------------------------------------------------- summaries
 
 
-@pytest.mark.parametrize("by", [(), ("slice",)])
-@pytest.mark.parametrize("weights", [None, "asked"])
-@pytest.mark.parametrize("ci", [None, 0.9])
+@each("by", [(), ("slice",)])
+@each("weights", [None, "asked"])
+@each("ci", [None, 0.9])
 def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str | None, ci: float | None) -> None:
     df = DF.with_columns(
         slice=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars().cast(pl.Int32)

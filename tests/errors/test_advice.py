@@ -44,6 +44,7 @@ from rankframe._verbs.recount import resamples_of
 from rankframe._verbs.resampling import Resampling
 from rankframe._words import exposure as exposure_words, rankings
 from rankframe.fusions import search_engines
+from tests.support.each import each
 
 OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
 OTHER = pl.DataFrame({"qid": [1, 1], "docno": ["a", "b"], "sim": [1.0, 2.0], "rel": [1, 0]})
@@ -768,8 +769,8 @@ def advised(message: str, finds: str) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("few_resamples")
-@pytest.mark.parametrize("library", ["polars", "pandas"])
-@pytest.mark.parametrize("name", CASES)
+@each("library", ["polars", "pandas"])
+@each("name", CASES)
 def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, library: str) -> None:
     case = CASES[name]
     if case.polars_only and library == "pandas":

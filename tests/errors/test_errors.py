@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
 RUN, QRELS = OK.drop("label"), OK.drop("score")
@@ -686,7 +687,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@each("mistake", MISTAKES)
 def test_the_error_says_what_is_wrong_and_what_to_write(mistake: str) -> None:
     call, kind, says = MISTAKES[mistake]
     with pytest.raises(kind) as caught:
@@ -696,10 +697,8 @@ def test_the_error_says_what_is_wrong_and_what_to_write(mistake: str) -> None:
     assert isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize(
-    "ranker", [OK.rank, OK.lazy().rank, OK.to_pandas().rank, rf.expr], ids=["polars", "lazy", "pandas", "expr"]
-)
-@pytest.mark.parametrize(
+@each("ranker", [OK.rank, OK.lazy().rank, OK.to_pandas().rank, rf.expr], ids=["polars", "lazy", "pandas", "expr"])
+@each(
     ("name", "says"),
     [
         ("mrr", "has no attribute 'mrr'. Did you mean 'rr'?"),
@@ -726,9 +725,9 @@ USES: dict[str, Callable[[pl.LazyFrame], pl.LazyFrame]] = {
 }
 
 
-@pytest.mark.parametrize("use", USES.values(), ids=USES)
-@pytest.mark.parametrize("option", ["run_only", "judged_only"])
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@each("use", USES.values(), ids=USES)
+@each("option", ["run_only", "judged_only"])
+@each("engine", ["in-memory", "streaming"])
 def test_a_refused_query_surfaces_whatever_is_made_of_a_lazy_join(option: str, engine: Any, use: Any) -> None:
     run, qrels = (RUN, QRELS.head(2)) if option == "run_only" else (RUN.head(2), QRELS)
     lazy = run.lazy().rank.judge(qrels.lazy(), **{option: "error"})

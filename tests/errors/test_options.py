@@ -24,6 +24,7 @@ from rankframe._support.methods import Lifted, called_by_users
 from rankframe._support.option_kinds import kinds_of
 from rankframe._support.option_values import Range
 from rankframe.plot import PLOTS, Plots
+from tests.support.each import each
 
 HOSTILE: list[Any] = [
     None, True, 0, -1, 5, 2**64, 10**400, 1.5, float("nan"), float("inf"), "", "x", "\ud800", b"x", [], {}, (), set(), [None],
@@ -183,7 +184,7 @@ def test_no_runs_in_a_list_or_a_mapping_are_no_runs() -> None:
     assert TABLE.rank.mean("map", runs={}).equals(alone)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "message"),
     [
         (lambda r: r.summarize("map", progress=3), "progress=3: write True or False"),
@@ -219,7 +220,7 @@ def interval(
     return metrics, ci, method, resamples, seed
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         *(({"ci": ci}, "ci=.*: write a number between 0 and 1 or None") for ci in (95, 0, 1, "0.95", True, math.nan)),

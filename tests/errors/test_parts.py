@@ -33,6 +33,7 @@ from rankframe.errors import (
     option,
     worded,
 )
+from tests.support.each import each
 
 OK = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 0]})
 SAID: tuple[Text, ...] = (
@@ -42,10 +43,10 @@ SAID: tuple[Text, ...] = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     "kind", [RankframeError, InvalidData, InvalidOption, MissingColumn, MissingExtra, OutOfSpace, UnknownMetric, RankframeWarning]
 )  # fmt: skip
-@pytest.mark.parametrize("way", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy], ids=["pickle", "copy"])
+@each("way", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy], ids=["pickle", "copy"])
 def test_an_error_is_the_same_in_another_process(kind: type[Any], way: Any) -> None:
     found = way(kind(*SAID))
     text = "cast it, as in df.cast(), or say df.rank.on(label='rel')"
@@ -65,7 +66,7 @@ def test_an_error_of_one_text_says_just_that() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("advice", "python"),
     [
         (on(label="rel", query=["run", "q"]), "df.rank.on(label='rel', query=['run', 'q'])"),

@@ -16,6 +16,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._verbs import evaluate as verbs
+from tests.support.each import each
 
 PACKAGE = str(Path(rf.__file__).parent)
 SETUP = """\
@@ -95,7 +96,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return dict(zip(MISTAKES, done.stdout.split("#end\n"), strict=False))
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@each("mistake", MISTAKES)
 def test_a_mistake_shows_the_users_line_and_one_of_the_package(mistake: str, printed: dict[str, str]) -> None:
     files = frames(printed[mistake])
     assert files, printed[mistake]

@@ -20,6 +20,7 @@ from rankframe._files.formats import FORMATS, FormatName
 from rankframe._files.json_rows import JsonText
 from rankframe._files.write import QrelsFormat
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn, RankframeWarning
+from tests.support.each import each
 
 N = None
 
@@ -167,8 +168,8 @@ def packed(data: bytes, name: str) -> bytes:
     return zlib.compress(data) if name.endswith("zlib") else data
 
 
-@pytest.mark.parametrize("style", IN_FILES)
-@pytest.mark.parametrize("name", ["r.json", "response", "r.json.gz", "r.json.zlib"])
+@each("style", IN_FILES)
+@each("name", ["r.json", "response", "r.json.gz", "r.json.zlib"])
 def test_a_response_of_rank_eval_gives_hits_ratings_and_unrated_documents(
     name: str, style: Any, tmp_path: Path
 ) -> None:
@@ -249,7 +250,7 @@ WRONG_JSON = [
 ]
 
 
-@pytest.mark.parametrize(("text", "says"), WRONG_JSON, ids=[says[:60] for _, says in WRONG_JSON])
+@each(("text", "says"), WRONG_JSON, ids=[says[:60] for _, says in WRONG_JSON])
 def test_json_that_is_wrong_is_refused_with_its_file(text: str, says: str, tmp_path: Path) -> None:
     path = tmp_path / "wrong.json"
     path.write_text(text)

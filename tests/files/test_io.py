@@ -19,6 +19,7 @@ import rankframe
 from rankframe._files.formats import FormatName
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn
 from rankframe.io import read_qrels, read_run, scan_qrels, scan_run
+from tests.support.each import each
 
 RUN = "q1 Q0 d1 1 2.5 mine\nq1 Q0 d2 2 -1e3 mine\nq2 Q0 d1 1 7 mine\n"
 RUN_ROWS = [("q1", "d1", 2.5, "mine"), ("q1", "d2", -1000.0, "mine"), ("q2", "d1", 7.0, "mine")]
@@ -54,7 +55,7 @@ def test_judgments_have_query_iteration_document_and_label(tmp_path: Path) -> No
     assert scan_qrels(path).collect().rows() == QRELS_ROWS
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         pytest.param(RUN.replace(" ", "\t"), id="tabs"),
@@ -150,7 +151,7 @@ MALFORMED = [
 ]
 
 
-@pytest.mark.parametrize(("line", "problem"), MALFORMED)
+@each(("line", "problem"), MALFORMED)
 def test_a_malformed_line_is_an_error_with_its_number_and_text(line: str, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.run"
     path.write_text(f"# comment\n\n{RUN}{line}\n{RUN}")
@@ -178,9 +179,9 @@ PLANS = {
 }
 
 
-@pytest.mark.parametrize("plan", PLANS.values(), ids=PLANS.keys())
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-@pytest.mark.parametrize("line", ["z Q0 d 1 high t", "z Q0 d 1 2.5"])
+@each("plan", PLANS.values(), ids=PLANS.keys())
+@each("engine", ["in-memory", "streaming"])
+@each("line", ["z Q0 d 1 high t", "z Q0 d 1 2.5"])
 def test_no_plan_gets_past_a_malformed_line(
     plan: Any, engine: Literal["in-memory", "streaming"], line: str, tmp_path: Path
 ) -> None:
@@ -221,7 +222,7 @@ TABLE = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize("name", ["t.parquet", "t.pq", "t.csv", "t.tsv", "t.ndjson", "t.jsonl", "T.CSV"])
+@each("name", ["t.parquet", "t.pq", "t.csv", "t.tsv", "t.ndjson", "t.jsonl", "T.CSV"])
 def test_the_suffix_says_the_format_and_all_columns_are_kept(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     match path.suffix.lower():
@@ -279,7 +280,7 @@ def test_a_column_renamed_to_a_name_in_use_takes_its_place() -> None:
     assert frame.to_dicts() == [{"query_id": "q", "doc_id": "d", "score": 2.5}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("header", "hint"),
     [
         ("qid,docno,sim", "Say columns={'qid': 'query_id', 'docno': 'doc_id', 'sim': 'score'}"),
@@ -290,7 +291,7 @@ def test_a_column_renamed_to_a_name_in_use_takes_its_place() -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("reader", [read_run, scan_run])
+@each("reader", [read_run, scan_run])
 def test_a_missing_column_is_an_error_at_the_call_that_says_what_to_write(header: str, hint: str, reader: Any) -> None:
     with pytest.raises(MissingColumn) as caught:
         reader(io.StringIO(f"{header}\n"), format="csv")
@@ -340,8 +341,8 @@ def test_an_empty_file_is_an_empty_table(format: FormatName, tmp_path: Path) -> 
     assert scan_qrels(path, format=format).collect().schema["label"] == pl.Int64
 
 
-@pytest.mark.parametrize("name", ["bomb.run.gz", "bomb.csv.gz", "bomb.ndjson.gz"])
-@pytest.mark.parametrize("start", [b"", b"q1 Q0 a 1 1 t\n"])
+@each("name", ["bomb.run.gz", "bomb.csv.gz", "bomb.ndjson.gz"])
+@each("start", [b"", b"q1 Q0 a 1 1 t\n"])
 def test_gzip_data_of_an_endless_line_are_refused_before_they_are_unpacked(
     tmp_path: Path, name: str, start: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -365,7 +366,7 @@ def test_a_large_run_in_gzip_is_read(tmp_path: Path) -> None:
     assert read_run(tmp_path / "large.run.gz").height == 9 << 10
 
 
-@pytest.mark.parametrize("name", ["no.run", "no.csv", "no.tsv", "no.ndjson", "no.parquet", "no.run.gz"])
+@each("name", ["no.run", "no.csv", "no.tsv", "no.ndjson", "no.parquet", "no.run.gz"])
 def test_a_file_that_is_not_there_is_a_file_not_found_error(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=name):
         read_run(tmp_path / name)
@@ -384,9 +385,9 @@ LATIN = {
 PACKED = {"": bytes, ".gz": gzip.compress, ".zlib": zlib.compress}
 
 
-@pytest.mark.parametrize("reader", [read_run, scan_run])
-@pytest.mark.parametrize("packed", PACKED)
-@pytest.mark.parametrize("name", LATIN)
+@each("reader", [read_run, scan_run])
+@each("packed", PACKED)
+@each("name", LATIN)
 def test_a_file_that_is_no_utf_8_is_named_with_the_line(name: str, packed: str, reader: Any, tmp_path: Path) -> None:
     text, line = LATIN[name]
     path = tmp_path / (name + packed)
@@ -420,8 +421,8 @@ CUT = {
 }
 
 
-@pytest.mark.parametrize("reader", [read_run, scan_run, read_qrels, scan_qrels])
-@pytest.mark.parametrize("name", CUT)
+@each("reader", [read_run, scan_run, read_qrels, scan_qrels])
+@each("name", CUT)
 def test_a_compressed_file_that_ends_early_is_named(name: str, reader: Any, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(CUT[name])
@@ -475,8 +476,8 @@ def stacked(reader: Any, folder: Path) -> dict[str, Callable[[], Any]]:
     }
 
 
-@pytest.mark.parametrize("reader", [read_run, scan_run, read_qrels, scan_qrels])
-@pytest.mark.parametrize("says", stacked(None, Path()))
+@each("reader", [read_run, scan_run, read_qrels, scan_qrels])
+@each("says", stacked(None, Path()))
 def test_what_is_no_file_is_refused_with_what_to_write(says: str, reader: Any, tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text(RUN)
     with pytest.raises(InvalidOption) as caught:
@@ -550,7 +551,7 @@ def test_labels_as_text_are_as_they_are_written() -> None:
     assert scan_qrels(io.StringIO(text), label_dtype=pl.String).collect().equals(found)
 
 
-@pytest.mark.parametrize("dtype", [pl.Boolean, pl.Date, pl.Categorical, pl.Decimal(10, 2), int, "Int64", None])
+@each("dtype", [pl.Boolean, pl.Date, pl.Categorical, pl.Decimal(10, 2), int, "Int64", None])
 def test_a_type_that_is_none_of_labels_is_refused(dtype: Any) -> None:
     with pytest.raises(InvalidOption, match=r"write a type of whole numbers or floats, or pl.String"):
         read_qrels(io.StringIO(QRELS), label_dtype=dtype)

@@ -12,6 +12,7 @@ import pytest
 
 from rankframe._command import main
 from rankframe._files.formats import FormatName
+from tests.support.each import each
 
 RUN = "q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\nq2 Q0 d3 1 1 t\n"
 BEIR = "query-id\tcorpus-id\tscore\nq1\td2\t1\nq2\td3\t1\n"  # reciprocal ranks 1/2 and 1
@@ -47,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
+@each(
     "asked",
     [
         "a.run --qrels qrels.tsv",

@@ -23,6 +23,7 @@ import pytrec_eval
 
 import rankframe as rf
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn, RankframeWarning
+from tests.support.each import each
 
 N = None
 RUN = pl.DataFrame(
@@ -276,7 +277,7 @@ def one(query: Any = "q", doc: Any = "d", number: Any = 1) -> pl.DataFrame:
 WHITE = [" ", "a b", "a\tb", "a\u00a0b", "a\u2028b", "a\x1cb", "b\n"]
 
 
-@pytest.mark.parametrize("doc", WHITE)
+@each("doc", WHITE)
 def test_white_space_in_ids_of_trec_text_is_refused_with_the_row(doc: str, tmp_path: Path) -> None:
     for write in (rf.write_run, rf.write_qrels):
         says = f"row 1: {doc!r} holds white space, which separates fields there; replace it"
@@ -320,7 +321,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("says", REFUSED)
+@each("says", REFUSED)
 def test_what_a_file_cannot_hold_is_refused_and_nothing_is_written(says: str, tmp_path: Path) -> None:
     assert says in refused(REFUSED[says], tmp_path)
 

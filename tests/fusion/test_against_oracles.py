@@ -12,6 +12,7 @@ import pytest
 import rankframe as rf
 from rankframe._catalog.fusions import NORMALIZATIONS, fusion_of
 from tests.fusion import oracles
+from tests.support.each import each
 from tests.support.untraced import untraced
 
 Key: TypeAlias = tuple[Any, ...]
@@ -115,7 +116,7 @@ def listed(name: str) -> list[dict[str, Any]]:
 TIES = ("doc_desc", "doc_asc", "order", "expected")
 
 
-@pytest.mark.parametrize("name", rf.FUSIONS)
+@each("name", rf.FUSIONS)
 @untraced
 def test_a_method_gives_the_values_of_plain_python(name: str) -> None:
     for seed, options in enumerate(cases(name)):

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 
 def scores(method: str, *rankings: Mapping[str, float]) -> dict[str, float | None]:
@@ -53,9 +54,7 @@ OF_RANKING: dict[str, list[tuple[Mapping[str, float], Sequence[float]]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("method", "ranking", "expected"), [(name, *case) for name, cases in OF_RANKING.items() for case in cases]
-)
+@each(("method", "ranking", "expected"), [(name, *case) for name, cases in OF_RANKING.items() for case in cases])
 def test_an_engine_gives_its_own_scores_to_a_ranking(
     method: str, ranking: Mapping[str, float], expected: Sequence[float]
 ) -> None:

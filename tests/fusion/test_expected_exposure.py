@@ -15,6 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from tests.support.each import each
 
 FOUR = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [4, 3, 2, 1], "label": [1, 0, 1, 0]})
 
@@ -99,8 +100,8 @@ def test_the_worked_example_has_its_figures() -> None:
     assert found_in(FOUR.rank.expected_exposure()) == {1: (1.328125, 1.0546875, 0.4140625, 1)}
 
 
-@pytest.mark.parametrize("options", [{}, {"persistence": 0.8}, {"k": 2}, {"judgments": "incomplete"}], ids=str)
-@pytest.mark.parametrize("seed", [1, 2])
+@each("options", [{}, {"persistence": 0.8}, {"k": 2}, {"judgments": "incomplete"}], ids=str)
+@each("seed", [1, 2])
 def test_figures_are_those_of_the_definition(seed: int, options: dict[str, Any]) -> None:
     queries = random_queries(seed)
     complete = options.get("judgments") != "incomplete"

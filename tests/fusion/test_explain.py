@@ -15,7 +15,7 @@ from rankframe._catalog.fusions import NORMALIZATIONS
 from rankframe._table.setup import Setup
 from rankframe._table.table import Whole, in_memory
 from rankframe._verbs.fuse import fuse
-from tests.support.calls import thinned
+from tests.support.each import each
 
 from .test_worked_values import LONG, WIDE
 
@@ -96,7 +96,7 @@ def test_an_absent_document_that_counts_as_the_least_contributes_that_score() ->
     ]
 
 
-@pytest.mark.parametrize("method", sorted(NO_SUM))
+@each("method", sorted(NO_SUM))
 def test_a_method_that_is_no_sum_has_no_contributions(method: str) -> None:
     found = LONG.rank.fusion.explain(method, run="run")
     assert found["contribution"].null_count() == found.height > 0
@@ -115,8 +115,8 @@ def sums() -> list[tuple[str, dict[str, Any]]]:
     return sorted(found, key=str)
 
 
-@pytest.mark.parametrize("case", thinned(sums(), 6), ids=str)
-@pytest.mark.parametrize("ties", ["doc_asc", "expected"])
+@each("case", sums(), ids=str, sample=68)
+@each("ties", ["doc_asc", "expected"])
 def test_contributions_of_a_document_add_up_to_its_fused_score(case: tuple[str, dict[str, Any]], ties: str) -> None:
     (method, options), df = case, random_runs(7)
     found = df.rank.on(ties=ties).fusion.explain(method, run="run", **options)

@@ -22,7 +22,7 @@ from rankframe._verbs.declaration import call_of_verb
 from rankframe._verbs.fuse import fuse
 from rankframe._words import rankings
 from rankframe._words.rankings import Rankings
-from tests.support.calls import thinned
+from tests.support.each import each
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "Int64"])
@@ -88,7 +88,7 @@ def squares_of_the_best(r: Rankings, weight: float = 2.0) -> pl.Expr:
 OWN = call_of(Fusion("squares_of_the_best", squares_of_the_best, bounds=(None, None), of="scores"), (), {"weight": 3})
 
 
-@pytest.mark.parametrize("method", [*METHODS, OWN], ids=str)
+@each("method", [*METHODS, OWN], ids=str)
 def test_the_order_of_rows_does_not_matter(method: Any) -> None:
     shuffled = RUNS.sample(fraction=1, shuffle=True, seed=3)
     expected = scores(RUNS.rank.fuse(method, run="run", **options(method)))
@@ -97,7 +97,7 @@ def test_the_order_of_rows_does_not_matter(method: Any) -> None:
     )  # to the last digit: ties stay ties
 
 
-@pytest.mark.parametrize("method", [*METHODS, OWN], ids=str)
+@each("method", [*METHODS, OWN], ids=str)
 def test_a_further_query_changes_no_other(method: Any) -> None:
     with_all = scores(RUNS.rank.fuse(method, run="run", **options(method)))
     part = RUNS.filter(pl.col("query_id") != 4)
@@ -105,7 +105,7 @@ def test_a_further_query_changes_no_other(method: Any) -> None:
     assert without == approx({at: x for at, x in with_all.items() if at[0] != 4})
 
 
-@pytest.mark.parametrize("method", [*thinned(METHODS, 7), OWN], ids=str)
+@each("method", [*METHODS, OWN], ids=str, sample=8)
 def test_every_form_of_a_table_gives_the_same_scores(method: Any) -> None:
     needs = options(method)
     expected = approx(scores(RUNS.rank.fuse(method, run="run", **needs)))
@@ -136,7 +136,7 @@ def in_buckets(table: pl.DataFrame, method: Any, options: dict[str, Any]) -> pl.
     return pl.concat(pl.DataFrame(kernel(part.to_arrow())) for part in parts)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_who_was_judged_changes_no_fused_score(method: str) -> None:
     every_third = pl.when(pl.col("doc_id").hash(3) % 3 > 0).then("label")
     df = RUNS.with_columns(label=every_third)
@@ -149,7 +149,7 @@ SCALED = {"min_max": (3, -7), "min_max_inverted": (3, -7), "sum": (3, -7), "zmuv
           "max": (3, 0), "l2": (3, 0)}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NORMALIZATIONS)
+@each("name", NORMALIZATIONS)
 def test_normalised_scores_do_not_depend_on_the_scale_of_a_run(name: str) -> None:
     factor, shift = SCALED[name]
     moved = pl.when(pl.col("run") == "b").then(pl.col("score") * factor + shift).otherwise("score")
@@ -169,14 +169,14 @@ def test_scores_normalised_by_an_engine_do_not_depend_on_the_scale_of_a_run(meth
     assert scores(found) == approx(scores(RUNS.rank.fuse(method, run="run")))
 
 
-@pytest.mark.parametrize("name", [x.name for x in rf.FUSIONS.values() if x.of == "scores"])
+@each("name", [x.name for x in rf.FUSIONS.values() if x.of == "scores"])
 def test_scores_that_are_added_up_as_they_are_scale_the_fused_score(name: str) -> None:
     expected = scores(RUNS.rank.fuse(name, run="run", **options(name)))
     fourfold = scores(RUNS.with_columns(pl.col("score") * 4).rank.fuse(name, run="run", **options(name)))
     assert fourfold == {at: None if x is None else 4 * x for at, x in expected.items()}
 
 
-@pytest.mark.parametrize("name", [x.name for x in rf.FUSIONS.values() if x.of == "ranks"])
+@each("name", [x.name for x in rf.FUSIONS.values() if x.of == "ranks"])
 def test_a_method_by_ranks_does_not_depend_on_the_size_of_scores(name: str) -> None:
     expected = scores(RUNS.rank.fuse(name, run="run"))
     assert scores(RUNS.with_columns(pl.col("score").exp()).rank.fuse(name, run="run")) == expected
@@ -186,7 +186,7 @@ def test_a_method_by_ranks_does_not_depend_on_the_size_of_scores(name: str) -> N
 UNORDERED = ("log_isr", "comb_mnz(normalize=min_max_inverted,missing=min)", "opensearch_hybrid(normalization=z_score)")
 
 
-@pytest.mark.parametrize("method", [*(x for x in METHODS if x not in UNORDERED), OWN], ids=str)
+@each("method", [*(x for x in METHODS if x not in UNORDERED), OWN], ids=str)
 def test_a_run_fused_alone_keeps_its_order(method: Any) -> None:
     alone = RUNS.filter(pl.col("run") == "a")
     fused = alone.rank.fuse(method, run="run", **options(method, 1))
@@ -222,7 +222,7 @@ def test_a_sum_is_rounded_once() -> None:
 TIED = pl.DataFrame({"run": "a", "query_id": 1, "doc_id": ["b", "a", "c"], "score": [2.0, 2, 1], "label": [0, 1, 1]})
 
 
-@pytest.mark.parametrize(
+@each(
     ("ties", "expected"),
     [
         ("doc_desc", [1 / 2, 1 / 3, 1 / 4]), ("doc_asc", [1 / 3, 1 / 2, 1 / 4]), ("order", [1 / 2, 1 / 3, 1 / 4]),
@@ -246,8 +246,8 @@ def test_votes_that_differ_by_rounding_alone_are_a_draw() -> None:
     assert fused["score"].to_list() == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("pairs", [1, 10, 80, 1000])
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@each("pairs", [1, 10, 80, 1000])
+@each("weights", [None, WEIGHTS])
 def test_duels_do_not_depend_on_the_blocks_in_which_pairs_are_compared(
     pairs: int, weights: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,7 +269,7 @@ def test_a_run_that_has_no_documents_in_any_query_counts_in_no_method(weights: A
     assert found["score"].to_list() == [1, 0]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_a_table_without_rows_gives_none(method: str) -> None:
     assert RUNS.clear().rank.fuse(method, run="run", **options(method)).rows() == []
 
@@ -281,8 +281,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
-@pytest.mark.parametrize("form", ["eager", "lazy", "pandas"])
+@each("kind", BAD)
+@each("form", ["eager", "lazy", "pandas"])
 def test_scores_that_cannot_be_added_up_are_refused(kind: str, form: str) -> None:
     change, message = BAD[kind]
     table = RUNS.with_columns(change)

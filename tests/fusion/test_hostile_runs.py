@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 TWO = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "x": [3.0, 2.0, 1.0], "y": [1.0, 2.0, None]})
 LONG = TWO.unpivot(["x", "y"], index=["query_id", "doc_id"], variable_name="run", value_name="score").drop_nulls()
@@ -42,8 +43,8 @@ SIZES = [f"comb_sum(normalize={name})" for name in ("min_max", "max", "sum", "zm
 SIZES += ["qdrant_dbsf", "opensearch_hybrid", "llamaindex", "haystack"]
 
 
-@pytest.mark.parametrize("method", SIZES)
-@pytest.mark.parametrize("score", [math.inf, 1e200])
+@each("method", SIZES)
+@each("score", [math.inf, 1e200])
 def test_scores_whose_squares_are_no_numbers_are_refused(method: str, score: float) -> None:
     with pytest.raises(
         rf.InvalidData, match=r"infinite or beyond 1e\+150.*give smaller scores, or fuse by ranks, as with 'rrf'"
@@ -80,8 +81,8 @@ def test_weights_below_0_are_refused_where_the_engine_refuses_them(method: str) 
         fused(TWO, method, weights=[-1, 1])
 
 
-@pytest.mark.parametrize("method", ["opensearch_hybrid", "haystack", "llamaindex"])
-@pytest.mark.parametrize("weight", [0, 1e308])
+@each("method", ["opensearch_hybrid", "haystack", "llamaindex"])
+@each("weight", [0, 1e308])
 def test_weights_that_add_up_to_0_or_infinity_are_no_shares(method: str, weight: float) -> None:
     said = f"weights={[weight] * 2} cannot be brought to a sum of 1; give weights from 0 on"
     with pytest.raises(rf.InvalidOption, match=re.escape(said)):
@@ -100,8 +101,8 @@ def test_weights_below_0_count_against_a_run_in_the_sums_of_the_literature() -> 
     assert fused(TWO, "condorcet", weights=[1, -1]) == [1.5, 0.5, 1]
 
 
-@pytest.mark.parametrize("method", ["rrf", "wsum", "condorcet", "haystack", "langchain", "opensearch_hybrid"])
-@pytest.mark.parametrize("weights", [[], [1], [1, 2, 3]])
+@each("method", ["rrf", "wsum", "condorcet", "haystack", "langchain", "opensearch_hybrid"])
+@each("weights", [[], [1], [1, 2, 3]])
 def test_an_error_of_too_many_or_too_few_weights_shows_those_that_were_given(method: str, weights: list[int]) -> None:
     given = rf"weights=\{weights!r}: the runs are 2, the weights {len(weights)}; give one weight for each run"
     with pytest.raises(rf.InvalidOption, match=given.replace("]:", "\\]:")):
@@ -155,10 +156,8 @@ MISSING: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    "kind", [pl.DataFrame.clone, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=lambda x: x.__name__
-)
-@pytest.mark.parametrize("verb", MISSING)
+@each("kind", [pl.DataFrame.clone, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=lambda x: x.__name__)
+@each("verb", MISSING)
 def test_a_missing_column_of_runs_is_named(verb: str, kind: Any) -> None:
     with pytest.raises(rf.MissingColumn, match=r"no column 'system' for run.*Did you mean 'run'"):
         MISSING[verb](kind(LONG.with_columns(label=1)))

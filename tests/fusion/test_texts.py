@@ -6,6 +6,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.fusions import NORMALIZATIONS, fusion_of
+from tests.support.each import each
 
 SPELLINGS = {
     # ranx: its methods, its normalisations
@@ -36,12 +37,12 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize(("text", "canonical"), SPELLINGS.items())
+@each(("text", "canonical"), SPELLINGS.items())
 def test_other_tools_spellings_are_read(text: str, canonical: str) -> None:
     assert fusion_of(text).text == canonical
 
 
-@pytest.mark.parametrize("name", rf.FUSIONS)
+@each("name", rf.FUSIONS)
 def test_a_text_with_every_option_reads_back_to_itself(name: str) -> None:
     needed = {"weights": [0.7, 0.3]} if "weights" in rf.FUSIONS[name].parameters else {}
     options = {**needed, **({"normalize": "zmuv", "missing": "min"} if rf.FUSIONS[name].of == "scores" else {})}
@@ -50,14 +51,12 @@ def test_a_text_with_every_option_reads_back_to_itself(name: str) -> None:
     assert all(option in text for option in options)
 
 
-@pytest.mark.parametrize(
-    "name", ["min_max", "min-max", "min-max-inverted", "minmax", "z_score", "zmuv", "dist_based_score"]
-)
+@each("name", ["min_max", "min-max", "min-max-inverted", "minmax", "z_score", "zmuv", "dist_based_score"])
 def test_normalisations_have_other_names(name: str) -> None:
     assert dict(fusion_of("comb_sum", normalize=name).options)["normalize"] in NORMALIZATIONS
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     [
         ("comb_mzn", "Did you mean 'comb_mnz' or 'comb_min'?"),
@@ -77,7 +76,7 @@ def test_a_text_that_names_no_method_is_refused_with_advice(text: str, message: 
         fusion_of(text)
 
 
-@pytest.mark.parametrize("name", rf.FUSIONS)
+@each("name", rf.FUSIONS)
 def test_a_method_that_takes_no_normalised_scores_says_so(name: str) -> None:
     if rf.FUSIONS[name].of != "scores":
         with pytest.raises(rf.errors.InvalidOption, match=r"has no effect$"):
@@ -101,7 +100,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("text", ENDS)
+@each("text", ENDS)
 def test_an_option_takes_the_numbers_of_its_range_and_no_others(text: str) -> None:
     taken, refused = ENDS[text]
     among = {**rf.FUSIONS, **rf.fusion.TRAINED_FUSIONS}

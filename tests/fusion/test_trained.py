@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 from .test_worked_values import LONG, WIDE
 
@@ -29,7 +30,7 @@ CASES: dict[str, list[float]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("method", CASES)
+@each("method", CASES)
 def test_a_trained_method_gives_the_worked_values(method: str) -> None:
     fused = LONG.rank.fuse(JUDGED.rank.fusion.fit(method, run="run"))
     assert fused.sort("doc_id")["score"].to_list() == pytest.approx(CASES[method], abs=1e-12)
@@ -147,8 +148,8 @@ def text_of(method: str, option: int) -> str:
     return {"slidefuse": f"slidefuse(w={option})", "probfuse": f"probfuse(x={option})"}.get(method, method)
 
 
-@pytest.mark.parametrize(("method", "option"), METHODS)
-@pytest.mark.parametrize("seed", range(4))
+@each(("method", "option"), METHODS)
+@each("seed", range(4))
 def test_trained_methods_agree_with_plain_python_on_random_tables(method: str, option: int, seed: int) -> None:
     train, test = random_table(seed), random_table(100 + seed, deep=seed == 0)
     fitted = train.rank.fusion.fit(text_of(method, option), runs=RUNS)
@@ -179,7 +180,7 @@ def test_posfuse_gives_nothing_beyond_the_ranks_of_the_training() -> None:
     assert longer.rank.fuse(fitted, runs=RUNS)["score"].to_list() == [1, 1, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("method", CASES)
+@each("method", CASES)
 def test_every_form_of_table_trains_and_fuses_alike(method: str) -> None:
     train, test = random_table(7), random_table(8)
     ranker = train.rank.fusion.fit(method, runs=RUNS)
@@ -197,7 +198,7 @@ def test_every_form_of_table_trains_and_fuses_alike(method: str) -> None:
     assert pandas["score"].to_list() == expected["score"].to_list()
 
 
-@pytest.mark.parametrize("method", CASES)
+@each("method", CASES)
 def test_a_table_with_a_row_per_run_trains_as_one_with_a_column_per_run(method: str) -> None:
     train, test = random_table(3), random_table(4)
     long = train.unpivot(RUNS, index=["query_id", "doc_id", "label"], variable_name="run", value_name="score")
@@ -247,7 +248,7 @@ def test_the_depth_holds_in_training_and_application() -> None:
     assert scores == {"d1": 1.0, "d2": 1.0, "d3": 0.0, "d4": None, "d5": 0.0}
 
 
-@pytest.mark.parametrize("method", CASES)
+@each("method", CASES)
 def test_what_was_trained_survives_as_json(method: str) -> None:
     for table in (random_table(5), random_table(5).to_pandas(), random_table(5).lazy()):
         fitted = table.rank.fusion.fit(method, runs=RUNS)
@@ -302,7 +303,7 @@ def fitted() -> Any:
     return JUDGED.rank.fusion.fit("posfuse", run="run")
 
 
-@pytest.mark.parametrize(("call", "kind", "said"), REFUSED)
+@each(("call", "kind", "said"), REFUSED)
 def test_a_call_that_cannot_be_meant_is_refused_with_advice(call: Any, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         call()
@@ -329,7 +330,7 @@ def test_the_segments_of_a_trained_method_end_where_its_paper_says(method: str) 
     assert learned["probability"].to_list() == pytest.approx([1 / width for width in widths], abs=1e-15)
 
 
-@pytest.mark.parametrize("method", CASES)
+@each("method", CASES)
 def test_neither_the_order_of_rows_nor_a_further_query_changes_what_was_trained_gives(method: str) -> None:
     train, test = random_table(9), random_table(10)
     fitted = train.sample(fraction=1, shuffle=True, seed=1).rank.fusion.fit(method, runs=RUNS)

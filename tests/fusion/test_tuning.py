@@ -13,6 +13,7 @@ import pytest
 import rankframe as rf
 from rankframe import stats
 from tests.support.calls import crossed
+from tests.support.each import each
 
 RUNS = ["a", "b", "c"]
 
@@ -215,8 +216,8 @@ def test_a_method_is_chosen_out_of_fold_not_by_its_fit(search: Any) -> None:
     assert {both.text, *both.folds["method"]} == {"wsum(weights=[1,1,1,1])"}
 
 
-@pytest.mark.parametrize("kind", ["tables", "column", "columns"])
-@pytest.mark.parametrize("front", ["polars", "pandas", "lazy"])
+@each("kind", ["tables", "column", "columns"])
+@each("front", ["polars", "pandas", "lazy"])
 def test_judgments_are_joined_with_the_runs_of_a_table_without_labels(kind: str, front: str) -> None:
     brought: Any = {"polars": pl.DataFrame.clone, "pandas": pl.DataFrame.to_pandas, "lazy": pl.DataFrame.lazy}[front]
     listed = {run: TABLE.select("query_id", "doc_id", score=run).drop_nulls() for run in RUNS}
@@ -412,7 +413,7 @@ REFUSED: list[tuple[Any, type[Exception], str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("call", "kind", "said"), REFUSED)
+@each(("call", "kind", "said"), REFUSED)
 def test_a_call_that_cannot_be_meant_is_refused_with_advice(call: Any, kind: type[Exception], said: str) -> None:
     with pytest.raises(kind, match=said):
         call()

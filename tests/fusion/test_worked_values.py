@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 ENTRIES = [
     *(("A", "q", doc, score) for doc, score in (("d1", 9.0), ("d2", 7.0), ("d3", 6.0), ("d4", 2.0))),
@@ -88,8 +89,8 @@ CASES: list[tuple[str, dict[str, Any], list[float | None]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "options", "expected"), CASES)
-@pytest.mark.parametrize("form", ["long", "wide", "lazy", "pandas"])
+@each(("method", "options", "expected"), CASES)
+@each("form", ["long", "wide", "lazy", "pandas"])
 def test_a_method_gives_the_worked_values(form: str, method: str, options: Any, expected: list[float | None]) -> None:
     match form:
         case "long":
@@ -119,7 +120,7 @@ OF_NORMALIZATION = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OF_NORMALIZATION)
+@each("name", OF_NORMALIZATION)
 def test_a_normalisation_gives_the_worked_values(name: str) -> None:
     for run, expected in zip("ABC", OF_NORMALIZATION[name], strict=True):
         fused = LONG.filter(pl.col("run") == run).rank.fuse("comb_sum", run="run", normalize=name)

@@ -13,11 +13,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.support.calls import thinned
+from tests.support.each import each
 
 from .oracles import ORACLES, group_exposure_ratio, popularity_lift
 
-SEEDS = thinned(range(6), 2)
+SEEDS = range(3)
 METRICS = sorted(ORACLES)
 CATALOG = [f"i{i}" for i in range(30)]
 
@@ -44,8 +44,8 @@ def close(found: float | None, expected: float) -> bool:
     return found is None if math.isnan(expected) else found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("k", [None, 1, 3])
+@each("seed", SEEDS)
+@each("k", [None, 1, 3])
 def test_the_values_are_those_of_plain_python(seed: int, k: int | None) -> None:
     frame, lists = drawn(seed)
     cut = {user: items[:k] for user, items in lists.items()}
@@ -331,7 +331,7 @@ def test_whole_numbers_of_another_width_are_the_same_items_and_users(narrow: typ
 LISTS = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1, 1], "group": ["x", "y", "x"]})
 
 
-@pytest.mark.parametrize(
+@each(
     ("asks", "message"),
     [
         (lambda r: r.items.catalog("coverage@10"), "coverage@10 divides by the number of items"),
@@ -407,9 +407,9 @@ FAULTY = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTY)
-@pytest.mark.parametrize("verb", ["catalog", "exposure"])
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@each("fault", FAULTY)
+@each("verb", ["catalog", "exposure"])
+@each("engine", ["in-memory", "streaming"])
 def test_a_faulty_lazy_table_is_refused_with_its_rows_when_the_plan_runs(verb: str, fault: str, engine: Any) -> None:
     frame, said = FAULTY[fault]
     metrics = {"catalog": ["attention_relevance_gap(across=items)"], "exposure": []}[verb]

@@ -11,6 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from tests.support.each import each
 
 from .oracles import ORACLES
 
@@ -129,7 +130,7 @@ def test_all_kinds_of_frames_give_the_same() -> None:
     assert pandas["ci_low"].to_list() == pytest.approx(found["ci_low"].to_list())
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"run": None}, "name the runs"),

@@ -12,6 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from tests.support.each import each
 
 from . import oracles
 
@@ -147,8 +148,8 @@ def refused(found: Any) -> str:
     return str(error.value)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("k", [None, 3])
+@each("seed", SEEDS)
+@each("k", [None, 3])
 def test_the_values_are_those_of_plain_python(seed: int, k: int | None) -> None:
     table, at = drawn(seed), "" if k is None else f"@{k}"
     found = table.ranker().items.catalog(*(text + at for text in EXPECTED), ci=None)
@@ -269,7 +270,7 @@ def value_of(ranker: Any, text: str) -> float | None:
     return value
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [
         ("reo", 0.0),  # nothing of y is relevant, so x alone has a rate
@@ -341,7 +342,7 @@ def test_a_small_number_of_items_is_no_less_than_those_that_are_shown() -> None:
     assert counts.catalog()["value"].to_list() == [pytest.approx(4 / 3), 1.0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "text", "message"),
     [
         (

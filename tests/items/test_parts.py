@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._table.setup import Setup
 from rankframe._verbs.item_exposure import Exposures, Weighing
+from tests.support.each import each
 
 from .oracles import ORACLES
 from .test_catalog import CATALOG, SEEDS, drawn
@@ -32,8 +33,8 @@ def merged(frames: list[Any], **options: Any) -> pl.DataFrame:
     return counts[0].merge(*counts[1:]).catalog()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("parts", [1, 2, 5])
+@each("seed", SEEDS)
+@each("parts", [1, 2, 5])
 def test_merged_parts_have_the_values_of_the_whole_table(seed: int, parts: int) -> None:
     frame, _ = drawn(seed)
     whole = frame.rank.items.catalog(*METRICS, items=CATALOG, ci=None)

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 LISTS = pl.DataFrame(
     {"query_id": ["u1"] * 3 + ["u2"] * 3 + ["u3"] * 3, "doc_id": list("cdebdfcde"), "score": [3.0, 2.0, 1.0] * 3}
@@ -83,7 +84,7 @@ def value_of(frame: pl.DataFrame, metric: str, **options: object) -> float | Non
     return value
 
 
-@pytest.mark.parametrize("metric", VALUES)
+@each("metric", VALUES)
 def test_a_catalog_metric_has_its_worked_value(metric: str) -> None:
     assert value_of(JUDGED, metric, items=CATALOG, interactions=TRAIN) == pytest.approx(VALUES[metric], abs=5e-7)
 
@@ -110,7 +111,7 @@ OF_FAIRRANKTUNE = {
 """EXP of version 0.0.7: MinMaxRatio, MaxMinDiff, MaxMinRatio, MaxAbsDiff, MeanAbsDev, Variance, LTwo."""
 
 
-@pytest.mark.parametrize("metric", OF_FAIRRANKTUNE)
+@each("metric", OF_FAIRRANKTUNE)
 def test_two_rankings_of_three_groups_have_the_numbers_that_fairranktune_prints(metric: str) -> None:
     lists = {"query_id": [1] * 6 + [2] * 6, "doc_id": list("abcdef" + "fdabce"), "score": [6.0, 5, 4, 3, 2, 1] * 2}
     items = pl.DataFrame({"doc_id": list("abcdef"), "group": list("MMFMFO")})
@@ -121,7 +122,7 @@ def test_every_catalog_metric_has_a_worked_value() -> None:
     assert {rf.parse(text, rf.CATALOG_METRICS)[0].metric.name for text in VALUES} == set(rf.CATALOG_METRICS)
 
 
-@pytest.mark.parametrize("metric", VALUES)
+@each("metric", VALUES)
 def test_the_text_of_a_catalog_metric_reads_back_to_the_same_call(metric: str) -> None:
     (call,) = rf.parse(metric, rf.CATALOG_METRICS)
     assert call.text == metric

@@ -23,6 +23,7 @@ import rankframe as rf
 from rankframe._plan import node, rows_on_disk
 from rankframe._verbs import evaluate as verbs
 from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, part_of, spell, thinned
+from tests.support.each import each
 from tests.support.tables import DOCS, frame, random_pairs, random_table
 
 DF = frame(random_table(71, queries=40))
@@ -63,8 +64,8 @@ def test_a_plan_shows_one_node_with_the_name_of_the_verb_and_knows_its_schema_be
         lazy.collect()
 
 
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-@pytest.mark.parametrize("verb", VERBS)
+@each("engine", ["in-memory", "streaming"])
+@each("verb", VERBS)
 def test_both_engines_give_the_eager_values(verb: str, engine: Any) -> None:
     assert_same(VERBS[verb](PAIRS.lazy().rank).collect(engine=engine), VERBS[verb](PAIRS.rank))
 
@@ -150,8 +151,8 @@ def test_a_filter_on_a_value_or_on_both_is_applied(column: str) -> None:
     assert found.sort("ndcg").equals(wanted.sort("ndcg"))
 
 
-@pytest.mark.parametrize("limit", [None, 1])
-@pytest.mark.parametrize("n", [0, 1, 7, 1000])
+@each("limit", [None, 1])
+@each("n", [0, 1, 7, 1000])
 def test_the_first_rows_are_as_many_as_asked_for(n: int, limit: int | None) -> None:
     ranker = DF.lazy().rank.on(memory_limit=limit)
     found = ranker.evaluate("map").head(n).collect()
@@ -239,7 +240,7 @@ def test_values_are_those_of_a_table_in_memory_where_all_rows_are_spilled_and_sp
     assert_same(found, df.rank.on(**policies).evaluate(*texts))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_no_row_is_lost_or_read_twice_where_some_queries_are_far_larger_than_others(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     sizes = rng.permutation(np.concatenate([rng.integers(1, 20, 200), rng.integers(500, 4000, 3)]))
@@ -253,8 +254,8 @@ def test_no_row_is_lost_or_read_twice_where_some_queries_are_far_larger_than_oth
     assert not list(folder.iterdir())
 
 
-@pytest.mark.parametrize("limit", thinned([1, 5000], 2))
-@pytest.mark.parametrize("verb", VERBS)
+@each("limit", [1, 5000], sample=5)
+@each("verb", VERBS)
 def test_every_verb_spills(verb: str, limit: int) -> None:
     assert_same(VERBS[verb](PAIRS.lazy().rank.on(memory_limit=limit)).collect(), VERBS[verb](PAIRS.rank))
 
@@ -276,7 +277,7 @@ IDS: dict[str, Callable[[int], Any]] = {
 }
 
 
-@pytest.mark.parametrize("kind", [*IDS, "categories", "several"])
+@each("kind", [*IDS, "categories", "several"])
 def test_queries_are_kept_together_whatever_their_ids_are(kind: str) -> None:
     rows = [(i // 5, f"d{i}", float(i % 4), i % 3) for i in range(200)]
     df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
@@ -466,8 +467,8 @@ BATCHES = pl.DataFrame(
 """1,000 queries, which a limit of 500,000 bytes reads in tens of batches."""
 
 
-@pytest.mark.parametrize("dtype", [pl.Int64, pl.String, pl.Categorical])
-@pytest.mark.parametrize("again", [0, 500, 998])
+@each("dtype", [pl.Int64, pl.String, pl.Categorical])
+@each("again", [0, 500, 998])
 def test_a_query_that_comes_back_many_batches_later_is_refused(again: int, dtype: Any, tmp_path: Path) -> None:
     rows = pl.concat([BATCHES, BATCHES.filter(query_id=again)])
     rows = rows.with_columns(pl.col("query_id").cast(pl.String).cast(dtype))
@@ -500,8 +501,8 @@ def test_batches_end_where_queries_end(tmp_path: Path) -> None:
     assert all(height % 1000 == 0 for height in heights)
 
 
-@pytest.mark.parametrize("grouped", [True, False])
-@pytest.mark.parametrize(("n_documents", "at_once"), [(2, 1), (200, 1), (200, 3)])
+@each("grouped", [True, False])
+@each(("n_documents", "at_once"), [(2, 1), (200, 1), (200, 3)])
 def test_rows_and_results_of_batches_have_room_in_the_limit_however_short_queries_are(
     n_documents: int, at_once: int, grouped: bool, tmp_path: Path
 ) -> None:
@@ -530,7 +531,7 @@ def test_rows_and_results_of_batches_have_room_in_the_limit_however_short_querie
 # How much memory ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "size"),
     [(1, 1), (2_000_000_000, 2 * 10**9), ("2GB", 2 * 10**9), ("500 mb", 5 * 10**8), ("1.5K", 1500), ("1KiB", 1024),
      ("2Gi", 2 * 2**30), ("7", 7), ("1TB", 10**12)],
@@ -542,7 +543,7 @@ def test_a_memory_limit_is_bytes_or_text(given: Any, size: int, monkeypatch: pyt
     assert node.memory_limit(3) == 3
 
 
-@pytest.mark.parametrize("given", [0, -1, True, 1.5, "", "much", "2 XB", "-1GB", "0.1", float("nan"), [1]])
+@each("given", [0, -1, True, 1.5, "", "much", "2 XB", "-1GB", "0.1", float("nan"), [1]])
 def test_a_memory_limit_that_is_none_is_refused(given: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=r"memory_limit=.*'2GB'"):
         DF.rank.on(memory_limit=given)

@@ -20,7 +20,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from rankframe._plan import node, rows_on_disk
-from tests.support.calls import thinned
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 DF = frame(random_table(9, queries=12)).sort("query_id", maintain_order=True)
@@ -157,7 +157,7 @@ PLANS = 3 * len(ENDING)
 PLANS_OF_A_TEST = 40
 
 
-@pytest.mark.parametrize("first", thinned(range(0, PLANS, PLANS_OF_A_TEST), 3))
+@each("first", range(0, PLANS, PLANS_OF_A_TEST), sample=1)
 def test_a_node_equals_the_eager_result_under_any_operations_and_however_it_is_read(first: int, tmp_path: Path) -> None:
     assert len(KEEPING) + len(ENDING) > 50
     rng, kinds, endings, differing = random.Random(first), cycle(KINDS), cycle(ENDING), []
@@ -187,8 +187,8 @@ NO_COLUMN: dict[str, tuple[Callable[[Plan], Plan], int]] = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", KINDS)
+@each("engine", ENGINES)
+@each("kind", KINDS)
 def test_a_plan_that_needs_no_column_of_the_node_keeps_its_rows(kind: str, engine: Any) -> None:
     lf = DF.lazy().rank.on(**KINDS[kind]).evaluate("map")
     found = {name: plan(lf).collect(engine=engine).height for name, (plan, _) in NO_COLUMN.items()}

@@ -18,6 +18,7 @@ import pytest
 import rankframe as rf
 from rankframe._plan import rows_on_disk
 from rankframe._plan.rows_on_disk import MARK, MARKER, PREFIX
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 LAZY = frame(random_table(5, queries=20)).lazy().rank.on(memory_limit=1).evaluate("map")
@@ -77,7 +78,7 @@ def of_another_system(marker: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize(
+@each(
     "change",
     [Path.unlink, of_another_name, of_another_format, of_another_encoding, behind_a_link, a_pipe, a_link_to_a_folder,
      of_a_living_process, of_another_system],
@@ -188,8 +189,8 @@ def test_a_temporary_folder_that_is_not_there_is_an_error_that_says_what_to_do(
         LAZY.collect()
 
 
-@pytest.mark.parametrize("name", ["#bucket", "#0"])
-@pytest.mark.parametrize("role", ["query", "doc", "label"])
+@each("name", ["#bucket", "#0"])
+@each("role", ["query", "doc", "label"])
 def test_a_column_may_have_any_name(role: str, name: str) -> None:
     df = frame(random_table(6, queries=20))
     own = {"query": "query_id", "doc": "doc_id", "label": "label"}[role]

@@ -11,6 +11,7 @@ import pytest
 import rankframe as rf
 from tests.metrics.oracles.agreement import AGREEMENT, Pair
 from tests.support.calls import assert_equal, values
+from tests.support.each import each
 from tests.support.tables import frame, random_pairs
 from tests.support.trec_eval_and_scipy import scipy
 
@@ -48,8 +49,8 @@ def wanted(table: dict[str, list[Pair]], text: str, ties: str) -> dict[str, floa
     return {query: AGREEMENT[name](rows, **options, **policy) for query, rows in table.items()}
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("ties", TIES)
+@each("seed", range(3))
+@each("ties", TIES)
 def test_values_are_the_oracles(ties: str, seed: int) -> None:
     table = random_pairs(seed)
     found = pairs_frame(table).rank.on(ties=ties).agreement("other", *CALLS)
@@ -162,8 +163,8 @@ def test_a_ranking_without_documents_overlaps_with_none() -> None:
     assert found.row(1) == ("r", *[None] * 7)
 
 
-@pytest.mark.parametrize("measure", ["rbo", "rbo_min", "rbo_residual"])
-@pytest.mark.parametrize("p", ["0", "1", "-0.1", "1.5", "high", "None", "True"])
+@each("measure", ["rbo", "rbo_min", "rbo_residual"])
+@each("p", ["0", "1", "-0.1", "1.5", "high", "None", "True"])
 def test_a_persistence_that_is_no_probability_is_an_error(measure: str, p: str) -> None:
     with pytest.raises(rf.InvalidOption, match=rf"{measure}\(p=.*\): write a number between 0 and 1"):
         pairs_frame(random_pairs(36)).lazy().rank.agreement("other", f"{measure}(p={p})")
@@ -174,7 +175,7 @@ def test_measures_have_the_names_that_others_give_them() -> None:
     assert found.columns == ["query_id", "tau_ap", "rbo@5", "rbo_residual"]
 
 
-@pytest.mark.parametrize("measure", ["kendall", "kendall_distance@0", "spearman@3", "tau_ap@3", "overlap@0", "ndcg"])
+@each("measure", ["kendall", "kendall_distance@0", "spearman@3", "tau_ap@3", "overlap@0", "ndcg"])
 def test_an_unknown_measure_is_an_error(measure: str) -> None:
     with pytest.raises(rf.RankframeError):
         pairs_frame(random_pairs(36)).rank.agreement("other", measure)

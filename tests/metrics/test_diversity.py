@@ -29,6 +29,7 @@ from tests.support.diversity import (
     rows_of,
     spell,
 )
+from tests.support.each import each
 from tests.support.tables import Table
 from tests.support.untraced import untraced
 
@@ -112,7 +113,7 @@ def test_values_are_the_oracles(policies: Options, which: str) -> None:
             assert_equal(values(values_, spell(name, options)), wanted, (way, spell(name, options)))
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@each("name", FORMULAS)
 def test_the_method_returns_one_column_of_the_oracles_values(name: str) -> None:
     table = diverse_table(31)
     for options in CALLS[name]:
@@ -189,13 +190,13 @@ BY_HAND: Table = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", [rows_of, lists_of])
-@pytest.mark.parametrize("text", WORKED)
+@each("form", [rows_of, lists_of])
+@each("text", WORKED)
 def test_worked_values(text: str, form: Callable[[Table], pl.DataFrame]) -> None:
     assert ranker(form(BY_HAND)).evaluate(text).item(0, 1) == pytest.approx(WORKED[text], abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("spelling", "text"),
     [
         ("alpha_nDCG@20", "alpha_ndcg@20"),
@@ -292,8 +293,8 @@ def greedy_orders(rows: list[Row], alpha: float, chosen: tuple[Row, ...] = ()) -
     ]
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("alpha", [0.3, 0.5, 1])
+@each("seed", range(3))
+@each("alpha", [0.3, 0.5, 1])
 def test_the_greedy_order_with_the_largest_ids_is_worth_1_and_others_as_much_as_they_gain(
     alpha: float, seed: int
 ) -> None:
@@ -446,7 +447,7 @@ EMPTY = {
 }
 
 
-@pytest.mark.parametrize("kind", EMPTY)
+@each("kind", EMPTY)
 def test_where_there_is_nothing_to_find_every_value_is_0(kind: str) -> None:
     df = EMPTY[kind]
     for found in (ranker(df).evaluate(*TEXTS, "ndcg"), ranker(df.lazy()).evaluate(*TEXTS, "ndcg").collect()):
@@ -530,8 +531,8 @@ INVALID: dict[str, tuple[pl.DataFrame, str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", INVALID)
-@pytest.mark.parametrize("texts", [["strec"], ["alpha_ndcg@5", "ndcg"]], ids=str)
+@each("kind", INVALID)
+@each("texts", [["strec"], ["alpha_ndcg@5", "ndcg"]], ids=str)
 def test_tables_that_contradict_themselves_are_refused(kind: str, texts: list[str]) -> None:
     df, message = INVALID[kind]
     df = df.with_columns(label=pl.lit(1)) if "label" not in df.columns else df
@@ -616,7 +617,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", REFUSED)
+@each("kind", REFUSED)
 def test_what_has_no_meaning_is_refused_with_what_to_write(kind: str) -> None:
     call, error, message = REFUSED[kind]
     with pytest.raises(error, match=message):

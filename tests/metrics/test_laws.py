@@ -28,8 +28,8 @@ from tests.support.calls import (
     needs_table,
     part_of,
     spell,
-    thinned,
 )
+from tests.support.each import each
 from tests.support.plans import assert_native
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
@@ -362,7 +362,7 @@ def test_eager_results_come_in_the_order_of_first_appearance_and_repeat_to_the_b
     assert found.equals(evaluate(df, *texts, **policies))
 
 
-@pytest.mark.parametrize("call", thinned(ALL, 3), ids=[spell(*call) for call in ALL])
+@each("call", ALL, ids=[spell(*call) for call in ALL], sample=120)
 def test_canonical_text_reads_back_as_itself(call: tuple[str, Options]) -> None:
     name, options = call
     df = frame(random_table(41, queries=5))
@@ -404,8 +404,8 @@ OWN_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("lazy", [False, True])
-@pytest.mark.parametrize("doc", ["doc_id", "#row", "#score", None])
+@each("lazy", [False, True])
+@each("doc", ["doc_id", "#row", "#score", None])
 def test_columns_of_the_caller_may_have_names_that_the_plans_have(doc: str | None, lazy: bool) -> None:
     df = frame(random_table(48, queries=8)).with_columns(other=-pl.col("score"))
     others = df.with_columns(pl.lit("x").alias(name) for name in OWN_NAMES if name != doc)
@@ -466,8 +466,8 @@ def test_a_lazy_check_finds_what_an_eager_one_finds() -> None:
     assert_frame_equal(df.lazy().rank.check().rows.collect().sort(key), eager.sort(key))
 
 
-@pytest.mark.parametrize("judged_only", ["keep", "drop", "error"])
-@pytest.mark.parametrize("run_only", ["keep", "drop", "error"])
+@each("judged_only", ["keep", "drop", "error"])
+@each("run_only", ["keep", "drop", "error"])
 def test_the_plan_of_a_join_with_judgments_is_native(judged_only: Any, run_only: Any) -> None:
     df = frame(random_table(45, queries=9))
     run, qrels = df.drop("label").filter(pl.col("score").is_not_null()), df.drop("score")
@@ -579,8 +579,8 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize("lazy", [False, True])
-@pytest.mark.parametrize(("fault", "verb"), READ)
+@each("lazy", [False, True])
+@each(("fault", "verb"), READ)
 def test_no_verb_lets_bad_data_through(fault: str, verb: str, lazy: bool) -> None:
     table, policies = FAULTS[fault]
     arguments = {"with_ranks": (), "agreement": ("other", "kendall_tau")}.get(verb, ("ndcg",))

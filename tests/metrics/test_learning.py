@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 import rankframe as rf
 from tests.support.calls import GAIN, SHARE, assert_equal, expected, values
+from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table
 
 PROBABILITIES = [None, -1, 0, 0, 0.25, 0.5, 1]
@@ -57,8 +58,8 @@ def test_err_of_a_readers_probabilities_is_by_hand() -> None:
     assert found[1:] == pytest.approx((2 / 3, 2 / 3), abs=1e-15)  # the best order stops at rank 1
 
 
-@pytest.mark.parametrize("policies", [{}, {"unjudged": "drop"}, {"unretrieved": "drop"}, {"depth": 3}, {"relevant": 2}])
-@pytest.mark.parametrize("size", [0, 5, 1000])
+@each("policies", [{}, {"unjudged": "drop"}, {"unretrieved": "drop"}, {"depth": 3}, {"relevant": 2}])
+@each("size", [0, 5, 1000])
 def test_fall_out_counts_what_a_collection_holds(size: int, policies: dict[str, Any]) -> None:
     table = random_table(62)
     policies = {**policies, "collection_size": size}
@@ -121,8 +122,8 @@ def of_column(column: str, worth: dict[float, float]) -> pl.Expr:
     return pl.col("label").replace_strict(gains, default=0.0, return_dtype=pl.Float64).alias(column)
 
 
-@pytest.mark.parametrize("policies", [{}, {"unjudged": "drop"}, {"ties": "best"}, {"depth": 3, "unretrieved": "drop"}])
-@pytest.mark.parametrize(
+@each("policies", [{}, {"unjudged": "drop"}, {"ties": "best"}, {"depth": 3, "unretrieved": "drop"}])
+@each(
     ("name", "worth", "options"),
     [
         ("cg", GAIN, {"k": 3}),
@@ -152,11 +153,11 @@ def test_a_gain_may_be_an_expression_over_the_tables_columns(
         assert_equal(values(form, text), wanted, text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("discount", "same"),
     [(lambda rank: (rank + 1).log(2), "log2"), (lambda rank: rank, "rank"), (lambda rank: 1, None)],
 )
-@pytest.mark.parametrize("name", ["dcg", "ndcg"])
+@each("name", ["dcg", "ndcg"])
 def test_a_discount_may_be_a_function_of_the_rank(name: str, discount: Any, same: str | None) -> None:
     table = random_table(62, labels=FRACTIONAL_LABELS)
     df = frame(table, seed=None)

@@ -33,6 +33,7 @@ from tests.support.calls import (
     thinned,
     values,
 )
+from tests.support.each import each
 from tests.support.tables import DOCS, FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 from tests.support.trec_eval_and_scipy import Value, scikit_learn, trec_eval
 from tests.support.untraced import untraced
@@ -54,7 +55,7 @@ def test_every_metric_has_an_oracle_and_calls() -> None:
     assert set(NAMES) == set(ORACLES) == set(CALLS)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_option_is_called_with_more_than_its_default(name: str) -> None:
     parameters = rf.METRICS[CANONICAL[name]].parameters
     assert {option for call in CALLS[name] for option in call} == set(parameters)
@@ -68,7 +69,7 @@ def with_the_best_first(rows: list[Row]) -> list[Row]:
     return [(*row[:2], 4) if row is best else row for row in rows]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_the_declared_bounds_and_direction_are_those_of_the_oracles_values(name: str) -> None:
     table = random_table(1, labels=FRACTIONAL_LABELS)
     improved = {query: with_the_best_first(rows) for query, rows in table.items()}
@@ -101,7 +102,7 @@ def test_values_are_the_oracles(labels: list[float | None], policies: Options, w
         )
 
 
-@pytest.mark.parametrize("policies", thinned(POLICIES, 13), ids=str)
+@each("policies", POLICIES, ids=str, sample=2)
 def test_expressions_have_the_oracles_values(policies: Options) -> None:
     table = random_table(100 + POLICIES.index(policies), labels=FRACTIONAL_LABELS)
     # every metric and every policy, not their product, which holds of frames: both make the same columns
@@ -113,8 +114,8 @@ def test_expressions_have_the_oracles_values(policies: Options) -> None:
         assert_equal(values(found, text), expected(table, name, options, policies), text)
 
 
-@pytest.mark.parametrize("policies", thinned(POLICIES[::8], 4), ids=str)
-@pytest.mark.parametrize("name", NAMES)
+@each("policies", POLICIES[::8], ids=str, sample=53)
+@each("name", NAMES)
 def test_the_method_returns_one_column_of_the_oracles_values(name: str, policies: Options) -> None:
     table = random_table(7, queries=30, labels=FRACTIONAL_LABELS)
     ranker = frame(table, seed=None).rank.on(**policies)
@@ -198,8 +199,8 @@ DOC_TYPES: dict[str, tuple[list[Any], Callable[[pl.Series], pl.Series]]] = {
 }
 
 
-@pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "trec_eval", "best", "worst", "order"])
-@pytest.mark.parametrize("dtype", thinned(list(DOC_TYPES), 8))
+@each("ties", ["doc_desc", "doc_asc", "trec_eval", "best", "worst", "order"], sample=12)
+@each("dtype", list(DOC_TYPES))
 def test_ties_are_broken_by_documents_of_any_type(dtype: str, ties: str) -> None:
     docs, cast = DOC_TYPES[dtype]
     table = random_table(11, queries=25, docs=list(range(len(docs))))
@@ -240,7 +241,7 @@ QUERY_TYPES: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("dtype", QUERY_TYPES)
+@each("dtype", QUERY_TYPES)
 def test_queries_may_be_of_any_type_and_null_is_a_query_of_its_own(dtype: str) -> None:
     queries = QUERY_TYPES[dtype]
     table = dict(zip(queries, random_table(12).values(), strict=False))
@@ -284,8 +285,8 @@ def test_several_query_columns_make_one_query() -> None:
 NUMBERS = [pl.Int8, pl.Int64, pl.UInt8, pl.UInt64, pl.Float32, pl.Float64]
 
 
-@pytest.mark.parametrize("score", NUMBERS, ids=str)
-@pytest.mark.parametrize("label", thinned(NUMBERS, 4), ids=str)
+@each("score", NUMBERS, ids=str, sample=12)
+@each("label", NUMBERS, ids=str)
 def test_scores_and_labels_may_be_of_any_numeric_type(score: Any, label: Any) -> None:
     labels = [x for x in INTEGER_LABELS if x is None or x >= 0] if not label.is_signed_integer() else INTEGER_LABELS
     table = {q: [(doc, s and abs(s), x) for doc, s, x in rows] for q, rows in random_table(14, labels=labels).items()}
@@ -296,8 +297,8 @@ def test_scores_and_labels_may_be_of_any_numeric_type(score: Any, label: Any) ->
         assert_equal(values(found, spell(name, options)), expected(table, name, options, {}), spell(name, options))
 
 
-@pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "order", "best"])
-@pytest.mark.parametrize(
+@each("ties", ["doc_desc", "doc_asc", "order", "best"])
+@each(
     ("dtype", "scores"),
     [
         (pl.Int8, [-128, -127, 127, 126, 0, None]),
@@ -331,7 +332,7 @@ def test_labels_may_be_boolean() -> None:
         assert_equal(values(found, spell(name, options)), expected(table, name, options, {}), spell(name, options))
 
 
-@pytest.mark.parametrize("ties", thinned(["doc_desc", "order", "best"], 3))
+@each("ties", ["doc_desc", "order", "best"], sample=1)
 def test_long_rankings_are_ranked_as_short_ones(ties: str) -> None:
     """Sorts are stable by chance while they are short."""
     table = random_table(28, queries=3, labels=FRACTIONAL_LABELS, docs=range(300), sizes=[250, 300])
@@ -479,7 +480,7 @@ def required(name: str) -> Options:
     return {} if k is None or k.default is None else {"k": 3}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "max_label" in rf.METRICS[CANONICAL[name]].parameters])
+@each("name", [name for name in NAMES if "max_label" in rf.METRICS[CANONICAL[name]].parameters])
 def test_a_label_above_max_label_is_an_error(name: str) -> None:
     df = frame({"q": [("a", 1.0, 3), ("b", 2.0, 0)]})
     needed = required(name)
@@ -488,7 +489,7 @@ def test_a_label_above_max_label_is_an_error(name: str) -> None:
         getattr(df.rank.metrics, name)(**needed, max_label=2)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if "gain" in rf.METRICS[CANONICAL[name]].parameters])
+@each("name", [name for name in NAMES if "gain" in rf.METRICS[CANONICAL[name]].parameters])
 def test_a_positive_label_without_a_gain_is_an_error_and_others_are_worth_nothing(name: str) -> None:
     df = frame({"q": [("a", 1.0, 2), ("b", 2.0, 0), ("c", 2.0, None), ("d", 2.0, -1)]})
     needed = required(name)
@@ -500,9 +501,9 @@ def test_a_positive_label_without_a_gain_is_an_error_and_others_are_worth_nothin
 # Two tables ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lazy", [False, True])
-@pytest.mark.parametrize("judged_only", ["keep", "drop"])
-@pytest.mark.parametrize("run_only", ["keep", "drop"])
+@each("lazy", [False, True])
+@each("judged_only", ["keep", "drop"])
+@each("run_only", ["keep", "drop"])
 def test_a_run_and_its_judgments_make_one_table(run_only: Any, judged_only: Any, lazy: bool) -> None:
     table = random_table(27, queries=150, labels=INTEGER_LABELS)
     run = {query: [row[:2] for row in rows if row[1] is not None] for query, rows in table.items()}
@@ -538,8 +539,8 @@ def test_queries_of_one_table_only_may_be_refused(lazy: bool) -> None:
 # A threshold of a column's own, and the other tools' spellings -------------------------------------------------
 
 
-@pytest.mark.parametrize("no_relevant", ["zero", "null", "one"])
-@pytest.mark.parametrize("relevant", [0, 2])
+@each("no_relevant", ["zero", "null", "one"])
+@each("relevant", [0, 2])
 def test_a_text_may_have_a_threshold_of_its_own(relevant: int, no_relevant: str) -> None:
     table = random_table(25)
     names = [name for name in NAMES if name != "num_retrieved"]  # which means hits then, as ir_measures has it
@@ -608,7 +609,7 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize(("text", "canonical"), SPELLINGS.items())
+@each(("text", "canonical"), SPELLINGS.items())
 def test_other_tools_spellings_are_read(text: str, canonical: str) -> None:
     df = frame(random_table(26, queries=3))
     assert df.rank.evaluate(text).columns == ["query_id", *canonical.split()]

@@ -11,7 +11,7 @@ from tests.metrics.oracles import DECLARED, ORACLES, evaluate
 from tests.metrics.oracles.agreement import AGREEMENT, rankings
 from tests.metrics.oracles.cascade import cascade, rbp
 from tests.metrics.oracles.query import prepare
-from tests.support.calls import thinned
+from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, random_pairs, random_table
 from tests.support.trec_eval_and_scipy import Value, scikit_learn, scipy, trec_eval
 from tests.support.untraced import untraced
@@ -29,9 +29,9 @@ def assert_same(table: Table, values: list[Value], **policies: object) -> None:
         assert abs(found - expected) <= 1e-12, (name, options, policies, table[query])
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 2))
-@pytest.mark.parametrize("unjudged", ["nonrelevant", "drop"])
-@pytest.mark.parametrize("relevant", [1, 2, 3])
+@each("seed", SEEDS, sample=24)
+@each("unjudged", ["nonrelevant", "drop"])
+@each("relevant", [1, 2, 3])
 @untraced
 def test_oracles_agree_with_trec_eval(relevant: int, unjudged: str, seed: int) -> None:
     table = random_table(seed)
@@ -40,7 +40,7 @@ def test_oracles_agree_with_trec_eval(relevant: int, unjudged: str, seed: int) -
     assert_same(table, values, relevant=relevant, unjudged=unjudged)
 
 
-@pytest.mark.parametrize("seed", thinned(SEEDS, 4))
+@each("seed", SEEDS, sample=2)
 @untraced
 def test_oracles_agree_with_scikit_learn(seed: int) -> None:
     labels = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]
@@ -51,8 +51,8 @@ def test_oracles_agree_with_scikit_learn(seed: int) -> None:
     assert {name for _, name, _, _ in values} == {"auc", "dcg", "ndcg", "average_precision"}
 
 
-@pytest.mark.parametrize("ties", [True, False])
-@pytest.mark.parametrize("seed", SEEDS)
+@each("ties", [True, False])
+@each("seed", SEEDS)
 @untraced
 def test_agreement_oracles_agree_with_scipy(seed: int, ties: bool) -> None:
     table = random_pairs(seed, ties=ties)
@@ -66,8 +66,8 @@ def test_agreement_oracles_agree_with_scipy(seed: int, ties: bool) -> None:
         )
 
 
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
-@pytest.mark.parametrize("seed", thinned(SEEDS, 4))
+@each("p", [0.1, 0.5, 0.9], sample=6)
+@each("seed", SEEDS)
 @untraced
 def test_rank_biased_overlap_is_the_mean_agreement_of_rankings_that_go_on(seed: int, p: float) -> None:
     """The paper's equation 7 down to depth 400, below which less than 1e-18 follows, over what may follow."""
@@ -122,7 +122,7 @@ def test_nerr_divides_by_the_best_of_all_orders() -> None:
             assert evaluate("nerr", rows, {"k": k, "max_label": 2}) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 @untraced
 def test_rbp_is_the_gain_per_document_read_of_a_user_who_reads_on_with_probability_p(seed: int) -> None:
     for rows in random_table(seed).values():
@@ -135,7 +135,7 @@ def test_rbp_is_the_gain_per_document_read_of_a_user_who_reads_on_with_probabili
             assert rbp(q, p=p) == pytest.approx(gain / documents_read, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 @untraced
 def test_average_precision_is_precision_times_the_growth_of_recall(seed: int) -> None:
     for rows in random_table(seed).values():

@@ -11,8 +11,8 @@ from tests.metrics.oracles.binary import relative_precision
 from tests.metrics.oracles.cwl import CWL, REPORTS
 from tests.metrics.oracles.diversity import DIVERSITY
 from tests.metrics.oracles.query import prepare
-from tests.support.calls import thinned
 from tests.support.diversity import diverse_table
+from tests.support.each import each
 from tests.support.ir_measures_and_ndeval import accuracy, cwl_eval, gdeval, ir_measures, measures, ndeval
 from tests.support.tables import DOCS, random_table
 from tests.support.untraced import untraced
@@ -23,7 +23,7 @@ MORE = {**ORACLES, **CWL, "relative_precision": relative_precision}
 """Also what the tools have under other names than the library."""
 
 
-@pytest.mark.parametrize("size", thinned([(20, 120), (2, 1000), (60, 7)], 3), ids=str)
+@each("size", [(20, 120), (2, 1000), (60, 7)], ids=str, sample=1)
 @untraced
 def test_readers_agree_with_cwl_eval_in_every_report_and_residual(size: tuple[int, int]) -> None:
     queries, depth = size

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.metrics.oracles.trec_eval import BOGUS, MEASURES, Options, evaluate, ideal_gains, lines, trec_query
+from tests.support.each import each
 from tests.support.tables import Table, random_table
 from tests.support.trec_eval_and_scipy import NAMED, trec_eval_9
 from tests.support.untraced import untraced
@@ -47,7 +48,7 @@ def divides_zero_by_zero(query: str, name: str, given: Options) -> bool:
     return name.startswith("11pt_avg") and q.n == 0
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run['measures'][0]} {' '.join(run['options'])}")
+@each("run", RUNS, ids=lambda run: f"{run['measures'][0]} {' '.join(run['options'])}")
 def test_oracles_equal_trec_eval_10(run: dict[str, Any]) -> None:
     given = options(run["options"])
     found = evaluate(TABLE, run["measures"], given)
@@ -87,10 +88,10 @@ def test_lines_are_what_trec_eval_10_prints() -> None:
     assert lines(found, "tag") == printed["lines"]
 
 
-@pytest.mark.parametrize("depth", [None, 1, 5])
-@pytest.mark.parametrize("judged_only", [False, True])
-@pytest.mark.parametrize("level", [1, 2, 3])
-@pytest.mark.parametrize("seed", range(4))
+@each("depth", [None, 1, 5])
+@each("judged_only", [False, True])
+@each("level", [1, 2, 3])
+@each("seed", range(4))
 @untraced
 def test_oracles_agree_with_trec_eval_9(seed: int, level: int, judged_only: bool, depth: int | None) -> None:
     table = random_table(seed)

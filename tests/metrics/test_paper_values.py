@@ -13,6 +13,7 @@ import pytest
 import rankframe as rf
 from tests.metrics.oracles import ORACLES, evaluate
 from tests.metrics.oracles.agreement import AGREEMENT
+from tests.support.each import each
 
 # Järvelin and Kekäläinen 2002, section 2 (last digits cut off in print): a ranking's gains, what it missed.
 JK_GAINS = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
@@ -144,7 +145,7 @@ def table(labels: Sequence[float | None], missed: Sequence[float]) -> pl.DataFra
     return pl.DataFrame(columns, schema_overrides={"label": pl.Float64})
 
 
-@pytest.mark.parametrize(("name", "labels", "missed", "options", "value", "error"), CASES)
+@each(("name", "labels", "missed", "options", "value", "error"), CASES)
 def test_worked_value(
     name: str,
     labels: Sequence[float | None],
@@ -162,8 +163,8 @@ def test_worked_value(
     assert result.item(0, 1) == pytest.approx(value, rel=0, abs=error)
 
 
-@pytest.mark.parametrize("options", [{}, {"residual": True}, {"report": "ED"}], ids=str)
-@pytest.mark.parametrize("name", ["insq", "nerr11"])
+@each("options", [{}, {"residual": True}, {"report": "ED"}], ids=str)
+@each("name", ["insq", "nerr11"])
 def test_a_reader_may_go_deeper_than_sums_are_listed(name: str, options: dict[str, Any]) -> None:
     options = {"target": 2.5, "depth": 20_000, **options}
     df = table([0, None, 2, 1, None], [1])
@@ -227,7 +228,7 @@ AGREEMENT_CASES: list[tuple[str, dict[str, Any], Scores, Scores, float | None]] 
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "options", "first", "second", "value"), AGREEMENT_CASES)
+@each(("name", "options", "first", "second", "value"), AGREEMENT_CASES)
 def test_worked_agreement(
     name: str,
     options: dict[str, Any],

@@ -13,6 +13,7 @@ import pytest
 import rankframe as rf
 from rankframe._command import main
 from rankframe._pictures import item_plots
+from tests.support.each import each
 
 pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
 """Random tables may have no judgment at all."""
@@ -59,7 +60,7 @@ WORKED: list[tuple[str, list[float]]] = [
 """RecTools', recommenders', RePlay's and Elliot's values of the example."""
 
 
-@pytest.mark.parametrize(("text", "wanted"), WORKED)
+@each(("text", "wanted"), WORKED)
 def test_the_worked_example_has_the_values_of_the_tools(text: str, wanted: list[float]) -> None:
     assert values(RECS, text, interactions=TRAIN) == pytest.approx(wanted, abs=1e-6)
     assert values(JUDGED, text, interactions=TRAIN) == pytest.approx(wanted, abs=1e-6)
@@ -141,7 +142,7 @@ def test_calibration_of_the_worked_example_is_stecks() -> None:
 SIX = pl.DataFrame({"query_id": [1] * 6, "doc_id": [*"abcdef"], "score": [6, 5, 4, 3, 2, 1], "by": [*"MMFMFF"]})
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "wanted"),
     [
         ("group_exposure(group=M)", 0.623847),
@@ -173,7 +174,7 @@ MIXED = SIX.with_columns(label=pl.Series([0, 2, 1, 0, 1, 0]))
 ONE_OF = [1 / math.log2(i + 1) for i in range(1, 7)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "wanted"),
     [
         # attention of M: ranks 1, 2 and 4, of F: ranks 3, 5 and 6; three documents each
@@ -231,7 +232,7 @@ def test_documents_that_were_not_retrieved_belong_to_their_group_without_attenti
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "wanted"),
     [
         ("least_item_promoted@1", 2),  # c, third of a b c d e
@@ -287,7 +288,7 @@ ONE_EACH = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ONE_EACH)
+@each("text", ONE_EACH)
 def test_an_empty_list_has_no_value(text: str) -> None:
     df = JUDGED.with_columns(score=pl.when(pl.col("query_id") != "u1").then("score"))
     assert values(df, text, **ROLES)[0] is None
@@ -393,7 +394,7 @@ def test_ids_of_other_whole_and_text_types_are_compared() -> None:
         assert values(ids[0], "novelty", interactions=ids[1].cast({"doc_id": kind})) == pytest.approx([2, 5 / 3, 2])
 
 
-@pytest.mark.parametrize("name", [name for name, metric in rf.METRICS.items() if metric.needs])
+@each("name", [name for name, metric in rf.METRICS.items() if metric.needs])
 def test_a_metric_needs_the_roles_that_it_declares(name: str) -> None:
     metric = rf.METRICS[name]
     options = {"group": "M"} if "group" in metric.parameters else {}

@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._table.trec_eval import OF_THE_RUN
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text(encoding="utf-8"))
@@ -48,7 +49,7 @@ def policies_of(options: list[str]) -> dict[str, Any]:
 RUNS = [run for run in RECORD["runs"] if any(text_of(name) not in (None, *OF_THE_RUN) for name in run["values"])]
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: " ".join([*run["options"], run["measures"][0]]))
+@each("run", RUNS, ids=lambda run: " ".join([*run["options"], run["measures"][0]]))
 def test_values_are_those_of_trec_eval_10(run: dict[str, Any]) -> None:
     ranker = frame(TABLE).rank.on(convention="trec_eval", **policies_of(run["options"]))
     texts = {name: text for name in run["values"] if (text := text_of(name)) is not None and name not in OF_THE_RUN}
@@ -101,7 +102,7 @@ def test_relstring_has_the_same_letters_in_every_form() -> None:
         df.rank.summarize("relstring")
 
 
-@pytest.mark.parametrize("k", [1, 12, 13, 14, 26, 27, 39, 60])
+@each("k", [1, 12, 13, 14, 26, 27, 39, 60])
 def test_relstring_spells_every_rank_however_many_there_are(k: int) -> None:
     r = random.Random(k)
     labels = [r.choice([None, -1, 9, 10, 12, *range(9)]) for _ in range(41)]

@@ -28,6 +28,8 @@ mpl.use("Agg")
 from matplotlib import pyplot
 from matplotlib.text import Text
 
+from tests.support.each import each
+
 DF = rf.load_example().filter(pl.col("query_id").is_in(rf.load_example()["query_id"].unique().sort()[:24]))
 RUNS = ["score", "score_pca", "score_forest"]
 SMALL, PHONE = 10, 350
@@ -83,8 +85,8 @@ def saved(chart: Any) -> bytes:
     return file.getvalue()
 
 
-@pytest.mark.parametrize("library", ["altair", "matplotlib"])
-@pytest.mark.parametrize("background", [None, "#121417", "white"])
+@each("library", ["altair", "matplotlib"])
+@each("background", [None, "#121417", "white"])
 def test_a_band_in_a_png_is_its_colour_over_the_background(library: str, background: str | None) -> None:
     plot = (DF if library == "altair" else DF.to_pandas()).rank.plot
     found = pixels(saved(plot.curve("ndcg", runs=["score_pca", "score"], background=background)))
@@ -180,7 +182,7 @@ def test_text_of_a_matplotlib_figure_contrasts_with_its_background(case: tuple[s
 STYLES = ["default", "dark_background"]
 
 
-@pytest.mark.parametrize("case", thinned([*itertools.product(DRAWINGS, STYLES)], 3), ids=" in ".join)
+@each("case", [*itertools.product(DRAWINGS, STYLES)], ids=" in ".join, sample=9)
 def test_text_of_a_matplotlib_figure_contrasts_in_the_users_style(case: tuple[str, str]) -> None:
     name, style = case
     with pyplot.style.context(style):
@@ -197,7 +199,7 @@ def written(ax: Any) -> list[Text]:
     return found
 
 
-@pytest.mark.parametrize("name", thinned([*DRAWINGS], 2))
+@each("name", [*DRAWINGS], sample=7)
 def test_text_of_an_altair_chart_is_10_pixels_high_where_a_phone_shows_it(name: str) -> None:
     svg = svg_of(DRAWINGS[name](DF.rank.plot))
     width = float(svg.attrib["width"])
@@ -205,7 +207,7 @@ def test_text_of_an_altair_chart_is_10_pixels_high_where_a_phone_shows_it(name: 
     assert min(sizes) * PHONE / width >= SMALL
 
 
-@pytest.mark.parametrize("name", thinned([*DRAWINGS], 2))
+@each("name", [*DRAWINGS], sample=7)
 def test_text_of_a_matplotlib_figure_is_10_pixels_high_where_a_phone_shows_it(name: str) -> None:
     ax = DRAWINGS[name](DF.to_pandas().rank.plot)
     saved(ax)
@@ -213,8 +215,8 @@ def test_text_of_a_matplotlib_figure_is_10_pixels_high_where_a_phone_shows_it(na
     assert min(text.get_fontsize() for text in written(ax)) * PHONE / width >= SMALL
 
 
-@pytest.mark.parametrize("name", ["curve", "differences", "differences of several", "distribution", "slices", "judged"])
-@pytest.mark.parametrize("long", [False, True])
+@each("name", ["curve", "differences", "differences of several", "distribution", "slices", "judged"])
+@each("long", [False, True])
 def test_text_stays_inside_a_matplotlib_figure(name: str, long: bool) -> None:
     named = {run: f"a {run} of the third stage" for run in RUNS} if long else {}
     runs = [named.get(run, run) for run in RUNS]
@@ -247,7 +249,7 @@ def test_a_chart_with_long_names_is_no_wider() -> None:
     assert wide == [480, 480]
 
 
-@pytest.mark.parametrize("given", ["rouge", "#12", "#12345g", "", "transparent", 7])
+@each("given", ["rouge", "#12", "#12345g", "", "transparent", 7])
 def test_what_is_no_colour_is_refused_before_the_work(given: Any) -> None:
     for df in (DF, DF.to_pandas()):
         wanted = "write text" if given == 7 else "write white, black or six hexadecimal digits, as background='#1e1e1e'"
@@ -298,7 +300,7 @@ def test_a_median_at_the_rim_stands_apart_from_the_frame() -> None:
 # names of metrics
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "shown"),
     [
         ("ndcg@10", "nDCG@10"),
@@ -325,7 +327,7 @@ def folded(name: str) -> str:
     return re.sub("[ -]", "_", name.lower())
 
 
-@pytest.mark.parametrize("metric", [*rf.METRICS.values(), *rf.CATALOG_METRICS.values()], ids=lambda metric: metric.name)
+@each("metric", [*rf.METRICS.values(), *rf.CATALOG_METRICS.values()], ids=lambda metric: metric.name)
 def test_a_shown_name_begins_a_title_with_a_capital_unless_its_field_writes_it_small(metric: Any) -> None:
     word = re.split("[ _-]", metric.display or metric.name)[0]
     assert not word.islower() or word in {"alpha", "11pt", "bpref", "num", "rbp", "relstring", "yaap"}

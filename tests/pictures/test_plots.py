@@ -30,11 +30,12 @@ from rankframe._table.setup import Setup
 from rankframe._table.table import in_memory
 from rankframe._verbs.resampling import Resampling
 from rankframe.plot import PLOTS
-from tests.support.calls import thinned
 
 mpl.use("Agg")
 from matplotlib import pyplot
 from matplotlib.text import Text
+
+from tests.support.each import each
 
 COLUMNS = Setup()
 
@@ -385,7 +386,7 @@ def test_altair_draws_polars_frames(name: str) -> None:
 
 
 @every_drawing
-@pytest.mark.parametrize("style", ["default", "dark_background"])
+@each("style", ["default", "dark_background"])
 def test_matplotlib_draws_pandas_frames_in_the_users_style(name: str, style: str) -> None:
     draw, (title, x, y) = DRAWINGS[name]
     with pyplot.style.context(style):
@@ -428,9 +429,7 @@ def placed(ax: Any) -> dict[str, list[tuple[float, ...]]]:
     return {"bar": bars, "point": dots, "line": [tuple(xy) for line in ax.lines for xy in line.get_xydata()]}
 
 
-@pytest.mark.parametrize(
-    "name", ["curve", "distribution", "slices", "over", "judged", "exposure", "long_tail", "trade_off"]
-)
+@each("name", ["curve", "distribution", "slices", "over", "judged", "exposure", "long_tail", "trade_off"])
 def test_every_mark_stands_where_the_figure_says(name: str) -> None:
     draw, _ = DRAWINGS[name]
     figures: dict[str, Figure] = {
@@ -516,7 +515,7 @@ ODD_NAMES = ["$\\frac$", "a\nb\u2028c", "\x1b[31m\x07", "\ufffe"]
 BY_LIBRARIES = [(("polars", "pandas")[(i + j) % 2], name) for i, name in enumerate(ODD_NAMES) for j in range(2)]
 
 
-@pytest.mark.parametrize("case", thinned(BY_LIBRARIES, 3), ids=ascii)
+@each("case", BY_LIBRARIES, ids=ascii, sample=3)
 def test_no_name_stops_a_drawing(case: tuple[str, str]) -> None:
     library, name = case
     odd = DF.rename({"old": name}).with_columns(pl.lit(name).alias(f"{name} day"))

@@ -29,6 +29,7 @@ from tests.support.calls import (
     spell,
     thinned,
 )
+from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 from tests.support.untraced import untraced
 
@@ -140,7 +141,7 @@ def test_a_relevant_document_that_is_left_out_of_everything_gives_its_query_no_v
 OWN_THRESHOLDS = list(itertools.product(["zero", "null", "one"], [0.5, 2, 3]))
 
 
-@pytest.mark.parametrize("case", thinned(OWN_THRESHOLDS, 4), ids=str)
+@each("case", OWN_THRESHOLDS, ids=str, sample=3)
 def test_a_threshold_of_its_own_counts_in_the_bounds_of_a_column(case: tuple[Any, float]) -> None:
     no_relevant, relevant = case
     table = small_table(31, labels=FRACTIONAL_LABELS)
@@ -248,7 +249,7 @@ LAZY = [
 WAYS = [(limit, labels, value) for limit in (None, 1) for labels in (None, (0, 4)) for value in ("zero", "one")]
 
 
-@pytest.mark.parametrize("way", thinned(WAYS, 3), ids=str)  # which takes every value of each
+@each("way", WAYS, ids=str, sample=3)  # which takes every value of each
 def test_lazy_frames_have_the_same_bounds(way: tuple[int | None, Any, str]) -> None:
     limit, labels, no_relevant = way
     df = frame(random_table(44, queries=12))
@@ -318,7 +319,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@each("case", REFUSED)
 def test_what_has_no_bounds_is_refused_with_the_reason(case: str) -> None:
     call, message = REFUSED[case]
     with pytest.raises(rf.InvalidOption) as error:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 DF = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": 1.0, "w": 1.0})
 FORMS: dict[str, Callable[[pl.DataFrame, dict[str, Any], str, dict[str, Any]], Any]] = {
@@ -55,8 +56,8 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("metric", ["cg", "dcg", "ndcg"])
-@pytest.mark.parametrize(("case", "form"), CASES)
+@each("metric", ["cg", "dcg", "ndcg"])
+@each(("case", "form"), CASES)
 def test_what_adds_up_beyond_the_largest_float_is_refused_in_every_form(case: str, form: str, metric: str) -> None:
     columns, on, options, says = LARGE[case]
     df = DF.with_columns(**{name: pl.lit(value) for name, value in columns.items()})
@@ -64,7 +65,7 @@ def test_what_adds_up_beyond_the_largest_float_is_refused_in_every_form(case: st
         FORMS[form](df, on, metric, options)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_the_greatest_labels_still_rank_perfectly(form: str) -> None:
     df = DF.with_columns(label=pl.lit(1e280))
     if form == "bounds":

@@ -18,6 +18,7 @@ import rankframe as rf
 from rankframe._plan import parts
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.roles import ROW
+from tests.support.each import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankframe.RankframeWarning")
 """Random tables may look like others than they are."""
@@ -183,7 +184,7 @@ def cut(rows: int, *, collide: bool = False) -> Iterator[list[int]]:
         yield heights
 
 
-@pytest.mark.parametrize("asked", ASKED)
+@each("asked", ASKED)
 def test_a_result_does_not_depend_on_the_parts_of_its_table(asked: str) -> None:
     rng, several = random.Random(asked), 0
     for rows, sizes, collide in ((40, SKEWED, False), (1, EVEN, False), (5, EVEN, True), (15, [20], False)):

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import rankframe  # noqa: F401 - registers .rank
-from tests.support.calls import thinned
+from tests.support.each import each
 
 RULES = ["doc_desc", "doc_asc", "trec_eval", "order", "best", "worst"]
 DOCUMENTS = {"integers": lambda i: i, "text": lambda i: f"d{i}", "bytes": lambda i: f"d{i}".encode()}
@@ -58,10 +58,10 @@ def expected(rows: list[tuple[int, Any, float | None, int]], rule: str) -> dict[
 LEVELS = {"many ties": 3, "few ties": 3_000, "no ties": 10**9}
 DIGITS = {"room": 64, "little room": 16, "no room": 12}
 # The default run takes every rule with every kind of document, with each of the others in turn.
-GRID = thinned(list(itertools.product(DIGITS, LEVELS, [0, 0.2], DOCUMENTS, RULES)), 5)
+GRID = list(itertools.product(DIGITS, LEVELS, [0, 0.2], DOCUMENTS, RULES))
 
 
-@pytest.mark.parametrize("case", GRID, ids=lambda case: ", ".join(map(str, case)))
+@each("case", GRID, ids=lambda case: ", ".join(map(str, case)), sample=65)
 def test_rows_stand_in_the_order_that_the_rule_says(
     case: tuple[str, str, float, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,8 +105,8 @@ SCORES: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "order"])
-@pytest.mark.parametrize("kind", SCORES)
+@each("ties", ["doc_desc", "doc_asc", "order"])
+@each("kind", SCORES)
 def test_scores_of_any_kind_are_told_apart(kind: str, ties: str) -> None:
     dtype, falling = SCORES[kind]
     rows = [(q, i, score) for q in (5, 3) for i, score in enumerate(falling)]
@@ -154,8 +154,8 @@ def give_all_one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([7] * len(self), dtype=pl.UInt64))
 
 
-@pytest.mark.parametrize("same_hash", [False, True])
-@pytest.mark.parametrize("kind", IDS)
+@each("same_hash", [False, True])
+@each("kind", IDS)
 def test_queries_of_any_kind_are_told_apart(kind: str, same_hash: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     dtype, ids = IDS[kind]
     rows = [(nth, doc) for nth in range(len(ids)) for doc in range(nth + 2)]
@@ -233,8 +233,8 @@ def test_scores_tie_as_the_policy_reads_them() -> None:
         frame.rank.on(ties="error", scores="float32").evaluate("rr")
 
 
-@pytest.mark.parametrize("ids", [[None, 7, 3], [-1, None, 2**62], ["", None, "q"], [0.5, None, -0.0]], ids=str)
-@pytest.mark.parametrize("name", ["query_id", "#row"])
+@each("ids", [[None, 7, 3], [-1, None, 2**62], ["", None, "q"], [0.5, None, -0.0]], ids=str)
+@each("name", ["query_id", "#row"])
 def test_queries_without_a_relevant_document_keep_their_place_and_value(ids: list[Any], name: str) -> None:
     rows = [
         (0, "a", 1.0, 0),
@@ -266,8 +266,8 @@ LABELS: dict[str, tuple[Any, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("row_limit", [0, 2**16])
-@pytest.mark.parametrize("kind", LABELS)
+@each("row_limit", [0, 2**16])
+@each("kind", LABELS)
 def test_labels_of_any_kind_are_read_in_tables_of_any_size(
     kind: str, row_limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

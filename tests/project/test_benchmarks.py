@@ -27,6 +27,8 @@ from shapes import SHAPES, Shape
 from ten import TEN
 from tool import Disagreement, check
 
+from tests.support.each import each
+
 BY_NAME = {tool.name: tool for tool in (*COMPETITORS, *rankframe(*TEN))}
 HERE = [  # with the libraries of the extra `test` alone
     "pytrec_eval",
@@ -57,8 +59,8 @@ def _no_clearing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "gc", SimpleNamespace(collect=int, disable=gc.disable, enable=gc.enable))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", HERE)
+@each("kind", KINDS)
+@each("name", HERE)
 def test_a_tool_gives_the_same_values(name: str, kind: str) -> None:
     table = Shape(30, 20, **KINDS[kind]).table(kind)
     tool = BY_NAME[name]

@@ -14,9 +14,8 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 import rankframe
+from tests.support.each import each
 
 PACKAGE = Path(rankframe.__file__).parent
 
@@ -74,7 +73,7 @@ def test_imports_run_in_no_circle() -> None:
     TopologicalSorter({module: set(imports(module)) - {module} for module in MODULES}).prepare()
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in PATHS} - {PACKAGE}), ids=lambda folder: folder.name)
+@each("folder", sorted({path.parent for path in PATHS} - {PACKAGE}), ids=lambda folder: folder.name)
 def test_a_folder_says_who_lives_there(folder: Path) -> None:
     assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
 
@@ -88,7 +87,7 @@ def seen(formula: object) -> str:
     return next(iter(typing.get_type_hints(formula).values())).__module__
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if room(module) == "metrics"], ids="/".join)
+@each("module", [module for module in MODULES if room(module) == "metrics"], ids="/".join)
 def test_formulas_import_polars_what_they_see_and_each_other(module: tuple[str, ...]) -> None:
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}

@@ -15,6 +15,7 @@ import pytest
 import rankframe as rf
 from rankframe._lift.polars import PolarsRanker
 from rankframe._table.setup import OPTIONS
+from tests.support.each import each
 
 DF = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
 RANKERS: dict[str, Any] = {
@@ -92,8 +93,8 @@ def test_the_help_tells_that_most_metrics_are_methods_of_a_topic() -> None:
     assert "A method each, as rf.expr.ndcg(k=10);" in " ".join(printed(rf.expr).split())
 
 
-@pytest.mark.parametrize("topic", ["fusion", "items", "metrics"])
-@pytest.mark.parametrize("kind", FRAMES)
+@each("topic", ["fusion", "items", "metrics"])
+@each("kind", FRAMES)
 def test_the_help_of_a_topic_has_a_line_for_each_method_and_no_internals(kind: str, topic: str) -> None:
     methods = getattr(RANKERS[kind](), topic)
     text = printed(methods)

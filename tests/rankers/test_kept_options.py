@@ -14,6 +14,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._table.setup import Setup
+from tests.support.each import each
 
 RUN = pl.DataFrame({"qid": [1, 1, 1], "pid": ["a", "b", "c"], "sim": [3.0, 2.0, 1.0]})
 QRELS = pl.DataFrame({"qid": [1, 1, 1], "pid": ["a", "b", "d"], "rel": [1, 2, 2]})
@@ -91,7 +92,7 @@ def test_attributes_that_are_no_options_leave_pandas_own_rank_alone() -> None:
         assert df.rank()["query_id"].tolist() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(
+@each(
     "options",
     [
         {},

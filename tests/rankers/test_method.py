@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from tests.support.calls import thinned
+from tests.support.each import each
 
 FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
 RANKERS: dict[str, tuple[Any, type, str]] = {
@@ -49,8 +49,8 @@ def test_a_metric_says_that_it_returns_the_callers_kind_of_frame(name: str) -> N
     assert isinstance(ranker.ndcg(k=1), kind)
 
 
-@pytest.mark.parametrize("name", OF_FRAMES)
-@pytest.mark.parametrize("verb", ["evaluate", "judge", "curve", "summarize"])
+@each("name", OF_FRAMES)
+@each("verb", ["evaluate", "judge", "curve", "summarize"])
 def test_a_verb_says_that_it_returns_the_callers_kind_of_frame(name: str, verb: str) -> None:
     ranker, kind, _ = RANKERS[name]
     assert inspect.signature(getattr(ranker, verb)).return_annotation is kind
@@ -102,7 +102,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", thinned(NAMES, 2))
+@each("name", NAMES, sample=66)
 def test_an_example_in_the_help_of_a_pandas_frame_is_one_of_pandas_and_runs(name: str) -> None:
     text = inspect.getdoc(attrgetter(name)(PANDAS)) or ""
     example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
@@ -114,7 +114,7 @@ def test_an_example_in_the_help_of_a_pandas_frame_is_one_of_pandas_and_runs(name
     assert not printed, "".join(printed)
 
 
-@pytest.mark.parametrize("name", PLOTS)
+@each("name", PLOTS)
 def test_help_of_a_plot_tells_what_is_drawn_for_this_frame(name: str) -> None:
     charts, axes = (pydoc.plain(pydoc.render_doc(getattr(RANKERS[x][0].plot, name))) for x in ("eager", "pandas"))
     assert ") -> altair.LayerChart\n" in charts
@@ -232,8 +232,8 @@ TOPICS_OF_FRAMES = {
 }
 
 
-@pytest.mark.parametrize("topic", TOPICS_OF_FRAMES)
-@pytest.mark.parametrize("name", OF_FRAMES)
+@each("topic", TOPICS_OF_FRAMES)
+@each("name", OF_FRAMES)
 def test_a_topic_lists_and_shows_its_methods_and_nothing_inner(name: str, topic: str) -> None:
     ranker, found = RANKERS[name][0], TOPICS_OF_FRAMES[topic]
     assert getattr(ranker, topic).__dir__() == found
@@ -250,8 +250,8 @@ def test_a_method_of_a_topic_shows_its_call_and_the_kind_of_frame_that_it_return
         assert inspect.signature(method).return_annotation is kind
 
 
-@pytest.mark.parametrize("owner", ["df.rank", "rankframe"])
-@pytest.mark.parametrize(
+@each("owner", ["df.rank", "rankframe"])
+@each(
     ("name", "there"),
     [
         ("nerr8", "metrics.nerr8"),
@@ -281,7 +281,7 @@ def test_the_package_lists_public_names_alone() -> None:
     assert listed == sorted({*rf.__all__, *modules})
 
 
-@pytest.mark.parametrize(
+@each(
     ("names", "wrong", "meant"),
     [
         (rf.METRICS, "mrr", "rr"),

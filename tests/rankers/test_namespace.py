@@ -14,6 +14,7 @@ import pytest
 import rankframe as rf
 from rankframe._lift.polars import PolarsRanker
 from rankframe.hook import Namespace
+from tests.support.each import each
 
 FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
 
@@ -81,7 +82,7 @@ def test_methods_have_the_formulas_signature_and_docstring() -> None:
     assert "Normalised DCG" in (inspect.getdoc(method) or "")
 
 
-@pytest.mark.parametrize("name", rf.METRICS)
+@each("name", rf.METRICS)
 def test_every_metric_is_a_method_of_frames_and_of_expressions(name: str) -> None:
     function = rf.METRICS[name].formula.__name__
     assert callable(getattr(FRAME.rank.metrics, function))

@@ -23,6 +23,7 @@ from rankframe._command.output import in_options
 from rankframe._lift.pandas_tables import spelled
 from rankframe.errors import worded
 from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, crossed, part_of, spell, thinned
+from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
@@ -75,7 +76,7 @@ def assert_same_values(found: pd.DataFrame, wanted: pl.DataFrame) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("policies", thinned(POLICIES, 16), ids=str)
+@each("policies", POLICIES, ids=str, sample=14)
 def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Options) -> None:
     # every two of metric, policy and kind together, not all three: a kind is converted before a metric is asked
     texts = part_of(TEXTS, "share", list(KINDS.values()).index(kind) + POLICIES.index(policies), len(KINDS))
@@ -149,7 +150,7 @@ ROWS_BY_RANK = [
 ]
 
 
-@pytest.mark.parametrize("case", thinned(ROWS_BY_RANK, 2), ids=" ".join)
+@each("case", ROWS_BY_RANK, ids=" ".join, sample=49)
 def test_rows_by_rank_carry_the_callers_own_labels_and_values(case: tuple[str, str, str]) -> None:
     verb, kind, index = case[0], KINDS[case[1]], INDEXES[case[2]]
     df = frame(random_table(4))
@@ -344,7 +345,7 @@ def test_queries_come_back_as_they_were(ids: pd.Series[Any]) -> None:
     assert_frame_equal(df.rank.explain("rr")[["query_id"]], df[["query_id"]].iloc[[1, 0, 3, 2]])
 
 
-@pytest.mark.parametrize("ids", {name: ids for name, ids in IDS.items() if not ids.isna().any()}.values())
+@each("ids", {name: ids for name, ids in IDS.items() if not ids.isna().any()}.values())
 def test_documents_of_any_type_tell_tied_rows_apart(ids: pd.Series[Any]) -> None:
     df = pd.DataFrame({"query_id": "q", "doc_id": ids, "score": 1, "label": [1, 0]})
     both = [df.rank.on(ties=ties).with_ranks()["rank"].tolist() for ties in ("doc_desc", "doc_asc")]
@@ -580,7 +581,7 @@ def test_empty_frames_have_empty_results() -> None:
         pd.DataFrame().rank.evaluate("map")
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "error", "message"),
     [
         (lambda: SMALL.rename(columns={"query_id": "qid"}).rank.ndcg(), rf.MissingColumn,

@@ -17,7 +17,7 @@ import pytest
 
 from rankframe import hook
 from rankframe._lift.pandas import RankMethod
-from tests.support.calls import thinned
+from tests.support.each import each
 from tests.support.uses_of_pandas_rank import USES, outcome
 
 ROOT = Path(__file__).parents[2]
@@ -89,9 +89,7 @@ def test_as_many_of_pandas_own_tests_of_rank_pass_as_without_rankframe(tmp_path:
     assert outcomes.keys() <= {"passed", "skipped", "xfailed"}
 
 
-@pytest.mark.parametrize(
-    "first", thinned(["import rankframe", "import rankframe, pandas", "import pandas, rankframe"], 2)
-)
+@each("first", ["import rankframe", "import rankframe, pandas", "import pandas, rankframe"], sample=2)
 def test_a_polars_user_imports_numpy_for_a_metric_and_no_pandas_or_pyarrow(first: str) -> None:
     code = f"""
         import sys

@@ -16,6 +16,7 @@ import rankframe as rf
 from rankframe._table.figures import Figures
 from rankframe._table.setup import Setup
 from rankframe._table.suspicions import ENOUGH_QUERIES, LEAST_AUC, STANDARD_ERRORS
+from tests.support.each import each
 
 QUIET = {"progress": False, "resamples": 99}
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -73,7 +74,7 @@ def test_labels_that_clearly_fall_as_scores_rise_are_a_warning_with_the_line_to_
     assert "say df.rank.on(ascending=False)" in said
 
 
-@pytest.mark.parametrize("name", ["rank", "position", "distance", "l2_distance", "Dist", "bm25 rank"])
+@each("name", ["rank", "position", "distance", "l2_distance", "Dist", "bm25 rank"])
 def test_a_score_called_a_rank_or_a_distance_whose_greatest_is_the_best_is_a_warning(name: str) -> None:
     ranks = pl.DataFrame({"query_id": [1] * 3, "doc_id": list("abc"), name: [1.5, 2, 3], "label": [1, 0, 0]})
     (said,) = warned(lambda: ranks.rank.on(score=name).mean("map"))
@@ -224,8 +225,8 @@ def test_query_and_document_swapped_are_a_warning(form: str) -> None:
 CATEGORIES = ["Action|Comedy", "Comedy|Drama", "Drama", "War|Drama", "Horror|War"]
 
 
-@pytest.mark.parametrize("mark", ["|", ", "])
-@pytest.mark.parametrize("form", FORMS)
+@each("mark", ["|", ", "])
+@each("form", FORMS)
 def test_categories_that_share_a_separator_are_a_warning(form: str, mark: str) -> None:
     named = GOOD.with_columns(genres=pl.Series([CATEGORIES[i % 5].replace("|", mark) for i in range(400)]))
     (said,) = warned(lambda: FORMS[form](named).on(category="genres").evaluate("category_diversity@5", "ndcg@10"))
@@ -391,7 +392,7 @@ GOOD_TABLES: dict[str, pl.DataFrame] = {
 }
 
 
-@pytest.mark.parametrize("name", GOOD_TABLES)
+@each("name", GOOD_TABLES)
 def test_good_tables_come_without_a_warning(name: str) -> None:
     df = GOOD_TABLES[name].with_columns(other=pl.col("score") * 2)
     assert not warned(lambda: df.rank.evaluate(*ALL_METRICS, "bpref", "auc", "err", "rbp"))

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 DF = pl.DataFrame(
     {
@@ -31,8 +32,8 @@ def run(found: Any) -> Any:
     return found.collect() if isinstance(found, pl.LazyFrame) else found
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
-@pytest.mark.parametrize(
+@each("form", EAGER.values(), ids=EAGER)
+@each(
     ("ask", "named"),
     [
         (lambda x: x.ndcg(k=10), "ndcg@10"),
@@ -55,8 +56,8 @@ def test_values_of_a_table_that_nobody_judged_come_with_a_warning(ask: Any, name
     assert [warning.filename for warning in caught] == [__file__]
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
-@pytest.mark.parametrize(
+@each("form", EAGER.values(), ids=EAGER)
+@each(
     "ask",
     [
         lambda x: x.evaluate("num_retrieved", "unj@1"),  # which count what they are to count
@@ -75,8 +76,8 @@ def test_what_needs_no_judgments_or_shows_that_there_are_none_comes_without_one(
         ask(form(UNJUDGED).rank)
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
-@pytest.mark.parametrize("df", [DF, DF.with_columns(label=pl.Series([0, None, None, None])), UNJUDGED.clear()])
+@each("form", EAGER.values(), ids=EAGER)
+@each("df", [DF, DF.with_columns(label=pl.Series([0, None, None, None])), UNJUDGED.clear()])
 def test_a_table_with_one_judged_document_or_without_rows_comes_without_one(df: pl.DataFrame, form: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -109,8 +110,8 @@ ABSENT: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("ask", ABSENT.values(), ids=ABSENT)
+@each("form", FORMS.values(), ids=FORMS)
+@each("ask", ABSENT.values(), ids=ABSENT)
 def test_a_group_that_no_row_has_is_refused_with_those_that_are_there(ask: Any, form: Any) -> None:
     said = r"\(group=typo\).*: column 'by' nowhere holds 'typo'; write one of its values for group: 'x', 'y'\.$"
     with pytest.raises(rf.InvalidOption, match=said):
@@ -123,8 +124,8 @@ def test_a_lazy_group_is_looked_for_when_the_plan_runs() -> None:
         asked.collect()
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("policies", [{}, {"memory_limit": 1}, {"grouped": True}])
+@each("form", FORMS.values(), ids=FORMS)
+@each("policies", [{}, {"memory_limit": 1}, {"grouped": True}])
 def test_a_group_that_only_some_queries_have_is_not_refused(form: Any, policies: dict[str, Any]) -> None:
     found = run(form(DF).rank.on(group="by", **policies).metrics.demographic_parity(group="x"))
     frame = found if isinstance(found, pl.DataFrame) else pl.from_pandas(found.reset_index())

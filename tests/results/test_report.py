@@ -20,6 +20,7 @@ from rankframe._results.grid import letters
 from rankframe._support.statistical_options import CORRECTIONS, TESTS, Correction, Test
 from rankframe._verbs.compare import Comparison
 from rankframe.errors import InvalidOption
+from tests.support.each import each
 
 ROWS = [
     # metric, baseline, run, baseline_mean, mean, difference, p_adjusted
@@ -110,7 +111,7 @@ def test_a_comparison_as_latex() -> None:
     assert "label" not in plain
 
 
-@pytest.mark.parametrize("label", ["x}y", "{", "a\\b", "50%", "#1", "a\nb"])
+@each("label", ["x}y", "{", "a\\b", "50%", "#1", "a\nb"])
 def test_a_label_that_latex_does_not_take_is_refused(label: str) -> None:
     with pytest.raises(rf.InvalidOption, match=re.escape(f"label={label!r} has")):
         comparison().to_latex(label=label)
@@ -124,7 +125,7 @@ def test_latex_escapes_what_tex_would_run() -> None:
     )
 
 
-@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028"])
+@each("end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028"])
 def test_no_text_ends_a_line_of_a_table(end: str) -> None:
     table = pl.DataFrame({"metric": ["rr"], "mean": [0.5], "market": [f"a{end}b"]})
     for lines in (report.markdown(table).splitlines()[2], report.latex(table).splitlines()[6]):
@@ -152,7 +153,7 @@ def test_a_metric_that_is_no_more_counts_as_better_when_higher() -> None:
     assert "**2.000**<sup>a</sup>" in found
 
 
-@pytest.mark.parametrize("digits", [-1, 1.5, True, 18, None, "3"])
+@each("digits", [-1, 1.5, True, 18, None, "3"])
 def test_digits_that_no_number_has_are_refused(digits: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=f"digits={digits!r}: write a whole number from 0 to 17"):
         comparison().to_markdown(digits=digits)
@@ -160,7 +161,7 @@ def test_digits_that_no_number_has_are_refused(digits: Any) -> None:
         report.latex(pl.DataFrame({"metric": ["rr"], "mean": [0.5]}), digits=digits)
 
 
-@pytest.mark.parametrize("alpha", [5, 0, 1, -0.05, float("nan"), None, "0.05", True])
+@each("alpha", [5, 0, 1, -0.05, float("nan"), None, "0.05", True])
 def test_a_level_that_is_no_share_is_refused(alpha: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=f"alpha={alpha!r}: write a number between 0 and 1"):
         comparison().to_markdown(alpha=alpha)
@@ -477,7 +478,7 @@ def test_a_report_wants_a_metric_and_columns_that_are_there(tmp_path: Path) -> N
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "says"),
     [
         ({"path": None}, "path=None: write the name of the file to make, as report('report.html', 'ndcg@10')"),
@@ -494,7 +495,7 @@ def test_a_report_wants_a_metric_and_columns_that_are_there(tmp_path: Path) -> N
         ({"worst": True}, "worst=True: write"),
     ],
 )
-@pytest.mark.parametrize("library", ["polars", "lazy", "pandas"])
+@each("library", ["polars", "lazy", "pandas"])
 def test_a_report_refuses_what_it_cannot_write(library: str, arguments: Any, says: str, tmp_path: Path) -> None:
     table = pl.DataFrame({"query_id": [1], "score": [1.0], "label": [1]})
     frame: Any = {"polars": table, "lazy": table.lazy(), "pandas": table.to_pandas()}[library]
@@ -512,7 +513,7 @@ def test_a_report_shows_one_column_that_is_named_alone(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("label", ["x}y", "{", "a\\b", "a%b", "a#b", "a~b", "a\nb"])
+@each("label", ["x}y", "{", "a\\b", "a%b", "a#b", "a~b", "a\nb"])
 def test_a_label_that_would_break_latex_is_refused(label: Any) -> None:
     with pytest.raises(InvalidOption, match="label='tab:runs'"):
         comparison().to_latex(label=label)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from rankframe._results.sentences import IN_HTML, headlines, sentence
+from tests.support.each import each
 
 SETTINGS = {"by": (), "test": "permutation", "ci": 0.95, "correction": None, "metrics": ["ndcg@10"]}
 
@@ -85,7 +86,7 @@ def test_all_p_of_a_corrected_family_are_called_adjusted() -> None:
     assert ", p = 0.0002" in headlines([row(), row()], {**of_family, "correction": None})[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("p", "shown"),
     [
         (1 / 10_001, "p < 0.0001"),  # none of 10,000 random flips
@@ -201,7 +202,7 @@ def of_runs(means: dict[str, float | None], unsure: Any = (), **changed: Any) ->
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "told"),
     [
         (of_runs({"a": 0.5, "b": 0.25, "c": 0.75, "d": 0.1}), "`c` has the best mean of ndcg@10, 0.750, significantly better than all 3 other runs"),

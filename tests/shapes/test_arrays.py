@@ -13,6 +13,7 @@ import sklearn.metrics
 from scipy import sparse
 
 import rankframe as rf
+from tests.support.each import each
 
 
 class Tensor:
@@ -145,7 +146,7 @@ HOSTILE: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_what_cannot_be_read_is_an_error_at_the_call(name: str) -> None:
     options, error, message = HOSTILE[name]
     with pytest.raises(error, match=message):

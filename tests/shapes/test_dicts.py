@@ -11,6 +11,7 @@ import pytest
 import pytrec_eval
 
 import rankframe as rf
+from tests.support.each import each
 
 
 def random_dicts(seed: int) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
@@ -122,7 +123,7 @@ HOSTILE: dict[str, tuple[Any, Any, type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_what_cannot_be_read_is_an_error_that_names_the_query(name: str) -> None:
     run, qrels, error, message = HOSTILE[name]
     with pytest.raises(error, match=message):

@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from tests.support.calls import ALL, assert_equal, expected, spell, thinned, values
+from tests.support.calls import ALL, assert_equal, expected, spell, values
+from tests.support.each import each
 
 Row = tuple[Any, "float | None", "int | None"]
 Table = dict[Any, list[Row]]
@@ -296,15 +297,15 @@ def test_every_shape_gives_the_values_of_the_oracles(shape: str, ids: str) -> No
     check(make(TABLES[ids]), ids, turn=len(shape))
 
 
-@pytest.mark.parametrize("ids", thinned(["texts", "texts of digits"], 2))
-@pytest.mark.parametrize("kind", FILES)
+@each("ids", ["texts", "texts of digits"], sample=9)
+@each("kind", FILES)
 def test_every_format_of_files_gives_the_values_of_the_oracles(kind: str, ids: str, tmp_path: Path) -> None:
     run, qrels = FILES[kind](TABLES[ids], tmp_path)
     check(run.rank.judge(qrels, judged_only="keep").rank, ids, turn=len(kind))
 
 
-@pytest.mark.parametrize("ids", thinned(["texts", "texts of digits"], 2))
-@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@each("ids", ["texts", "texts of digits"], sample=2)
+@each("ending", ["jsonl", "parquet"])
 def test_files_of_rows_with_lists_give_the_values_of_the_oracles(ending: str, ids: str, tmp_path: Path) -> None:
     frame, path = pl.DataFrame(lists(TABLES[ids])), tmp_path / f"rows.{ending}"
     frame.write_parquet(path) if ending == "parquet" else frame.write_ndjson(path)

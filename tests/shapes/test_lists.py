@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 Row = tuple[Any, list[Any] | None, list[Any] | None]
 
@@ -72,7 +73,7 @@ def table_of(rows: list[Row], **others: Any) -> pl.DataFrame:
     return pl.DataFrame({"query_id": query, "retrieved": retrieved, "relevant": relevant, **others})
 
 
-@pytest.mark.parametrize("ids", [lambda x: f"d{x}", lambda x: x], ids=["texts", "numbers"])
+@each("ids", [lambda x: f"d{x}", lambda x: x], ids=["texts", "numbers"])
 def test_lists_become_the_table_that_a_loop_over_the_rows_makes(
     kind: Callable[[pl.DataFrame], Any], ids: Callable[[int], Any]
 ) -> None:
@@ -176,8 +177,8 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("lazy", [False, True], ids=["eager", "lazy"])
-@pytest.mark.parametrize("name", HOSTILE)
+@each("lazy", [False, True], ids=["eager", "lazy"])
+@each("name", HOSTILE)
 def test_a_fault_in_the_rows_is_an_error_that_names_the_query(name: str, lazy: bool) -> None:
     columns, options, message = HOSTILE[name]
     rows = {"query_id": ["a", "b"], "retrieved": [["x", "y"], ["z"]], "relevant": [["x"], ["z"]]}
@@ -219,7 +220,7 @@ TYPES: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = 
 }
 
 
-@pytest.mark.parametrize("name", TYPES)
+@each("name", TYPES)
 def test_a_column_of_another_type_is_refused_at_the_call(name: str) -> None:
     columns, options, error, message = TYPES[name]
     rows = {"query_id": ["a", "b"], "retrieved": [["x"], ["z"]], "relevant": [["x"], ["z"]]}

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 ROWS = pl.DataFrame(
     {"query_id": ["1", "1", "2"], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "label": [1, 0, 1]}
@@ -38,8 +39,8 @@ def refused(ask: Any) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("ask", VERBS.values(), ids=VERBS)
+@each("form", FORMS.values(), ids=FORMS)
+@each("ask", VERBS.values(), ids=VERBS)
 def test_every_verb_refuses_a_document_twice_and_says_how_several_rankings_are_named(ask: Any, form: Any) -> None:
     df = form(DAYS)
     said = refused(lambda: ask(df.rank))

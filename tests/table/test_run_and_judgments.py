@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 # Two runs, by hand: x finds a at rank 1 and misses c; y finds c at rank 2 and misses a; both lack query 2's d.
 RUNS = pl.DataFrame(
@@ -58,8 +59,8 @@ def test_each_run_of_a_table_misses_documents_of_its_own(form: Any) -> None:
     assert means(form(RUNS).rank.judge(form(QRELS), run="run")) == WANTED
 
 
-@pytest.mark.parametrize("name", ["run", "system", "Model", "run_id"])
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("name", ["run", "system", "Model", "run_id"])
+@each("form", EAGER.values(), ids=EAGER)
 def test_a_column_that_alone_tells_runs_apart_is_found_by_its_name(form: Any, name: str) -> None:
     judged = form(RUNS.rename({"run": name})).rank.judge(form(QRELS))
     assert means(judged, name) == WANTED
@@ -78,8 +79,8 @@ def test_a_column_of_one_run_is_not_taken_for_the_name_of_several(form: Any) -> 
     assert judged.sort("doc_id")["run"].to_list() == ["x", "x", None, None, "x"]  # c and d were missed
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
-@pytest.mark.parametrize(
+@each("form", EAGER.values(), ids=EAGER)
+@each(
     "change",
     [
         lambda df: df.drop("run"),
@@ -95,8 +96,8 @@ def test_documents_that_repeat_without_doubt_are_refused(change: Any, form: Any)
         form(change(RUNS)).rank.judge(form(QRELS))
 
 
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-@pytest.mark.parametrize("use", [lambda x: x, lambda x: x.select(pl.len()), lambda x: x.filter(pl.col("score") > 9)])
+@each("engine", ["in-memory", "streaming"])
+@each("use", [lambda x: x, lambda x: x.select(pl.len()), lambda x: x.filter(pl.col("score") > 9)])
 def test_a_lazy_table_of_several_runs_asks_for_their_column(use: Any, engine: Any) -> None:
     judged = RUNS.lazy().rank.judge(QRELS.lazy())
     with pytest.raises(
@@ -172,19 +173,17 @@ STRANGE: dict[str, tuple[pl.DataFrame, str]] = {
 }
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
-@pytest.mark.parametrize(("qrels", "message"), STRANGE.values(), ids=STRANGE)
-@pytest.mark.parametrize(
-    "given", [{}, {"run_only": "drop"}, {"judged_only": "drop"}, {"judged_only": "error"}], ids=str
-)
+@each("form", EAGER.values(), ids=EAGER)
+@each(("qrels", "message"), STRANGE.values(), ids=STRANGE)
+@each("given", [{}, {"run_only": "drop"}, {"judged_only": "drop"}, {"judged_only": "error"}], ids=str)
 def test_a_run_of_which_no_query_is_judged_is_refused(qrels: pl.DataFrame, message: str, form: Any, given: Any) -> None:
     with pytest.raises(rf.InvalidData, match=f"no query of the run is judged.*in the run: query_id='1'.*{message}"):
         form(ONE).rank.judge(form(qrels), **given)
 
 
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
-@pytest.mark.parametrize("qrels", [qrels for qrels, _ in STRANGE.values()], ids=STRANGE)
-@pytest.mark.parametrize("use", [lambda x: x, lambda x: x.select(pl.len()), lambda x: x.rank.evaluate("map")])
+@each("engine", ["in-memory", "streaming"])
+@each("qrels", [qrels for qrels, _ in STRANGE.values()], ids=STRANGE)
+@each("use", [lambda x: x, lambda x: x.select(pl.len()), lambda x: x.rank.evaluate("map")])
 def test_a_lazy_run_of_which_no_query_is_judged_is_refused_when_it_is_collected(
     qrels: pl.DataFrame, use: Any, engine: Any
 ) -> None:
@@ -296,8 +295,8 @@ def test_lazy_judgments_that_repeat_are_refused_when_they_are_collected() -> Non
         judged.collect()
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("name", ["iteration", "subtopic", "theme"])
+@each("form", FORMS.values(), ids=FORMS)
+@each("name", ["iteration", "subtopic", "theme"])
 def test_judgments_of_several_subtopics_join(form: Any, name: str) -> None:
     of_both = pl.concat([QRELS.with_columns(pl.lit(topic).alias(name)) for topic in ("s", "t")])
     ranker = form(ONE).rank.on(subtopic=name if name == "theme" else None)
@@ -430,8 +429,8 @@ RANKS = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-@pytest.mark.parametrize("dtype", [pl.UInt32, pl.Int64, pl.Float64], ids=str)
+@each("form", FORMS.values(), ids=FORMS)
+@each("dtype", [pl.UInt32, pl.Int64, pl.Float64], ids=str)
 def test_check_notes_scores_that_are_ranks_and_they_count_as_ranks_as_advised(form: Any, dtype: Any) -> None:
     table = form(RANKS.with_columns(pl.col("score").cast(dtype)))
     assert notes(table) == {"scores like ranks": ("note", 4)}
@@ -441,7 +440,7 @@ def test_check_notes_scores_that_are_ranks_and_they_count_as_ranks_as_advised(fo
     assert polars(ranked.evaluate("rr"))["rr"].to_list() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize(
+@each(
     "scores",
     [
         [0, 1, 2, 1, None],

@@ -23,6 +23,7 @@ from rankframe._table.name_presets import PRESETS
 from rankframe._table.policies import Policies, declared
 from rankframe._table.roles import ROLES
 from rankframe._table.setup import OPTIONS, Roles, Running, Setup
+from tests.support.each import each
 
 PACKAGE = Path(rf.__file__).parent
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,7 @@ def test_on_has_an_option_for_every_role_policy_and_setting() -> None:
     assert tuple(options) == OPTIONS
 
 
-@pytest.mark.parametrize("name", declared(Policies))
+@each("name", declared(Policies))
 def test_on_takes_the_values_that_a_policy_declares(name: str) -> None:
     assert get_type_hints(ON)[name] == get_type_hints(Policies)[name] | None
 
@@ -58,7 +59,7 @@ def test_the_text_of_on_names_each_convention_and_preset(name: str, words: Colle
     assert set(re.findall(r'``"(\w+)"``', text[1])) >= {*words}
 
 
-@pytest.mark.parametrize("name", declared(Policies))
+@each("name", declared(Policies))
 def test_the_pages_tell_each_policy(name: str) -> None:
     assert f"`--{name.replace('_', '-')}`" in (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")
     assert re.search(rf"on\([^)]*\b{name}=", (ROOT / "docs" / "semantics.md").read_text(encoding="utf-8"))
@@ -102,7 +103,7 @@ def test_a_setup_without_a_convention_is_resolved() -> None:
     assert Setup().resolve(call) == (Setup(), call)
 
 
-@pytest.mark.parametrize("name", ["given", "largest_label", "roles", "policies", "running", "key"])
+@each("name", ["given", "largest_label", "roles", "policies", "running", "key"])
 def test_what_is_no_option_of_on_is_not_advised_as_one(name: str) -> None:
     with pytest.raises(rf.InvalidOption) as error:
         DF.rank.ndcg(**{name: 1})

@@ -11,6 +11,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._table.ties import TIE_RULES, TieKey, TieRule, Ties
+from tests.support.each import each
 
 
 def falling(doc: str) -> list[int]:
@@ -89,7 +90,7 @@ def test_the_values_of_the_option_are_the_rows_and_each_that_is_one_order_has_an
     assert [*ORACLES] == [name for name, rule in TIE_RULES.items() if not (rule.averages or rule.refuses)]
 
 
-@pytest.mark.parametrize("ties", ORACLES)
+@each("ties", ORACLES)
 def test_a_rule_orders_tied_documents_as_its_oracle_in_every_form(ties: str) -> None:
     check_order(ties, ORACLES[ties])
 

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 from tests.support.tables import random_table
 
 SECOND = 1 / math.log2(3)
@@ -61,9 +62,7 @@ def test_batches_in_which_queries_come_apart_give_the_values_of_the_long_table(s
     assert found.compute() == pytest.approx(wanted, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "form", [list, tuple, np.array, np.float16, pl.Series, pd.Series, Tensor, lambda x: Tensor(np.float16(x))]
-)
+@each("form", [list, tuple, np.array, np.float16, pl.Series, pd.Series, Tensor, lambda x: Tensor(np.float16(x))])
 def test_scores_and_labels_come_in_any_form(form: Any) -> None:
     found = rf.Accumulator("ndcg@10")
     found.update(form([0.5, 0.25, 1.0]), form([0, 1, 0]), query=np.array([1, 1, 2]))
@@ -122,7 +121,7 @@ def test_documents_without_ids_keep_their_order_where_scores_tie() -> None:
         assert found.compute() == {"rr": 1 / rank}
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "error", "said"),
     [
         (

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 from tests.trainers.protocols import Dataset, DMatrix, Pool
 
 # Two queries: labels in the order of their scores 0 1, and 0 0.
@@ -53,8 +54,8 @@ def test_policies_are_those_of_on(tool: str) -> None:
     assert values(tool, HOOKS[tool]("ndcg", convention="lightgbm")) == {"ndcg": pytest.approx((SECOND + 1) / 2)}
 
 
-@pytest.mark.parametrize("tool", HOOKS)
-@pytest.mark.parametrize(
+@each("tool", HOOKS)
+@each(
     ("metrics", "options", "error", "said"),
     [
         (["ndgc@10"], {}, rf.UnknownMetric, r"Did you mean 'ndcg'\?"),
@@ -93,8 +94,8 @@ FORMS: list[Callable[[pl.DataFrame], Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("tool", HOOKS)
+@each("form", FORMS)
+@each("tool", HOOKS)
 def test_a_table_brings_what_was_missed(tool: str, form: Callable[[pl.DataFrame], Any]) -> None:
     found = values(tool, HOOKS[tool]("recall", "ndcg", table=form(TABLE), query="qid"))
     assert found == {"recall": 0.25, "ndcg": pytest.approx(SECOND / (2 + SECOND) / 2, abs=1e-15)}
@@ -110,8 +111,8 @@ def test_a_table_brings_ids_by_which_ties_are_ordered(tool: str) -> None:
     assert values(tool, in_order, np.zeros(4)) == {"rr": 0.25}
 
 
-@pytest.mark.parametrize("tool", HOOKS)
-@pytest.mark.parametrize(
+@each("tool", HOOKS)
+@each(
     ("table", "said"),
     [
         (TABLE.head(3), "4 predictions, and `table` has 3 rows"),

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 from tests.trainers.protocols import BaseEvaluator, Model
 
 # Similarities of query x: a 3, b 2, c 1, d 0; of query y: the other way round; of z as of x.
@@ -57,7 +58,7 @@ def test_it_is_an_evaluator_whose_first_metric_chooses_the_checkpoint() -> None:
     assert found.get_config_dict() == {"metrics": ["rr", "fall_out@1"], "top_k": 100, "relevant": 1, "ties": "doc_desc"}
 
 
-@pytest.mark.parametrize("chunk_size", [1, 3, 10_000])
+@each("chunk_size", [1, 3, 10_000])
 def test_it_embeds_searches_and_judges(chunk_size: int) -> None:
     model, found = Model(EMBEDDINGS), evaluator("ndcg@10", "rr", "recall@2", chunk_size=chunk_size, ci=None)
     ideal = 2 + SECOND
@@ -73,8 +74,8 @@ def test_documents_beyond_the_depth_of_the_search_are_missed() -> None:
     assert evaluator("recall", top_k=2, ci=None)(Model(EMBEDDINGS)) == {"recall": 0.75}
 
 
-@pytest.mark.parametrize(("ties", "kept"), [("doc_desc", ["d", "c"]), ("doc_asc", ["a", "b"]), ("order", ["b", "d"])])
-@pytest.mark.parametrize("chunk_size", [1, 2, 4])
+@each(("ties", "kept"), [("doc_desc", ["d", "c"]), ("doc_asc", ["a", "b"]), ("order", ["b", "d"])])
+@each("chunk_size", [1, 2, 4])
 def test_equal_similarities_are_cut_as_ties_are_ordered(ties: str, kept: list[str], chunk_size: int) -> None:
     corpus = dict.fromkeys(("b", "d", "a", "c"), "same")
     found = evaluator("rr", corpus=corpus, top_k=2, ties=ties, chunk_size=chunk_size)
@@ -155,7 +156,7 @@ def test_embeddings_of_nan_are_refused() -> None:
         evaluator()(Model({**EMBEDDINGS, "x": [np.nan, 0.0]}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("given", "error", "said"),
     [
         ({"metrics": ["nope@10"]}, rf.UnknownMetric, "nope"),

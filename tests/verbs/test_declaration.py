@@ -22,6 +22,7 @@ from rankframe._table.table import Table, in_memory
 from rankframe._verbs import evaluate as verbs
 from rankframe._verbs.declaration import Gives, VerbCall, call_of_verb, verb, verb_of
 from rankframe._verbs.summary import summarize
+from tests.support.each import each
 
 R = TypeVar("R")
 
@@ -136,7 +137,7 @@ class Asking(PolarsRanker[Any]):
         raise Asked(call.verb)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@each("name", METHODS)
 def test_the_page_of_pandas_says_of_each_verb_what_it_gives(name: str) -> None:
     arguments: dict[str, Any] = {
         "agreement": ["other"],

@@ -10,6 +10,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._table.name_presets import PRESETS
+from tests.support.each import each
 
 RUN = pl.DataFrame(
     {"query_id": ["a", "a", "b", "x"], "doc_id": ["d1", "d2", "d1", "d9"], "score": [3.0, 1.0, 1.0, 1.0], "lang": "en"}
@@ -297,10 +298,8 @@ def test_texts_and_dates_beside_such_judgments_are_kept_and_are_no_labels(kind: 
     assert {"title", "day"} <= {*(judged.collect_schema() if kind == "lazy" else judged.columns)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("name", "values"), [("rating", ["good", "bad"]), ("stars", [5, 1]), ("clicked", [True, False])]
-)
+@each("kind", KINDS)
+@each(("name", "values"), [("rating", ["good", "bad"]), ("stars", [5, 1]), ("clicked", [True, False])])
 def test_a_column_that_may_hold_labels_is_never_left_unread(kind: str, name: str, values: list[Any]) -> None:
     truth = TRUTH.with_columns(pl.Series(name, values))
     with pytest.raises(

@@ -19,6 +19,7 @@ from rankframe._verbs import evaluate as verbs, summary
 from rankframe._verbs.declaration import call_of_verb
 from rankframe._verbs.expected_exposure import expected_exposure
 from rankframe._verbs.summary import mean, summarize
+from tests.support.each import each
 
 QUERIES = 12
 DF = pl.DataFrame(
@@ -96,8 +97,8 @@ FRONTS: dict[str, Callable[[str], pl.DataFrame]] = {
 }
 
 
-@pytest.mark.parametrize("name", VERBS)
-@pytest.mark.parametrize("front", FRONTS)
+@each("name", VERBS)
+@each("front", FRONTS)
 def test_every_front_gives_the_table_of_the_eager_frame(front: str, name: str) -> None:
     wanted, found = asked(WEIGHTED.rank, name), FRONTS[front](name)
     assert found.columns == wanted.columns
@@ -206,7 +207,7 @@ def test_a_verb_of_a_topic_is_the_verb_of_the_ranker() -> None:
     assert DF.rank.on(relevant=2).metrics.hits().equals(DF.rank.on(relevant=2).evaluate("hits"))
 
 
-@pytest.mark.parametrize(
+@each(
     "place", ["metrics.nerr8", "metrics.hits", "fusion.overlap", "items.counts", "items.catalog", "plot.distribution"]
 )
 def test_what_a_ranker_does_not_list_is_refused_with_its_place(place: str) -> None:

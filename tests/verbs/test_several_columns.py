@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 from tests.support.recommenders import ROLES
 from tests.support.tables import frame, random_table
 
@@ -47,8 +48,8 @@ def polars(found: Any) -> pl.DataFrame:
     return found.sort("query_id") if "query_id" in found.columns else found
 
 
-@pytest.mark.parametrize("kind", ["eager", "lazy", "pandas"])
-@pytest.mark.parametrize("text", ONE_BY_ONE)
+@each("kind", ["eager", "lazy", "pandas"])
+@each("text", ONE_BY_ONE)
 def test_a_text_with_commas_gives_the_columns_of_the_texts_one_by_one(kind: str, text: str) -> None:
     ranker = frames()[kind].rank
     columns = polars(ranker.evaluate(text))
@@ -63,14 +64,14 @@ def test_cutoffs_in_one_text_have_the_values_of_the_definition() -> None:
     assert precision == [(1, 0.0, 2 / 3), (2, 0.0, 1 / 3)]
 
 
-@pytest.mark.parametrize("kind", ["eager", "lazy", "pandas"])
-@pytest.mark.parametrize("cutoffs", [[1, 3], (1, 3), range(1, 4, 2)])
+@each("kind", ["eager", "lazy", "pandas"])
+@each("cutoffs", [[1, 3], (1, 3), range(1, 4, 2)])
 def test_a_method_takes_several_cutoffs(kind: str, cutoffs: Any) -> None:
     assert polars(frames()[kind].rank.precision(k=cutoffs)).rows() == [(1, 0.0, 2 / 3), (2, 0.0, 1 / 3)]
     assert polars(frames()[kind].rank.precision(cutoffs)).columns == ["query_id", "precision@1", "precision@3"]
 
 
-@pytest.mark.parametrize("name", [name for name, entry in rf.METRICS.items() if entry.first == "k"])
+@each("name", [name for name, entry in rf.METRICS.items() if entry.first == "k"])
 def test_every_metric_with_a_cutoff_takes_several(name: str) -> None:
     entry = rf.METRICS[name]
     method, diversity = entry.formula.__name__, entry.over == "subtopics"
@@ -112,7 +113,7 @@ BY_VERB = {
 }
 
 
-@pytest.mark.parametrize("verb", BY_VERB)
+@each("verb", BY_VERB)
 def test_every_verb_reads_several_metrics_in_a_text(verb: str) -> None:
     assert list(BY_VERB[verb](DF.rank)) == ["rr", "ndcg@1", "ndcg@2"]
 

@@ -18,6 +18,7 @@ import rankframe as rf
 from tests.metrics.oracles import evaluate
 from tests.metrics.oracles.query import Row
 from tests.support.calls import ALL, SHARES, assert_equal, has_expectation, part_of, spell, values
+from tests.support.each import each
 from tests.support.tables import DOCS, FRACTIONAL_LABELS, Table, frame, max_label
 from tests.support.untraced import untraced
 
@@ -123,8 +124,8 @@ def test_expected_values_hold_where_the_edges_of_parts_are_tied_and_without_gain
     assert_means(table_with_edges(seed), calls, relevant=[1, 0, 2][seed % 3], unjudged=unjudged)
 
 
-@pytest.mark.parametrize("label", [None, -1, 0])
-@pytest.mark.parametrize("missed", [False, True])
+@each("label", [None, -1, 0])
+@each("missed", [False, True])
 def test_an_expectation_lies_between_worst_and_best_where_a_frame_begins_or_ends_without_gain(
     label: float | None, missed: bool
 ) -> None:

@@ -21,6 +21,7 @@ from rankframe._plan.plan import run_formulas
 from rankframe._table.setup import Setup
 from tests.metrics.oracles.query import Row
 from tests.support.calls import POLICIES, SHARES, SOME, Options, needs_table, part_of, spell, thinned
+from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
@@ -347,7 +348,7 @@ def test_rows_without_gain_are_left_out_for_metrics_that_say_so_alone() -> None:
     assert df.rank.evaluate("zeros", "map").row(0) == ("q", 2, 1 / 3)
 
 
-@pytest.mark.parametrize(
+@each(
     "formula",
     [
         lambda r: r.total(r.label.sum()),
@@ -360,7 +361,7 @@ def test_rows_without_gain_are_left_out_for_metrics_that_say_so_alone() -> None:
         lambda r: r.hits,
     ],
 )
-@pytest.mark.parametrize("lazy", [False, True])
+@each("lazy", [False, True])
 def test_a_formula_that_would_mix_queries_is_refused(formula: Callable[..., pl.Expr], lazy: bool) -> None:
     def mixing(r: rf.Ranking) -> pl.Expr:
         return formula(r)

@@ -15,6 +15,7 @@ import rankframe as rf
 from tests.metrics.oracles.gain import divisor
 from tests.metrics.oracles.query import is_judged, prepare, ratio
 from tests.support.calls import assert_equal, values
+from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 TABLE = random_table(71, queries=40, labels=FRACTIONAL_LABELS)
@@ -53,7 +54,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kind", "k"), CASES)
+@each(("name", "kind", "k"), CASES)
 def test_documents_count_by_their_weight(name: str, kind: str, k: int | None) -> None:
     options: dict[str, Any] = {"k": k, **({} if kind == "relevant" else {"gain": kind})}
     wanted = {query: weighted(rows, name, kind, k) for query, rows in TABLE.items()}
@@ -87,7 +88,7 @@ NOT_WEIGHED = ["map", "rr", "hit_rate@3", "f1", "err(max_label=4)", "bpref", "rb
 OVER_AN_IDEAL = ["nerr@3", "g", "ndcg_rel", "rndcg"]  # a metric may divide by the best order, and yet weigh no document
 
 
-@pytest.mark.parametrize("text", [*NOT_WEIGHED, *OVER_AN_IDEAL])
+@each("text", [*NOT_WEIGHED, *OVER_AN_IDEAL])
 def test_a_metric_that_weighs_no_documents_refuses_weights(text: str) -> None:
     with pytest.raises(rf.InvalidOption, match="does not weigh documents"):
         DF.rank.on(weight="ips").evaluate(text)
