@@ -48,6 +48,13 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark the laws that sample, so that a run of all their cases can ask for them."""
+    _, _, sample = getattr(getattr(item, "function", None), "law", (None, None, None))
+    if sample is not None:
+        item.add_marker(pytest.mark.sampled)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _small_batches() -> Iterator[None]:
     """Let a table of a few rows come from disk in several batches."""
