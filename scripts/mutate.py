@@ -5,8 +5,9 @@
     python scripts/mutate.py --draw         # draw the list anew, by the seed; explanations of unchanged lines stay
 
 A line of the list is ``file | function | expression | mutated expression | which of equal ones``, and ``# why`` for a
-mutation that changes no value. Each runs the tests of its area, first failure ends them, in a copy of the repository. A
-mutation whose tests take longer than the limit counts as noticed; one that was not reached in time does not.
+mutation that changes no value. The tests of all areas run once, with the lines that each one reaches. Then each mutation
+runs the tests of its area that reach its lines, the smallest first, until one fails, in a copy of the repository. A mutation
+whose tests take longer than the limit counts as noticed; one that no test reaches, or that was not run in time, does not.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
+
+from coverage import CoverageData
 
 ROOT = Path(__file__).parents[1]
 LIST, RESULTS = ROOT / "scripts" / "mutations.txt", ROOT / "build" / "mutations.json"
@@ -117,16 +121,16 @@ class Mutation:
         """The area of its module."""
         return next(name for name, area in AREAS.items() if any(Path(self.module).match(x) for x in area.modules))
 
-    def applied(self, source: str) -> str:
-        """The module's source with the mutation; ValueError if the expression is no longer there."""
-        found = [
-            node
-            for function, node in expressions(source)
-            if function == self.function and ast.unparse(node) == self.before
-        ]
-        if self.which >= len(found):
+    def place(self, source: str) -> Expression:
+        """The expression in its module's source; ValueError if it is no longer there."""
+        same = [x for x in expressions(source) if x.function == self.function and ast.unparse(x.node) == self.before]
+        if self.which >= len(same):
             raise ValueError(f"no such expression: {self}")
-        node = found[self.which]
+        return same[self.which]
+
+    def applied(self, source: str) -> str:
+        """The module's source with the mutation."""
+        node = self.place(source).node
         lines = source.encode().splitlines(keepends=True)
         start = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
         end = sum(map(len, lines[: (node.end_lineno or 0) - 1])) + (node.end_col_offset or 0)
@@ -134,10 +138,23 @@ class Mutation:
         return (whole[:start] + f"({self.after})".encode() + whole[end:]).decode()
 
 
-def expressions(source: str) -> Iterator[tuple[str, ast.expr]]:
-    """The expressions of functions that compute, with the names of their functions."""
+@dataclass(frozen=True)
+class Expression:
+    """An expression, the names of the functions around it, and the lines of its statement, without those below a colon."""
 
-    def inside(node: ast.AST, names: tuple[str, ...]) -> Iterator[tuple[str, ast.expr]]:
+    node: ast.expr
+    function: str
+    lines: range
+
+
+@cache
+def expressions(source: str) -> tuple[Expression, ...]:
+    """The expressions of functions that compute."""
+
+    def inside(node: ast.AST, names: tuple[str, ...], lines: range) -> Iterator[Expression]:
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            lines = range(node.lineno, max(body[0].lineno if body else (node.end_lineno or 0) + 1, node.lineno + 1))
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             names = (*names, node.name)
             children: Iterable[ast.AST] = node.body  # decorators, defaults and annotations declare
@@ -148,11 +165,11 @@ def expressions(source: str) -> Iterator[tuple[str, ast.expr]]:
         else:
             children = ast.iter_child_nodes(node)
         if isinstance(node, ast.expr) and names:
-            yield ".".join(names), node
+            yield Expression(node, ".".join(names), lines)
         for child in children:
-            yield from inside(child, names)
+            yield from inside(child, names, lines)
 
-    yield from inside(ast.parse(source), ())
+    return tuple(inside(ast.parse(source), (), range(0)))
 
 
 def mutated(node: ast.expr) -> Iterator[ast.expr]:
@@ -191,9 +208,9 @@ def all_of(path: Path) -> list[Mutation]:
     """Every mutation of a module."""
     seen: Counter[tuple[str, str]] = Counter()
     found = []
-    for function, node in expressions(path.read_text(encoding="utf-8")):
-        before = ast.unparse(node)
-        for new in mutated(node):
+    for x in expressions(path.read_text(encoding="utf-8")):
+        function, before = x.function, ast.unparse(x.node)
+        for new in mutated(x.node):
             after = ast.unparse(new)
             if "\n" not in before and " | " not in before + after and "  # " not in before + after:
                 found.append(Mutation(str(path.relative_to(ROOT)), function, before, after, seen[function, before]))
@@ -220,13 +237,48 @@ def read() -> list[Mutation]:
     return [Mutation.read(line) for line in LIST.read_text(encoding="utf-8").splitlines()]
 
 
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def reaching(folder: Path, tests: Iterable[str], jobs: int) -> dict[str, dict[int, list[str]]]:
+    """The tests that reach each line of each module, the smallest first; "" where a line runs when it is imported."""
+    command = [*PYTEST, "-n", str(jobs), "--cov=rankframe", "--cov-context=test", "--cov-report=", "--cov-fail-under=0"]
+    if subprocess.run([*command, *tests], cwd=folder, env=environment(folder), stdout=subprocess.DEVNULL).returncode:
+        raise SystemExit("the tests fail without a mutation")
+    data = CoverageData(str(folder / ".coverage"))
+    data.read()
+    found: dict[str, dict[int, list[str]]] = {}
+    size: Counter[str] = Counter()
+    for path in data.measured_files():
+        lines = found[str(Path(path).relative_to(folder))] = {}
+        for line, contexts in data.contexts_by_lineno(path).items():
+            lines[line] = sorted({context.rpartition("|")[0] for context in contexts})
+            size.update(lines[line])
+    for lines in found.values():
+        for names in lines.values():
+            names.sort(key=lambda name: size[name])
+    return found
+
+
+def tests_of(mutation: Mutation, source: str, found: dict[str, dict[int, list[str]]]) -> list[str]:
+    """The tests of its area that reach the lines of a mutation; the area, if they run when the module is imported."""
+    area = AREAS[mutation.area].tests
+    lines = found.get(mutation.module, {})
+    tests = dict.fromkeys(x for i in mutation.place(source).lines for x in lines.get(i, []))
+    return list(area) if "" in tests else [x for x in tests if x.startswith(tuple(f"{folder}/" for folder in area))]
+
+
 def tests_fail(folder: Path, tests: Iterable[str], seconds: float) -> str:
-    """``noticed``, ``survived`` or ``endless``, after the tests of an area in a copy of the repository."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
+    """``noticed``, ``survived`` or ``endless``, after the tests in a copy of the repository."""
+    (folder / "reaching.txt").write_text("\n".join(tests), encoding="utf-8")
     run = subprocess.Popen(
-        command,
+        [*PYTEST, "-x", "-n", "0", "@reaching.txt"],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=environment(folder),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -258,6 +310,8 @@ def run(mutations: list[Mutation], jobs: int, seconds: float, minutes: float) ->
         free: SimpleQueue[Path] = SimpleQueue()
         for i in range(jobs):
             free.put(copied(Path(temporary, str(i))))
+        tests = dict.fromkeys(x for mutation in mutations for x in AREAS[mutation.area].tests)
+        found = reaching(copied(Path(temporary, "unchanged")), tests, jobs)
 
         def outcome(mutation: Mutation) -> dict[str, object]:
             start = time.monotonic()
@@ -268,7 +322,8 @@ def run(mutations: list[Mutation], jobs: int, seconds: float, minutes: float) ->
             source = path.read_text(encoding="utf-8")
             try:
                 path.write_text(mutation.applied(source), encoding="utf-8")
-                result = tests_fail(folder, AREAS[mutation.area].tests, seconds)
+                tests = tests_of(mutation, source, found)
+                result = tests_fail(folder, tests, seconds) if tests else "survived"
             finally:
                 path.write_text(source, encoding="utf-8")
                 free.put(folder)

@@ -73,3 +73,34 @@ def test_what_the_tests_say_of_a_mutation(mutate: ModuleType, tmp_path: Path, te
     (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p xdist\n")
     (tmp_path / "test_f.py").write_text(f"def f(x):\n    return x <= 4\n\n\ndef test_f():\n    {test}\n")
     assert mutate.tests_fail(tmp_path, ["test_f.py"], 2 if outcome == "endless" else 60) == outcome
+
+
+def test_a_mutation_runs_the_tests_that_reach_it_the_smallest_first(
+    mutate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "rankframe" / "metrics"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    source = (
+        "def f(x):\n    return (\n        1 if x\n        else 2\n    )\n\ndef g(x):\n    return x + 1\n\nONE = g(0)\n"
+    )
+    (package / "a.py").write_text(source, encoding="utf-8")
+    (tmp_path / "tests" / "metrics").mkdir(parents=True)
+    (tmp_path / "tests" / "metrics" / "test_a.py").write_text(
+        "from rankframe.metrics.a import f, g\n\n"
+        "def test_both():\n    assert (f(g(0)), f(0)) == (1, 2)\n\ndef test_f():\n    assert f(0) == 2\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p xdist -p pytest_cov\n")
+    found = mutate.reaching(tmp_path, ["tests/metrics"], 1)
+    of_f, of_g = (
+        mutate.Mutation("rankframe/metrics/a.py", "f", "2", "3", 0),
+        mutate.Mutation("rankframe/metrics/a.py", "g", "1", "2", 0),
+    )
+    name = "tests/metrics/test_a.py::test_"
+    assert mutate.tests_of(of_f, source, found) == [f"{name}f", f"{name}both"]
+    assert mutate.tests_of(of_g, source, found) == ["tests/metrics", "tests/catalog", "tests/items"]
+    (tmp_path / "tests" / "metrics" / "test_a.py").write_text("def test_no():\n    assert False\n")
+    with pytest.raises(SystemExit, match="fail without a mutation"):
+        mutate.reaching(tmp_path, ["tests/metrics"], 1)
