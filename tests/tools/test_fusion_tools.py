@@ -125,6 +125,7 @@ def order_of_ranx(seed: int, norm: str | None, method: str) -> list[str]:
     return subprocess.check_output([sys.executable, "-c", code], env=environment, text=True).split()[-5:]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("norm", "method"), [("borda", "rrf"), (None, "condorcet")])
 def test_an_order_of_ranx_depends_on_the_hashes_of_text_and_ours_does_not(norm: str | None, method: str) -> None:
     orders = {tuple(order_of_ranx(seed, norm, method)) for seed in range(1, 5)}
