@@ -27,6 +27,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -119,11 +120,7 @@ class Mutation:
 
     def applied(self, source: str) -> str:
         """The module's source with the mutation; ValueError if the expression is no longer there."""
-        found = [
-            node
-            for function, node in expressions(source)
-            if function == self.function and ast.unparse(node) == self.before
-        ]
+        found = written(source).get((self.function, self.before), [])
         if self.which >= len(found):
             raise ValueError(f"no such expression: {self}")
         node = found[self.which]
@@ -153,6 +150,15 @@ def expressions(source: str) -> Iterator[tuple[str, ast.expr]]:
             yield from inside(child, names)
 
     yield from inside(ast.parse(source), ())
+
+
+@cache
+def written(source: str) -> dict[tuple[str, str], list[ast.expr]]:
+    """The expressions by the names of their functions and their texts."""
+    found: dict[tuple[str, str], list[ast.expr]] = {}
+    for function, node in expressions(source):
+        found.setdefault((function, ast.unparse(node)), []).append(node)
+    return found
 
 
 def mutated(node: ast.expr) -> Iterator[ast.expr]:

@@ -163,7 +163,7 @@ def test_the_largest_label_of_a_part_is_not_taken_for_that_of_the_table() -> Non
     assert rf.arrow_kernel("err(max_label=query)")(PART).num_rows == 2
 
 
-@pytest.mark.parametrize("top", [-1, float("nan"), float("inf"), "4", True])
+@each("top", [-1, float("nan"), float("inf"), "4", True])
 def test_a_largest_label_is_a_number_from_0_on(top: Any) -> None:
     with pytest.raises(rf.InvalidOption, match="write a finite number from 0 on or None"):
         rf.arrow_kernel("err", largest_label=top)
@@ -200,7 +200,7 @@ def test_any_table_with_the_pycapsule_interface_can_be_ranked() -> None:
         assert found.rows() == [(1, 0.5, 1.0), (2, 1.0, 1.0)]
 
 
-@pytest.mark.parametrize("other", [pl.Series([1]), pa.chunked_array([[1]]), [1]], ids=lambda x: type(x).__name__)
+@each("other", [pl.Series([1]), pa.chunked_array([[1]]), [1]], ids=lambda x: type(x).__name__)
 def test_a_single_column_is_no_frame(other: Any) -> None:
     with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no frame;"):
         rf.rank(other)
@@ -227,7 +227,7 @@ class Speaker:
         return self.frame.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-@pytest.mark.parametrize("other", [None, [1], {"a": [1]}, pl.Series([1]), pa.chunked_array([[1]])], ids=str)
+@each("other", [None, [1], {"a": [1]}, pl.Series([1]), pa.chunked_array([[1]])], ids=str)
 def test_what_is_no_arrow_table_is_refused(other: Any) -> None:
     kernel = rf.arrow_kernel("rr")
     with pytest.raises(rf.InvalidData, match=f"{type(other).__name__} is no Arrow table; give a pyarrow.Table"):
@@ -315,13 +315,13 @@ def test_a_kernel_refuses_a_run_that_is_not_named() -> None:
         kernel(ONE_BELOW_THE_OTHER.to_arrow())
 
 
-@pytest.mark.parametrize("options", [{}, {"run": "system"}])
+@each("options", [{}, {"run": "system"}])
 def test_a_kernel_with_a_fusion_needs_the_runs(options: dict[str, Any]) -> None:
     with pytest.raises(rf.InvalidOption, match="a fusion needs the runs of the whole table"):
         rf.arrow_kernel(fusion="rrf", **options)
 
 
-@pytest.mark.parametrize("options", [{"runs": ["bm25"]}, {"run": "system"}])
+@each("options", [{"runs": ["bm25"]}, {"run": "system"}])
 def test_a_kernel_with_runs_needs_a_fusion(options: dict[str, Any]) -> None:
     with pytest.raises(rf.InvalidOption, match=r"say which, as in arrow_kernel\(fusion='rrf'\)"):
         rf.arrow_kernel("rr", **options)

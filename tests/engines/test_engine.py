@@ -102,7 +102,7 @@ def test_every_verb_within_queries_runs_on_the_three_methods(function: Any, args
     assert_same(asked(df, function, *args), getattr(df.rank, function.__name__)(*args))
 
 
-@pytest.mark.parametrize("query", ["query_id", ["system", "query_id"]])
+@each("query", ["query_id", ["system", "query_id"]])
 def test_a_part_has_the_rows_of_all_runs_of_a_query_where_these_are_brought_together(query: Any) -> None:
     df = pl.concat(DF.with_columns(pl.col("score") * (i - 1), system=pl.lit(f"s{i}")) for i in range(3))
     found = asked(df, expected_exposure, run="system", on={"query": query})
@@ -136,13 +136,13 @@ def undeclared(table: Table[Any]) -> Any:
     return table.rows
 
 
-@pytest.mark.parametrize(("function", "args"), [(judge.check, []), (tool_comparison.conventions, ["ndcg"])])
+@each(("function", "args"), [(judge.check, []), (tool_comparison.conventions, ["ndcg"])])
 def test_verbs_of_the_whole_table_are_refused(function: Any, args: list[str]) -> None:
     with pytest.raises(rf.InvalidOption, match=f"{function.__name__} needs the whole table in one piece"):
         asked(DF, function, *args)
 
 
-@pytest.mark.parametrize(
+@each(
     ("policies", "metric", "shown"),
     [
         ({}, "err", True),
@@ -175,8 +175,8 @@ def test_labels_that_nobody_asks_the_largest_of_are_read_once() -> None:
 # -------------------------------------------------------------------------------------------------- two tables
 
 
-@pytest.mark.parametrize("judged_only", ["keep", "drop"])
-@pytest.mark.parametrize("run_only", ["keep", "drop"])
+@each("judged_only", ["keep", "drop"])
+@each("run_only", ["keep", "drop"])
 def test_judgments_of_their_own_join_within_queries(judged_only: Any, run_only: Any) -> None:
     one = RUN.filter(pl.col("query_id") != "q1").with_columns(split=pl.lit("run"))
     qrels = QRELS.filter(pl.col("query_id") != "q2").with_columns(split=pl.lit("qrels"))
@@ -280,7 +280,7 @@ def test_weights_of_score_columns_may_be_a_list() -> None:
     assert_same(asked(df, fuse, "wsum(normalize=rank)", **options), df.rank.fuse("wsum(normalize=rank)", **options))
 
 
-@pytest.mark.parametrize("by", [None, "slice"])
+@each("by", [None, "slice"])
 def test_means_of_parts_are_those_of_the_frame_in_one(by: str | None) -> None:
     df = DF.with_columns(slice=pl.col("query_id").str.slice(-1))
     assert_same(asked(df, mean, "ndcg@3", "num_ret", "err", by=by), df.rank.mean("ndcg@3", "num_ret", "err", by=by))

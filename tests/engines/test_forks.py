@@ -11,6 +11,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._support import threads as forks
+from tests.support.each import each
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 
@@ -25,7 +26,7 @@ def said_by(what: str) -> list[str]:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout.splitlines()
 
 
-@pytest.mark.parametrize("library", ["polars", "pandas"])
+@each("library", ["polars", "pandas"])
 def test_a_pool_by_fork_says_what_to_write_and_one_by_spawn_works(library: str) -> None:
     assert said_by(library) == ["0.75", f"fork {REFUSED}", "spawn [0.75, 0.75]"]
 

@@ -12,6 +12,7 @@ import pytest
 
 import rankframe as rf
 from rankframe.errors import InvalidData, InvalidOption
+from tests.support.each import each
 
 READERS = pytest.mark.parametrize("read", [rf.read_run, lambda *x: rf.scan_run(*x).collect()], ids=["read", "scan"])
 
@@ -177,7 +178,7 @@ def test_a_query_without_judgments_may_stand_in_several_files(judgments: Path) -
     assert rf.read_qrels(judgments / "*.jsonl").select("query_id", "doc_id").rows() == [("q", None)] * 2
 
 
-@pytest.mark.parametrize("reader", [rf.read_run, rf.read_qrels])
+@each("reader", [rf.read_run, rf.read_qrels])
 def test_lists_in_lists_and_patterns_in_lists_are_refused(reader: Any, judgments: Path) -> None:
     path = str(judgments / "*.txt")
     with pytest.raises(FileNotFoundError, match=re.escape(path)):

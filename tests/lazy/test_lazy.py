@@ -54,7 +54,7 @@ VERBS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@each("verb", VERBS)
 def test_a_plan_shows_one_node_with_the_name_of_the_verb_and_knows_its_schema_before_it_runs(verb: str) -> None:
     unrun = PAIRS.lazy().map_batches(fails, schema=PAIRS.schema)
     lazy, eager = VERBS[verb](unrun.rank), VERBS[verb](PAIRS.rank)
@@ -70,7 +70,7 @@ def test_both_engines_give_the_eager_values(verb: str, engine: Any) -> None:
     assert_same(VERBS[verb](PAIRS.lazy().rank).collect(engine=engine), VERBS[verb](PAIRS.rank))
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@each("verb", VERBS)
 def test_a_column_that_nobody_selects_is_not_computed(verb: str) -> None:
     lazy, eager = VERBS[verb](PAIRS.lazy().rank), VERBS[verb](PAIRS.rank)
     for name in eager.columns:
@@ -104,7 +104,7 @@ def test_columns_that_no_metric_reads_are_not_read() -> None:
         ranked.filter(pl.col("costly") > 0).select("rank").collect()
 
 
-@pytest.mark.parametrize("limit", [None, 3000])
+@each("limit", [None, 3000])
 def test_rows_with_their_ranks_keep_their_order_unless_they_exceed_the_memory_limit(limit: int | None) -> None:
     df = DF.sample(fraction=1, shuffle=True, seed=1).with_columns(rank=pl.int_range(pl.len()))
     found, wanted = df.lazy().rank.on(memory_limit=limit).with_ranks().collect(), df.rank.with_ranks()
@@ -116,7 +116,7 @@ def test_rows_with_their_ranks_keep_their_order_unless_they_exceed_the_memory_li
     assert grouped.collect().equals(by_query.rank.with_ranks())
 
 
-@pytest.mark.parametrize("condition", [pl.col("query_id") == "q3", pl.col("query_id").is_in(["q3", "q9"])])
+@each("condition", [pl.col("query_id") == "q3", pl.col("query_id").is_in(["q3", "q9"])])
 def test_a_filter_on_the_query_reaches_the_rows(condition: pl.Expr, tmp_path: Path) -> None:
     DF.write_parquet(tmp_path / "table.parquet")
     heights: list[int] = []
@@ -143,7 +143,7 @@ def test_a_filter_changes_no_value_that_depends_on_the_whole_table() -> None:
     assert value == (2**1 - 1) / 2**3
 
 
-@pytest.mark.parametrize("column", ["map", "query_id"])
+@each("column", ["map", "query_id"])
 def test_a_filter_on_a_value_or_on_both_is_applied(column: str) -> None:
     condition = (pl.col("map") > 0.5) & (pl.col(column).is_not_null())
     found = DF.lazy().rank.evaluate("ndcg", "map").filter(condition).select("ndcg").collect()
@@ -297,7 +297,7 @@ def test_queries_are_kept_together_whatever_their_ids_are(kind: str) -> None:
     assert_frame_equal(found.sort(key), wanted.sort(key), rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("policies", [{"ties": "order"}, {"doc": None}])
+@each("policies", [{"ties": "order"}, {"doc": None}])
 def test_tied_rows_keep_their_order_through_the_disk(policies: Options) -> None:
     rows = [(i % 7, 1.0, i % 5) for i in range(2000)]
     df = pl.DataFrame(rows, schema=["query_id", "score", "label"], orient="row").with_row_index("doc_id")
@@ -322,7 +322,7 @@ def test_a_query_is_never_cut_and_small_ones_share_a_batch() -> None:
     assert all(rows["query_id"].n_unique() == 1 for rows in seen if "large" in rows["query_id"])
 
 
-@pytest.mark.parametrize(("enough", "batches"), [(0, 32), (10**9, 4)])
+@each(("enough", "batches"), [(0, 32), (10**9, 4)])
 def test_files_are_read_together_only_up_to_a_size_that_is_enough(enough: int, batches: int) -> None:
     rows = 200_000
     df = pl.DataFrame({"query_id": [i // 20 for i in range(rows)], "score": range(rows), "label": [0, 1] * 100_000})
@@ -441,7 +441,7 @@ def test_other_errors_while_rows_are_spilled_stay_what_they_are() -> None:
 
 
 @pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("limit", [1, 3000, None])
+@each("limit", [1, 3000, None])
 def test_a_table_that_comes_query_by_query_needs_no_disk(limit: int | None, which: str, temporary: Path) -> None:
     by_query = DF.sort("query_id", maintain_order=True)
     with patch.object(node, "temporary_folder", side_effect=AssertionError):
@@ -451,8 +451,8 @@ def test_a_table_that_comes_query_by_query_needs_no_disk(limit: int | None, whic
         assert_same(ranker.curve("ndcg", "map").collect(), DF.rank.curve("ndcg", "map"))
 
 
-@pytest.mark.parametrize("limit", [1, None])
-@pytest.mark.parametrize("query", ["query_id", ["query_id", "day"]])
+@each("limit", [1, None])
+@each("query", ["query_id", ["query_id", "day"]])
 def test_a_query_that_comes_back_is_refused_by_name(query: str | list[str], limit: int | None) -> None:
     rows = DF.sort("query_id").with_columns(day=1)
     back = pl.concat([rows, rows.filter(pl.col("query_id") == "q11").with_columns(doc_id=pl.lit("new") + "doc_id")])

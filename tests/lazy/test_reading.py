@@ -274,7 +274,7 @@ for batch in lazy.collect_batches(chunk_size=10):
 """
 
 
-@pytest.mark.parametrize("how", ["dropped", "kept", "late"])
+@each("how", ["dropped", "kept", "late"])
 def test_a_process_that_leaves_a_result_early_ends_as_it_says_and_leaves_nothing(how: str, temporary: Path) -> None:
     kinds = [{}, {"memory_limit": 100_000}, {"grouped": True, "memory_limit": 100_000}]
     processes = [

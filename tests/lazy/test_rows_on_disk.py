@@ -97,7 +97,7 @@ def test_a_folder_that_may_be_anothers_stays_however_old_it_is(
 
 
 @posix
-@pytest.mark.parametrize("foreign", ["folder", "marker"])
+@each("foreign", ["folder", "marker"])
 def test_a_folder_of_another_user_stays(foreign: str, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = marked(temporary / f"{PREFIX}decoy")
     if os.geteuid() == 0:
@@ -110,7 +110,7 @@ def test_a_folder_of_another_user_stays(foreign: str, temporary: Path, monkeypat
 
 
 @posix
-@pytest.mark.parametrize("started", [None, ""])
+@each("started", [None, ""])
 def test_a_folder_whose_lock_a_process_of_another_container_holds_stays(
     started: str | None, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,7 +174,7 @@ def test_a_folder_that_threads_of_polars_make_again_after_an_error_is_removed_ag
     assert len(made) == 2
 
 
-@pytest.mark.parametrize("usable", [True, False])
+@each("usable", [True, False])
 def test_a_temporary_folder_that_is_not_there_is_an_error_that_says_what_to_do(
     usable: bool, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from tests.support.calls import ALL, CANONICAL, SHARES, SOME, adds_up, part_of, spell, thinned
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
@@ -53,7 +54,7 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> pl.LazyFrame:
 
 @pytest.mark.parametrize("which", SHARES)
 @pytest.mark.parametrize("limit", thinned([20_000, None], 2))
-@pytest.mark.parametrize("verb", VERBS)
+@each("verb", VERBS)
 def test_a_scan_goes_to_a_file(verb: str, limit: int | None, which: str, scan: pl.LazyFrame, tmp_path: Path) -> None:
     VERBS[verb](scan.rank.on(memory_limit=limit), which).sink_parquet(tmp_path / "found.parquet")
     found, wanted = pl.read_parquet(tmp_path / "found.parquet"), VERBS[verb](DF.rank, which)

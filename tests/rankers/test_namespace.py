@@ -27,7 +27,7 @@ def test_frames_lazy_frames_and_the_function_give_the_same_ranker() -> None:
     assert rf.rank(FRAME.lazy()).reciprocal_rank().collect().rows() == wanted
 
 
-@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame])
+@each("kind", [pl.DataFrame, pl.LazyFrame])
 def test_the_class_itself_shows_the_ranker_for_help_and_completion(kind: type) -> None:
     assert kind.rank is PolarsRanker  # type: ignore[attr-defined]
 

@@ -101,7 +101,7 @@ def test_whole_and_broken_numbers_in_different_cells_of_pandas_keep_their_value(
     assert rf.from_lists(frame, labels="g")["label"].tolist() == [2.0, 1.5]
 
 
-@pytest.mark.parametrize("kind", ["Polars", "pandas, lists"])
+@each("kind", ["Polars", "pandas, lists"])
 def test_structs_hold_documents_with_their_score_and_label(kind: str) -> None:
     rows = {
         "query_id": [1, 2],
