@@ -36,7 +36,7 @@ def run(kernel: Any, df: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_parts_have_the_values_of_the_oracles_for_every_metric() -> None:
-    table = random_table(5, labels=FRACTIONAL_LABELS)
+    table = random_table(5, queries=25, labels=FRACTIONAL_LABELS)
     found = run(rf.arrow_kernel(*(spell(*call) for call in ALL), largest_label=max_label(table)), frame(table))
     for name, options in ALL:
         values = dict(found.select("query_id", spell(name, options)).iter_rows())
@@ -45,7 +45,7 @@ def test_parts_have_the_values_of_the_oracles_for_every_metric() -> None:
 
 @each("policies", POLICIES[::2], ids=str)
 def test_parts_have_the_values_of_the_oracles_under_every_policy(policies: dict[str, Any]) -> None:
-    table = random_table(7)
+    table = random_table(7, queries=20)
     calls = [call for call in SOME if not needs_table(*call)][::9]
     found = run(rf.arrow_kernel(*(spell(*call) for call in calls), **policies), frame(table, seed=None))
     for name, options in calls:

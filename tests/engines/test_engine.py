@@ -28,7 +28,7 @@ from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 Parts: TypeAlias = list[pl.DataFrame]
 
-DF = frame(random_table(6, labels=FRACTIONAL_LABELS))
+DF = frame(random_table(6, queries=30, labels=FRACTIONAL_LABELS))
 RUN = DF.filter(pl.col("score").is_not_null()).drop("label")
 QRELS = DF.filter(pl.col("label").is_not_null()).drop("score")
 WITHOUT_ORDER = [policies for policies in POLICIES if policies.get("ties") != "order"]
@@ -79,7 +79,7 @@ def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
     assert_frame_equal(found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@each("policies", WITHOUT_ORDER, ids=str)
+@each("policies", WITHOUT_ORDER, ids=str, sample=12)
 def test_values_are_those_of_the_frame_in_one(policies: Mapping[str, Any]) -> None:
     texts = ("ndcg@3", "map", "bpref", "err@5", "nerr", "sdcg@3")
     assert_same(asked(DF, verbs.evaluate, *texts, on=policies), DF.rank.on(**policies).evaluate(*texts))
@@ -216,7 +216,7 @@ def test_what_is_wrong_with_judgments_is_told_before_anything_runs() -> None:
 # -------------------------------------------------------------------------------------------------- summaries
 
 
-@each("by", [(), ("slice",)])
+@each("by", [(), ("slice",)], sample=4)
 @each("weights", [None, "asked"])
 @each("ci", [None, 0.9])
 def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str | None, ci: float | None) -> None:
@@ -224,7 +224,7 @@ def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str
         slice=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars().cast(pl.Int32)
     )
     texts = ("ndcg@10", "err", "gm_map")
-    given: dict[str, Any] = {"by": by, "weights": weights, "ci": ci, "resamples": 200, "seed": 3}
+    given: dict[str, Any] = {"by": by, "weights": weights, "ci": ci, "resamples": 60, "seed": 3}
     found = asked(df, summarize, *texts, interval="poisson", **given)
     wanted = df.rank.summarize(*texts, interval="poisson", **given)
     assert ci is None or found["interval"].unique().to_list() == ["poisson"]

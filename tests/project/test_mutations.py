@@ -29,11 +29,13 @@ def mutate() -> ModuleType:
 def test_each_mutation_of_the_list_changes_an_expression_of_the_package(mutate: ModuleType) -> None:
     listed = mutate.read()
     assert len(listed) == len(set(listed)) == sum(area.count for area in mutate.AREAS.values()) >= 150
-    sources = {name: (ROOT / name).read_text(encoding="utf-8") for name in sorted({x.module for x in listed})}
-    trees = {name: ast.dump(ast.parse(source)) for name, source in sources.items()}
+    sources = {name: (ROOT / name).read_text(encoding="utf-8") for name in {x.module for x in listed}}
     for mutation in listed:
         assert mutation.area in mutate.AREAS
-        assert ast.dump(ast.parse(mutation.applied(sources[mutation.module]))) != trees[mutation.module], mutation
+        assert mutation.applied(sources[mutation.module]) != sources[mutation.module], mutation
+        assert ast.dump(ast.parse(mutation.after)) != ast.dump(ast.parse(mutation.before)), mutation
+    for mutation in {x.module: x for x in listed}.values():
+        ast.parse(mutation.applied(sources[mutation.module]))
 
 
 def test_only_expressions_that_compute_are_mutated(
