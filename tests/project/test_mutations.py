@@ -76,6 +76,6 @@ def test_only_expressions_that_compute_are_mutated(
     [("assert f(3)", "survived"), ("assert not f(4)", "noticed"), ("__import__('time').sleep(60)", "endless")],
 )
 def test_what_the_tests_say_of_a_mutation(mutate: ModuleType, tmp_path: Path, test: str, outcome: str) -> None:
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p xdist\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --disable-plugin-autoload -p xdist\n")
     (tmp_path / "test_f.py").write_text(f"def f(x):\n    return x <= 4\n\n\ndef test_f():\n    {test}\n")
     assert mutate.tests_fail(tmp_path, ["test_f.py"], 0.3 if outcome == "endless" else 60) == outcome
