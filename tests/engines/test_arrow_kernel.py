@@ -315,18 +315,18 @@ def test_a_kernel_refuses_a_run_that_is_not_named() -> None:
         kernel(ONE_BELOW_THE_OTHER.to_arrow())
 
 
-@each("options", [{}, {"run": "system"}])
-def test_a_kernel_with_a_fusion_needs_the_runs(options: dict[str, Any]) -> None:
-    with pytest.raises(rf.InvalidOption, match="a fusion needs the runs of the whole table"):
-        rf.arrow_kernel(fusion="rrf", **options)
-
-
-@each("options", [{"runs": ["bm25"]}, {"run": "system"}])
-def test_a_kernel_with_runs_needs_a_fusion(options: dict[str, Any]) -> None:
-    with pytest.raises(rf.InvalidOption, match=r"say which, as in arrow_kernel\(fusion='rrf'\)"):
-        rf.arrow_kernel("rr", **options)
-
-
-def test_a_kernel_refuses_a_method_that_no_fusion_has_before_it_runs() -> None:
-    with pytest.raises(rf.InvalidOption, match="unknown fusion method 'rff'"):
-        rf.arrow_kernel(fusion="rff", runs=["bm25"])
+@each(
+    ("metrics", "options", "said"),
+    [
+        ((), {"fusion": "rrf"}, "a fusion needs the runs of the whole table"),
+        ((), {"fusion": "rrf", "run": "system"}, "a fusion needs the runs of the whole table"),
+        (("rr",), {"runs": ["bm25"]}, r"say which, as in arrow_kernel\(fusion='rrf'\)"),
+        (("rr",), {"run": "system"}, r"say which, as in arrow_kernel\(fusion='rrf'\)"),
+        ((), {"fusion": "rff", "runs": ["bm25"]}, "unknown fusion method 'rff'"),
+    ],
+)
+def test_a_kernel_refuses_a_fusion_or_runs_that_lack_the_other_before_it_runs(
+    metrics: tuple[str, ...], options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(rf.InvalidOption, match=said):
+        rf.arrow_kernel(*metrics, **options)

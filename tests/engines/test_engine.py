@@ -166,6 +166,13 @@ def test_the_largest_label_is_that_of_the_documents_that_count(
     assert (key is None) is shown  # rows that show it need not come together
 
 
+def test_a_part_without_a_label_has_no_largest_one() -> None:
+    unjudged = DF.filter(pl.col("query_id") == "q1").with_columns(query_id=pl.lit("new"), label=None).cast(DF.schema)
+    call = call_of_verb(verbs.evaluate, "err")
+    found = pl.concat(run(Lists(), [unjudged, DF], bound({}, arrow_kernel), call))
+    assert_same(found, pl.concat([unjudged, DF]).rank.evaluate("err"))
+
+
 def test_labels_that_nobody_asks_the_largest_of_are_read_once() -> None:
     engine = Lists()
     run(engine, parted(DF), bound({}, arrow_kernel), call_of_verb(verbs.evaluate, "map"))

@@ -502,6 +502,11 @@ def test_a_folder_of_parquet_files_is_a_table(tmp_path: Path) -> None:
     assert read_run(tmp_path, format="parquet").equals(TABLE)
 
 
+def test_an_address_is_left_to_polars(tmp_path: Path) -> None:
+    TABLE.write_parquet(tmp_path / "t.parquet")
+    assert read_run((tmp_path / "t.parquet").as_uri()).equals(TABLE)
+
+
 def test_any_object_that_says_a_path_is_a_path(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text(RUN)
 
