@@ -195,6 +195,12 @@ def test_judgments_of_their_own_join_within_queries(judged_only: Any, run_only: 
     assert_same(joined, wanted)
 
 
+def test_judgments_without_labels_count_1_each_in_the_largest_label_too() -> None:
+    qrels = QRELS.select("query_id", "doc_id")
+    wanted = RUN.rank.judge(qrels, judged_only="keep", run_only="drop").rank.evaluate("err")
+    assert_same(asked(RUN, verbs.evaluate, "err", two={"qrels": parted(qrels)}), wanted)
+
+
 def test_judgments_without_the_run_hold_for_every_run_of_the_table() -> None:
     runs = pl.concat(
         [RUN.with_columns(run=pl.lit("a")), RUN.filter(pl.col("query_id") < "q3").with_columns(run=pl.lit(None))]
