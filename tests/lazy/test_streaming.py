@@ -18,7 +18,7 @@ from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
-DF = frame(random_table(51, queries=30)).with_columns(
+DF = frame(random_table(51, queries=15)).with_columns(
     market=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars()
 )
 MEANS = [spell(*call) for call in SOME if rf.METRICS[CANONICAL[call[0]]].dtype == pl.Float64]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import weakref
+from typing import Any
 
 import polars as pl
 import pytest
@@ -92,6 +93,12 @@ def test_on_gives_a_new_ranker_and_leaves_the_old_one() -> None:
     strict = ranker.on(relevant=2)
     assert strict.on(ties="order").reciprocal_rank().rows() == [(1, 0.0)]
     assert ranker.reciprocal_rank().rows() == [(1, 0.5)]
+
+
+@each("make", [pl.DataFrame, pl.DataFrame.lazy, pl.DataFrame.to_pandas])
+def test_an_option_that_on_does_not_have_is_refused_by_its_signature(make: Any) -> None:
+    with pytest.raises(rf.InvalidOption, match=r"^on: got an unexpected keyword argument 'tie'; its signature is on\("):
+        make(FRAME).rank.on(tie="order")
 
 
 def test_rankers_say_what_they_are() -> None:

@@ -26,7 +26,10 @@ HEAVY = (
     *("catboost", "lightgbm", "ptranking", "ranx", "spark", "tf_ranking", "torchmetrics", "xgboost"),
     *("haystack", "llamaindex", "microsoft_recommenders", "mlflow", "ragas", "recbole", "rectools", "replay"),
 )
-TOOLS = [*LIGHT, *(pytest.param(tool, marks=pytest.mark.tools) for tool in HEAVY)]
+TOOLS = [
+    *(pytest.param(tool, marks=pytest.mark.sampled) for tool in LIGHT),
+    *(pytest.param(tool, marks=pytest.mark.tools) for tool in HEAVY),
+]
 DOCS = [f"d{number}" for number in range(50)]
 SIZES = (1, 2, 3, 5, 8, 20, 45)
 LABELS: dict[str, Sequence[float | None]] = {
@@ -64,7 +67,6 @@ def close(found: float, wanted: float, tolerance: float) -> bool:
     return both_nan or math.isclose(found, wanted, rel_tol=tolerance, abs_tol=tolerance)
 
 
-@pytest.mark.sampled
 @pytest.mark.parametrize("tool", TOOLS)
 @untraced
 def test_the_choices_make_the_values_of_the_tool(tool: str, pytestconfig: pytest.Config) -> None:
