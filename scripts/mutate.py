@@ -123,7 +123,7 @@ class Mutation:
 
     def place(self, source: str) -> Expression:
         """The expression in its module's source; ValueError if it is no longer there."""
-        same = [x for x in expressions(source) if x.function == self.function and ast.unparse(x.node) == self.before]
+        same = written(source).get((self.function, self.before), [])
         if self.which >= len(same):
             raise ValueError(f"no such expression: {self}")
         return same[self.which]
@@ -170,6 +170,15 @@ def expressions(source: str) -> tuple[Expression, ...]:
             yield from inside(child, names, lines)
 
     return tuple(inside(ast.parse(source), (), range(0)))
+
+
+@cache
+def written(source: str) -> dict[tuple[str, str], list[Expression]]:
+    """The expressions by the names of their functions and their texts."""
+    found: dict[tuple[str, str], list[Expression]] = {}
+    for x in expressions(source):
+        found.setdefault((x.function, ast.unparse(x.node)), []).append(x)
+    return found
 
 
 def mutated(node: ast.expr) -> Iterator[ast.expr]:

@@ -28,7 +28,7 @@ from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
 Parts: TypeAlias = list[pl.DataFrame]
 
-DF = frame(random_table(6, labels=FRACTIONAL_LABELS))
+DF = frame(random_table(6, queries=30, labels=FRACTIONAL_LABELS))
 RUN = DF.filter(pl.col("score").is_not_null()).drop("label")
 QRELS = DF.filter(pl.col("label").is_not_null()).drop("score")
 WITHOUT_ORDER = [policies for policies in POLICIES if policies.get("ties") != "order"]
@@ -79,7 +79,7 @@ def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
     assert_frame_equal(found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@each("policies", WITHOUT_ORDER, ids=str)
+@each("policies", WITHOUT_ORDER, ids=str, sample=12)
 def test_values_are_those_of_the_frame_in_one(policies: Mapping[str, Any]) -> None:
     texts = ("ndcg@3", "map", "bpref", "err@5", "nerr", "sdcg@3")
     assert_same(asked(DF, verbs.evaluate, *texts, on=policies), DF.rank.on(**policies).evaluate(*texts))
@@ -102,7 +102,7 @@ def test_every_verb_within_queries_runs_on_the_three_methods(function: Any, args
     assert_same(asked(df, function, *args), getattr(df.rank, function.__name__)(*args))
 
 
-@pytest.mark.parametrize("query", ["query_id", ["system", "query_id"]])
+@each("query", ["query_id", ["system", "query_id"]])
 def test_a_part_has_the_rows_of_all_runs_of_a_query_where_these_are_brought_together(query: Any) -> None:
     df = pl.concat(DF.with_columns(pl.col("score") * (i - 1), system=pl.lit(f"s{i}")) for i in range(3))
     found = asked(df, expected_exposure, run="system", on={"query": query})
@@ -136,13 +136,13 @@ def undeclared(table: Table[Any]) -> Any:
     return table.rows
 
 
-@pytest.mark.parametrize(("function", "args"), [(judge.check, []), (tool_comparison.conventions, ["ndcg"])])
+@each(("function", "args"), [(judge.check, []), (tool_comparison.conventions, ["ndcg"])])
 def test_verbs_of_the_whole_table_are_refused(function: Any, args: list[str]) -> None:
     with pytest.raises(rf.InvalidOption, match=f"{function.__name__} needs the whole table in one piece"):
         asked(DF, function, *args)
 
 
-@pytest.mark.parametrize(
+@each(
     ("policies", "metric", "shown"),
     [
         ({}, "err", True),
@@ -166,6 +166,13 @@ def test_the_largest_label_is_that_of_the_documents_that_count(
     assert (key is None) is shown  # rows that show it need not come together
 
 
+def test_a_part_without_a_label_has_no_largest_one() -> None:
+    unjudged = DF.filter(pl.col("query_id") == "q1").with_columns(query_id=pl.lit("new"), label=None).cast(DF.schema)
+    call = call_of_verb(verbs.evaluate, "err")
+    found = pl.concat(run(Lists(), [unjudged, DF], bound({}, arrow_kernel), call))
+    assert_same(found, pl.concat([unjudged, DF]).rank.evaluate("err"))
+
+
 def test_labels_that_nobody_asks_the_largest_of_are_read_once() -> None:
     engine = Lists()
     run(engine, parted(DF), bound({}, arrow_kernel), call_of_verb(verbs.evaluate, "map"))
@@ -175,8 +182,8 @@ def test_labels_that_nobody_asks_the_largest_of_are_read_once() -> None:
 # -------------------------------------------------------------------------------------------------- two tables
 
 
-@pytest.mark.parametrize("judged_only", ["keep", "drop"])
-@pytest.mark.parametrize("run_only", ["keep", "drop"])
+@each("judged_only", ["keep", "drop"])
+@each("run_only", ["keep", "drop"])
 def test_judgments_of_their_own_join_within_queries(judged_only: Any, run_only: Any) -> None:
     one = RUN.filter(pl.col("query_id") != "q1").with_columns(split=pl.lit("run"))
     qrels = QRELS.filter(pl.col("query_id") != "q2").with_columns(split=pl.lit("qrels"))
@@ -186,6 +193,12 @@ def test_judgments_of_their_own_join_within_queries(judged_only: Any, run_only: 
     assert_same(asked(one, verbs.evaluate, *texts, two={"qrels": parted(qrels), **given}), wanted.rank.evaluate(*texts))
     joined = asked(one.drop("split"), judge.judge, parted(qrels), **given)
     assert_same(joined, wanted)
+
+
+def test_judgments_without_labels_count_1_each_in_the_largest_label_too() -> None:
+    qrels = QRELS.select("query_id", "doc_id")
+    wanted = RUN.rank.judge(qrels, judged_only="keep", run_only="drop").rank.evaluate("err")
+    assert_same(asked(RUN, verbs.evaluate, "err", two={"qrels": parted(qrels)}), wanted)
 
 
 def test_judgments_without_the_run_hold_for_every_run_of_the_table() -> None:
@@ -216,7 +229,7 @@ def test_what_is_wrong_with_judgments_is_told_before_anything_runs() -> None:
 # -------------------------------------------------------------------------------------------------- summaries
 
 
-@each("by", [(), ("slice",)])
+@each("by", [(), ("slice",)], sample=4)
 @each("weights", [None, "asked"])
 @each("ci", [None, 0.9])
 def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str | None, ci: float | None) -> None:
@@ -224,7 +237,7 @@ def test_a_summary_is_that_of_the_frame_in_one(by: tuple[str, ...], weights: str
         slice=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars().cast(pl.Int32)
     )
     texts = ("ndcg@10", "err", "gm_map")
-    given: dict[str, Any] = {"by": by, "weights": weights, "ci": ci, "resamples": 200, "seed": 3}
+    given: dict[str, Any] = {"by": by, "weights": weights, "ci": ci, "resamples": 60, "seed": 3}
     found = asked(df, summarize, *texts, interval="poisson", **given)
     wanted = df.rank.summarize(*texts, interval="poisson", **given)
     assert ci is None or found["interval"].unique().to_list() == ["poisson"]
@@ -280,7 +293,7 @@ def test_weights_of_score_columns_may_be_a_list() -> None:
     assert_same(asked(df, fuse, "wsum(normalize=rank)", **options), df.rank.fuse("wsum(normalize=rank)", **options))
 
 
-@pytest.mark.parametrize("by", [None, "slice"])
+@each("by", [None, "slice"])
 def test_means_of_parts_are_those_of_the_frame_in_one(by: str | None) -> None:
     df = DF.with_columns(slice=pl.col("query_id").str.slice(-1))
     assert_same(asked(df, mean, "ndcg@3", "num_ret", "err", by=by), df.rank.mean("ndcg@3", "num_ret", "err", by=by))

@@ -19,6 +19,7 @@ from rankframe._table.table import Whole
 from rankframe._verbs import evaluate as verbs, judge
 from rankframe._verbs.declaration import call_of_verb
 from rankframe._verbs.summary import Summary
+from tests.support.each import each
 
 RUN = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "day": ["mo", "mo", "tu"]})
 QRELS = pa.table({"query_id": [1, 1, 3], "doc_id": ["b", "c", "a"], "label": [1, 1, 1]})
@@ -71,7 +72,7 @@ def test_an_error_of_ours_becomes_one_row_and_others_stay_errors() -> None:
         guarded(_broken, TABLE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("table", "says"),
     [
         (pa.concat_tables([TABLE, TABLE]), "name the column that says which: query=[..., 'query_id'] (found in 6 rows"),

@@ -10,6 +10,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 import rankframe as rf
+from tests.support.each import each
 
 SCORES = ["score", "score_pca", "score_forest"]
 
@@ -52,7 +53,7 @@ def test_there_are_twelve_queries_of_each_digit(table: pl.DataFrame) -> None:
     assert queries.explode("digit")["digit"].value_counts()["count"].to_list() == [12] * 10
 
 
-@pytest.mark.parametrize("score", SCORES)
+@each("score", SCORES)
 def test_every_scorer_returns_fifty_documents_and_has_its_first_thirty_judged(table: pl.DataFrame, score: str) -> None:
     returned = table.filter(pl.col(score).is_not_null())
     assert returned.group_by("query_id").len()["len"].to_list() == [50] * 120

@@ -40,7 +40,7 @@ def beir(folder: Path, splits: dict[str, str], queries: str | None = None) -> Pa
     return folder
 
 
-@pytest.mark.parametrize("name", ["test.tsv", "test.txt", "qrels", "test.tsv.gz"])
+@each("name", ["test.tsv", "test.txt", "qrels", "test.tsv.gz"])
 def test_judgments_of_beir_are_recognised_by_their_header(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(BEIR.encode()) if name.endswith("gz") else BEIR.encode())
@@ -75,7 +75,7 @@ def test_a_folder_of_beir_gives_the_texts_of_its_queries(tmp_path: Path) -> None
     assert rf.read_qrels(folder, format="beir").columns == ["query_id", "doc_id", "label", "query_text"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("splits", "queries", "says"),
     [
         ({"dev": BEIR, "train": BEIR}, None, "qrels has dev, train, and no test.tsv; name one of its files"),
@@ -196,7 +196,7 @@ def test_a_judged_response_is_evaluated_as_elasticsearch_counts() -> None:
     assert found["rr"].to_list() == [1.0, 0.0, 0.5, 1.0]
 
 
-@pytest.mark.parametrize("style", IN_FILES)
+@each("style", IN_FILES)
 def test_a_request_of_rank_eval_gives_its_ratings(style: Any, tmp_path: Path) -> None:
     path = tmp_path / "request.json"
     path.write_text(json.dumps(REQUEST, **style))
@@ -278,7 +278,7 @@ def test_a_list_of_rows_in_json_is_read(tmp_path: Path) -> None:
     assert rf.read_run(path).schema == {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 
 
-@pytest.mark.parametrize("orient", ["columns", "index", "split", "table"])
+@each("orient", ["columns", "index", "split", "table"])
 def test_a_table_that_pandas_writes_by_column_is_refused_with_what_to_write(orient: Any, tmp_path: Path) -> None:
     path, lines = tmp_path / "rows.json", tmp_path / "rows.jsonl"
     table = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "score": [1.5]}).to_pandas()
@@ -293,7 +293,7 @@ def test_a_table_that_pandas_writes_by_column_is_refused_with_what_to_write(orie
     assert rf.read_run(lines).rows() == [("q", "d", 1.5)]
 
 
-@pytest.mark.parametrize("ending", ["feather", "arrow", "ipc"])
+@each("ending", ["feather", "arrow", "ipc"])
 def test_a_file_of_arrow_is_read_as_a_parquet_file_is(ending: str, tmp_path: Path) -> None:
     table = pl.DataFrame({"query_id": [7, 7], "doc_id": ["a", "b"], "score": [1.5, None], "label": [1, 0]})
     path = tmp_path / f"run.{ending}"
@@ -322,7 +322,7 @@ def test_another_object_is_not_one_of_rank_eval() -> None:
         rf.read_run(io.StringIO('{"q": {"d": 1}}'), format="rank_eval")
 
 
-@pytest.mark.parametrize("query", ["details", "requests", "failures"])
+@each("query", ["details", "requests", "failures"])
 def test_a_dictionary_may_have_queries_named_as_the_parts_of_rank_eval(query: str) -> None:
     assert rf.read_run(io.StringIO(json.dumps({query: {"d": 1}, "q": {}}))).rows() == [(query, "d", 1.0), ("q", N, N)]
 
@@ -359,7 +359,7 @@ GENERAL = (
 )
 
 
-@pytest.mark.parametrize("name", ["basic.csv", "basic"])
+@each("name", ["basic.csv", "basic"])
 def test_quepids_ratings_are_judgments_of_the_text_of_queries(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(BASIC)
     for frame in (rf.read_qrels(tmp_path / name), rf.scan_qrels(tmp_path / name).collect()):
@@ -392,7 +392,7 @@ def test_quepids_snapshot_is_a_run_with_its_name() -> None:
     assert frame.select("query_id", "doc_id", "rank", "score", "run").rows() == rows
 
 
-@pytest.mark.parametrize(
+@each(
     ("read", "text", "says"),
     [
         (rf.read_run, BASIC, "the input, a table of quepid, has no score"),
@@ -430,7 +430,7 @@ PREDICTIONS = {"q1": {"d1": 0.5, "007": 1}, "q2": {}, "q3": {"d1": -1e-3}}
 PREDICTED = [("q1", "d1", 0.5), ("q1", "007", 1.0), ("q2", N, N), ("q3", "d1", -0.001)]
 
 
-@pytest.mark.parametrize("style", IN_FILES)
+@each("style", IN_FILES)
 def test_predictions_are_a_run(style: Any, tmp_path: Path) -> None:
     path = tmp_path / "predictions.json"
     path.write_text(json.dumps(PREDICTIONS, **style))
@@ -439,7 +439,7 @@ def test_predictions_are_a_run(style: Any, tmp_path: Path) -> None:
         assert frame.schema == {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 
 
-@pytest.mark.parametrize("style", IN_FILES)
+@each("style", IN_FILES)
 def test_predictions_of_mteb_have_subsets_splits_and_the_model(style: Any) -> None:
     meta = {"mteb_model_meta": {"model_name": "intfloat/e5", "revision": "abc"}}
     text = json.dumps({**meta, "en": {"test": PREDICTIONS}, "de": {"test": {"q1": {"d": 1}}}}, **style)
@@ -467,7 +467,7 @@ def test_a_dictionary_of_judgments_is_read() -> None:
     assert floats["label"].to_list() == [2.0, 1.5]
 
 
-@pytest.mark.parametrize(
+@each(
     ("label", "kind"),
     [("300", "whole number that UInt8 holds"), ("-1", "whole number that UInt8"), ("1e999", "whole"), ("NaN", "whole")],
 )
@@ -523,7 +523,7 @@ LISTS = [
 ]
 
 
-@pytest.mark.parametrize("name", ["l.jsonl", "l.json", "l.parquet"])
+@each("name", ["l.jsonl", "l.json", "l.parquet"])
 def test_rows_with_lists_are_judged_runs(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     frame = pl.DataFrame(LISTS)
@@ -599,7 +599,7 @@ def test_the_formats_are_declared_once() -> None:
         rf.read_run(io.StringIO(""), format="xml")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("format", "text"),
     [
         ("beir", "query-id\tcorpus-id\tscore\ncaf\u00e9\td\t1\n"),

@@ -91,7 +91,7 @@ def test_a_file_whose_name_holds_a_pattern_is_read_as_named(tmp_path: Path) -> N
         assert read_run(tmp_path / name).equals(TABLE)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "value"),
     [("1e400", math.inf), ("-inf", -math.inf), (".5", 0.5), ("+5.", 5.0), ("1E-3", 0.001)],
 )
@@ -99,7 +99,7 @@ def test_a_score_is_any_number_that_c_reads(text: str, value: float) -> None:
     assert run(f"q Q0 d 1 {text} t")[0][2] == value
 
 
-@pytest.mark.parametrize("text", ["nan", "NaN", "-nan"])
+@each("text", ["nan", "NaN", "-nan"])
 def test_a_score_that_is_no_number_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidData, match=rf"line 2: score '{text}' is not a number in 'q Q0 e 2 {text} t'"):
         run(f"q Q0 d 1 3 t\nq Q0 e 2 {text} t")
@@ -108,9 +108,7 @@ def test_a_score_that_is_no_number_is_refused_with_its_line(text: str, tmp_path:
         read_run(tmp_path / "a.csv")
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"), [("nan", "finite number"), ("inf", "finite number"), ("-1e400", "finite number")]
-)
+@each(("text", "kind"), [("nan", "finite number"), ("inf", "finite number"), ("-1e400", "finite number")])
 def test_a_label_that_is_not_finite_is_refused_with_its_line(text: str, kind: str) -> None:
     with pytest.raises(InvalidData, match=f"line 2: label '{text}' is not a {kind} in 'q 0 e {text}'"):
         read_qrels(io.StringIO(f"q 0 d 1\nq 0 e {text}"), label_dtype=pl.Float64)
@@ -202,7 +200,7 @@ def test_text_that_is_not_utf_8_is_an_error() -> None:
         run("q Q0 caf\u00e9 1 1 t".encode("latin-1"))
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@each("encoding", ["utf-16", "utf-16-be"])
 def test_text_in_utf_16_is_refused(encoding: str) -> None:
     mark = "\ufeff" if encoding.endswith("be") else ""  # the other writes its own
     with pytest.raises(InvalidData, match=r"the input, line 1: .* is no UTF-8; write the file in UTF-8"):
@@ -331,7 +329,7 @@ def test_a_file_that_is_no_parquet_is_an_error_with_its_name(tmp_path: Path) -> 
 # What is not there
 
 
-@pytest.mark.parametrize("format", ["trec", "csv", "tsv", "ndjson"])
+@each("format", ["trec", "csv", "tsv", "ndjson"])
 def test_an_empty_file_is_an_empty_table(format: FormatName, tmp_path: Path) -> None:
     path = tmp_path / "empty"
     path.touch()
@@ -431,7 +429,7 @@ def test_a_compressed_file_that_ends_early_is_named(name: str, reader: Any, tmp_
     assert str(caught.value).startswith(f"{path}: the compressed file is damaged or ends early (")
 
 
-@pytest.mark.parametrize("name", ["x.run.gz", "x.csv.gz"])
+@each("name", ["x.run.gz", "x.csv.gz"])
 def test_compressed_data_of_an_open_file_that_end_early_are_an_error(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(CUT[name])
     with gzip.open(tmp_path / name) as file, pytest.raises(EOFError, match="ended before the end-of-stream marker"):
@@ -440,7 +438,7 @@ def test_compressed_data_of_an_open_file_that_end_early_are_an_error(name: str, 
         read_run(file)
 
 
-@pytest.mark.parametrize("reader", [read_run, scan_run])
+@each("reader", [read_run, scan_run])
 def test_a_line_of_ndjson_that_is_cut_short_is_named(reader: Any, tmp_path: Path) -> None:
     path = tmp_path / "x.ndjson"
     path.write_text('{"query_id": 1, "doc_id": "a", "score": 2}\n\n{"query_id": 1, "doc_id": "b", "sco')
@@ -504,6 +502,11 @@ def test_a_folder_of_parquet_files_is_a_table(tmp_path: Path) -> None:
     assert read_run(tmp_path, format="parquet").equals(TABLE)
 
 
+def test_an_address_is_left_to_polars(tmp_path: Path) -> None:
+    TABLE.write_parquet(tmp_path / "t.parquet")
+    assert read_run((tmp_path / "t.parquet").as_uri()).equals(TABLE)
+
+
 def test_any_object_that_says_a_path_is_a_path(tmp_path: Path) -> None:
     (tmp_path / "a.run").write_text(RUN)
 
@@ -524,7 +527,7 @@ def test_whole_labels_of_any_size_are_exact() -> None:
         assert read_qrels(io.StringIO(text), format="csv")["label"].to_list() == [label]
 
 
-@pytest.mark.parametrize("label", ["9223372036854775808", "9007199254740993.0", "1e30"])
+@each("label", ["9223372036854775808", "9007199254740993.0", "1e30"])
 def test_a_whole_label_that_would_be_rounded_is_refused(label: str) -> None:
     says = (
         f"line 1: label '{label}' is not a whole number that Int64 holds exactly (label_dtype=pl.Float64 reads others)"
@@ -560,7 +563,7 @@ def test_a_type_that_is_none_of_labels_is_refused(dtype: Any) -> None:
 # Columns of one name
 
 
-@pytest.mark.parametrize("reader", [read_run, scan_run])
+@each("reader", [read_run, scan_run])
 def test_a_column_that_counts_and_stands_twice_is_refused(reader: Any) -> None:
     with pytest.raises(InvalidData, match="the input: 2 columns are named 'query_id'; give each a name of its own"):
         reader(io.StringIO("query_id,doc_id,score,query_id\nq1,d,1,q7\n"), format="csv")

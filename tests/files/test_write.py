@@ -91,7 +91,7 @@ def test_scores_of_other_types_are_exact(tmp_path: Path) -> None:
         assert {doc: kind(x) for doc, x in written.items()} == dict(frame.select("doc_id", "score").iter_rows())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_pytrec_eval_reads_the_written_files_to_equal_values(seed: int, tmp_path: Path) -> None:
     draw = random.Random(seed)
     rows = [
@@ -156,7 +156,7 @@ FRAMES = {
 }
 
 
-@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+@each("make", FRAMES.values(), ids=FRAMES)
 def test_any_frame_is_written_and_stays_as_it_was(make: Any, tmp_path: Path) -> None:
     frame, again = make(RUN), make(RUN)
     rf.write_run(frame, tmp_path / "a.run")
@@ -253,7 +253,7 @@ def test_an_id_of_two_indices_is_two_documents_of_rank_eval(tmp_path: Path) -> N
     assert rf.read_qrels(tmp_path / "r.json").rows() == [("q", "d", 1, "a"), ("q", "d", 2, "b")]
 
 
-@pytest.mark.parametrize("format", ["trec", "beir", "quepid", "rank_eval"])
+@each("format", ["trec", "beir", "quepid", "rank_eval"])
 def test_nothing_is_written_as_nothing(format: Any, tmp_path: Path) -> None:
     rf.write_qrels(QRELS.clear(), tmp_path / "q", format=format, index="i" if format == "rank_eval" else None)
     assert rf.read_qrels(tmp_path / "q", format=format).is_empty()

@@ -274,18 +274,15 @@ for batch in lazy.collect_batches(chunk_size=10):
 """
 
 
-@pytest.mark.parametrize("how", ["dropped", "kept", "late"])
-def test_a_process_that_leaves_a_result_early_ends_as_it_says_and_leaves_nothing(how: str, temporary: Path) -> None:
-    kinds = [{}, {"memory_limit": 100_000}, {"grouped": True, "memory_limit": 100_000}]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", LEFT_EARLY, repr(kind), how], env={**os.environ, "TMPDIR": str(temporary)},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for kind in kinds
-    ]  # fmt: skip
-    for process in processes:
-        out, err = process.communicate(timeout=60)
-        assert (process.returncode, err) == (3, "")
-        assert out == ("whole\n" if how == "late" else "")
+@each("how", ["dropped", "kept", "late"], sample=3)
+@each("kind", [{}, {"memory_limit": 100_000}, {"grouped": True, "memory_limit": 100_000}], ids=str)
+def test_a_process_that_leaves_a_result_early_ends_as_it_says_and_leaves_nothing(
+    kind: dict[str, Any], how: str, temporary: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LEFT_EARLY, repr(kind), how], env={**os.environ, "TMPDIR": str(temporary)},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, "")
+    assert done.stdout == ("whole\n" if how == "late" else "")
     assert not list(temporary.iterdir())

@@ -21,7 +21,8 @@ from rankframe._plan.rows_on_disk import MARK, MARKER, PREFIX
 from tests.support.each import each
 from tests.support.tables import frame, random_table
 
-LAZY = frame(random_table(5, queries=20)).lazy().rank.on(memory_limit=1).evaluate("map")
+N = 3
+LAZY = frame(random_table(5, queries=N)).lazy().rank.on(memory_limit=1).evaluate("map")
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="owners and locks of POSIX")
 
@@ -39,7 +40,7 @@ def marked(folder: Path, started: str | None = None) -> Path:
 @posix
 def test_a_folder_whose_process_is_gone_is_removed_with_its_files(temporary: Path) -> None:
     marked(temporary / f"{PREFIX}gone")
-    assert LAZY.collect().height == 20
+    assert LAZY.collect().height == N
     assert not list(temporary.iterdir())
 
 
@@ -90,27 +91,27 @@ def test_a_folder_that_may_be_anothers_stays_however_old_it_is(
     for path in temporary.iterdir():
         os.utime(path, (0, 0))
     before = sorted(temporary.rglob("*"))
-    assert LAZY.collect().height == 20
+    assert LAZY.collect().height == N
     assert sorted(temporary.rglob("*")) == before
     for path in temporary.iterdir():
         path.unlink() if path.is_symlink() else shutil.rmtree(path)
 
 
 @posix
-@pytest.mark.parametrize("foreign", ["folder", "marker"])
+@each("foreign", ["folder", "marker"])
 def test_a_folder_of_another_user_stays(foreign: str, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     marker = marked(temporary / f"{PREFIX}decoy")
     if os.geteuid() == 0:
         os.chown(marker if foreign == "marker" else marker.parent, 12345, -1)
     else:
         monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert LAZY.collect().height == 20
+    assert LAZY.collect().height == N
     assert marker.exists()
     shutil.rmtree(marker.parent)
 
 
 @posix
-@pytest.mark.parametrize("started", [None, ""])
+@each("started", [None, ""])
 def test_a_folder_whose_lock_a_process_of_another_container_holds_stays(
     started: str | None, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,10 +120,10 @@ def test_a_folder_whose_lock_a_process_of_another_container_holds_stays(
         monkeypatch.setattr(rows_on_disk, "_started", lambda process: "")
     file = os.open(marker, os.O_RDWR)
     assert rows_on_disk._lock(file)
-    assert LAZY.collect().height == 20
+    assert LAZY.collect().height == N
     assert marker.exists()
     os.close(file)
-    assert LAZY.collect().height == 20
+    assert LAZY.collect().height == N
     assert not marker.exists()
 
 
@@ -130,7 +131,7 @@ def test_a_system_without_locks_removes_nothing_but_its_own(temporary: Path, mon
     marker = marked(temporary / f"{PREFIX}decoy")
     monkeypatch.delattr(os, "geteuid", raising=False)
     monkeypatch.setitem(sys.modules, "fcntl", None)
-    assert LAZY.collect().height == 20
+    assert LAZY.collect().height == N
     assert [*temporary.iterdir()] == [marker.parent]
     shutil.rmtree(marker.parent)
 
@@ -174,7 +175,7 @@ def test_a_folder_that_threads_of_polars_make_again_after_an_error_is_removed_ag
     assert len(made) == 2
 
 
-@pytest.mark.parametrize("usable", [True, False])
+@each("usable", [True, False])
 def test_a_temporary_folder_that_is_not_there_is_an_error_that_says_what_to_do(
     usable: bool, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,7 +193,7 @@ def test_a_temporary_folder_that_is_not_there_is_an_error_that_says_what_to_do(
 @each("name", ["#bucket", "#0"])
 @each("role", ["query", "doc", "label"])
 def test_a_column_may_have_any_name(role: str, name: str) -> None:
-    df = frame(random_table(6, queries=20))
+    df = frame(random_table(6, queries=5))
     own = {"query": "query_id", "doc": "doc_id", "label": "label"}[role]
     hostile = df.rename({own: name})
     found = hostile.lazy().rank.on(memory_limit=1, **{role: name}).evaluate("map").collect()

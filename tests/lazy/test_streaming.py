@@ -13,11 +13,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.support.calls import ALL, CANONICAL, SHARES, SOME, adds_up, part_of, spell, thinned
+from tests.support.calls import ALL, CANONICAL, SOME, adds_up, spell
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
-DF = frame(random_table(51, queries=30)).with_columns(
+DF = frame(random_table(51, queries=15)).with_columns(
     market=pl.col("query_id").str.slice(-1), asked=pl.col("query_id").str.len_chars()
 )
 MEANS = [spell(*call) for call in SOME if rf.METRICS[CANONICAL[call[0]]].dtype == pl.Float64]
@@ -32,13 +33,13 @@ def curves() -> list[str]:
 
 
 TEXTS = [spell(*call) for call in SOME]
-VERBS: dict[str, Callable[[Any, str], Any]] = {
-    "evaluate": lambda ranker, which: ranker.evaluate(*part_of([spell(*call) for call in ALL], which, 0, 6)),
+VERBS: dict[str, Callable[[Any, int], Any]] = {
+    "evaluate": lambda ranker, turn: ranker.evaluate(*[spell(*call) for call in ALL[turn::6]]),
     "evaluate, with an expression": lambda ranker, _: ranker.evaluate("map", pl.len().alias("rows")),
-    "with_metrics": lambda ranker, which: ranker.with_metrics(*part_of(TEXTS, which, 0, 6)),
-    "curve": lambda ranker, which: ranker.curve(*part_of(curves(), which, 0, 6)),
-    "explain": lambda ranker, which: ranker.explain(*part_of(curves(), which, 1, 6)),
-    "summarize": lambda ranker, which: ranker.summarize(*part_of(MEANS, which, 0, 6), ci=None),
+    "with_metrics": lambda ranker, turn: ranker.with_metrics(*TEXTS[turn::6]),
+    "curve": lambda ranker, turn: ranker.curve(*curves()[turn::6]),
+    "explain": lambda ranker, turn: ranker.explain(*curves()[turn::6]),
+    "summarize": lambda ranker, turn: ranker.summarize(*MEANS[turn::6], ci=None),
     "summarize by": lambda ranker, _: ranker.summarize("ndcg@10", "gm_map", by=["market", "asked"], ci=None),
     "summarize, weighed": lambda ranker, _: ranker.summarize("ndcg@10", "err", by="market", weights="asked", ci=None),
 }
@@ -51,12 +52,12 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> pl.LazyFrame:
     return pl.scan_parquet(path)
 
 
-@pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("limit", thinned([20_000, None], 2))
-@pytest.mark.parametrize("verb", VERBS)
-def test_a_scan_goes_to_a_file(verb: str, limit: int | None, which: str, scan: pl.LazyFrame, tmp_path: Path) -> None:
-    VERBS[verb](scan.rank.on(memory_limit=limit), which).sink_parquet(tmp_path / "found.parquet")
-    found, wanted = pl.read_parquet(tmp_path / "found.parquet"), VERBS[verb](DF.rank, which)
+@each("turn", range(6), sample=8)
+@each("verb", VERBS)
+def test_a_scan_goes_to_a_file(verb: str, turn: int, scan: pl.LazyFrame, tmp_path: Path) -> None:
+    limit = 20_000 if turn else None
+    VERBS[verb](scan.rank.on(memory_limit=limit), turn).sink_parquet(tmp_path / "found.parquet")
+    found, wanted = pl.read_parquet(tmp_path / "found.parquet"), VERBS[verb](DF.rank, turn)
     assert_frame_equal(found, wanted, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
 
 

@@ -11,6 +11,7 @@ import sys
 import tokenize
 import typing
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -37,9 +38,19 @@ MODULES = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in PAT
 PRIVATE = {folder for folder in FLOORS if folder.startswith("_") and not folder.startswith("__")}
 
 
-def imports(module: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(module: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The modules of the package that a module imports, wherever in its file."""
-    for node in ast.walk(ast.parse(MODULES[module].read_text(encoding="utf-8"))):
+    return [*_imports(module)]
+
+
+def _imports(module: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for node in ast.walk(tree(MODULES[module])):
         if isinstance(node, ast.Import):
             names = [tuple(alias.name.split(".")) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -75,7 +86,7 @@ def test_imports_run_in_no_circle() -> None:
 
 @each("folder", sorted({path.parent for path in PATHS} - {PACKAGE}), ids=lambda folder: folder.name)
 def test_a_folder_says_who_lives_there(folder: Path) -> None:
-    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    assert ast.get_docstring(tree(folder / "__init__.py"))
 
 
 LISTS = (rankframe.METRICS, rankframe.AGREEMENTS, rankframe.CATALOG_METRICS)
@@ -89,8 +100,9 @@ def seen(formula: object) -> str:
 
 @each("module", [module for module in MODULES if room(module) == "metrics"], ids="/".join)
 def test_formulas_import_polars_what_they_see_and_each_other(module: tuple[str, ...]) -> None:
-    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
-    named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    named = {
+        alias.name for node in ast.walk(tree(MODULES[module])) if isinstance(node, ast.Import) for alias in node.names
+    }
     assert named <= {"polars", "math"}
     declarations = {rankframe.metric.__module__, rankframe.catalog_metric.__module__}
     at_hand = {*map(seen, FORMULAS), *declarations, rankframe.errors.__name__}
@@ -106,7 +118,7 @@ NEWER = {
 
 
 def test_modules_import_no_name_that_the_oldest_python_lacks() -> None:
-    nodes = ((path, node) for path in PATHS for node in ast.parse(path.read_text(encoding="utf-8")).body)
+    nodes = ((path, node) for path in PATHS for node in tree(path).body)
     imported = ((path, node) for path, node in nodes if isinstance(node, ast.ImportFrom) and node.module == "typing")
     assert [(path, alias.name) for path, node in imported for alias in node.names if alias.name in NEWER] == []
 

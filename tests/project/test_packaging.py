@@ -84,7 +84,8 @@ def check(project: Path, *command: str) -> dict[int, str]:
     return said
 
 
-@pytest.mark.parametrize("checker", ["pyright", pytest.param("mypy", marks=pytest.mark.exhaustive)])
+@pytest.mark.nightly
+@pytest.mark.parametrize("checker", ["pyright", "mypy"])
 def test_a_consumers_type_checker_sees_results_and_refuses_wrong_options(project: Path, checker: str) -> None:
     asked = {
         "mypy": ("mypy", "--strict", "--python-executable", python(project), "--cache-dir", str(project / "cache")),

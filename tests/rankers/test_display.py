@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
-import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 FRAME = pl.DataFrame(
     {"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "score_pca": [1.0, 2.0], "label": [0, 1]}
@@ -133,9 +133,7 @@ def test_many_columns_are_counted() -> None:
     assert facts(wide.rank)["other columns"].endswith(", x9, x10 and 9 more")
 
 
-@pytest.mark.parametrize(
-    "ranker", [FRAME.rank, FRAME.lazy().rank, FRAME.to_pandas().rank, rf.expr], ids=lambda x: type(x).__name__
-)
+@each("ranker", [FRAME.rank, FRAME.lazy().rank, FRAME.to_pandas().rank, rf.expr], ids=lambda x: type(x).__name__)
 def test_the_html_has_the_facts_of_the_text_and_no_colour_of_its_own(ranker: Any) -> None:
     cells = Cells(ranker._repr_html_()).cells
     assert dict(zip(cells[::2], cells[1::2], strict=True)) == facts(ranker)

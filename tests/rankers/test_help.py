@@ -10,7 +10,6 @@ from typing import Any
 
 import pandas as pd
 import polars as pl
-import pytest
 
 import rankframe as rf
 from rankframe._lift.polars import PolarsRanker
@@ -32,14 +31,14 @@ def printed(ranker: Any) -> str:
     return pydoc.plain(pydoc.render_doc(ranker))
 
 
-@pytest.mark.parametrize("kind", RANKERS)
+@each("kind", RANKERS)
 def test_the_help_shows_no_internals(kind: str) -> None:
     text = printed(RANKERS[kind]())
     assert re.findall(r"\b_[a-z]\w*\(", text) == []
     assert not re.search(r"Method resolution order|Data descriptors|__\w+__", text)
 
 
-@pytest.mark.parametrize("kind", FRAMES)
+@each("kind", FRAMES)
 def test_the_help_has_a_line_for_each_verb_before_the_metrics(kind: str) -> None:
     ranker = RANKERS[kind]()
     verbs, _ = printed(ranker).split("Metrics\n    -------")
@@ -52,7 +51,7 @@ def test_the_help_has_a_line_for_each_verb_before_the_metrics(kind: str) -> None
     assert ":meth:" not in verbs
 
 
-@pytest.mark.parametrize("kind", RANKERS)
+@each("kind", RANKERS)
 def test_the_help_names_each_metric_once_under_its_family(kind: str) -> None:
     text = printed(RANKERS[kind]()).split("Metrics\n    -------")[1].split("Columns and policies\n")[0]
     listed = re.findall(r"(?<= )\w+(?=,|$)", "\n".join(re.findall(r"(?m)^ {8}.*", text)).replace("\n", ",\n"))
@@ -71,13 +70,13 @@ def test_the_help_has_your_own_metrics() -> None:
         rf.unregister(mine)
 
 
-@pytest.mark.parametrize("kind", RANKERS)
+@each("kind", RANKERS)
 def test_the_help_names_every_option_of_on(kind: str) -> None:
     text = printed(RANKERS[kind]()).split("Columns and policies\n")[1]
     assert [name for name in OPTIONS if not re.search(rf"(?<= ){name}[,\n]", text)] == []
 
 
-@pytest.mark.parametrize("kind", RANKERS)
+@each("kind", RANKERS)
 def test_the_example_of_the_help_runs(kind: str) -> None:
     text = inspect.getdoc(RANKERS[kind]()) or ""
     (own,) = re.findall(r"(?ms)^Examples\n-+\n(>>> import p.*?)(?=\n\n|\Z)", text)

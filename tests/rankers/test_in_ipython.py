@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from tests.support.each import each
+
 pytestmark = pytest.mark.tools
 
 SETUP = """
@@ -60,24 +62,24 @@ print(json.dumps(printed))
     return found
 
 
-@pytest.mark.parametrize("cell", MISTAKES)
+@each("cell", MISTAKES)
 def test_a_mistake_shows_the_cell_and_one_line_of_the_package(cell: str, printed: dict[str, str]) -> None:
     files = re.findall(r"(?m)^(?:File (.*?)[:,]|Cell In)", printed[cell])
     assert len(re.findall(r"(?m)^Cell In", printed[cell])) == 1, printed[cell]
     assert len([file for file in files if re.search(r"rankframe[/\\]_?\w+", file)]) == 1, printed[cell]
 
 
-@pytest.mark.parametrize("cell", [cell for cell in SHOWN if cell.endswith("?")])
+@each("cell", [cell for cell in SHOWN if cell.endswith("?")])
 def test_help_shows_one_signature(cell: str, printed: dict[str, str]) -> None:
     assert len(re.findall(r"(?mi)^(call )?signature:", printed[cell])) == 1
 
 
-@pytest.mark.parametrize("cell", SHOWN)
+@each("cell", SHOWN)
 def test_a_cell_shows(cell: str, printed: dict[str, str]) -> None:
     assert SHOWN[cell] in printed[cell]
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "some", "none"),
     [
         ("rf.", {"rank", "expr", "read_run", "io"}, {"sys", "Any", "suppress", "TYPE_CHECKING", "import_module", "annotations"}),

@@ -27,7 +27,7 @@ def value(found: Any, name: str) -> float:
     return float(next(iter(frame[name])))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_the_judged_frame_is_ranked_by_the_options_that_it_was_judged_with(kind: str) -> None:
     judged = KINDS[kind](RUN).rank.on(**NAMES, relevant=2).judge(KINDS[kind](QRELS))
     assert value(judged.rank.evaluate("rr"), "rr") == 0.5  # b is the first with a label of 2
@@ -36,14 +36,14 @@ def test_the_judged_frame_is_ranked_by_the_options_that_it_was_judged_with(kind:
     assert "relevant=2" in repr(judged.rank)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_further_options_are_added_to_those_that_the_frame_keeps(kind: str) -> None:
     judged = KINDS[kind](RUN).rank.on(**NAMES, relevant=2).judge(KINDS[kind](QRELS))
     assert value(judged.rank.on(unretrieved="drop").recall(), "recall") == 1
     assert value(judged.rank.on(relevant=1).evaluate("rr"), "rr") == 1
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_convention_is_kept_with_what_was_given_beside_it(kind: str) -> None:
     ranker = KINDS[kind](RUN).rank.on(**NAMES, convention="lightgbm", no_relevant="zero")
     judged = ranker.judge(KINDS[kind](QRELS))

@@ -42,7 +42,7 @@ def top_heavy() -> Iterator[None]:
     rf.unregister("top_heavy")
 
 
-@pytest.mark.parametrize("name", RANKERS)
+@each("name", RANKERS)
 def test_a_metric_says_that_it_returns_the_callers_kind_of_frame(name: str) -> None:
     ranker, kind, _ = RANKERS[name]
     assert inspect.signature(ranker.ndcg).return_annotation is kind
@@ -56,7 +56,7 @@ def test_a_verb_says_that_it_returns_the_callers_kind_of_frame(name: str, verb: 
     assert inspect.signature(getattr(ranker, verb)).return_annotation is kind
 
 
-@pytest.mark.parametrize("name", OF_FRAMES)
+@each("name", OF_FRAMES)
 def test_a_verb_of_several_tables_says_of_which_kind_they_are(name: str) -> None:
     ranker, kind, _ = RANKERS[name]
     assert inspect.signature(ranker.compare).return_annotation == rf.results.Comparison[kind]  # type: ignore[valid-type]
@@ -65,13 +65,13 @@ def test_a_verb_of_several_tables_says_of_which_kind_they_are(name: str) -> None
     assert inspect.signature(ranker.report).return_annotation is Path
 
 
-@pytest.mark.parametrize("name", RANKERS)
+@each("name", RANKERS)
 def test_on_says_that_it_returns_a_ranker_of_the_same_class(name: str) -> None:
     ranker = RANKERS[name][0]
     assert inspect.signature(ranker.on).return_annotation is type(ranker)
 
 
-@pytest.mark.parametrize("name", RANKERS)
+@each("name", RANKERS)
 def test_help_of_a_metric_tells_the_call_on_this_frame(name: str) -> None:
     ranker, kind, spelled = RANKERS[name]
     text = pydoc.plain(pydoc.render_doc(ranker.ndcg))
@@ -102,7 +102,7 @@ NAMES = [
 ]
 
 
-@each("name", NAMES, sample=66)
+@each("name", NAMES, sample=33)
 def test_an_example_in_the_help_of_a_pandas_frame_is_one_of_pandas_and_runs(name: str) -> None:
     text = inspect.getdoc(attrgetter(name)(PANDAS)) or ""
     example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
@@ -155,7 +155,7 @@ def test_on_the_class_a_method_is_its_function_and_returns_no_expression() -> No
     assert of_class(FRAME.rank, k=1).rows() == [(1, 0.0)]
 
 
-@pytest.mark.parametrize("name", RANKERS)
+@each("name", RANKERS)
 def test_a_method_alone_shows_its_call_with_all_defaults(name: str) -> None:
     ranker, kind, _ = RANKERS[name]
     start = "rf.expr" if kind is pl.Expr else "df.rank"
@@ -170,7 +170,7 @@ def test_a_verb_alone_shows_its_call() -> None:
     assert repr(FRAME.rank.on).startswith("df.rank.on(*, query=None, doc=..., score=None")
 
 
-@pytest.mark.parametrize("name", OF_FRAMES)
+@each("name", OF_FRAMES)
 def test_a_method_is_a_callable_like_pythons_own(name: str) -> None:
     ranker = RANKERS[name][0]
     method = ranker.reciprocal_rank
@@ -182,7 +182,7 @@ def test_a_method_is_a_callable_like_pythons_own(name: str) -> None:
     assert len({method, ranker.reciprocal_rank, ranker.ndcg}) == 2
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@each("copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
 def test_a_method_can_be_copied_and_pickled(copied: Any) -> None:
     assert copied(FRAME.rank.on(relevant=0).reciprocal_rank)().rows() == [(1, 1.0)]
     assert copied(FRAME.rank.evaluate)("rr").rows() == [(1, 0.5)]
@@ -198,7 +198,7 @@ def test_a_method_on_a_class_of_the_users_stays_bound_to_its_ranker() -> None:
 # listings
 
 
-@pytest.mark.parametrize("name", RANKERS)
+@each("name", RANKERS)
 def test_a_ranker_lists_verbs_and_metrics_and_nothing_inner(name: str) -> None:
     ranker = RANKERS[name][0]
     assert {"on", "ndcg"} <= set(dir(ranker))
@@ -216,7 +216,7 @@ def test_a_ranker_names_its_verbs_before_its_metrics_to_tools_that_do_not_sort()
     assert max(map(listed.index, verbs)) < min(map(listed.index, metrics))
 
 
-@pytest.mark.parametrize("name", OF_FRAMES)
+@each("name", OF_FRAMES)
 def test_a_ranker_has_twenty_verbs_thirty_metrics_and_four_topics(name: str) -> None:
     listed = {*dir(RANKERS[name][0])}
     metrics = listed & {x.formula.__name__ for x in rf.METRICS.values()}
@@ -242,7 +242,7 @@ def test_a_topic_lists_and_shows_its_methods_and_nothing_inner(name: str, topic:
         assert callable(getattr(getattr(ranker, topic), listed))
 
 
-@pytest.mark.parametrize("name", OF_FRAMES)
+@each("name", OF_FRAMES)
 def test_a_method_of_a_topic_shows_its_call_and_the_kind_of_frame_that_it_returns(name: str) -> None:
     ranker, kind, _ = RANKERS[name]
     assert repr(ranker.on(relevant=2).metrics.hits) == "df.rank.on(relevant=2).metrics.hits(k=None)"
@@ -301,7 +301,7 @@ def test_a_list_by_name_proposes_the_entry_that_another_name_means(
     assert names.get(wrong) is None
 
 
-@pytest.mark.parametrize("wrong", ["xyzzy", 3])
+@each("wrong", ["xyzzy", 3])
 def test_a_list_by_name_names_its_entries_if_none_is_similar(wrong: Any) -> None:
     with pytest.raises(KeyError, match=f"unknown measure '{wrong}'. Known names: .* kendall_tau, .* rbo"):
         rf.AGREEMENTS[wrong]

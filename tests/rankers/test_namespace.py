@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 import inspect
-import subprocess
-import sys
 import weakref
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,6 +14,7 @@ import rankframe as rf
 from rankframe._lift.polars import PolarsRanker
 from rankframe.hook import Namespace
 from tests.support.each import each
+from tests.support.interpreters import run_after
 
 FRAME = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
 
@@ -27,7 +27,7 @@ def test_frames_lazy_frames_and_the_function_give_the_same_ranker() -> None:
     assert rf.rank(FRAME.lazy()).reciprocal_rank().collect().rows() == wanted
 
 
-@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame])
+@each("kind", [pl.DataFrame, pl.LazyFrame])
 def test_the_class_itself_shows_the_ranker_for_help_and_completion(kind: type) -> None:
     assert kind.rank is PolarsRanker  # type: ignore[attr-defined]
 
@@ -45,7 +45,8 @@ def test_a_frame_is_freed_at_once_after_its_namespace_was_used() -> None:
 
 
 def test_registering_again_and_reloading_neither_warn_nor_wrap() -> None:
-    code = """if True:  # in a process of its own: others hold the classes that are made anew
+    # in a process of its own: others hold the classes that are made anew
+    code = """
         import importlib, polars as pl, rankframe as rf
         from rankframe import hook
         from rankframe._lift import polars
@@ -55,12 +56,11 @@ def test_registering_again_and_reloading_neither_warn_nor_wrap() -> None:
         importlib.reload(rf)
         print(frame.rank.reciprocal_rank().rows())
     """
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("[(1, 0.5)]\n", "")
+    assert run_after("import polars", code) == "[(1, 0.5)]"
 
 
 def test_a_rank_of_polars_own_is_left_alone_and_the_function_carries_on() -> None:
-    code = """if True:
+    code = """
         import warnings, polars as pl
         pl.DataFrame.rank = lambda self: "polars' own"
         pl.api.register_dataframe_namespace = lambda name: (_ for _ in ()).throw(AttributeError(name))
@@ -70,8 +70,7 @@ def test_a_rank_of_polars_own_is_left_alone_and_the_function_carries_on() -> Non
         frame = pl.DataFrame({"query_id": [1], "score": [1], "label": [1]})
         print(frame.rank(), rf.rank(frame).precision(k=1).row(0), *(w.message for w in seen), sep=" | ")
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(
+    assert run_after("import polars", code).startswith(
         "polars' own | (1, 1.0) | Polars has a DataFrame.rank of its own; use rankframe.rank(df)"
     )
 
@@ -94,6 +93,12 @@ def test_on_gives_a_new_ranker_and_leaves_the_old_one() -> None:
     strict = ranker.on(relevant=2)
     assert strict.on(ties="order").reciprocal_rank().rows() == [(1, 0.0)]
     assert ranker.reciprocal_rank().rows() == [(1, 0.5)]
+
+
+@each("make", [pl.DataFrame, pl.DataFrame.lazy, pl.DataFrame.to_pandas])
+def test_an_option_that_on_does_not_have_is_refused_by_its_signature(make: Any) -> None:
+    with pytest.raises(rf.InvalidOption, match=r"^on: got an unexpected keyword argument 'tie'; its signature is on\("):
+        make(FRAME).rank.on(tie="order")
 
 
 def test_rankers_say_what_they_are() -> None:

@@ -22,7 +22,7 @@ import rankframe as rf
 from rankframe._command.output import in_options
 from rankframe._lift.pandas_tables import spelled
 from rankframe.errors import worded
-from tests.support.calls import ALL, POLICIES, SHARES, SOME, Options, crossed, part_of, spell, thinned
+from tests.support.calls import ALL, POLICIES, SOME, Options, spell
 from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
@@ -61,7 +61,7 @@ KINDS: dict[str, Callable[[pl.DataFrame], pd.DataFrame]] = {
     "string[pyarrow]": with_texts_as("string[pyarrow]"),
     "category": with_texts_as("category"),
 }
-every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+every_kind = each("kind", KINDS.values(), ids=KINDS)
 law = settings(deadline=None, derandomize=True, max_examples=5, phases=[Phase.generate])
 
 
@@ -76,24 +76,21 @@ def assert_same_values(found: pd.DataFrame, wanted: pl.DataFrame) -> None:
 
 
 @every_kind
-@each("policies", POLICIES, ids=str, sample=14)
+@each("policies", POLICIES, ids=str, sample=26)
 def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Options) -> None:
     # every two of metric, policy and kind together, not all three: a kind is converted before a metric is asked
-    texts = part_of(TEXTS, "share", list(KINDS.values()).index(kind) + POLICIES.index(policies), len(KINDS))
+    texts = TEXTS[(list(KINDS.values()).index(kind) + POLICIES.index(policies)) % 14 :: 14]
     df = frame(random_table(7, queries=25, labels=FRACTIONAL_LABELS))
     pandas = kind(df)
     assert isinstance(pandas, pd.DataFrame)
     assert_same_values(pandas.rank.on(**policies).evaluate(*texts), df.rank.on(**policies).evaluate(*texts))
 
 
-@pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("kind", thinned(list(KINDS.values()), 3))
+@each("kind", KINDS.values(), ids=KINDS, sample=3)
 @law
-@given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES), turn=st.integers(0, 2))
-def test_any_table_has_the_values_it_has_on_polars(
-    kind: Any, which: str, table: Table, policies: Options, turn: int
-) -> None:
-    df, texts = frame(table), part_of(SOME_TEXTS, which, turn, 3)
+@given(table=tables(FRACTIONAL_LABELS), policies=st.sampled_from(POLICIES), turn=st.integers(0, 8))
+def test_any_table_has_the_values_it_has_on_polars(kind: Any, table: Table, policies: Options, turn: int) -> None:
+    df, texts = frame(table), SOME_TEXTS[turn::9]
     found = kind(df).rank.on(**policies).evaluate(*texts)
     assert_same_values(found, df.rank.on(**policies).evaluate(*texts))
 
@@ -122,11 +119,10 @@ INDEXES: dict[str, Callable[[int], Any]] = {
     "texts": lambda n: pd.Index([f"row {-i}" for i in range(n)]),
     "missing labels": lambda n: pd.Index([None, 1.5] * n)[:n],
 }
-every_index = pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
 
 
 @every_kind
-@every_index
+@each("index", INDEXES.values(), ids=INDEXES, sample=14)
 def test_rows_keep_their_order_index_and_columns(kind: Any, index: Any) -> None:
     df = frame(random_table(3))
     pandas = kind(df).set_axis(index(len(df)))
@@ -141,18 +137,10 @@ def test_rows_keep_their_order_index_and_columns(kind: Any, index: Any) -> None:
     np.testing.assert_allclose(values["auc"], wanted["auc"].to_numpy(), rtol=1e-12)
 
 
-# Every kind of table with every index, by one verb or the other.
-ROWS_BY_RANK = [
-    (verb, kind, index)
-    for i, kind in enumerate(KINDS)
-    for j, index in enumerate(INDEXES)
-    for verb in (["curve", "explain"] if (i + j) % 2 else ["explain", "curve"])
-]
-
-
-@each("case", ROWS_BY_RANK, ids=" ".join, sample=49)
-def test_rows_by_rank_carry_the_callers_own_labels_and_values(case: tuple[str, str, str]) -> None:
-    verb, kind, index = case[0], KINDS[case[1]], INDEXES[case[2]]
+@each("verb", ["curve", "explain"])
+@every_kind
+@each("index", INDEXES.values(), ids=INDEXES, sample=14)
+def test_rows_by_rank_carry_the_callers_own_labels_and_values(kind: Any, index: Any, verb: str) -> None:
     df = frame(random_table(4))
     pandas = kind(df).set_axis(index(len(df)))
     found = getattr(pandas.rank, verb)(*SUMS)
@@ -329,7 +317,7 @@ IDS: dict[str, Any] = {
     "Arrow datetimes with a time zone": pd.Series(BERLIN).astype("timestamp[ns, Europe/Berlin][pyarrow]"),
     "Arrow Decimals": pd.Series([decimal.Decimal("1.5"), None]).astype(pd.ArrowDtype(pa.decimal128(5, 2))),
 }
-every_id = pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+every_id = each("ids", IDS.values(), ids=IDS)
 
 
 @every_id
@@ -371,7 +359,7 @@ NUMBERS: dict[str, Any] = {
     "Arrow NaN": pd.Series([np.nan, 2, 3, None], dtype="double[pyarrow]"),
     "Decimals": pd.Series([None, decimal.Decimal(2), decimal.Decimal(3), None]),
 }
-every_number = pytest.mark.parametrize("numbers", NUMBERS.values(), ids=NUMBERS)
+every_number = each("numbers", NUMBERS.values(), ids=NUMBERS)
 
 
 @every_number
@@ -524,7 +512,8 @@ def arrays(df: pd.DataFrame) -> list[Any]:
     return [x for x in [*columns, *levels] if x.flags.writeable]
 
 
-@pytest.mark.parametrize(("memory", "result_of"), crossed(MEMORY, RESULTS, of=2))
+@each("memory", MEMORY)
+@each("result_of", RESULTS, sample=10)
 def test_a_result_can_be_written_to_and_shares_nothing_with_the_callers_frame(memory: str, result_of: str) -> None:
     make, verb = MEMORY[memory], RESULTS[result_of]
     df = make().set_axis(pd.Index([5, 6, 7, 8]))

@@ -63,7 +63,7 @@ ALL_METRICS = ("ndcg@10", "map", "rr", "precision@5", "recall@5", "hit_rate@1")
 # ------------------------------------------------------------------------------------------------- a ranking upside down
 
 
-@pytest.mark.parametrize("form", ALL_FORMS)
+@each("form", ALL_FORMS)
 def test_labels_that_clearly_fall_as_scores_rise_are_a_warning_with_the_line_to_write(form: str) -> None:
     upside_down = GOOD.with_columns(-pl.col("score"))
     (said,) = warned(lambda: ALL_FORMS[form](upside_down).evaluate(*ALL_METRICS))
@@ -137,7 +137,7 @@ def test_chance_turns_no_ranking_upside_down() -> None:
 # --------------------------------------------------------------------------------------------------- joins and labels
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_an_inner_join_with_the_positives_is_a_warning(form: str) -> None:
     positives = GOOD.filter(label=1)
     (said,) = warned(lambda: FORMS[form](positives).evaluate(*ALL_METRICS))
@@ -158,7 +158,7 @@ def test_ratings_that_are_all_relevant_are_a_warning_of_the_threshold_where_it_c
     assert not warned(lambda: ratings.rank.on(relevant=0).mean("map"))  # as was said
 
 
-@pytest.mark.parametrize("form", ALL_FORMS)
+@each("form", ALL_FORMS)
 def test_labels_that_are_all_null_are_a_warning_when_the_plan_runs(form: str) -> None:
     unjudged = GOOD.with_columns(label=pl.lit(None, pl.Int64))
     asked = ALL_FORMS[form](unjudged)
@@ -168,7 +168,7 @@ def test_labels_that_are_all_null_are_a_warning_when_the_plan_runs(form: str) ->
     assert not warned(lambda: ALL_FORMS[form](some).evaluate("map"))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_labels_between_0_and_1_of_which_most_are_left_out_are_a_warning(form: str) -> None:
     grades = GOOD.with_columns(label=pl.col("label") * 0.6 + 0.2)
     (said,) = warned(lambda: FORMS[form](grades).evaluate("ndcg@10", "map"))
@@ -181,7 +181,7 @@ def test_labels_between_0_and_1_of_which_most_are_left_out_are_a_warning(form: s
     assert not warned(lambda: FORMS[form](few).evaluate("map"))
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_scores_that_are_all_equal_are_a_warning_where_a_rule_for_ties_decides(form: str) -> None:
     constant = GOOD.with_columns(score=pl.lit(math.inf))
     (said,) = warned(lambda: FORMS[form](constant).evaluate("ndcg@10"))
@@ -215,7 +215,7 @@ def test_judged_queries_that_the_run_lacks_are_a_warning_with_their_number() -> 
 # ---------------------------------------------------------------------------------------------------------- columns
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_query_and_document_swapped_are_a_warning(form: str) -> None:
     (said,) = warned(lambda: FORMS[form](GOOD).on(query="doc_id", doc="query_id").evaluate("recall@5", "ndcg@10"))
     assert "say df.rank.on(query='query_id', doc='doc_id')" in said
@@ -414,7 +414,7 @@ NAMELESS = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_several_documents_without_an_id_are_named_as_such(form: str) -> None:
     with pytest.raises(
         rf.InvalidData, match=r"^column 'doc_id' is null in 2 rows, several of a query; give each document its id"
@@ -450,7 +450,7 @@ def test_the_warnings_of_a_pandas_frame_name_its_columns() -> None:
     assert "low values of column 'distance' are the best" in said
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_run_that_is_upside_down_among_others_is_named_by_checks_and_decisions(form: str) -> None:
     runs = pl.concat([GOOD.with_columns(run=pl.lit("good")), GOOD.with_columns(-pl.col("score"), run=pl.lit("bad"))])
     ranker = FORMS[form](runs)

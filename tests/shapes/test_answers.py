@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 HITS = [{"_index": "films", "_id": "b", "_score": 2.0}, {"_index": "films", "_id": "a", "_score": 1.0}]
 SEARCH = {"took": 3, "timed_out": False, "_shards": {"total": 1}, "hits": {"max_score": 2.0, "hits": HITS}}
@@ -30,7 +31,7 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("kind", ANSWERS)
+@each("kind", ANSWERS)
 def test_an_answer_of_a_search_engine_is_never_read_as_a_run(kind: str, tmp_path: Path) -> None:
     (path := tmp_path / "answer.json").write_text(json.dumps(ANSWERS[kind]))
     for ask in (
@@ -43,7 +44,7 @@ def test_an_answer_of_a_search_engine_is_never_read_as_a_run(kind: str, tmp_path
             ask()
 
 
-@pytest.mark.parametrize("found", [HITS, [("b", 2.0), ("a", 1.0)]], ids=["hits", "pairs"])
+@each("found", [HITS, [("b", 2.0), ("a", 1.0)]], ids=["hits", "pairs"])
 def test_hits_and_pairs_in_the_place_of_documents_are_refused(found: Any) -> None:
     with pytest.raises(rf.InvalidData, match=r"not all texts or all whole numbers: found .* of query 'star'"):
         rf.from_dicts(run={"star": found})

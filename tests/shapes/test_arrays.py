@@ -31,7 +31,7 @@ def random_matrices(seed: int, rows: int = 20, columns: int = 12) -> tuple[Any, 
     return draw.random((rows, columns)), draw.integers(0, 4, (rows, columns))
 
 
-@pytest.mark.parametrize("as_given", [np.asarray, list, pd.DataFrame, Tensor, np.ma.asarray], ids=lambda x: x.__name__)
+@each("as_given", [np.asarray, list, pd.DataFrame, Tensor, np.ma.asarray], ids=lambda x: x.__name__)
 def test_ndcg_of_matrices_is_that_of_scikit_learn(as_given: Any) -> None:
     scores, labels = random_matrices(1)
     ours = rf.from_arrays(scores=as_given(scores), labels=as_given(labels)).rank.ndcg(k=5)["ndcg@5"]
@@ -92,7 +92,7 @@ def test_stored_elements_of_sparse_matrices_were_retrieved_or_judged() -> None:
     ]
 
 
-@pytest.mark.parametrize("k", [1, 3, 12, 50])
+@each("k", [1, 3, 12, 50])
 def test_keeping_the_best_of_each_row_leaves_metrics_with_that_cutoff_as_they_are(k: int) -> None:
     scores, labels = random_matrices(2)
     scores = scores.round(1)  # many ties
@@ -107,7 +107,7 @@ def test_documents_below_the_best_are_kept_if_they_are_relevant() -> None:
     assert found.rows() == [(0, 0, 3.0, 0), (0, 2, None, 1)]
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.uint64, bool])
+@each("dtype", [np.float16, np.float32, np.int8, np.uint64, bool])
 def test_numbers_of_every_type_are_scores(dtype: Any) -> None:
     assert rf.from_arrays(scores=np.array([[0, 1]], dtype=dtype))["score"].cast(pl.Float64).to_list() == [0.0, 1.0]
 

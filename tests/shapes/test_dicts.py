@@ -25,7 +25,7 @@ def random_dicts(seed: int) -> tuple[dict[str, dict[str, float]], dict[str, dict
     return run, qrels
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_metrics_of_dictionaries_are_those_of_pytrec_eval(seed: int) -> None:
     run, qrels = random_dicts(seed)
     theirs = pytrec_eval.RelevanceEvaluator(qrels, {"map", "ndcg_cut_10", "recip_rank", "recall_100"}).evaluate(run)

@@ -51,9 +51,7 @@ KINDS: dict[str, Callable[[pl.DataFrame], Any]] = {
 }
 
 
-@pytest.fixture(params=KINDS, name="kind")
-def fixture_kind(request: pytest.FixtureRequest) -> Callable[[pl.DataFrame], Any]:
-    return KINDS[request.param]
+every_kind = each("kind", KINDS.values(), ids=KINDS)
 
 
 def random_rows(seed: int, ids: Callable[[int], Any]) -> list[Row]:
@@ -73,6 +71,7 @@ def table_of(rows: list[Row], **others: Any) -> pl.DataFrame:
     return pl.DataFrame({"query_id": query, "retrieved": retrieved, "relevant": relevant, **others})
 
 
+@every_kind
 @each("ids", [lambda x: f"d{x}", lambda x: x], ids=["texts", "numbers"])
 def test_lists_become_the_table_that_a_loop_over_the_rows_makes(
     kind: Callable[[pl.DataFrame], Any], ids: Callable[[int], Any]
@@ -81,6 +80,7 @@ def test_lists_become_the_table_that_a_loop_over_the_rows_makes(
     assert rows_of(rf.from_lists(kind(table_of(rows)))) == by_loop(rows)
 
 
+@every_kind
 def test_labels_in_a_list_of_their_own_go_to_their_documents(kind: Callable[[pl.DataFrame], Any]) -> None:
     rows: list[Row] = [("a", ["x", "y"], ["y", "w"]), ("b", ["z"], ["x"])]
     grades = [[3, 2], [1]]
@@ -88,6 +88,7 @@ def test_labels_in_a_list_of_their_own_go_to_their_documents(kind: Callable[[pl.
     assert rows_of(rf.from_lists(frame, labels="grades")) == by_loop(rows, grades)
 
 
+@every_kind
 def test_scores_in_a_list_of_their_own_are_those_of_the_documents(kind: Callable[[pl.DataFrame], Any]) -> None:
     frame = kind(table_of([("a", ["x", "y"], ["y"]), ("b", ["z"], [])], points=[[0.25, 0.5], [7.0]]))
     found = rows_of(rf.from_lists(frame, scores="points"))
@@ -101,7 +102,7 @@ def test_whole_and_broken_numbers_in_different_cells_of_pandas_keep_their_value(
     assert rf.from_lists(frame, labels="g")["label"].tolist() == [2.0, 1.5]
 
 
-@pytest.mark.parametrize("kind", ["Polars", "pandas, lists"])
+@each("kind", ["Polars", "pandas, lists"])
 def test_structs_hold_documents_with_their_score_and_label(kind: str) -> None:
     rows = {
         "query_id": [1, 2],
@@ -122,6 +123,7 @@ def test_dictionaries_in_the_cells_of_pandas_are_documents_with_their_number() -
     assert rows_of(rf.from_lists(frame)) == [(1, "x", 1.0, None), (1, "y", 0.5, 3), (2, "z", 2.0, 1)]
 
 
+@every_kind
 def test_a_single_relevant_document_needs_no_list(kind: Callable[[pl.DataFrame], Any]) -> None:
     frame = pl.DataFrame({"query_id": [1, 2, 3], "retrieved": [["x"], ["y"], ["z"]], "relevant": ["x", "w", None]})
     assert rows_of(rf.from_lists(kind(frame) if kind is not KINDS["pandas, arrays"] else frame)) == [
@@ -237,6 +239,7 @@ def test_what_is_no_frame_and_sets_without_order_are_refused() -> None:
         rf.from_lists(pd.DataFrame({"query_id": [1, 2], "retrieved": [["x"], [1]], "relevant": [["x"], ["y"]]}))
 
 
+@every_kind
 def test_an_empty_frame_gives_an_empty_table(kind: Callable[[pl.DataFrame], Any]) -> None:
     schema = {"query_id": pl.String, "retrieved": pl.List(pl.String), "relevant": pl.List(pl.String)}
     found = rf.from_lists(pl.DataFrame(schema=schema))

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from multiprocessing.pool import Pool
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,14 @@ def used_in_child() -> None:
     polars()
 
 
+def in_pool(pool: Pool, call: Callable[[int], float]) -> str:
+    """The values of a call in a pool of processes, or its error."""
+    try:
+        return str(pool.map(call, [0]))
+    except rf.RankframeError as error:
+        return f"{type(error).__name__} {error}"
+
+
 def main(what: str) -> None:
     if what == "before":
         rf.parse("map")
@@ -108,14 +117,11 @@ def main(what: str) -> None:
         for name, call in calls().items():
             print(name, in_fork(call), sep=": ")
     else:
-        call = {"polars": polars, "pandas": pandas}[what]
-        print(call())
+        print(polars(), pandas())
         for method in ("fork", "spawn"):
-            with multiprocessing.get_context(method).Pool(2) as pool:
-                try:
-                    print(method, pool.map(call, range(2)))
-                except rf.RankframeError as error:
-                    print(method, type(error).__name__, error)
+            with multiprocessing.get_context(method).Pool(1) as pool:
+                for call in (polars, pandas):
+                    print(method, in_pool(pool, call))
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class Tensor:
         return self.values
 
 
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@each("size", [1, 7, 1000])
 def test_batches_in_which_queries_come_apart_give_the_values_of_the_long_table(size: int) -> None:
     rows = [(q, d, s, x) for q, docs in random_table(3, queries=40).items() for d, s, x in docs]
     df = pl.DataFrame(rows, ["query_id", "doc_id", "score", "label"], orient="row").sample(
@@ -69,9 +69,7 @@ def test_scores_and_labels_come_in_any_form(form: Any) -> None:
     assert found.compute() == {"ndcg@10": pytest.approx(SECOND / 2, abs=1e-15)}
 
 
-@pytest.mark.parametrize(
-    "ids", [[1, 1, 2], ["a", "a", "b"], np.int32([1, 1, 2]), Tensor([1, 1, 2]), pl.Series([1, 1, 2])]
-)
+@each("ids", [[1, 1, 2], ["a", "a", "b"], np.int32([1, 1, 2]), Tensor([1, 1, 2]), pl.Series([1, 1, 2])])
 def test_queries_are_named_by_numbers_or_texts(ids: Any) -> None:
     found = rf.Accumulator("rr")
     found.update([0.5, 0.25, 1.0], [0, 1, 1], ids)
@@ -192,7 +190,7 @@ def test_rows_that_no_metric_is_defined_for_are_refused() -> None:
         found.compute()
 
 
-@pytest.mark.parametrize(
+@each(
     ("metrics", "options", "error"),
     [(["rrr@x"], {}, rf.UnknownMetric), (["rr"], {"ties": "no"}, rf.InvalidOption), ([], {}, rf.InvalidOption),
      (["rr"], {"label": "rel"}, rf.InvalidOption)],

@@ -40,13 +40,13 @@ def values(tool: str, hook: Any, scores: Any = SCORES) -> dict[str, float]:
     return {x[0].removesuffix("_rankframe"): x[1] for x in (found if isinstance(found, list) else [found])}
 
 
-@pytest.mark.parametrize("tool", HOOKS)
+@each("tool", HOOKS)
 def test_the_mean_goes_over_the_queries_of_the_groups(tool: str) -> None:
     assert values(tool, HOOKS[tool]("ndcg@10")) == {"ndcg@10": pytest.approx(SECOND / 2, abs=1e-15)}
     assert values(tool, HOOKS[tool]("rr", "precision@1", "recall")) == {"rr": 0.25, "precision@1": 0.0, "recall": 0.5}
 
 
-@pytest.mark.parametrize("tool", HOOKS)
+@each("tool", HOOKS)
 def test_policies_are_those_of_on(tool: str) -> None:
     assert values(tool, HOOKS[tool]("rr", no_relevant="null")) == {"rr": 0.5}
     assert values(tool, HOOKS[tool]("rr", relevant=2)) == {"rr": 0.0}
@@ -101,7 +101,7 @@ def test_a_table_brings_what_was_missed(tool: str, form: Callable[[pl.DataFrame]
     assert found == {"recall": 0.25, "ndcg": pytest.approx(SECOND / (2 + SECOND) / 2, abs=1e-15)}
 
 
-@pytest.mark.parametrize("tool", HOOKS)
+@each("tool", HOOKS)
 def test_a_table_brings_ids_by_which_ties_are_ordered(tool: str) -> None:
     table = TABLE.head(4).with_columns(score=pl.lit(7))  # a score of its own does not count
     hook = HOOKS[tool]("rr", table=table, query="qid")
@@ -128,7 +128,7 @@ def test_a_table_of_other_rows_is_refused(tool: str, table: pl.DataFrame, said: 
         values(tool, HOOKS[tool]("rr", table=table, query="qid"))
 
 
-@pytest.mark.parametrize("tool", HOOKS)
+@each("tool", HOOKS)
 def test_a_mean_of_no_query_is_refused(tool: str) -> None:
     with pytest.raises(rf.InvalidData, match="no query has a value of rr, so there is no mean"):
         values(tool, HOOKS[tool]("rr", relevant=2, no_relevant="null"))
@@ -170,7 +170,7 @@ MAXIMIZED = ("auc", "aucpr", "pre", "map", "ndcg")
 """The beginnings of the names that XGBoost maximizes unless it is told."""
 
 
-@pytest.mark.parametrize(("hook", "kind"), [(rf.lightgbm_metric, Dataset), (rf.xgboost_metric, DMatrix)])
+@each(("hook", "kind"), [(rf.lightgbm_metric, Dataset), (rf.xgboost_metric, DMatrix)])
 def test_no_name_is_one_of_the_boosters_own_and_each_begins_alike(hook: Any, kind: Any) -> None:
     texts = ["ndcg@5", "map@5", "auc", "precision@5", "ndcg", "map"]
     names = [x[0] for x in hook(*texts)(SCORES, kind(LABELS, GROUP))]
@@ -219,7 +219,7 @@ def test_nothing_is_kept_of_a_set_that_is_gone() -> None:
     assert gone() is None
 
 
-@pytest.mark.parametrize("hook", [rf.lightgbm_metric("rr"), rf.xgboost_metric("rr")], ids=repr)
+@each("hook", [rf.lightgbm_metric("rr"), rf.xgboost_metric("rr")], ids=repr)
 def test_a_hook_can_be_copied_and_pickled_after_it_was_used(hook: Any) -> None:
     data = (Dataset if "lightgbm" in repr(hook) else DMatrix)(LABELS, GROUP)
     wanted = hook(SCORES, data)
@@ -271,7 +271,7 @@ def test_a_callback_that_sees_no_predictions_says_how_to_get_them() -> None:
         callback().after_iteration(SimpleNamespace(iteration=1))
 
 
-@pytest.mark.parametrize("patience", [0, -1, 1.5, "2", True])
+@each("patience", [0, -1, 1.5, "2", True])
 def test_a_patience_that_is_no_number_of_iterations_is_refused(patience: Any) -> None:
     with pytest.raises(rf.InvalidOption, match="patience="):
         callback(patience=patience)

@@ -27,9 +27,8 @@ EMBEDDINGS = {"x": [1.0, 0.0], "y": [0.0, 1.0], "z": [1.0, 0.0]} | {
 SECOND = 1 / math.log2(3)
 
 
-@pytest.fixture(autouse=True, params=["base.evaluation", "evaluation"])
-def _tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sentence-transformers as far as it is asked for, since version 6 and before."""
+def put(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sentence-transformers as far as it is asked for, with the class that evaluators are of in a module."""
     names = [
         "sentence_transformers",
         "sentence_transformers.base",
@@ -38,15 +37,24 @@ def _tool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     ]
     for name in names:
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    where = sys.modules[f"sentence_transformers.{request.param}"]
-    where.BaseEvaluator = where.SentenceEvaluator = BaseEvaluator  # type: ignore[attr-defined]
-    if request.param == "evaluation":
-        monkeypatch.setitem(sys.modules, "sentence_transformers.base.evaluation", None)  # type: ignore[arg-type]
+    module = sys.modules[f"sentence_transformers.{where}"]
+    module.BaseEvaluator = module.SentenceEvaluator = BaseEvaluator  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def _tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    put("base.evaluation", monkeypatch)
 
 
 def evaluator(*metrics: str, **options: Any) -> Any:
     given = {"queries": {"qx": "x", "qy": "y"}, "corpus": CORPUS, "qrels": QRELS, **options}
     return rf.sentence_transformers_evaluator(*(metrics or ("ndcg@10", "rr")), **given)
+
+
+def test_it_is_an_evaluator_of_the_versions_before_6_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    put("evaluation", monkeypatch)
+    monkeypatch.setitem(sys.modules, "sentence_transformers.base.evaluation", None)  # type: ignore[arg-type]
+    assert isinstance(evaluator("rr"), BaseEvaluator)
 
 
 def test_it_is_an_evaluator_whose_first_metric_chooses_the_checkpoint() -> None:
