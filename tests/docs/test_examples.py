@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._pictures import report_page
+from tests.support.undrawn import undrawn
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -43,10 +43,8 @@ def test_the_etl_script_refuses_a_document_that_stands_twice(tmp_path: Path) -> 
     assert not to.exists()
 
 
-def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(
-    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report_page, "picture", lambda name, *_, **__: report_page.Picture(name, "not drawn"))
+@undrawn()
+def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(tmp_path: Path, capsys: Any) -> None:
     script = runpy.run_path(str(EXAMPLES / "report.py"))
     df, page = rf.load_example().with_columns(better=pl.col("label").cast(pl.Float64)), tmp_path / "report.html"
     means = {x: df.rank.on(score=x).ndcg(k=10)["ndcg@10"].mean() for x in ("score", "better", "score_forest")}
