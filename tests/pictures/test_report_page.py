@@ -169,13 +169,13 @@ def test_a_page_has_one_kind_of_interval_in_tables_and_plots(kind: str, monkeypa
     df = rf.load_example().filter(pl.col("digit") < 2)
     runs = ["score", "score_pca"]
     options: dict[str, Any] = {} if kind == "bounded" else {"interval": kind}
-    page = written(df, "map", runs=runs, by="digit", resamples=1_000, fusion="rrf", **options)
+    page = written(df, "map", runs=runs, by="digit", resamples=200, fusion="rrf", **options)
     texts = unescape(page).replace("BCa", "bca").partition("<h2>Settings</h2>")[0]
     assert texts.count(kind) == 1  # in the caption of the summary
     assert not re.search(r"Interval: |intervals \(", texts)
     (slices,) = (figure for figure in drawn if figure.title == "MAP by digit")
     ends = next(mark for mark in slices.marks if mark.kind == "interval").rows
-    by = df.rank.summarize("map", runs=runs, by="digit", interval=kind, resamples=1_000)
+    by = df.rank.summarize("map", runs=runs, by="digit", interval=kind, resamples=200)
     expected = {(row["run"], row["digit"]): [row["ci_low"], row["ci_high"]] for row in by.to_dicts()}
     plotted = {(row["series"], int(row["slice"])): [row["x"], row["x2"]] for row in ends.to_dicts()}
     assert plotted == {at: pytest.approx(pair, abs=1e-12) for at, pair in expected.items()}
