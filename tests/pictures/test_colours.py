@@ -30,6 +30,7 @@ from matplotlib.text import Text
 from tests.support.each import each
 
 DF = rf.load_example().filter(pl.col("query_id").is_in(rf.load_example()["query_id"].unique().sort()[:24]))
+FEW = DF.filter(pl.col("query_id").is_in(DF["query_id"].unique().sort()[:8]))
 RUNS = ["score", "score_pca", "score_forest"]
 SMALL, PHONE = 10, 350
 """The least height of text, and the width at which a phone of 400 pixels shows a picture in a page, in pixels."""
@@ -86,7 +87,7 @@ def saved(chart: Any) -> bytes:
 @each("library", ["altair", "matplotlib"], sample=4)
 @each("background", [None, "#121417", "white"])
 def test_a_band_in_a_png_is_its_colour_over_the_background(library: str, background: str | None) -> None:
-    plot = (DF if library == "altair" else DF.to_pandas()).rank.plot
+    plot = (FEW if library == "altair" else FEW.to_pandas()).rank.plot
     found = pixels(saved(plot.curve("ndcg", runs=["score_pca", "score"], background=background)))
     ground = "#121417" if background == "#121417" else "#ffffff"
     assert (found[:, 3] == 255).all()
@@ -100,7 +101,7 @@ def test_the_picture_of_a_curve_that_the_command_line_writes_has_those_colours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    DF.select("query_id", "doc_id", "score", "score_pca", "label").write_csv("t.csv")
+    FEW.select("query_id", "doc_id", "score", "score_pca", "label").write_csv("t.csv")
     for options, ground in (([], "#ffffff"), (["--background", "#121417"], "#121417")):
         assert main(["curve", "t.csv", "--runs", "score_pca,score", "-m", "ndcg", "-o", "x.png", *options]) == 0
         found = pixels(Path("x.png").read_bytes())
@@ -114,7 +115,7 @@ def test_a_page_of_a_curve_is_as_wide_as_a_phone_and_has_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    DF.select("query_id", "doc_id", "score", "label").write_csv("t.csv")
+    FEW.select("query_id", "doc_id", "score", "label").write_csv("t.csv")
     assert main(["curve", "t.csv", "-o", "x.html", "--background", "black", "--title", "Of my own"]) == 0
     page = Path("x.html").read_text(encoding="utf-8")
     assert "Of my own" in page
