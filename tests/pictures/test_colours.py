@@ -84,7 +84,7 @@ def saved(chart: Any) -> bytes:
     return file.getvalue()
 
 
-@each("library", ["altair", "matplotlib"], sample=4)
+@each("library", ["altair", "matplotlib"], sample=3)
 @each("background", [None, "#121417", "white"])
 def test_a_band_in_a_png_is_its_colour_over_the_background(library: str, background: str | None) -> None:
     plot = (FEW if library == "altair" else FEW.to_pandas()).rank.plot
