@@ -223,7 +223,7 @@ def by_browser(pages: dict[str, str], *, texts: bool = False) -> dict[str, list[
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
-@pytest.mark.parametrize("read", [by_parser, pytest.param(by_browser, marks=in_a_browser)])
+@pytest.mark.parametrize("read", [by_parser, pytest.param(by_browser, marks=[in_a_browser, pytest.mark.nightly])])
 def test_a_page_that_escapes_nothing_is_found_out(read: Callable[..., dict[str, list[str]]]) -> None:
     pages = {
         "text": f"<p>{EVIL}</p>",

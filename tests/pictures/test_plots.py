@@ -405,19 +405,24 @@ def test_a_chart_of_altair_is_a_picture(name: str) -> None:
     assert spread(png) > 0.05
 
 
-@each("name", DRAWINGS, sample=11)
+@every_drawing
+def test_matplotlib_draws_pandas_frames(name: str) -> None:
+    _, (title, x, y) = DRAWINGS[name]
+    ax = axes_of(name)
+    assert ax.get_title(loc="left").replace("\n", " ") == title
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (x, y)
+    assert len(ax.patches) + len(ax.lines) + len(ax.collections) > 0
+
+
+@each("name", DRAWINGS, sample=6)
 @each("style", ["default", "dark_background"])
-def test_matplotlib_draws_pandas_frames_in_the_users_style(name: str, style: str) -> None:
-    draw, (title, x, y) = DRAWINGS[name]
+def test_matplotlib_draws_in_the_users_style(name: str, style: str) -> None:
     with pyplot.style.context(style):
-        ax = draw(OLD.to_pandas().rank.plot)
-        assert ax.get_title(loc="left").replace("\n", " ") == title
-        assert (ax.get_xlabel(), ax.get_ylabel()) == (x, y)
+        ax = DRAWINGS[name][0](OLD.to_pandas().rank.plot)
         drawn = io.BytesIO()
         ax.figure.savefig(drawn, format="png")
         assert spread(drawn.getvalue()) > 0.05
         assert ax.title.get_color() == mpl.rcParams["text.color"]
-    assert len(ax.patches) + len(ax.lines) + len(ax.collections) > 0
 
 
 @every_drawing
@@ -525,28 +530,27 @@ def test_names_are_drawn_as_they_are() -> None:
 
 
 ODD_NAMES = ["$\\frac$", "a\nb\u2028c", "\x1b[31m\x07", "\ufffe"]
-BY_LIBRARIES = [(("polars", "pandas")[(i + j) % 2], name) for i, name in enumerate(ODD_NAMES) for j in range(2)]
+OF_A_NAME: dict[str, Callable[[Any, str], Any]] = {
+    "curve": lambda plot, name: plot.curve("rr", runs=[name, "new"]),
+    "differences from it": lambda plot, name: plot.differences("rr", runs=[name, "new"], baseline=name),
+    "differences of it": lambda plot, name: plot.differences("rr", runs=["new", name]),
+    "distribution": lambda plot, name: plot.distribution("rr", runs=[name, "new"]),
+    "slices": lambda plot, name: plot.slices("rr", by=f"{name} day", runs=[name, "new"]),
+}
 
 
-@each("case", BY_LIBRARIES, ids=ascii, sample=3)
-def test_no_name_stops_a_drawing(case: tuple[str, str]) -> None:
-    library, name = case
+@each("library", ["polars", "pandas"], sample=10)
+@each("name", ODD_NAMES, ids=ascii)
+@each("plot", OF_A_NAME)
+def test_no_name_stops_a_drawing(library: str, name: str, plot: str) -> None:
     odd = DF.rename({"old": name}).with_columns(pl.lit(name).alias(f"{name} day"))
-    plot = (odd if library == "polars" else odd.to_pandas()).rank.plot
-    runs = [name, "new"]
-    for chart in (
-        plot.curve("rr", runs=runs),
-        plot.differences("rr", runs=runs, baseline=name),
-        plot.differences("rr", runs=runs[::-1]),
-        plot.distribution("rr", runs=runs),
-        plot.slices("rr", by=f"{name} day", runs=runs),
-    ):
-        drawn = io.BytesIO()
-        if library == "polars":
-            chart.save(drawn, format="png")
-        else:
-            chart.figure.savefig(drawn, format="png")
-        assert spread(drawn.getvalue()) > 0.02
+    chart = OF_A_NAME[plot]((odd if library == "polars" else odd.to_pandas()).rank.plot, name)
+    drawn = io.BytesIO()
+    if library == "polars":
+        chart.save(drawn, format="png")
+    else:
+        chart.figure.savefig(drawn, format="png")
+    assert spread(drawn.getvalue()) > 0.02
 
 
 def test_a_dollar_at_the_end_of_a_line_of_the_subtitle_begins_no_formula() -> None:
@@ -660,14 +664,20 @@ def test_plots_say_what_they_are() -> None:
     assert isinstance(OLD.to_pandas(), pd.DataFrame)
 
 
-def test_nothing_to_draw_is_an_empty_picture() -> None:
+@each("name", DRAWINGS, sample=11)
+@each("library", ["polars", "pandas"])
+def test_nothing_to_draw_is_an_empty_picture(name: str, library: str) -> None:
+    draw, (title, *_) = DRAWINGS[name]
     empty = OLD.clear()
-    for name, (draw, (title, *_)) in DRAWINGS.items():
-        assert draw(empty.rank.plot).to_dict()["title"]["text"] == title, name
-        assert draw(empty.to_pandas().rank.plot).get_title(loc="left").replace("\n", " ") == title, name
-    assert plots.distribution(in_memory(empty, COLUMNS), "rr").subtitle.startswith(
-        "Height of a bar: share of 0 queries"
-    )
+    if library == "polars":
+        assert draw(empty.rank.plot).to_dict()["title"]["text"] == title
+    else:
+        assert draw(empty.to_pandas().rank.plot).get_title(loc="left").replace("\n", " ") == title
+
+
+def test_a_distribution_of_nothing_is_over_no_query() -> None:
+    found = plots.distribution(in_memory(OLD.clear(), COLUMNS), "rr")
+    assert found.subtitle.startswith("Height of a bar: share of 0 queries")
 
 
 def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None:

@@ -412,7 +412,7 @@ LONG = {"old": "a run with a name of many words", "new": "a_run_with_a_name_that
 def digits() -> str:
     df = rf.load_example().rename({"score": LONG["old"], "score_pca": LONG["new"]})
     runs = [*LONG.values(), "score_forest"]
-    return written(df, "ndcg@10", "map", runs=runs, by="digit", show="doc_digit", title="Digits")
+    return written(df, "ndcg@10", runs=runs, by="digit", show="doc_digit", title="Digits")
 
 
 MEASURE = """() => {
