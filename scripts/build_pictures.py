@@ -10,6 +10,7 @@ import contextlib
 import doctest
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,25 +37,27 @@ def names_of_page(page: Path, last: str) -> dict[str, Any]:
     return names
 
 
-def charts(background: str, of_page: dict[str, Any]) -> dict[str, Any]:
-    """The charts by the names of their files."""
+def charts(background: str, of_page: dict[str, Any]) -> dict[str, Callable[[], Any]]:
+    """What draws a chart, by the name of its file."""
     example, n = rf.load_example(), pl.col("query_id").str.slice(5).cast(pl.Int64)
     plot = example.rank.plot
     dated = example.with_columns(day=pl.date(2026, 3, 1) + pl.duration(days=n % 14)).rank.plot
-    items = of_page["lists"].rank.on(**of_page["roles"]).plot
-    catalog = {"items": of_page["movies"], "runs": RECOMMENDERS, "background": background}
-    past = {"interactions": of_page["train"], "runs": RECOMMENDERS, "background": background}
+    of = {"runs": RECOMMENDERS, "background": background}
+
+    def items() -> Any:
+        return of_page["lists"].rank.on(**of_page["roles"]).plot
+
     return {
-        "curve": plot.curve("ndcg", runs=RUNS, background=background),
-        "differences": plot.differences("map", runs=RUNS[:2], background=background),
-        "slices": plot.slices("map", by="digit", background=background),
-        "over": dated.over("ndcg@10", by="day", runs=RUNS[:2], background=background),
-        "overlap": plot.overlap(runs=RUNS, background=background),
-        "contributions": plot.contributions("rrf", runs=RUNS, background=background),
-        "exposure": items.exposure(k=10, **catalog),
-        "long_tail": items.long_tail(k=10, **past),
-        "coverage": items.catalog("coverage", **catalog),
-        "trade_off": of_page["beyond"].plot.trade_off("ild@10", "ndcg@10", runs=RECOMMENDERS, background=background),
+        "curve": lambda: plot.curve("ndcg", runs=RUNS, background=background),
+        "differences": lambda: plot.differences("map", runs=RUNS[:2], background=background),
+        "slices": lambda: plot.slices("map", by="digit", background=background),
+        "over": lambda: dated.over("ndcg@10", by="day", runs=RUNS[:2], background=background),
+        "overlap": lambda: plot.overlap(runs=RUNS, background=background),
+        "contributions": lambda: plot.contributions("rrf", runs=RUNS, background=background),
+        "exposure": lambda: items().exposure(k=10, items=of_page["movies"], **of),
+        "long_tail": lambda: items().long_tail(k=10, interactions=of_page["train"], **of),
+        "coverage": lambda: items().catalog("coverage", items=of_page["movies"], cutoffs=[1, 2, 5, 10, 20], **of),
+        "trade_off": lambda: of_page["beyond"].plot.trade_off("ild@10", "ndcg@10", **of),
     }
 
 
@@ -63,7 +66,11 @@ def build(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for end, background in BACKGROUNDS.items():
         for name, chart in charts(background, of_page).items():
-            (folder / f"{name}{end}.svg").write_text(vl_convert.vegalite_to_svg(chart.to_dict()), encoding="utf-8")
+            (folder / f"{name}{end}.svg").write_text(svg_of(chart()), encoding="utf-8")
+
+
+def svg_of(chart: Any) -> str:
+    return vl_convert.vegalite_to_svg(chart.to_dict())
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -34,21 +35,33 @@ def apply(diff: str, folder: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-@each("section", SECTIONS)
-def test_the_diffs_of_a_section_make_its_examples_true(section: str, tmp_path: Path) -> None:
-    text = SECTIONS[section]
-    for folder in ("rankframe", "tests"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "data", "tools"))
-    for diff in re.findall(r"(?ms)^```diff\n(.*?)^```$", text):
-        apply(diff, tmp_path)
-    examples = tmp_path / "examples.md"
-    examples.write_text("".join(re.findall(r"(?ms)^```python\n(.*?)^```$", text)), encoding="utf-8")
+def try_out(sections: Iterable[str], folder: Path) -> None:
+    """Apply the diffs of sections to a copy of the package, and run their examples there, in one process."""
+    for name in ("rankframe", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "data", "tools"))
+    files = []
+    for i, section in enumerate(sections):
+        for diff in re.findall(r"(?ms)^```diff\n(.*?)^```$", SECTIONS[section]):
+            apply(diff, folder)
+        examples = "".join(re.findall(r"(?ms)^```python\n(.*?)^```$", SECTIONS[section]))
+        assert ">>>" in examples
+        files.append(f"examples-{i}.md")
+        (folder / files[-1]).write_text(examples, encoding="utf-8")
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "doctest", "-o", "ELLIPSIS", "examples.md"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True,
+        [sys.executable, "-W", "error", "-m", "doctest", "-o", "ELLIPSIS", *files],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout + run.stderr
-    assert ">>>" in examples.read_text(encoding="utf-8")
+
+
+def test_the_diffs_of_all_sections_fit_together_and_make_their_examples_true(tmp_path: Path) -> None:
+    try_out(SECTIONS, tmp_path)
+
+
+@pytest.mark.nightly
+@each("section", SECTIONS)
+def test_the_diffs_of_a_section_alone_make_its_examples_true(section: str, tmp_path: Path) -> None:
+    try_out([section], tmp_path)
 
 
 def test_a_diff_that_does_not_fit_is_refused(tmp_path: Path) -> None:

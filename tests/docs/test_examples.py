@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.undrawn import undrawn
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -42,6 +43,7 @@ def test_the_etl_script_refuses_a_document_that_stands_twice(tmp_path: Path) -> 
     assert not to.exists()
 
 
+@undrawn()
 def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(tmp_path: Path, capsys: Any) -> None:
     script = runpy.run_path(str(EXAMPLES / "report.py"))
     df, page = rf.load_example().with_columns(better=pl.col("label").cast(pl.Float64)), tmp_path / "report.html"
@@ -58,7 +60,7 @@ def test_the_report_script_writes_the_page_and_holds_back_what_may_be_worse(tmp_
     assert "Held back" in capsys.readouterr().out
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_the_study_of_tuning_gives_the_figures_of_its_page() -> None:
     found = runpy.run_path(str(EXAMPLES / "tuning_fusion.py"))["study"](20)
     page = (ROOT / "docs" / "tuning_fusion.md").read_text(encoding="utf-8")
@@ -151,7 +153,7 @@ def test_the_groups_of_users_are_thirds_by_the_popularity_of_what_they_rated(par
     assert max(thirds[1]) <= min(thirds[2])
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 def test_the_script_on_ratings_chooses_a_recommender_that_passes_and_draws_the_trade_off(
     tmp_path: Path, capsys: Any
 ) -> None:

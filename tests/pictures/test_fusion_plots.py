@@ -14,6 +14,7 @@ import rankframe as rf
 from rankframe._pictures import plots
 from rankframe._table.setup import Setup
 from rankframe._table.table import in_memory
+from tests.support.undrawn import unpainted
 
 mpl.use("Agg")
 from matplotlib import pyplot
@@ -124,6 +125,7 @@ def test_a_table_without_rows_has_an_empty_picture(plot: str, args: list[str]) -
     getattr(DF.clear().rank.plot, plot)(*args, runs=["x", "y"]).to_dict()
 
 
+@unpainted()
 def test_a_report_shows_the_fusion_that_is_asked_for(tmp_path: Path) -> None:
     path = DF.rank.report(tmp_path / "report.html", "rr", runs=["x", "y"], fusion="rrf(k=0)", resamples=100)
     page = path.read_text()
@@ -136,6 +138,7 @@ def test_a_report_shows_the_fusion_that_is_asked_for(tmp_path: Path) -> None:
     assert "Documents that two runs have in common" in page
 
 
+@unpainted()
 def test_a_report_without_a_fusion_has_no_section_for_it(tmp_path: Path) -> None:
     page = DF.rank.report(tmp_path / "report.html", "rr", runs=["x", "y"], resamples=100).read_text()
     assert 'id="fusion"' not in page
@@ -146,6 +149,7 @@ def test_a_report_on_a_fusion_without_runs_is_refused(tmp_path: Path) -> None:
         DF.rank.on(score="x").report(tmp_path / "report.html", "rr", fusion="rrf")
 
 
+@unpainted()
 def test_a_fusion_that_is_no_sum_leaves_its_plot_out_of_the_report(tmp_path: Path) -> None:
     path = DF.rank.report(tmp_path / "report.html", "rr", runs=["x", "y"], fusion="comb_max", resamples=100)
     assert "No plot of contributions" in path.read_text()

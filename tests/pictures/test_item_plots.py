@@ -15,6 +15,7 @@ from rankframe._pictures.figure import Figure
 from rankframe._table.setup import Setup
 from rankframe._table.table import in_memory
 from tests.pictures.test_plots import BOTH, COLUMNS, DF, OLD, PAST, about, approx, interval, long, marks
+from tests.support.undrawn import unpainted
 
 # Shown at rank 1 by `old`: a, a, a and a. By `new`: b, b, c and a.
 RUNS = ["old", "new"]
@@ -168,6 +169,7 @@ def test_the_axis_of_a_metric_where_less_is_better_says_so() -> None:
     assert found.x.title == "Mean popularity@1 (less is better)"
 
 
+@unpainted()
 def test_a_report_draws_the_items_if_catalog_and_interactions_are_known(tmp_path: Path) -> None:
     titles = ["Lorenz curve of exposure@1", "Exposure@1 of items by popularity"]
     plain = OLD.rank.report(tmp_path / "plain.html", "ndcg@1", resamples=100).read_text("utf-8")

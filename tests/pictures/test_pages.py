@@ -21,6 +21,7 @@ from markdown_it import MarkdownIt
 from rankframe import report
 from rankframe._command import main
 from tests.support.browser import CHROMIUM, frame, read
+from tests.support.undrawn import undrawn
 
 ACT = "top.document.documentElement.id=1"
 EVIL = (
@@ -133,6 +134,11 @@ def summarized(case: Case) -> Any:
     return case.wide.rank.summarize("rr", by=case.of("slice"), ci=None)
 
 
+def without_plots(write: Callable[[Case], str]) -> Callable[[Case], str]:
+    """A page whose plots are those of the page "report"."""
+    return undrawn()(write)  # type: ignore[no-any-return]
+
+
 PAGES: dict[str, Callable[[Case], str]] = {
     **{
         f"plot.{plot}, {writer}": lambda case, plot=plot, write=write: write(drawing(plot, case))
@@ -149,17 +155,19 @@ PAGES: dict[str, Callable[[Case], str]] = {
             "rows": lambda case: ("--run", case.of("system")),
         }.items()
     },
-    "rankframe report": lambda case: printed(
+    "rankframe report": without_plots(lambda case: printed(
         case, "report", "--runs", ",".join(case.runs), "--by", case.of("slice"), "--show", case.of("shown"), "-m", "rr",
         "--title", case.of("title"), "--baseline", case.runs[0], "--resamples", "50", "-o", "{file}.html",
-    ),
+    )),
     "rankframe evaluate --format markdown": lambda case: rendered(
         printed(case, "evaluate", "--per-query", "--by", case.of("slice"), "-m", "rr", "--format", "markdown")
     ),
     "rankframe check --format markdown": lambda case: rendered(printed(case, "check", "--format", "markdown")),
     "report": lambda case: reported(case, case.wide, runs=case.runs, show=[case.of("shown")]),
-    "report of rows": lambda case: reported(case, case.long, run=case.of("system")),
-    "report of pandas": lambda case: reported(case, case.wide.to_pandas(), runs=case.runs, baseline=case.runs[1]),
+    "report of rows": without_plots(lambda case: reported(case, case.long, run=case.of("system"))),
+    "report of pandas": without_plots(
+        lambda case: reported(case, case.wide.to_pandas(), runs=case.runs, baseline=case.runs[1])
+    ),
     "comparison in a notebook": lambda case: compared(case)._repr_html_(),
     "comparison.to_html": lambda case: compared(case).to_html(title=case.of("title")),
     "comparison.to_markdown": lambda case: rendered(compared(case).to_markdown()),
@@ -212,11 +220,10 @@ def by_browser(pages: dict[str, str], *, texts: bool = False) -> dict[str, list[
     return dict(read(frames, FOUND.replace("TEXTS", str(texts).lower())))
 
 
-READERS = [by_parser, by_browser] if CHROMIUM else [by_parser]
-every_reader = pytest.mark.parametrize("read", READERS)
+in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 
 
-@every_reader
+@pytest.mark.parametrize("read", [by_parser, pytest.param(by_browser, marks=[in_a_browser, pytest.mark.nightly])])
 def test_a_page_that_escapes_nothing_is_found_out(read: Callable[..., dict[str, list[str]]]) -> None:
     pages = {
         "text": f"<p>{EVIL}</p>",
@@ -227,29 +234,28 @@ def test_a_page_that_escapes_nothing_is_found_out(read: Callable[..., dict[str, 
     assert all(read(pages).values())
 
 
-OF_PLOTS = [name for name in PAGES if name.startswith("plot.")]
-OTHERS = [name for name in PAGES if not name.startswith("plot.")]
-# In a browser the default run has one plot by every writer; a parser reads all plots, and the others if there is no browser.
-OF_ONE_PLOT = [name for name in OF_PLOTS if name.startswith("plot.curve,")]
-BY_PARSER = {"plots, by parser": (by_parser, OF_PLOTS), "others, by parser": (by_parser, OTHERS)}
-BY_BROWSER = {
-    "one plot and others, by browser": (by_browser, [*OF_ONE_PLOT, *OTHERS]),
-    "plots, by browser": (by_browser, OF_PLOTS),
-}
-(OF_ALL, OF_SOME), (IN_BROWSER, IN_BROWSER_LONGER) = BY_PARSER.items(), BY_BROWSER.items()
-READ = dict([OF_ALL, IN_BROWSER] if CHROMIUM else [OF_ALL, OF_SOME])
-READ_LONGER = dict([OF_SOME, IN_BROWSER_LONGER] if CHROMIUM else [])
-
-
-@pytest.mark.parametrize("how", [*READ, *(pytest.param(x, marks=pytest.mark.exhaustive) for x in READ_LONGER)])
-def test_no_text_of_a_table_becomes_a_tag_or_runs(how: str) -> None:
-    reader, names = {**READ, **READ_LONGER}[how]
-    assert reader({name: page(name) for name in names}) == {name: [] for name in names}
-
-
-def test_every_page_holds_the_text() -> None:
+def test_every_page_holds_the_texts_of_the_table_and_none_of_them_becomes_a_tag() -> None:
+    found = by_parser({name: page(name) for name in PAGES})
+    assert found == {name: [] for name in PAGES}
     without = [name for name in PAGES if "data-evil" not in page(name)]
     assert [name for name in without if "judged" not in name] == []  # which shows numbers only
+
+
+KINDS = [
+    "plot.curve, save",
+    "plot.curve, in a notebook",
+    "plot.curve, by another library",
+    "rankframe curve -o c.html, rows",
+    "report",
+    "comparison.to_html",
+]
+"""A page of each kind, for a browser."""
+
+
+@in_a_browser
+@pytest.mark.parametrize("names", [KINDS, pytest.param([*PAGES], marks=pytest.mark.nightly)], ids=["kinds", "all"])
+def test_no_text_of_a_table_becomes_a_tag_or_runs_in_a_browser(names: list[str]) -> None:
+    assert by_browser({name: page(name) for name in names}) == {name: [] for name in names}
 
 
 NAMES = ["</script>", "<b>bold</b>", "a < b & c", "<!--", "&lt;", "$x$ 'y' \"z\" \\"]
@@ -277,6 +283,8 @@ def texts_of_a_page() -> list[str]:
     return by_browser({"page": page}, texts=True)["page"]
 
 
-@pytest.mark.parametrize("texts", [texts_of_a_file, texts_of_a_page] if CHROMIUM else [texts_of_a_file])
+@pytest.mark.parametrize(
+    "texts", [texts_of_a_file, pytest.param(texts_of_a_page, marks=[in_a_browser, pytest.mark.nightly])]
+)
 def test_a_drawing_shows_names_as_they_are(texts: Callable[[], list[str]]) -> None:
     assert {*NAMES, *(f"{name} (1)" for name in NAMES[3:])} <= set(shown(texts()))

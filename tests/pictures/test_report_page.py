@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
 from html import unescape
 from pathlib import Path
@@ -18,11 +19,11 @@ import pytest
 
 import rankframe as rf
 from rankframe._pictures import report_page
-from rankframe._pictures.draw import altair
 from rankframe._pictures.figure import Figure
 from rankframe._pictures.report_page import Picture
 from rankframe._results.markup import CONTROL
 from tests.support.browser import CHROMIUM, frame, read
+from tests.support.undrawn import undrawn
 
 BETTER, WORSE = [2.0, 1.0], [1.0, 2.0]
 
@@ -49,13 +50,8 @@ def written(df: Any, *metrics: str, **options: Any) -> str:
         return str(df.rank.report(f"{folder}/x.html", *metrics, **{"resamples": 99, **options}).read_text("utf-8"))
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages with a line for each plot, which takes longer to draw than all the rest."""
-    monkeypatch.setattr(report_page, "picture", lambda name, *_, **__: Picture(name, "not drawn"))
-
-
-of_texts = pytest.mark.usefixtures("undrawn")
+of_texts = undrawn()
+"""Of a test of a page's texts: it draws nothing."""
 
 
 def section(page: str, name: str) -> str:
@@ -164,17 +160,22 @@ def test_the_tests_show_both_p_values_where_they_are_corrected() -> None:
 @pytest.mark.parametrize("kind", ["bounded", "bca", "percentile"])
 def test_a_page_has_one_kind_of_interval_in_tables_and_plots(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(report_page, "altair", lambda figure: drawn.append(figure) or altair(figure))
+
+    def made(name: str, make: Callable[..., Figure], *args: object, **options: object) -> Picture:
+        drawn.append(make(*args, **options))
+        return Picture(drawn[-1].title, report_page.without_kind(drawn[-1].subtitle))
+
+    monkeypatch.setattr(report_page, "picture", made)
     df = rf.load_example().filter(pl.col("digit") < 2)
     runs = ["score", "score_pca"]
     options: dict[str, Any] = {} if kind == "bounded" else {"interval": kind}
-    page = written(df, "map", runs=runs, by="digit", resamples=1_000, fusion="rrf", **options)
+    page = written(df, "map", runs=runs, by="digit", resamples=200, fusion="rrf", **options)
     texts = unescape(page).replace("BCa", "bca").partition("<h2>Settings</h2>")[0]
     assert texts.count(kind) == 1  # in the caption of the summary
     assert not re.search(r"Interval: |intervals \(", texts)
     (slices,) = (figure for figure in drawn if figure.title == "MAP by digit")
     ends = next(mark for mark in slices.marks if mark.kind == "interval").rows
-    by = df.rank.summarize("map", runs=runs, by="digit", interval=kind, resamples=1_000)
+    by = df.rank.summarize("map", runs=runs, by="digit", interval=kind, resamples=200)
     expected = {(row["run"], row["digit"]): [row["ci_low"], row["ci_high"]] for row in by.to_dicts()}
     plotted = {(row["series"], int(row["slice"])): [row["x"], row["x2"]] for row in ends.to_dicts()}
     assert plotted == {at: pytest.approx(pair, abs=1e-12) for at, pair in expected.items()}
@@ -232,8 +233,8 @@ def test_the_verdict_of_a_gate_stands_with_the_answer() -> None:
     assert "Gate: passed" in section(written(df, "rr", runs=["old", "new"], gate=other), "Summary")
 
 
-@of_texts
 @pytest.mark.parametrize("library", ["polars", "lazy", "pandas"])
+@of_texts
 def test_a_verdict_comes_from_any_kind_of_frame(library: str) -> None:
     df = table({"x": (0, 9, 3)})
     same: Any = {"polars": df, "lazy": df.lazy(), "pandas": df.to_pandas()}[library]
@@ -284,8 +285,8 @@ def test_the_sentence_on_the_check_says_where_its_findings_are() -> None:
 THREE = {"gains": (2, 0, 0), "loses": (0, 0, 1), "same": (0, 3, 0), None: (1, 0, 1)}
 
 
-@of_texts
 @pytest.mark.parametrize("options", [{"runs": ["old", "new"]}, {"runs": ["old", "new"], "baseline": "new"}, {}])
+@of_texts
 def test_the_largest_slices_come_first(options: Any) -> None:
     df = table(THREE)
     page = written(df if options else df.rename({"old": "score"}), "rr", "map", by="by", **options)
@@ -293,8 +294,8 @@ def test_the_largest_slices_come_first(options: Any) -> None:
     assert found == ["by", "same", "gains", "null", "loses"] * 2  # of 3, 2, 2 and 1 queries
 
 
-@of_texts
 @pytest.mark.parametrize("pairs", [0, 2])
+@of_texts
 def test_slices_in_which_no_test_could_find_a_difference_are_marked(pairs: int) -> None:
     # six gains of 6 have p = 2/64, seven of 7 have 2/128; Holm's correction doubles the smaller one, then the larger is at least it
     df = (
@@ -319,8 +320,8 @@ def test_a_small_slice_with_a_significant_difference_is_not_marked() -> None:
     assert "too few" not in found
 
 
-@of_texts
 @pytest.mark.filterwarnings("ignore:the interval of ")
+@of_texts
 def test_where_less_is_better_a_smaller_value_is_no_loss() -> None:
     page = written(
         table(THREE), "average_relevance_position", by="by", runs=["old", "new"]
@@ -362,6 +363,7 @@ def test_settings_are_a_table_and_folded_as_json() -> None:
 NAMES = {"old": "o\u202e<b>\x07\"'", "new": "n\n\x7f&lt;", "by": "\ud7ff\u2066{{ 7 * 7 }}"}
 
 
+@of_texts
 def test_no_character_turns_the_text_round_or_is_lost() -> None:
     df = table({"\u202ex\x1b[1m": (1, 1, 1)}, **NAMES)
     page = written(df, "rr", runs=[NAMES["old"], NAMES["new"]], by=NAMES["by"], title="\u2067title\r{% x %}")
@@ -386,6 +388,7 @@ def test_the_page_runs_its_own_script_alone_and_loads_nothing() -> None:
     assert not re.search(r"https?://(?!www\.w3\.org)|@import|url\((?!#)", page)
 
 
+@of_texts
 def test_a_missing_jinja_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(rf.MissingExtra, match=r"jinja2 is not installed; write pip install 'rankframe\[report\]'"):
@@ -409,7 +412,7 @@ LONG = {"old": "a run with a name of many words", "new": "a_run_with_a_name_that
 def digits() -> str:
     df = rf.load_example().rename({"score": LONG["old"], "score_pca": LONG["new"]})
     runs = [*LONG.values(), "score_forest"]
-    return written(df, "ndcg@10", "map", runs=runs, by="digit", show="doc_digit", title="Digits")
+    return written(df, "ndcg@10", runs=runs, by="digit", show="doc_digit", title="Digits")
 
 
 MEASURE = """() => {
@@ -451,6 +454,7 @@ def test_a_phone_shows_texts_of_ten_pixels_and_whole_intervals() -> None:
     assert found["labels"] == found["slices"]
 
 
+@pytest.mark.nightly
 @in_a_browser
 def test_a_printed_page_has_everything_on_the_paper() -> None:
     on_paper = digits().replace("@media print", "@media all")
@@ -484,6 +488,7 @@ SORT = """() => {
 
 
 @in_a_browser
+@of_texts
 def test_tables_sort_by_numbers_on_a_click_with_empty_cells_last() -> None:
     slices: dict[Any, tuple[int, int, int]] = {10: (0, 1, 1), 9: (1, 0, 0), None: (0, 1, 0), -2: (0, 0, 2)}
     df = table(slices).with_columns(label=pl.when(pl.col("by").is_null()).then(0).otherwise("label"))
@@ -511,6 +516,7 @@ def test_the_files_of_the_page_are_in_the_package() -> None:
     assert {path.name for path in folder.iterdir()} == {"report.html", "report.css", "report.js"}
 
 
+@of_texts
 def test_judgments_are_counted_once_for_all_runs(tmp_path: Path) -> None:
     one = pl.DataFrame(
         {"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "score": [2.0, 1.0, 2.0, 1.0], "label": [1, 0, None, 1]}

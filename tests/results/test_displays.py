@@ -14,6 +14,7 @@ import rankframe as rf
 from rankframe import report
 from rankframe._command import main
 from rankframe._results.grid import records
+from tests.support.each import each
 
 # Six queries with one relevant document of two. The new run has it first in all, the old one second in five of them.
 DF = pl.DataFrame(
@@ -115,7 +116,7 @@ def test_notes_stand_in_lines_that_a_terminal_shows() -> None:
     assert all(len(line) <= 120 for line in notes)
 
 
-@pytest.mark.parametrize(("runs", "corrected"), [(["old", "new"], False), (["old", "new", "third"], True)])
+@each(("runs", "corrected"), [(["old", "new"], False), (["old", "new", "third"], True)])
 def test_a_note_says_that_intervals_are_not_corrected_where_tukeys_test_corrects_p_values(
     runs: list[str], corrected: bool
 ) -> None:
@@ -173,7 +174,7 @@ def test_a_notebook_shows_letters_of_more_than_two_runs() -> None:
     assert "Letters name" not in of_one(DF)._repr_html_()
 
 
-@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+@each("kind", ["polars", "lazy", "pandas"])
 def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> None:
     frame: Any = {"polars": DF, "lazy": DF.lazy(), "pandas": DF.to_pandas()}[kind]
     with pytest.warns(
@@ -218,7 +219,7 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+@each("kind", ["polars", "lazy", "pandas"])
 def test_a_report_of_a_check_has_a_row_per_kind_with_its_number_and_its_first_places(kind: str) -> None:
     frame: Any = {"polars": UNFIT, "lazy": UNFIT.lazy(), "pandas": UNFIT.to_pandas()}[kind]
     found = rf.rank(frame).check()
@@ -232,7 +233,7 @@ def test_a_report_of_a_check_has_a_row_per_kind_with_its_number_and_its_first_pl
     assert r"doc\_id a\|" in report.markdown(found)
 
 
-@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+@each("kind", ["polars", "lazy", "pandas"])
 def test_findings_print_their_kinds_with_the_advice_below_and_keep_a_row_for_each(kind: str) -> None:
     frame: Any = {"polars": UNFIT, "lazy": UNFIT.lazy(), "pandas": UNFIT.to_pandas()}[kind]
     found = rf.rank(frame).check()
@@ -276,7 +277,7 @@ def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(
     assert len(pl.read_csv(capsys.readouterr().out.encode())) == 1 + 4 + 1 + 1
 
 
-@pytest.mark.parametrize("as_frame", [pl.DataFrame, lambda df: df.to_pandas()], ids=["polars", "pandas"])
+@each("as_frame", [pl.DataFrame, lambda df: df.to_pandas()], ids=["polars", "pandas"])
 def test_a_notebook_shows_the_sentence_on_every_tool_in_full(as_frame: Any) -> None:
     # By hand: the ideal of mlflow has one document, as one was retrieved; that of the definition has two, 1 / (1 + 1 / log2 3).
     short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1.0, None], "label": [1, 1]})
@@ -286,11 +287,11 @@ def test_a_notebook_shows_the_sentence_on_every_tool_in_full(as_frame: Any) -> N
     assert "mlflow                  1.0000      0.0000" in shown["text/plain"]
     assert sentence in shown["text/plain"]
     assert f"<td>{sentence}</td>" in shown["text/html"]
-    without = as_frame(short).rank.conventions("ndcg@10")._repr_mimebundle_()["text/plain"]
+    changed = as_frame(short).rank.conventions("ndcg@10")
+    without = changed._repr_mimebundle_()["text/plain"]
     assert "mlflow: its ideal has no more documents than were retrieved" in without
     assert not hasattr(found.head(1), "_repr_mimebundle_")
     assert not hasattr(short.lazy().rank.conventions("ndcg@10"), "_repr_mimebundle_")
-    changed = as_frame(short).rank.conventions("ndcg@10")
     if isinstance(changed, pl.DataFrame):
         changed.drop_in_place("says")
     else:
@@ -302,7 +303,7 @@ LISTS = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1
     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})  # fmt: skip
 
 
-@pytest.mark.parametrize("as_frame", [pl.DataFrame, lambda df: df.to_pandas()], ids=["polars", "pandas"])
+@each("as_frame", [pl.DataFrame, lambda df: df.to_pandas()], ids=["polars", "pandas"])
 def test_a_notebook_shows_runs_compared_by_catalog_metrics_like_a_comparison(as_frame: Any) -> None:
     # By hand: coverage 1 / 20 and 8 / 20; 2 of the 256 exchanges differ as much; Holm multiplies the least p by 2 metrics.
     asked: Any = {"items": 20, "runs": ["old", "new"], "by": "side", "ci": 0.9}

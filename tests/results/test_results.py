@@ -11,6 +11,7 @@ import pytest
 import rankframe as rf
 from rankframe.errors import InvalidData, InvalidOption
 from rankframe.results import Grid, Result, render
+from tests.support.each import each
 
 # Eight queries of two documents, of which one is relevant; the old run is wrong on half of them.
 DF = pl.DataFrame(
@@ -38,7 +39,7 @@ RESULTS = {
 FRAMES: dict[str, Any] = {"eager": DF, "lazy": DF.lazy(), "pandas": DF.to_pandas()}
 
 
-@pytest.mark.parametrize("kind", FRAMES)
+@each("kind", FRAMES)
 def test_every_result_has_tables_of_the_callers_kind_and_the_stream_of_its_main_table(kind: str) -> None:
     frame = FRAMES[kind]
     for verb, call in RESULTS.items():
@@ -83,7 +84,7 @@ def test_words_stand_left_and_figures_right() -> None:
 TWICE = pl.concat([DF, DF.head(1)])
 
 
-@pytest.mark.parametrize("kind", ["eager", "lazy", "pandas"])
+@each("kind", ["eager", "lazy", "pandas"])
 def test_a_check_raises_on_what_it_must_not_find(kind: str) -> None:
     frame: Any = {"eager": TWICE, "lazy": TWICE.lazy(), "pandas": TWICE.to_pandas()}[kind]
     rank = rf.rank(frame)
@@ -114,7 +115,7 @@ def test_an_unknown_format_is_refused() -> None:
         render(DF.rank.check(), "pdf")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("kind", FRAMES)
+@each("kind", FRAMES)
 def test_summaries_render_like_results(kind: str) -> None:
     # By hand: the old run has the relevant document second in four of eight queries.
     summary = rf.rank(FRAMES[kind]).summarize("rr", runs=["old", "new"], resamples=39)

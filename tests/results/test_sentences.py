@@ -3,8 +3,6 @@
 from itertools import combinations
 from typing import Any
 
-import pytest
-
 from rankframe._results.sentences import IN_HTML, headlines, sentence
 from tests.support.each import each
 
@@ -131,7 +129,7 @@ def test_without_a_common_query_there_is_nothing_to_compare() -> None:
     assert sentence(undefined, SETTINGS) == "The difference of `new` from `old` on ndcg@10 is undefined on 2 queries"
 
 
-@pytest.mark.parametrize("p", [None, float("nan")])
+@each("p", [None, float("nan")])
 def test_without_a_p_value_there_is_no_verdict(p: float | None) -> None:
     assert sentence(row(p_value=p, p_adjusted=p), SETTINGS) == (
         "No test of `new` against `old` on ndcg@10: a difference of +0.115 [0.074, 0.158], no p-value, "
