@@ -299,7 +299,7 @@ def test_without_a_last_rank_a_curve_stops_at_twenty(rows: Out) -> None:
     assert rows("curve deep.run --qrels qrels.txt --to 30")[-1]["rank"] == 30
 
 
-@pytest.mark.parametrize(("name", "start"), [("c.svg", b"<svg"), ("c.png", b"\x89PNG"), ("c.html", b"<!doctype html>")])
+@each(("name", "start"), [("c.svg", b"<svg"), ("c.png", b"\x89PNG"), ("c.html", b"<!doctype html>")])
 def test_a_curve_is_drawn_where_a_file_is_named(name: str, start: bytes, out: Out) -> None:
     assert out(f"curve a.run b.run --qrels qrels.txt -m ndcg --to 2 -o {name}") == ""
     content = Path(name).read_bytes()
@@ -487,7 +487,7 @@ def test_a_report_of_files_shows_the_verdict_of_a_gate(out: Out) -> None:
     assert [f"<li>{line}</li>" in page for line in lines] == [True, True]
 
 
-@pytest.mark.parametrize("baseline", ["b", "b.run", "b.run.gz", "x/b.run", "x/b.run.gz"])
+@each("baseline", ["b", "b.run", "b.run.gz", "x/b.run", "x/b.run.gz"])
 def test_a_baseline_may_be_named_by_its_file(baseline: str, out: Out) -> None:
     Path("x").mkdir()
     Path("x/b.run.gz").write_bytes(Path("b.run.gz").read_bytes())

@@ -545,7 +545,7 @@ def test_a_mistake_is_one_line_on_standard_error(
     assert not PYTHON.search(error)
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "path", "run"),
     [("b.run --qrels nan.parquet", "nan.parquet: ", "a"), ("nan.parquet --qrels qrels.txt", "", "nan")],
 )
@@ -715,7 +715,7 @@ def test_windows_line_ends_and_marks_of_byte_order_are_passed_over(capsys: pytes
         assert capsys.readouterr().out == "metric,mean,queries\nrr,0.5,1\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "text", "advice"),
     [
         (["evaluate"], "rsp(head=0.8)@10", "Did you mean 'rsp' (of catalog)?"),

@@ -95,7 +95,7 @@ def test_these_are_all_commands_that_print_a_table() -> None:
     assert with_table == TABLES.keys()
 
 
-@pytest.mark.parametrize(("line", "ending"), crossed(TABLES.values(), ["csv", "json", "md", "tex", "html"], of=5))
+@each(("line", "ending"), crossed(TABLES.values(), ["csv", "json", "md", "tex", "html"], of=5))
 def test_a_file_has_the_format_of_its_name(line: str, ending: str, out: Out) -> None:
     kind = {"md": "markdown", "tex": "latex"}.get(ending, ending)
     printed = out(f"{line} --format {kind}")
@@ -164,7 +164,7 @@ def test_latex_of_a_comparison_is_that_of_papers_and_html_that_of_notebooks(out:
     ]
 
 
-@pytest.mark.parametrize(("format", "said"), [("table", ", after "), ("markdown", ", after ")])
+@each(("format", "said"), [("table", ", after "), ("markdown", ", after ")])
 def test_a_comparison_says_which_p_values_were_corrected_together(format: str, said: str, out: Out) -> None:
     last = f"{said}Holm's correction for 2 comparisons of all metrics together"
     assert last in " ".join(out(f"{TABLES['compare']} --format {format}").splitlines()[-2:])
@@ -233,7 +233,7 @@ def test_a_fused_table_that_is_compressed_is_the_table_of_its_inner_ending(out: 
     assert gzip.decompress(Path("t.run.gz").read_bytes()).startswith(b"q1 Q0 ")
 
 
-@pytest.mark.parametrize(
+@each(
     ("ending", "text"),
     [
         ("tsv", "metric\tmean\tqueries\nrr\t0.6666666666666666\t3\n"),
@@ -248,7 +248,7 @@ def test_a_table_has_the_formats_that_are_read(ending: str, text: str, out: Out)
     assert pl.read_ipc("t.feather").rows() == [("rr", 2 / 3, 3)]
 
 
-@pytest.mark.parametrize("line", [f"{TABLES['evaluate']} -o", f"{TABLES['fuse']} -o", "evaluate market.csv -o"])
+@each("line", [f"{TABLES['evaluate']} -o", f"{TABLES['fuse']} -o", "evaluate market.csv -o"])
 def test_a_file_that_is_read_is_not_written_over(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("link.csv").symlink_to(line.split()[1])
     before = Path(line.split()[1]).read_bytes()
@@ -407,7 +407,7 @@ GATE = "gate bm25.run dense.run --qrels qrels.txt"
 FORMATS_OF_GATE = ("text", "github", "table", "csv", "tsv", "json", "ndjson", "markdown", "latex", "html", "safe-csv")
 
 
-@pytest.mark.parametrize(("format", "limit"), crossed(FORMATS_OF_GATE, [("rr=0.99", 0), ("rr=0.01", 1)], of=2), ids=str)
+@each(("format", "limit"), crossed(FORMATS_OF_GATE, [("rr=0.99", 0), ("rr=0.01", 1)], of=2), ids=str)
 def test_a_gate_has_one_exit_code_in_every_format(
     format: str, limit: tuple[str, int], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -54,7 +54,7 @@ def actions(command: str) -> dict[str, argparse.Action]:
     return {action.dest: action for action in commands[command]._actions}
 
 
-@pytest.mark.parametrize("command", METHODS)
+@each("command", METHODS)
 def test_every_keyword_of_a_method_is_an_option_with_its_default(command: str) -> None:
     parameters = inspect.signature(METHODS[command]).parameters.values()
     keywords = {x.name: x.default for x in parameters if x.kind is x.KEYWORD_ONLY}

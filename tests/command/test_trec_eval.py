@@ -137,7 +137,7 @@ def test_what_cannot_be_answered_says_why(
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["-M0", "-l-1", "-Nten"])
+@each("option", ["-M0", "-l-1", "-Nten"])
 def test_numbers_that_mean_nothing_are_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["trec_eval", option, "qrels", "run"])

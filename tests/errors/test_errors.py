@@ -766,21 +766,21 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert ranker.rbp(p=np.float32(0.5)).equals(OK.rank.rbp(p=0.5))
 
 
-@pytest.mark.parametrize("column", ["score", "label"])
+@each("column", ["score", "label"])
 def test_an_expression_refuses_text_where_numbers_belong(column: str) -> None:
     text = OK.with_columns(pl.col(column).cast(pl.String))
     with pytest.raises(pl.exceptions.InvalidOperationError, match=f"column '{column}' holds no numbers"):
         text.group_by("query_id").agg(rf.expr.reciprocal_rank())
 
 
-@pytest.mark.parametrize("policy", [{"ties": "best"}, {"ties": "worst"}, {"unjudged": "drop"}])
+@each("policy", [{"ties": "best"}, {"ties": "worst"}, {"unjudged": "drop"}])
 def test_ranks_that_go_by_labels_refuse_a_nan_label(policy: Any) -> None:
     frame = OK.with_columns(label=pl.Series([float("nan"), 1.0, 0.0]))
     with pytest.raises(rf.InvalidData, match="NaN or an infinite label"):
         frame.rank.on(**policy).with_ranks()
 
 
-@pytest.mark.parametrize("ties", ["doc_asc", "trec_eval"])
+@each("ties", ["doc_asc", "trec_eval"])
 def test_an_expression_whose_ties_go_by_document_wants_the_document_column(ties: Any) -> None:
     frame = OK.drop("doc_id")
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="doc_id"):
@@ -791,7 +791,7 @@ def test_an_expression_whose_ties_go_by_document_wants_the_document_column(ties:
 NAN = float("nan")
 
 
-@pytest.mark.parametrize(
+@each(
     ("frame", "way_out"),
     [
         (OK.with_columns(score=pl.Series([NAN, 1.0, 1.0])), "write null for a document that was not retrieved, as df"),
@@ -810,7 +810,7 @@ def test_an_expression_says_what_a_frame_says(frame: pl.DataFrame, way_out: str)
         frame.group_by("query_id").agg(rf.expr.on(ties="error").ndcg())
 
 
-@pytest.mark.parametrize("column", ["rows", "advice", "problem", "severity"])
+@each("column", ["rows", "advice", "problem", "severity"])
 def test_a_fault_is_told_though_an_id_has_the_name_of_a_column_of_check(column: str) -> None:
     for role, old in (("query", "query_id"), ("doc", "doc_id")):
         frame = OK.with_columns(score=pl.Series([NAN, 1.0, 2.0])).rename({old: column})
