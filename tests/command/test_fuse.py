@@ -102,7 +102,6 @@ def test_one_table_holds_the_runs(out: Out, option: str) -> None:
 @each(
     ("words", "said"),
     [
-        (["a.run"], "name the runs: --runs bm25,ltr, columns of scores, or --run system"),
         (["a.run", "b.run", "--runs", "a,b"], "--runs names columns of one table, and there are several files"),
         (["a.run", "b.run", "--run", "system"], "--run names a column of one table, and there are several files"),
         (["a.run", "b.run", "--method", "rff"], "unknown fusion method 'rff'. Did you mean 'rrf'?"),

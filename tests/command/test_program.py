@@ -12,6 +12,7 @@ import pytest
 import _rankframe
 import rankframe as rf
 from rankframe._command import parser
+from tests.support.each import each
 
 ROOT = Path(__file__).parents[2]
 HELP = ROOT / "rankframe" / "_command" / "help.txt"
@@ -19,7 +20,6 @@ ANSWER = """
 import sys
 sys.argv = ["rankframe", *sys.argv[1:]]
 import _rankframe
-from tests.support.each import each
 code = _rankframe.main()
 print(code, sorted({"polars", "numpy", "rankframe"} & {*sys.modules}), file=sys.stderr)
 """
