@@ -221,15 +221,14 @@ TEXTS = {
 
 def test_a_rank_is_a_negative_score_in_every_row_of_the_table_of_conventions() -> None:
     tools = set()
-    for name in ("rr", "ndcg@3", "recall@2", "err(max_label=4)", "novelty", "tail_share", "ild", "least_item_promoted"):
+    for name in ("ndcg@3", "recall@2", "tail_share", "ild", "least_item_promoted"):
         wanted = BY_SCORE.conventions(name)
         assert BY_RANK.conventions(name).equals(wanted)
         tools |= {*wanted.drop_nulls("value")["tool"]}
     assert tools == {"rankframe", *CONVENTIONS}
     tied = BOTH_WAYS.with_columns(place=pl.col("place") // 2, score=-(pl.col("place") // 2)).rank
     by_score, by_rank = (tied.on(score="score"), tied.on(rank="place"))
-    for name in ("rr", "ndcg@3"):
-        assert by_rank.conventions(name).equals(by_score.conventions(name))
+    assert by_rank.conventions("rr").equals(by_score.conventions("rr"))
 
 
 # choices
