@@ -321,6 +321,7 @@ WRONG = [
     ),
     ("fuse nan.parquet --runs score,label", "nan.parquet: column 'score' holds NaN"),
     ("trec_eval qrels.txt nan.parquet", "nan.parquet: column 'score' holds NaN"),
+    ("trec_eval nan.parquet a.run", "nan.parquet: column 'label' holds NaN"),
     ("evaluate a.run --qrels nan.parquet", "nan.parquet: column 'label' holds NaN"),
     ("evaluate double.run --qrels qrels.txt", "error: double.run: the run holds a document of a query more than once"),
     (
