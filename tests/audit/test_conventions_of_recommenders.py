@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import polars as pl
 import pytest
@@ -64,10 +65,15 @@ PRINTED = {
 }
 
 
-def row(tool: str, metric: str, **beside: object) -> dict[str, object]:
+@cache
+def conventions_of(metric: str) -> pl.DataFrame:
     roles = {"features": ["x", "y", "z"]} if metric.startswith(("ild", "serendipity")) else {}
-    ranker = LABELLED.rank.on(**{**BESIDE, **roles, **beside})
-    return next(x for x in ranker.conventions(metric).iter_rows(named=True) if x["tool"] == tool)
+    found: pl.DataFrame = LABELLED.rank.on(**{**BESIDE, **roles}).conventions(metric)
+    return found
+
+
+def row(tool: str, metric: str) -> dict[str, object]:
+    return conventions_of(metric).filter(tool=tool).row(0, named=True)
 
 
 @each(("tool", "metric"), PRINTED)

@@ -116,11 +116,11 @@ def test_where_nothing_gives_the_number_the_row_of_rankframe_says_so() -> None:
 
 @each(
     ("observed", "matches"),
-    [(0.61, True), ("0.613", True), (0.6, True), (1, True), ("0.60", False), (0.62, False), (1 / (1 + X), True)],
+    [(1.63, True), ("1.631", True), (1.6, True), (2, True), ("1.60", False), (1.64, False), (1 + X, True)],
 )
 def test_a_number_matches_to_the_digits_that_were_given(observed: float | str, matches: bool) -> None:
-    # 1 / (1 + 1 / log2(3)) is 0.61315
-    said = says(SHORT.rank.conventions("ndcg@10", observed=observed))["rankframe"]
+    # 1 + 1 / log2(3) is 1.63093
+    said = says(SHORT.rank.conventions("ideal_dcg", observed=observed))["rankframe"]
     assert said.endswith("is what the definition says") == matches
 
 
@@ -141,10 +141,11 @@ def test_metrics_without_a_mean_and_with_two_columns_are_refused() -> None:
 
 
 def test_lazy_and_pandas_tables_find_the_same_tools() -> None:
-    wanted = SHORT.rank.conventions("ndcg@10", observed=1.0)
-    lazy = SHORT.lazy().rank.conventions("ndcg@10", observed=1.0)
+    wanted = SHORT.rank.conventions("r_precision", observed=1.0)
+    assert wanted.height > 4
+    lazy = SHORT.lazy().rank.conventions("r_precision", observed=1.0)
     assert lazy.collect().equals(wanted)
-    assert SHORT.to_pandas().rank.conventions("ndcg@10", observed=1.0)["says"].tolist() == wanted["says"].to_list()
+    assert SHORT.to_pandas().rank.conventions("r_precision", observed=1.0)["says"].tolist() == wanted["says"].to_list()
 
 
 def test_choices_are_named_together_where_each_hides_the_other() -> None:

@@ -66,9 +66,9 @@ def test_the_table_of_conventions_counts_tools_whose_rules_do_not_go_with_ours()
 
 def test_lazy_and_pandas_tables_give_the_same_table_of_conventions() -> None:
     df = frame(random_table(5, labels=[0, 0, 1, 2]), seed=None).filter(pl.col("score").is_not_null())
-    wanted = df.rank.conventions("map@5")
-    assert df.lazy().rank.conventions("map@5").collect().equals(wanted)
-    assert df.to_pandas().rank.conventions("map@5").fillna(-1).values.tolist() == [
+    wanted = df.rank.conventions("bpref")
+    assert df.lazy().rank.conventions("bpref").collect().equals(wanted)
+    assert df.to_pandas().rank.conventions("bpref").fillna(-1).values.tolist() == [
         [-1 if x is None else x for x in row] for row in wanted.rows()
     ]
 

@@ -62,7 +62,7 @@ def test_a_part_without_a_weight_changes_nothing() -> None:
     assert figures(nothing, "rr")["mean"] is None
 
 
-@pytest.mark.parametrize("verb", ["curve", "explain", "evaluate", "summarize"])
+@each("verb", ["curve", "explain", "evaluate", "summarize"])
 def test_a_function_is_asked_for_wherever_its_text_is(verb: str) -> None:
     df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
     asked = getattr(df.rank, verb)

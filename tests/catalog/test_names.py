@@ -47,7 +47,7 @@ def test_a_name_of_two_metrics_is_refused_and_both_are_named(text: str) -> None:
         rf.parse(text)
 
 
-@pytest.mark.parametrize("at", ["@5", "_5", "(k=5)", "(divisor=k)@5"])
+@each("at", ["@5", "_5", "(k=5)", "(divisor=k)@5"])
 def test_a_spelling_that_another_tool_has_for_another_metric_is_refused_as_it_is_written_there(at: str) -> None:
     with pytest.raises(rf.UnknownMetric, match=r"'Novelty' is novelty in Evidently and unseen in RePlay$"):
         rf.parse(f"Novelty{at}")
@@ -60,9 +60,7 @@ def test_the_gain_of_a_session_is_not_taken_for_that_of_one_ranking() -> None:
     assert [call.text for text in ("sdcg@10", "SDCG@10") for call in rf.parse(text)] == ["sdcg@10"] * 2
 
 
-@pytest.mark.parametrize(
-    ("name", "near"), [("GAUC", "auc"), ("context_recall", "recall"), ("top_k_accuracy", "hit_rate")]
-)
+@each(("name", "near"), [("GAUC", "auc"), ("context_recall", "recall"), ("top_k_accuracy", "hit_rate")])
 def test_a_name_whose_number_is_another_one_is_refused_and_the_nearest_metric_is_named(name: str, near: str) -> None:
     for text in (name, f"{name}@3"):
         with pytest.raises(rf.UnknownMetric, match=f"; '{name}' is {near} in "):
@@ -143,13 +141,13 @@ def test_every_measure_of_trec_eval_is_read_as_its_metric(name: str) -> None:
     assert {call.metric.name for call in rf.parse(name)} == {MEASURES[name].metric}
 
 
-@pytest.mark.parametrize("name", SETS)
+@each("name", SETS)
 def test_a_name_of_many_measures_is_the_name_of_no_metric(name: str) -> None:
     with pytest.raises(rf.UnknownMetric, match=f"unknown metric '{name}'"):
         rf.parse(name)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "meant"),
     [("hr@10", "hit_rate@10"), ("HR@10", "hit_rate@10"), ("hitrate@5", "hit_rate@5"), ("hit_ratio@5", "hit_rate@5")],
 )
@@ -223,7 +221,7 @@ def test_a_misspelt_alias_is_answered_by_the_metrics_main_name_first(
         fusion_of(text) if among is rf.FUSIONS else rf.parse(text, among)
 
 
-@pytest.mark.parametrize(
+@each(
     ("call", "code"),
     [
         (rf.parse("nDCG(dcg='exp-log2')@10")[0], "rf.parse('ndcg(gain=exponential)@10')[0]"),
@@ -238,7 +236,7 @@ def test_a_calls_repr_is_the_code_that_gives_it(call: Call, code: str) -> None:
     assert not hasattr(call, "_repr_html_")  # so that a notebook shows the repr
 
 
-@pytest.mark.parametrize("name", ["METRICS", "AGREEMENTS", "CATALOG_METRICS", "FUSIONS", "TRAINED_FUSIONS"])
+@each("name", ["METRICS", "AGREEMENTS", "CATALOG_METRICS", "FUSIONS", "TRAINED_FUSIONS"])
 def test_a_metrics_repr_is_the_code_that_gives_it(name: str) -> None:
     for entry in getattr(rf, name).values():
         assert repr(entry) == f"rf.{name}[{entry.name!r}]"

@@ -14,6 +14,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog import requests
+from tests.support.each import each
 from tests.support.tables import frame
 
 DF = frame({"q": [("a", 3.0, 0), ("b", 2.0, 2), ("c", 1.0, 1)], "p": [("a", 1.0, 0)]}, seed=None)
@@ -155,7 +156,7 @@ def test_a_discount_need_not_be_hashable() -> None:
         )
 
 
-@pytest.mark.parametrize("step", [1, 0.5, 0.01], ids=["few whole labels", "labels of halves", "many labels"])
+@each("step", [1, 0.5, 0.01], ids=["few whole labels", "labels of halves", "many labels"])
 def test_pairs_are_those_of_the_labels_that_a_formula_looks_at(step: float) -> None:
     """Against a count of all pairs: labels below 2 read 0, and documents that were not retrieved tie at the bottom."""
     chance = random.Random(1)

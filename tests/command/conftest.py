@@ -1,12 +1,35 @@
-"""The fixture of tests of several commands."""
+"""The fixtures of tests of several commands."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import argparse
+import os
+from collections.abc import Callable, Collection, Iterator
+from functools import cache
 
 import pytest
 
-from rankframe._command import main
+import rankframe._command as command
+from rankframe._command import COMMANDS, main
+
+NAMES = {x.name for x in COMMANDS}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parsers_made_once() -> Iterator[None]:
+    """Make the parser of a command once: that takes a quarter of the time of most commands here."""
+    make = cache(lambda words, width: command_parser(words))
+
+    def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
+        found: argparse.ArgumentParser = make(
+            None if words is None else frozenset(NAMES & {*words}), os.environ.get("COLUMNS")
+        )
+        return found
+
+    command_parser = command.parser
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(command, "parser", parser)
+        yield
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ import pytest
 
 import rankframe as rf
 from rankframe._command import main
-from tests.support.each import each
 
 Run = Callable[..., str]
 
@@ -130,12 +129,6 @@ def test_by_refuses_a_column_that_varies_within_a_query(error: Run) -> None:
     )
 
 
-def test_by_names_the_columns_there_are(error: Run) -> None:
-    assert "no column 'market' for by; the table has query_id, doc_id, score, label, lang" in error(
-        "evaluate", "t.csv", "-m", "rr", "--by", "market"
-    )
-
-
 def test_without_metrics_the_usual_ones_are_printed(out: Run) -> None:
     assert [line.split()[0] for line in out("evaluate", "t.csv").splitlines()] == [
         "metric",
@@ -234,27 +227,6 @@ def test_a_dash_reads_standard_input(out: Run, monkeypatch: pytest.MonkeyPatch) 
 def test_standard_input_may_be_of_any_format(out: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TABLE.encode())))
     assert "0.6111" in out("evaluate", "-", "--input", "csv", "-m", "rr")
-
-
-@each(
-    ("argv", "message"),
-    [
-        ("t.csv -m ndgc@10", "unknown metric 'ndgc'"),
-        ("t.csv -m rr --ties coin", "--ties coin: write one of 'doc_desc', "),
-        ("a.run -m rr", "no column 'label' for label; the table has query_id, doc_id, score, run. "),
-        ("t.csv -m nDCG(judged_only=True)@5", "judged_only is a policy of the table; say --unjudged drop"),
-        ("nodoc.csv --ties doc_asc", "--ties doc_asc orders tied rows by document"),
-        ("nodoc.csv --ties doc_asc", "say --doc COLUMN, or --ties order to keep the order of the rows"),
-        ("a.run --qrels none.txt", "none.txt"),
-        ("t.csv --qrels a.run", "a.run, line 1: 6 fields instead of 4"),
-        ("a.qrels --qrels a.qrels", "4 fields instead of 6 in 'q1 0 d2 1'. Write 'query_id Q0 doc_id rank score tag'"),
-        ("- --qrels -", "two files cannot both be standard input"),
-    ],
-)
-def test_an_error_is_one_line_on_standard_error(argv: str, message: str, error: Run) -> None:
-    text = error("evaluate", *argv.split())
-    assert text.startswith("rankframe: error: ")
-    assert message in text
 
 
 def test_a_missing_column_is_answered_with_the_option_that_names_it(error: Run) -> None:

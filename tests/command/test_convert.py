@@ -55,7 +55,7 @@ def test_a_run_goes_to_a_format_and_back(name: str, out: Out) -> None:
     assert gzip.decompress(Path("back.run.gz").read_bytes()).decode() == RUN.replace("1e-07", "1e-7")
 
 
-@pytest.mark.parametrize("name", ["j.csv", "j.ndjson", "j.parquet", "j.qrels", "j.txt.gz"])
+@each("name", ["j.csv", "j.ndjson", "j.parquet", "j.qrels", "j.txt.gz"])
 def test_judgments_go_to_a_format_and_back(name: str, out: Out) -> None:
     out(f"--qrels qrels.txt -o {name}")
     assert rf.read_qrels(name).select("query_id", "doc_id", "label").rows() == [
@@ -66,7 +66,7 @@ def test_judgments_go_to_a_format_and_back(name: str, out: Out) -> None:
     assert out(f"--qrels {name} --format trec") == QRELS
 
 
-@pytest.mark.parametrize(
+@each(
     ("format", "text"),
     [
         ("beir", "query-id\tcorpus-id\tscore\nq1\td1\t0\nq1\td3\t2\nq2\td1\t1\n"),

@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -109,19 +110,25 @@ def code(tree: ast.AST) -> Iterator[ast.AST]:
         yield from (*call.args, *(keyword.value for keyword in call.keywords if keyword.arg == "pandas"))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def texts(path: Path) -> Iterator[str]:
     """The texts of a module that are no documentation and no code, with something in the place of what is put in."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    passed = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    tree = tree_of(path)
+    nodes = [*ast.walk(tree)]
+    passed = [node.value for node in nodes if isinstance(node, ast.Expr)]
     left_out = {id(part) for node in (*passed, *code(tree)) for part in ast.walk(node) if isinstance(part, TEXTS)}
     left_out |= {
         id(part)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.JoinedStr)
         for part in ast.walk(node)
         if isinstance(part, TEXTS) and part is not node
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in left_out:
             continue
         if isinstance(node, ast.JoinedStr):
@@ -155,7 +162,7 @@ def test_every_option_that_the_library_advises_is_one_of_the_command_line() -> N
     advised = [
         (path.stem, keyword.arg)
         for path in HERE
-        for call in calls(ast.parse(path.read_text(encoding="utf-8")), "on", "option", "judge")
+        for call in calls(tree_of(path), "on", "option", "judge")
         for keyword in call.keywords
     ]
     assert len(advised) > 60
@@ -169,9 +176,21 @@ def test_every_option_that_the_library_advises_is_one_of_the_command_line() -> N
     assert [(at, name) for at, name in advised if name not in OPTIONS | of_no_command] == []
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of all commands here, most of which fail before they write one."""
+    with pytest.MonkeyPatch.context() as patches:
+        patches.chdir(made := tmp_path_factory.mktemp("files"))
+        write_files()
+    return made
+
+
 @pytest.fixture(autouse=True)
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+
+
+def write_files() -> None:
     Path("a.run").write_text("q1 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\n")
     Path("b.run").write_text("q1 Q0 d2 1 3 t\n")
     Path("other.run").write_text("7 Q0 d2 1 3 t\n")
@@ -214,18 +233,13 @@ WRONG = [
     ("evaluate a.run --qrels none.txt", "none.txt: No such file or directory"),
     ("evaluate folder --qrels qrels.txt", "folder: "),
     ("evaluate empty.run --qrels qrels.txt", "empty.run holds no document"),
-    ("evaluate empty.run", "empty.run holds no document"),
     ("evaluate - --qrels qrels.txt", "standard input holds no document"),
     ("evaluate - --qrels -", "two files cannot both be standard input; write one of them to a file"),
     ("evaluate a.run --qrels empty.txt", "empty.txt holds no judgment"),
-    ("check a.run --qrels empty.txt", "empty.txt holds no judgment"),
-    ("evaluate a.run --qrels -", "standard input holds no judgment"),
     (
         "evaluate other.run --qrels qrels.txt",
         "other.run: no query of the run is judged; write the ids alike in both tables",
     ),
-    ("check empty.run --qrels qrels.txt", "empty.run holds no document"),
-    ("check other.run --qrels qrels.txt", "other.run: no query of the run is judged"),
     (
         "evaluate latin.run --qrels qrels.txt",
         "latin.run, line 1: 'q1 Q0 d\ufffd 1 3 t' is no UTF-8; write the file in UTF-8",
@@ -253,41 +267,26 @@ WRONG = [
     ),
     # columns
     (
-        "evaluate own.csv",
-        "no column 'query_id', 'score' in own.csv; it has Topic, docno, sim, rel. Say --query Topic --score sim",
-    ),
-    (
         "evaluate own.csv --query Topic --score sim",
         "no column 'label' for label; the table has query_id, docno, score, rel",
     ),
-    ("fuse own.csv a.run", "no column 'query_id', 'score' in own.csv"),
-    ("evaluate scored.csv", "Say --query qid"),
     ("evaluate a.run --qrels scored.csv", "Say --query qid --doc doc --label rel"),
     (
         "evaluate a.run",
+        "no column 'label' for label; the table has query_id, doc_id, score, run. "
         "Bring the judgments of another table: --qrels QRELS",
     ),
     ("evaluate t.csv --by market", "no column 'market' for by; the table has query_id, doc_id, score, label"),
     ("evaluate sliced.csv --by queries", "a second column 'queries', which --by has; rename that column"),
-    ("evaluate sliced.csv -m map --by map", "a second column 'map', which --by has"),
     ("evaluate sliced.csv -m map --by map --per-query", "a second column 'map', which --by has"),
     (
         "evaluate a.run --qrels qrels.txt --query qid",
         "no column 'qid' for --query; the table has query_id, doc_id, score",
     ),
     (
-        "evaluate t.csv --qrels t.csv --query qid",
-        "no column 'qid' for --query; the table has query_id, doc_id, score, label",
-    ),
-    (
-        "evaluate t.csv --qrels qrels.txt --doc item",
-        "no column 'item' for --doc; the table has query_id, doc_id, score",
-    ),
-    (
         "compare a.run b.run --qrels qrels.txt --doc item",
         "no column 'item' for --doc; the table has query_id, doc_id, score",
     ),
-    ("check t.csv --qrels qrels.txt --doc item", "no column 'item' for --doc; the table has query_id, doc_id, score"),
     (
         "evaluate a.run --qrels qrels.txt --label rel",
         "no column 'rel' for --label; the table has query_id, doc_id, score",
@@ -302,7 +301,6 @@ WRONG = [
     ("trec_eval -m P.-3 qrels.txt a.run", "P takes ranks or shares"),
     ("evaluate varied.csv --by lang", "a query has several values of 'lang'; name a column"),
     ("evaluate t.csv --subtopic s", "no column 's' for subtopic; the table has query_id, doc_id, score, label, lang"),
-    ("evaluate t.csv --weight w", "no column 'w' for weight"),
     ("report t.csv --show title -o r.html", "no column 'title' for show"),
     (
         "compare t.csv --runs score,dense",
@@ -322,10 +320,9 @@ WRONG = [
         "retrieved (found in 1 row: query_id='q1', doc_id='d2')",
     ),
     ("fuse nan.parquet --runs score,label", "nan.parquet: column 'score' holds NaN"),
-    ("conventions nan.parquet -m rr", "nan.parquet: column 'score' holds NaN"),
     ("trec_eval qrels.txt nan.parquet", "nan.parquet: column 'score' holds NaN"),
-    ("evaluate a.run --qrels nan.parquet", "nan.parquet: column 'label' holds NaN"),
     ("trec_eval nan.parquet a.run", "nan.parquet: column 'label' holds NaN"),
+    ("evaluate a.run --qrels nan.parquet", "nan.parquet: column 'label' holds NaN"),
     ("evaluate double.run --qrels qrels.txt", "error: double.run: the run holds a document of a query more than once"),
     (
         "evaluate twice.csv",
@@ -340,7 +337,6 @@ WRONG = [
         "twice.parquet, row 2: query_id 'q1' and doc_id 'd2' also appear on row 1",
     ),
     ("trec_eval twice.txt a.run", "twice.txt, line 1: 2 fields instead of 4 in '# comment'"),
-    ("trec_eval double.txt a.run", "double.txt, line 2: query_id 'q1' and doc_id 'd2' also appear on line 1"),
     ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' also appear on line 1"),
     (
         "evaluate long.csv --qrels qrels.txt",
@@ -369,12 +365,10 @@ WRONG = [
     # metrics
     ("evaluate t.csv -m ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
     ("evaluate t.csv -m rbp(p=2)", "rbp(p=2): write a number between 0 and 1"),
-    ("evaluate t.csv -m ndcg@ten", "'ndcg@ten'"),
     ("evaluate t.csv -m ndcg@10,,map", "'ndcg@10,,map' has a comma without a metric"),
     ("evaluate t.csv -m nDCG(judged_only=True)@5", "judged_only is a policy of the table; say --unjudged drop"),
     ("evaluate t.csv -m alpha_ndcg@5", "name the column that holds them: --subtopic subtopic"),
     ("evaluate t.csv -m rr --weight score", "rr does not weigh documents; evaluate it separately, without --weight"),
-    ("conventions t.csv -m nothing", "unknown metric 'nothing'"),
     ("conventions -m ndcg@10", "--qrels and -m go with a run: rankframe conventions RUN --qrels QRELS -m ndcg@10"),
     ("catalog a.run -m coverage@10", "--items 1000, their number, or a file with a row for each"),
     ("catalog a.run -m popularity_lift@10", "say --interactions train.csv, "),
@@ -392,16 +386,10 @@ WRONG = [
     ("compare t.csv --runs score,label -m relstring", "relstring is String, which has no mean"),
     # policies
     ("evaluate t.csv --ties coin", "--ties coin: write one of 'doc_desc', "),
-    ("evaluate t.csv --unjudged no", "--unjudged no: write one of 'nonrelevant', 'drop', 'bounds'"),
-    ("evaluate t.csv --unretrieved no", "--unretrieved no: write one of 'missed', 'drop'"),
-    ("evaluate t.csv --no-relevant 0", "--no-relevant 0: write one of 'zero', 'null', 'one'"),
-    ("evaluate t.csv --scores int", "--scores int: write one of 'as_given', 'float32'"),
     ("evaluate t.csv --convention rankx", "--convention rankx: write one of 'trec_eval', "),
     ("evaluate t.csv --convention lightgbm -m rr", "lightgbm has no rr; it has ndcg, map"),
     ("evaluate t.csv --relevant=-1", "--relevant -1.0: write a number from 0"),
-    ("evaluate t.csv --relevant nan", "--relevant nan: write a number from 0"),
     ("evaluate t.csv --depth 0", "--depth 0: write a whole number from 1 on"),
-    ("evaluate t.csv --collection-size=-1", "--collection-size -1: write a whole number from 0 on"),
     ("evaluate t.csv --unjudged-labels 3,0", "--unjudged-labels 3,0: write the least and the greatest label"),
     ("evaluate t.csv --unjudged bounds --ties best", "set another rule, as in --ties doc_desc"),
     ("evaluate t.csv --unjudged-labels 3", "write the least and the greatest label of unjudged documents, as 0,3"),
@@ -410,14 +398,9 @@ WRONG = [
     ("compare t.csv --runs score,label --unjudged bounds", "--unjudged bounds gives each metric two columns"),
     ("evaluate t.csv --depth 5 --ties expected", "with --ties expected say a cutoff: ndcg@10"),
     ("evaluate t.csv --score query_id", "no column 'query_id' in t.csv"),
-    ("evaluate t.csv --subtopic query_id -m alpha_ndcg", "named for two roles"),
-    ("metrics ndgc", "unknown metric 'ndgc'. Did you mean 'ndcg'?"),
     ("metrics map ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
-    ("metrics b.run", "unknown metric 'b' in 'b.run'"),
-    ("metrics rbp(p=2)", "write a number between 0 and 1"),
     # runs
     ("evaluate t.csv a.run", "several runs are evaluated with one file of judgments; say --qrels QRELS"),
-    ("compare qrels.txt a.run", "several runs are evaluated with one file of judgments; say --qrels QRELS"),
     (
         "evaluate a.run b.run --qrels qrels.txt --format trec",
         "no room for the names of several runs; write another, as --format csv",
@@ -425,10 +408,6 @@ WRONG = [
     ("evaluate long.csv --run system -m rr --by run", "no column 'run' for by"),
     ("evaluate long.csv --run system -m rr --by query_id", "a second column 'query_id', which --by has"),
     ("convert", "name what to convert: a run, judgments as --qrels QRELS, or both"),
-    ("convert qrels.txt", "4 fields instead of 6 in 'q1 0 d2 1'. Write 'query_id Q0 doc_id"),
-    ("convert none.run", "none.run: No such file or directory"),
-    ("convert empty.run", "empty.run holds no document"),
-    ("convert --qrels empty.txt", "empty.txt holds no judgment"),
     ("convert a.run --qrels qrels.txt --format trec", "--format trec has no place for labels. Leave --qrels out"),
     (
         "convert a.run b.run --format trec",
@@ -445,15 +424,11 @@ WRONG = [
         "evaluate a.run --qrels qrels.txt -m 'rr map@5'",
         "'rr map@5' is no metric; write a name, options and a cutoff",
     ),
-    ("evaluate a.run --qrels qrels.txt -m all_trec", "unknown metric 'all_trec'"),
     (
         "compare a.run --qrels qrels.txt",
         "name the runs: --runs bm25,ltr, columns of scores, or --run system, the column",
     ),
-    ("compare a.run a.run --qrels qrels.txt", "a.run is given twice; give each run once"),
     ("compare a.run b.run --qrels qrels.txt --baseline c", "--baseline c is none of the runs, which are a, b"),
-    ("compare a.run b.run --qrels qrels.txt --runs score", "--runs names columns of one table"),
-    ("compare a.run b.run --qrels qrels.txt --run run", "--run names a column of one table"),
     ("compare a.run other.run --qrels qrels.txt", "other: no query of the run is judged"),
     ("compare t.csv --runs score,score", "--runs score,score names a column twice; name each once"),
     ("compare t.csv --runs score", "there is one run to compare"),
@@ -471,9 +446,7 @@ WRONG = [
         "compare long.csv --run system -m rr --resamples 5 --missing zero",
         "--resamples 5: write a whole number from 39 on",
     ),
-    ("compare long.csv --run system -m rr --seed=-1", "--seed -1: write a whole number from 0 on"),
     ("gate t.csv --runs score,label --budget rr", "--budget rr: write a metric and a number, as --budget ndcg@10=0.01"),
-    ("gate t.csv --runs score,label --budget 0.02", "--budget 0.02: write a metric and a number"),
     ("gate t.csv --runs score,label --budget rr=3%", "--budget rr=3%: write a metric and a number"),
     (
         "gate long.csv --run system --budget rr=1",
@@ -495,7 +468,6 @@ WRONG = [
         "-o t.pdf: write a file that ends in .csv or .tsv or .ndjson or .jsonl or .parquet or .pq or .arrow or .feather or .ipc "
         "or .json or .md or .tex or .html or .htm or .txt",
     ),
-    ("evaluate t.csv -o t.csv", "-o t.csv: the command reads this file; write another one"),
     (
         "evaluate a.run --qrels qrels.txt -o ./qrels.txt",
         "-o ./qrels.txt: the command reads this file; write another one",
@@ -503,29 +475,20 @@ WRONG = [
     ("report t.csv -o t.csv", "-o t.csv: the command reads this file; write another one"),
     ("evaluate t.csv -o t.parquet.gz", "-o t.parquet.gz: write a file that ends in .csv or"),
     ("evaluate t.csv -o t.csv.zst", ".zst is not written; write .gz, or compress the file afterwards"),
-    ("curve t.csv -o c.html.gz", "-o c.html.gz: write a file that ends in .svg or"),
     ("fuse a.run b.run -o f.parquet.gz", "-o f.parquet.gz: write a file that ends in .run or"),
     ("check t.csv -o nowhere/c.csv", "-o nowhere/c.csv: there is no folder nowhere"),
     ("metrics -o folder --format csv", "folder: Is a directory"),
     ("evaluate t.csv --format parquet", "--format parquet is no text; name the file to write, as -o table.parquet"),
-    ("metrics --format ipc", "--format ipc is no text; name the file to write, as -o table.parquet"),
-    ("curve t.csv -o nowhere/c.svg", "-o nowhere/c.svg: there is no folder nowhere"),
     ("curve t.csv -o c.svg --per-query", "a picture shows means. Leave --per-query out, or -o"),
     ("report t.csv -o folder", "-o folder: write a file that ends in .html or .htm"),
     ("report t.csv -o r.html --worst=-1", "--worst -1: write a whole number from 0 to 1,000,000,000"),
     ("power t.csv --runs score,label -m rr --difference 0", "--difference 0.0: write a finite number above 0"),
-    (
-        "power t.csv --runs score,label -m rr --difference 0.1 --alpha 2",
-        "--alpha 2.0: write a number between 0 and 1",
-    ),
     ("power t.csv --runs score,label -m gm_map --difference 0.1", "gm_map is summed up by its geometric mean; ask for"),
     (
         "compare t.csv --runs score,label --ci 95",
         "--ci 95.0: write a number between 0 and 1",
     ),
-    ("compare t.csv --runs score,label --weights w", "no column 'w'"),
     ("compare t.csv --runs score,label --weights lang", "'lang'"),
-    ("report t.csv -o r.html -m nothing", "unknown metric 'nothing'"),
 ]
 
 
@@ -545,7 +508,7 @@ def test_a_mistake_is_one_line_on_standard_error(
     assert not PYTHON.search(error)
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "path", "run"),
     [("b.run --qrels nan.parquet", "nan.parquet: ", "a"), ("nan.parquet --qrels qrels.txt", "", "nan")],
 )
@@ -562,7 +525,6 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
     ("command", "message"),
     [
         ("--zzz", "there is no option --zzz; rankframe --help shows"),
-        ("evaluat t.csv", "'evaluat'"),
         (
             "evaluate",
             "the following arguments are required: RUN, as in rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map; ",
@@ -573,7 +535,6 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
             "b is one word too many for 'rankframe compare [options] RUN [RUN ...]'; ",
         ),
         ("evaluate t.csv --format xml", "argument --format: invalid choice: 'xml'"),
-        ("evaluate t.csv --relevant high", "argument --relevant: invalid float value: 'high'"),
         (
             "power t.csv --runs score,label -m rr --difference 0.1,x",
             "argument --difference: invalid float value: '0.1,x'",
@@ -641,37 +602,41 @@ def test_a_missing_extra_is_named(capsys: pytest.CaptureFixture[str], monkeypatc
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a device that is always full")
-def test_a_full_disk_is_told() -> None:
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+def test_a_full_disk_is_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "rankframe", "metrics"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
-    assert (done.returncode, done.stderr) == (2, "rankframe: error: standard output: No space left on device\n")
+        monkeypatch.setattr(sys, "stdout", full)
+        assert main(["metrics"]) == 2
+        monkeypatch.undo()
+    assert capsys.readouterr().err == "rankframe: error: standard output: No space left on device\n"
 
 
-def run_closed(command: str, *, closed: int) -> subprocess.CompletedProcess[str]:
-    """The command of a process whose standard output (1) or error (2) is closed, as by >&- in a shell."""
-    code = f"import os, sys; os.close({closed}); os.execv(sys.executable, [sys.executable, '-m', 'rankframe', *sys.argv[1:]])"
+CLOSED = """
+import os, sys
+code = "import sys; from rankframe._command import main; [main(line.split()) for line in sys.argv[2:]]; sys.exit(main(sys.argv[1].split()))"
+os.close(int(sys.argv[1]))
+os.execv(sys.executable, [sys.executable, "-c", code, *sys.argv[2:]])
+"""
+
+
+def run_closed(*commands: str, closed: int) -> subprocess.CompletedProcess[str]:
+    """A process whose standard output (1) or error (2) is closed, as by >&- in a shell, and which ends with the first command."""
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
     return subprocess.run(
-        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, env=environment
+        [sys.executable, "-c", CLOSED, str(closed), *commands], capture_output=True, text=True, env=environment
     )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such shell")
 def test_a_closed_standard_output_is_told_by_what_prints() -> None:
-    for command in ("metrics", "evaluate t.csv", "trec_eval qrels.txt a.run"):
-        done = run_closed(command, closed=1)
-        assert (done.returncode, done.stderr) == (2, "rankframe: error: standard output: Bad file descriptor\n")
-    assert run_closed("curve t.csv -o c.svg", closed=1).returncode == 0
-    assert Path("c.svg").stat().st_size > 0
+    done = run_closed("metrics", "curve t.csv -o c.csv", "evaluate t.csv", "trec_eval qrels.txt a.run", closed=1)
+    assert (done.returncode, done.stderr) == (2, "rankframe: error: standard output: Bad file descriptor\n" * 3)
+    assert Path("c.csv").stat().st_size > 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such shell")
 def test_nothing_goes_elsewhere_when_standard_error_is_closed() -> None:
-    done = run_closed("evaluate none.run --qrels qrels.txt", closed=2)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", "")
-    assert run_closed("evaluate t.csv -m rr --format csv", closed=2).stdout == "metric,mean,queries\nrr,0.75,2\n"
+    done = run_closed("evaluate none.run --qrels qrels.txt", "evaluate t.csv -m rr --format csv", closed=2)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "metric,mean,queries\nrr,0.75,2\n", "")
 
 
 def test_streams_that_are_not_there(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -715,7 +680,7 @@ def test_windows_line_ends_and_marks_of_byte_order_are_passed_over(capsys: pytes
         assert capsys.readouterr().out == "metric,mean,queries\nrr,0.5,1\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "text", "advice"),
     [
         (["evaluate"], "rsp(head=0.8)@10", "Did you mean 'rsp' (of catalog)?"),

@@ -49,7 +49,7 @@ def as_values(frame: pl.DataFrame) -> dict[tuple[str, str], float]:
     return {(query, doc): score for query, doc, score in frame.select("query_id", "doc_id", "score").iter_rows()}
 
 
-@pytest.mark.parametrize("name", ["fused.run", "fused.trec", "fused.run.gz", "fused.csv", "fused.parquet"])
+@each("name", ["fused.run", "fused.trec", "fused.run.gz", "fused.csv", "fused.parquet"])
 def test_two_files_are_fused_into_a_file_of_any_format(out: Out, name: str) -> None:
     assert out("a.run", "b.run", "--method", "rrf", "-o", name) == ""
     if name.endswith(".gz"):
@@ -88,7 +88,7 @@ def test_judgments_are_joined_as_labels(out: Out) -> None:
     assert fused.rank.evaluate("rr")["rr"].to_list() == [1.0, 0.5]  # d5 stands before d4, with an equal score
 
 
-@pytest.mark.parametrize("option", ["--runs=a,b", "--run=system"])
+@each("option", ["--runs=a,b", "--run=system"])
 def test_one_table_holds_the_runs(out: Out, option: str) -> None:
     long = pl.concat(rf.read_run(f"{name}.run").with_columns(system=pl.lit(name)) for name in "ab").drop(
         "run", strict=False
@@ -102,7 +102,6 @@ def test_one_table_holds_the_runs(out: Out, option: str) -> None:
 @each(
     ("words", "said"),
     [
-        (["a.run"], "name the runs: --runs bm25,ltr, columns of scores, or --run system"),
         (["a.run", "b.run", "--runs", "a,b"], "--runs names columns of one table, and there are several files"),
         (["a.run", "b.run", "--run", "system"], "--run names a column of one table, and there are several files"),
         (["a.run", "b.run", "--method", "rff"], "unknown fusion method 'rff'. Did you mean 'rrf'?"),

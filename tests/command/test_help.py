@@ -129,7 +129,7 @@ def test_help_names_a_method_where_a_method_is_taken(capsys: pytest.CaptureFixtu
     assert "--fusion METHOD" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["help"], ["help", "fuse"]])
+@each("words", [["help"], ["help", "fuse"]])
 def test_the_word_help_is_the_option(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for line in (words, [*words[1:], "--help"]):

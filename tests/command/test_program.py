@@ -12,6 +12,7 @@ import pytest
 import _rankframe
 import rankframe as rf
 from rankframe._command import parser
+from tests.support.each import each
 
 ROOT = Path(__file__).parents[2]
 HELP = ROOT / "rankframe" / "_command" / "help.txt"
@@ -39,7 +40,7 @@ def test_the_version_and_the_help_import_neither_polars_nor_the_package() -> Non
         assert answered(words) == (HELP.read_text(encoding="utf-8"), "0 []\n")
 
 
-@pytest.mark.parametrize("width", ["80", "120"])
+@each("width", ["80", "120"])
 def test_the_stored_help_is_that_of_the_parser(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # after a change: COLUMNS=80 python -m rankframe --help > rankframe/_command/help.txt
     monkeypatch.setenv("COLUMNS", width)

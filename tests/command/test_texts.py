@@ -85,7 +85,7 @@ def test_markdown_shows_ids_as_they_are_whatever_they_hold(out: Out) -> None:
     assert found.tags == {"table", "thead", "tbody", "tr", "th", "td"}
 
 
-@pytest.mark.parametrize("format", ["table", "markdown"])
+@each("format", ["table", "markdown"])
 def test_names_of_columns_are_texts_too(format: str, out: Out) -> None:
     table(**{"a|b\n<i>": ["x", "x", "y", "y"]}).write_parquet("t.parquet")
     head, *rest = out("evaluate t.parquet -m rr --format", format, "--by", "a|b\n<i>").splitlines()
@@ -106,7 +106,7 @@ def test_json_says_control_characters_by_their_codes(out: Out) -> None:
     assert json.loads(text) == [{"query_id": ODD[0], "rr": 1.0}, {"query_id": ODD[1], "rr": 0.5}]
 
 
-@pytest.mark.parametrize("format", ["csv", "tsv"])
+@each("format", ["csv", "tsv"])
 def test_csv_has_printable_characters_as_they_are_and_shows_the_others(format: str, out: Out) -> None:
     text = out("evaluate t.parquet -m rr --per-query --format", format)
     assert obeyed(text) <= {"\t"}
@@ -162,7 +162,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "first"),
     [
         ("compare --runs=@a,score -m rr --resamples 99", ["metric", "rr"]),

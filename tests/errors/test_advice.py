@@ -217,7 +217,7 @@ CASES = {
         "OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))", "df.rank.compare('rr', runs='score, new', resamples=99)",
         "df.rank.compare('rr', runs=['score', 'new'], resamples=99)",
     ),
-    'a metric as a method of fusion': Case('TWO', "df.rank.tune('ndcg@10', runs=['score', 'new'], folds=2)", "df.rank.tune('rrf', metric='ndcg@10', runs=['score', 'new'], folds=2)"),
+    'a metric as a method of fusion': Case('TWO', "df.rank.tune('ndcg@10', runs=['score', 'new'], folds=2)", "df.rank.tune('rrf', metric='ndcg@10', runs=['score', 'new'], folds=2, resamples=99)"),
     'a plot as a method': Case('OK', "df.rank.distribution('rr')", "df.rank.ADVICE('rr')", r"mean '(plot\.\w+)'"),
     "runs as one text": Case(
         "TWO", "df.rank.compare('rr', runs='score')", "df.rank.compare('rr', runs=['score', 'new'], resamples=99)"
@@ -720,9 +720,9 @@ def names(case: Case, library: str) -> dict[str, Any]:
     made = {**globals(), "pd": pd, "nan": NAN, "inf": INF, "OWN": own, "ANY": lambda r, x: r.total(r.retrieved)}
     df = eval(case.df, made)
     if library == "pandas":
-        frames = {name: frame.copy() for name, frame in in_pandas().items()} | {"df": df.to_pandas()}
+        frames: dict[str, Any] = in_pandas() | {"df": df.to_pandas()}
     else:
-        frames = {name: frame.clone() for name, frame in FRAMES.items()} | {"df": df}
+        frames = FRAMES | {"df": df}
     return {**made, **frames, "run": frames["df"]}
 
 
@@ -769,7 +769,7 @@ def advised(message: str, finds: str) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("few_resamples")
-@each("library", ["polars", "pandas"])
+@each("library", ["polars", "pandas"], sample=len(CASES))
 @each("name", CASES)
 def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, library: str) -> None:
     case = CASES[name]
@@ -864,7 +864,7 @@ def test_ranks_are_kept_by_the_advice() -> None:
     assert ranked["again"].to_list() == ranked["rank"].to_list()
 
 
-@pytest.mark.parametrize("library", ["polars", "pandas"])
+@each("library", ["polars", "pandas"])
 def test_a_series_is_named_by_its_type_and_not_printed(library: str) -> None:
     at_hand = names(CASES["a Series as column"], library)
     assert message_of("df.rank.on(query=df['query_id'])", at_hand).startswith("a Series is no column name;")

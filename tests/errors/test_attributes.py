@@ -14,6 +14,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._support import extras
+from tests.support.each import each
 
 ROWS = {
     "query_id": [1, 1, 2, 2],
@@ -30,7 +31,7 @@ def compared(df: Any) -> Any:
     return df.rank.compare("rr", runs=RUNS, resamples=99)
 
 
-@pytest.mark.parametrize("of", [lambda: compared(EAGER), lambda: rf], ids=["a comparison", "the package"])
+@each("of", [lambda: compared(EAGER), lambda: rf], ids=["a comparison", "the package"])
 def test_tools_find_no_private_attribute(of: Any) -> None:
     assert not hasattr(of(), "__array__")
     assert not hasattr(of(), "_repr_png_")

@@ -138,7 +138,7 @@ def refused(name: str, option: str, value: Any, call: Callable[[], object]) -> b
     return False
 
 
-@pytest.mark.parametrize("front", FRONTS)
+@each("front", FRONTS)
 @pytest.mark.filterwarnings("ignore::rankframe.RankframeWarning")
 def test_no_value_of_an_option_gives_an_error_of_another_library(front: Callable[[pl.DataFrame], Any]) -> None:
     def method(name: str) -> Any:
@@ -172,7 +172,7 @@ def test_resamples_have_an_upper_bound() -> None:
         TABLE.rank.summarize("map", resamples=2**64)
 
 
-@pytest.mark.parametrize("given", [5, 0, float("nan"), True, object()])
+@each("given", [5, 0, float("nan"), True, object()])
 def test_runs_are_a_list_or_a_mapping(given: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=r"^runs=.*: write a list of columns' names, a mapping"):
         TABLE.rank.mean("map", runs=given)

@@ -84,7 +84,7 @@ def test_an_advice_is_written_in_python(advice: Advice, python: str) -> None:
     assert str(pickle.loads(pickle.dumps(InvalidOption(advice)))) == python
 
 
-@pytest.mark.parametrize(
+@each(
     ("dtype", "polars", "pandas"),
     [
         (pl.String(), "pl.String", "str"),
@@ -107,7 +107,7 @@ FAULTS: dict[str, tuple[pl.DataFrame, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@each("kind", FAULTS)
 def test_a_fault_of_the_rows_has_its_kind_wherever_it_is_found(kind: str) -> None:
     df, policies = FAULTS[kind]
     ranker = df.rank.on(**policies)

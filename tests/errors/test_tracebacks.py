@@ -78,6 +78,9 @@ MISTAKES = {
 }
 
 
+LAST = "the mistake that ends the script"
+
+
 def frames(printed: str) -> list[str]:
     """The files that a printed traceback names, those of the package by their path within it."""
     return re.findall(r'(?m)^  File "(.*?)", line', printed)
@@ -85,15 +88,15 @@ def frames(printed: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What Python prints of each mistake in a script."""
+    """What Python prints of each mistake in a script, which the last one ends."""
     script = tmp_path_factory.mktemp("script") / "script.py"
     each = "\n".join(
         f"try:\n    {code}\nexcept Exception:\n    traceback.print_exc(file=sys.stdout)\nprint('#end')"
         for code in MISTAKES.values()
     )
-    script.write_text(f"import sys, traceback\n{SETUP}{each}\n")
-    done = subprocess.run([sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=True)
-    return dict(zip(MISTAKES, done.stdout.split("#end\n"), strict=False))
+    script.write_text(f"import sys, traceback\n{SETUP}{each}\ndf.rank.evaluate('ndgc@10')\n")
+    done = subprocess.run([sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=False)
+    return dict(zip(MISTAKES, done.stdout.split("#end\n"), strict=False)) | {LAST: done.stderr}
 
 
 @each("mistake", MISTAKES)
@@ -107,12 +110,9 @@ def test_a_mistake_shows_the_users_line_and_one_of_the_package(mistake: str, pri
     assert "During handling of the above" not in printed[mistake]
 
 
-def test_a_script_that_ends_in_a_mistake_prints_three_lines_and_the_message(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(f"{SETUP}df.rank.evaluate('ndgc@10')\n")
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
-    assert len(frames(done.stderr)) == 2
-    assert done.stderr.splitlines()[-1] == (
+def test_a_script_that_ends_in_a_mistake_prints_three_lines_and_the_message(printed: dict[str, str]) -> None:
+    assert len(frames(printed[LAST])) == 2
+    assert printed[LAST].splitlines()[-1] == (
         "rankframe.errors.UnknownMetric: unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"
     )
 
@@ -152,7 +152,7 @@ def test_a_bug_keeps_all_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(names) > 4
 
 
-@pytest.mark.parametrize("library", ["polars", "pandas"])
+@each("library", ["polars", "pandas"])
 def test_a_warning_points_to_the_users_line(library: str) -> None:
     run: Any = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
     qrels: Any = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "label": [1]})

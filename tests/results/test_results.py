@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import polars as pl
@@ -101,6 +102,16 @@ def test_a_check_of_notes_raises_on_any_finding() -> None:
     says = r"check found tied scores \(16 rows: .*\), nothing missed \(16 rows\); documents share a score"
     with pytest.raises(InvalidData, match=says):
         DF.with_columns(score=pl.lit(1.0)).filter(pl.col("label") >= 0).rank.on(ties="order").check(fail_on="note")
+
+
+def test_a_check_of_notes_raises_on_an_error_alone() -> None:
+    alone = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [math.nan, 1.0], "label": [1, 0]})
+    alone = pl.concat(
+        [alone, pl.DataFrame({"query_id": [1], "doc_id": ["c"], "score": [None], "label": [1]})], how="vertical_relaxed"
+    )
+    assert [row["severity"] for row in alone.rank.check().rows.to_dicts()] == ["error"]
+    with pytest.raises(InvalidData, match="check found NaN score"):
+        alone.rank.check(fail_on="note")
 
 
 def test_a_problem_that_no_check_knows_is_refused() -> None:

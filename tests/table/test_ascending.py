@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-import pytest
 
 import rankframe as rf
-from tests.support.calls import crossed
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 METRICS = ["ndcg@3", "map", "rr", "bpref", "err(max_label=4)", "num_retrieved", "inferred_ap"]
@@ -33,17 +32,19 @@ TYPES = [pl.UInt8(), pl.UInt64(), pl.Int64(), pl.Float32(), pl.Float64()]
 TIES = ["doc_desc", "doc_asc", "order", "best", "worst", "expected"]
 
 
-@pytest.mark.parametrize(("form", "dtype", "ties"), crossed(FORMS, TYPES, TIES, of=3), ids=str)
-def test_ascending_scores_count_as_their_negatives(form: str, dtype: pl.DataType, ties: Any) -> None:
+@each("form", FORMS.values(), ids=FORMS, sample=12)
+@each("dtype", TYPES, ids=str)
+@each("ties", TIES)
+def test_ascending_scores_count_as_their_negatives(form: Any, dtype: pl.DataType, ties: Any) -> None:
     df = table(dtype)
     metrics = [name for name in METRICS if ties != "expected" or name not in ("bpref", "inferred_ap")]
     negated = df.with_columns(-pl.col("score").cast(pl.Float64))
     expected = polars(negated.rank.on(ties=ties).evaluate(*metrics))
-    found = polars(FORMS[form](df).rank.on(ties=ties, ascending=True).evaluate(*metrics))
+    found = polars(form(df).rank.on(ties=ties, ascending=True).evaluate(*metrics))
     assert found.select(metrics).equals(expected.select(metrics))
 
 
-@pytest.mark.parametrize("dtype", TYPES, ids=str)
+@each("dtype", TYPES, ids=str)
 def test_expressions_rank_ascending_scores_alike(dtype: pl.DataType) -> None:
     df = table(dtype)
     by_verb = df.rank.on(ascending=True).evaluate("ndcg@3", "rr")
@@ -74,7 +75,7 @@ def test_runs_are_compared_by_their_ascending_scores() -> None:
     assert compared.table.select("baseline_mean", "mean").row(0) == (1.0, 0.75)
 
 
-@pytest.mark.parametrize(
+@each(
     ("ranks", "problems"),
     [
         ([1, 2, 3], {}),
@@ -91,7 +92,7 @@ def test_check_notes_ranks_that_repeat_or_leave_numbers_out(ranks: list[float], 
     assert dict(found.select("problem", "rows").iter_rows()) == problems
 
 
-@pytest.mark.parametrize("name", ["pyterrier", "rectools", "recommenders"])
+@each("name", ["pyterrier", "rectools", "recommenders"])
 def test_a_preset_names_the_columns_of_a_tool(name: str) -> None:
     from rankframe._table.name_presets import PRESETS
 

@@ -12,6 +12,7 @@ import pytest
 import rankframe as rf
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import FACTS
+from tests.support.each import each
 
 RANKED = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b", "c"], "rank": [1, 2, 3], "label": [1, 0, 0]})
 OF_RR = [tool for tool, convention in CONVENTIONS.items() if "rr" in convention.metrics]
@@ -115,7 +116,7 @@ def chained(ranker: Any, calls: list[dict[str, Any]]) -> Any:
     return ranker
 
 
-@pytest.mark.parametrize("kind", ROOTS)
+@each("kind", ROOTS)
 def test_calls_in_a_row_set_what_the_plain_rule_says(kind: str) -> None:
     draw, refused, several = random.Random(11), 0, 0
     for _ in range(300):
@@ -140,7 +141,7 @@ def test_no_convention_describes_the_data() -> None:
             assert not {*FACTS} & {*settings}
 
 
-@pytest.mark.parametrize("kind", ["polars", "pandas", "lazy"])
+@each("kind", ["polars", "pandas", "lazy"])
 def test_the_best_rank_stays_the_best_under_a_later_convention(kind: str) -> None:
     frames: dict[str, Any] = {"polars": RANKED, "pandas": PANDAS, "lazy": RANKED.lazy()}
     for tool in OF_RR:
@@ -201,11 +202,10 @@ def test_a_rank_is_a_negative_score_for_every_metric_of_every_convention() -> No
     for tool, convention in CONVENTIONS.items():
         texts = {name: TEXTS.get(name, name) for name in convention.metrics if name in rf.METRICS}
         ranked_later = BOTH_WAYS.rank.on(convention=tool).on(**BESIDE, rank="place", base="sold")
-        for text in texts.values():
-            wanted = BY_SCORE.on(convention=tool).evaluate(text).rows()
-            assert BY_RANK.on(convention=tool).evaluate(text).rows() == wanted, (tool, text)
-            assert ranked_later.evaluate(text).rows() == wanted, (tool, text)
-            n += any(value is not None for *_, value in wanted)
+        wanted = BY_SCORE.on(convention=tool).evaluate(*texts.values())
+        assert BY_RANK.on(convention=tool).evaluate(*texts.values()).equals(wanted), tool
+        assert ranked_later.evaluate(*texts.values()).equals(wanted), tool
+        n += sum(column.count() > 0 for column in wanted.drop("query_id"))
     assert n > 200
 
 
@@ -221,15 +221,14 @@ TEXTS = {
 
 def test_a_rank_is_a_negative_score_in_every_row_of_the_table_of_conventions() -> None:
     tools = set()
-    for name in ("rr", "ndcg@3", "recall@2", "err(max_label=4)", "novelty", "tail_share", "ild", "least_item_promoted"):
+    for name in ("ndcg@3", "recall@2", "tail_share", "ild", "least_item_promoted"):
         wanted = BY_SCORE.conventions(name)
         assert BY_RANK.conventions(name).equals(wanted)
         tools |= {*wanted.drop_nulls("value")["tool"]}
     assert tools == {"rankframe", *CONVENTIONS}
     tied = BOTH_WAYS.with_columns(place=pl.col("place") // 2, score=-(pl.col("place") // 2)).rank
     by_score, by_rank = (tied.on(score="score"), tied.on(rank="place"))
-    for name in ("rr", "ndcg@3"):
-        assert by_rank.conventions(name).equals(by_score.conventions(name))
+    assert by_rank.conventions("rr").equals(by_score.conventions("rr"))
 
 
 # choices

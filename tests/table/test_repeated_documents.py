@@ -53,14 +53,14 @@ def test_every_verb_refuses_a_document_twice_and_says_how_several_rankings_are_n
     eval(code[0].replace("...", "'day'"), {"df": df}).evaluate("rr")
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_the_advice_gives_each_day_its_own_values(form: Any) -> None:
     means = collected(form(DAYS).rank.on(query=["day", "query_id"]).mean("rr", by="day"))
     assert sorted(means["day"]) == ["mon", "tue"]
     assert [*means["rr"]] == [1.0, 1.0]  # the relevant document of either query is the first
 
 
-@pytest.mark.parametrize("number", [pl.Float64, pl.Decimal(10, 2), pl.List(pl.Int64)], ids=str)
+@each("number", [pl.Float64, pl.Decimal(10, 2), pl.List(pl.Int64)], ids=str)
 def test_a_column_called_run_names_the_runs_whatever_its_type(number: pl.DataType) -> None:
     day = pl.col("day").replace_strict({"mon": 1, "tue": 2})
     run = day.implode().over(pl.int_range(pl.len())) if number == pl.List else day

@@ -54,7 +54,7 @@ WANTED = {run: (MAP[run], RECALL[run]) for run in MAP}
 # several runs in one table
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_each_run_of_a_table_misses_documents_of_its_own(form: Any) -> None:
     assert means(form(RUNS).rank.judge(form(QRELS), run="run")) == WANTED
 
@@ -66,14 +66,14 @@ def test_a_column_that_alone_tells_runs_apart_is_found_by_its_name(form: Any, na
     assert means(judged, name) == WANTED
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("form", EAGER.values(), ids=EAGER)
 def test_runs_are_compared_as_they_are_judged_without_a_word(form: Any) -> None:
     comparison = form(RUNS).rank.judge(form(QRELS)).rank.compare("map", "recall", run="run", baseline="x", resamples=99)
     found = dict(zip(comparison.table["metric"], comparison.table["difference"], strict=True))
     assert found == {"map": MAP["y"] - MAP["x"], "recall": RECALL["y"] - RECALL["x"]}
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("form", EAGER.values(), ids=EAGER)
 def test_a_column_of_one_run_is_not_taken_for_the_name_of_several(form: Any) -> None:
     judged = polars(form(RUNS.filter(run="x")).rank.judge(form(QRELS)))
     assert judged.sort("doc_id")["run"].to_list() == ["x", "x", None, None, "x"]  # c and d were missed
@@ -118,7 +118,7 @@ def test_a_run_that_repeats_a_document_is_refused_whatever_its_name() -> None:
     assert means(judged.filter(day=1)) == means(judged.filter(day=2)) == WANTED
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("form", EAGER.values(), ids=EAGER)
 def test_a_run_without_a_name_is_refused(form: Any) -> None:
     nameless = RUNS.with_columns(run=pl.when(run="x").then(pl.lit("x")))
     with pytest.raises(
@@ -152,7 +152,7 @@ def test_runs_of_pandas_may_be_named_by_the_index_or_by_labels_that_are_no_text(
     assert judged[0].dtype == df["run"].dtype
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("form", EAGER.values(), ids=EAGER)
 def test_a_table_judged_without_its_runs_is_not_compared_and_the_message_says_why(form: Any) -> None:
     apart = [part.rank.judge(QRELS) for part in RUNS.partition_by("run")]  # where what was missed has no run
     with pytest.raises(rf.InvalidData) as refused:
@@ -192,7 +192,7 @@ def test_a_lazy_run_of_which_no_query_is_judged_is_refused_when_it_is_collected(
         use(judged).collect(engine=engine)
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_no_judgments_at_all_may_be_kept_and_an_empty_run_has_nothing_to_refuse(form: Any) -> None:
     assert polars(form(ONE).rank.judge(form(QRELS.clear()), run_only="keep")).height == ONE.height
     assert polars(form(ONE.clear()).rank.judge(form(QRELS), judged_only="keep")).height == QRELS.height
@@ -206,13 +206,13 @@ def test_a_table_without_rows_need_not_say_its_types() -> None:
         ONE.rank.judge(nothing)
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("form", EAGER.values(), ids=EAGER)
 def test_a_run_of_strangers_is_refused_even_if_they_are_to_be_kept(form: Any) -> None:
     with pytest.raises(rf.InvalidData, match="no query of the run is judged"):
         form(ONE).rank.judge(form(QRELS.with_columns(pl.col("query_id").str.zfill(2))), run_only="keep")
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("form", EAGER.values(), ids=EAGER)
 def test_judge_warns_where_no_retrieved_document_is_judged_at_the_callers_line(form: Any) -> None:
     upper = QRELS.with_columns(pl.col("doc_id").str.to_uppercase())
     wanted = "no retrieved document is judged.*in the run: query_id='1', doc_id='a'.*in the judgments: query_id='1', doc_id='A'"
@@ -221,7 +221,7 @@ def test_judge_warns_where_no_retrieved_document_is_judged_at_the_callers_line(f
     assert [warning.filename for warning in caught] == [__file__]
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("form", EAGER.values(), ids=EAGER)
 def test_judge_warns_of_queries_that_it_leaves_out_unless_they_are_to_be_left_out(form: Any) -> None:
     qrels = form(QRELS.filter(query_id="1"))
     with pytest.warns(
@@ -242,8 +242,8 @@ def test_queries_are_counted_once_for_all_runs() -> None:
 # ids of two types, and judgments that repeat
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
-@pytest.mark.parametrize("table", ["run", "qrels"])
+@each("form", EAGER.values(), ids=EAGER)
+@each("table", ["run", "qrels"])
 def test_ids_of_two_types_are_refused_and_the_cast_that_is_advised_makes_them_one(table: str, form: Any) -> None:
     numbers = pl.col("query_id").cast(pl.Int64)
     run = form(ONE.with_columns(numbers) if table == "run" else ONE)
@@ -258,7 +258,7 @@ def test_ids_of_two_types_are_refused_and_the_cast_that_is_advised_makes_them_on
     assert list(found["problem"])[:1] == ["types differ"]
 
 
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("form", EAGER.values(), ids=EAGER)
 def test_judgments_that_repeat_are_refused_and_the_highest_is_kept_as_advised(form: Any) -> None:
     twice = pl.concat([QRELS, pl.DataFrame({"query_id": ["1", "1"], "doc_id": ["a", "a"], "label": [3, None]})])
     with pytest.raises(
@@ -273,8 +273,8 @@ def test_judgments_that_repeat_are_refused_and_the_highest_is_kept_as_advised(fo
     assert dict(zip(judged["doc_id"], judged["label"], strict=True))["a"] == 3
 
 
-@pytest.mark.parametrize("name", ["system", "number"])
-@pytest.mark.parametrize("form", EAGER.values(), ids=EAGER)
+@each("name", ["system", "number"])
+@each("form", EAGER.values(), ids=EAGER)
 def test_runs_are_named_as_advised(form: Any, name: str) -> None:
     number = pl.when(run="x").then(7)
     nameless = RUNS.with_columns(run=pl.when(run="x").then(pl.lit("x")) if name == "system" else number)
@@ -333,7 +333,7 @@ def labelled(labels: list[float | None], scores: list[float | None] | None = Non
     return pl.concat([table, more], how="vertical_relaxed")
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_notes_labels_all_of_which_are_relevant(form: Any) -> None:
     ratings = form(labelled([3, 5, 1, 4]))
     assert notes(ratings) == {"every judged document relevant": ("note", 5)}
@@ -347,7 +347,7 @@ def test_check_notes_labels_all_of_which_are_relevant(form: Any) -> None:
     assert notes(form(labelled([1, 1, 1]))) == {}  # as judgments are that list what is relevant
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_notes_a_threshold_that_every_judged_document_reaches(form: Any) -> None:
     table = form(labelled([0, 1, -1]))
     assert notes(table, relevant=0) == {"every judged document relevant": ("note", 3)}
@@ -357,7 +357,7 @@ def test_check_notes_a_threshold_that_every_judged_document_reaches(form: Any) -
     assert notes(table) == {}
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_notes_labels_between_0_and_1_that_are_left_out(form: Any) -> None:
     graded = form(labelled([0, 0.5, 1, 0.25]))
     assert notes(graded) == {"labels between 0 and 1": ("note", 2)}
@@ -365,7 +365,7 @@ def test_check_notes_labels_between_0_and_1_that_are_left_out(form: Any) -> None
     assert polars(followed.check().rows).is_empty()
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_notes_a_table_in_which_nothing_was_missed(form: Any) -> None:
     joined = ONE.join(QRELS, on=["query_id", "doc_id"])
     assert notes(form(joined)) == {"nothing missed": ("note", 2)}
@@ -376,7 +376,7 @@ def test_check_notes_a_table_in_which_nothing_was_missed(form: Any) -> None:
     assert notes(eval(advice[1], {"df": form(ONE), "qrels": form(QRELS)})) == {}
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_notes_that_no_retrieved_document_is_judged(form: Any) -> None:
     upper = QRELS.with_columns(pl.col("doc_id").str.to_uppercase())
     assert notes(form(ONE), form(upper)) == {"no retrieved document judged": ("note", 3), "ids alike": ("note", 1)}
@@ -386,7 +386,7 @@ def test_check_notes_that_no_retrieved_document_is_judged(form: Any) -> None:
     assert notes(form(ONE), form(QRELS)) == {}
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_finds_tables_without_a_common_query(form: Any) -> None:
     found = notes(form(ONE), form(QRELS.with_columns(pl.col("query_id").str.zfill(2))))
     assert found == {
@@ -400,12 +400,12 @@ def test_check_takes_queries_alone_for_judgments() -> None:
     assert notes(ONE, QRELS.filter(query_id="1").select("query_id")) == {"query without judgments": ("note", 1)}
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_finds_what_is_judged_twice(form: Any) -> None:
     assert notes(form(ONE), form(pl.concat([QRELS, QRELS.head(1)]))) == {"repeated judgment": ("error", 2)}
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_says_how_many_queries_nobody_judged(form: Any) -> None:
     run = pl.concat([ONE, ONE.filter(query_id="2").with_columns(query_id=pl.lit("3"))])
     found = polars(form(run).rank.check(form(QRELS.filter(query_id="1"))).rows)
@@ -413,7 +413,7 @@ def test_check_says_how_many_queries_nobody_judged(form: Any) -> None:
     assert all("(unjudged queries of the run: 2)" in advice for advice in found["advice"])
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@each("form", FORMS.values(), ids=FORMS)
 def test_check_of_judgments_notes_labels_all_of_which_are_relevant(form: Any) -> None:
     rated = QRELS.with_columns(pl.col("label") + 1)
     assert notes(form(ONE), form(rated)) == {"every judged document relevant": ("note", 4)}

@@ -52,7 +52,7 @@ def test_the_text_of_on_tells_each_option_and_each_word() -> None:
         assert [word for word in option.words if f'``"{word}"``' not in told[name]] == [], name
 
 
-@pytest.mark.parametrize(("name", "words"), [("convention", CONVENTIONS), ("names", PRESETS)])
+@each(("name", "words"), [("convention", CONVENTIONS), ("names", PRESETS)])
 def test_the_text_of_on_names_each_convention_and_preset(name: str, words: Collection[str]) -> None:
     text = re.search(rf"^{name}\n((?: {{4}}.*\n)+)", inspect.getdoc(ON) or "", flags=re.MULTILINE)
     assert text is not None
@@ -70,7 +70,7 @@ def test_each_role_is_a_row_and_a_field_which_may_be_none_beyond_those_of_every_
     assert [name for name in ROLES if getattr(Roles(), name) is not None] == ["query", "doc", "score", "label"]
 
 
-@pytest.mark.parametrize("part", [Roles, Policies, Running])
+@each("part", [Roles, Policies, Running])
 def test_no_option_stands_in_two_parts(part: type) -> None:
     assert [name for name in get_type_hints(part) if OPTIONS.count(name) != 1] == []
 
@@ -125,10 +125,10 @@ ACTS = """
             self.threshold += 1e-9
 """
 PROGRAM = """
-import importlib.util, json, sys
+import contextlib, importlib.util, io, json, sys
 import polars as pl
 import rankframe as rf
-from rankframe._command.command import Parser
+from rankframe._command import main
 from rankframe._command.output import in_options
 from rankframe.errors import on
 
@@ -142,6 +142,13 @@ def refused(call):
         return str(error)
 
 
+def printed(line):
+    with contextlib.redirect_stdout(io.StringIO()) as found, contextlib.suppress(SystemExit):
+        main(line.split())
+    return found.getvalue()
+
+
+df.write_csv("table.csv")
 spec = importlib.util.spec_from_file_location("pages", sys.argv[1])
 pages = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(pages)
@@ -159,14 +166,16 @@ print(json.dumps({
     "in options": in_options(("say ", on(at_threshold="out"))),
     "differs by": dict(out.conventions("rr").select("tool", "differs_by").rows())["trec_eval"],
     "settings": both.compare("rr", runs=["score", "new"], resamples=100).settings["policies"]["at_threshold"],
+    "help": " ".join(printed("evaluate --help").split()),
+    "on the command line": json.loads(printed("evaluate table.csv -m rr --format json --at-threshold out"))[0]["mean"],
     "page": [line for line in pages.names_page().splitlines() if "at_threshold" in line],
 }))
 """
 
 
 @pytest.fixture(scope="module")
-def with_new_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a copy of the package in which a policy was added: one field, and the place where it acts."""
+def with_new_policy(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What `PROGRAM` finds in a copy of the package in which a policy was added: one field, and the place where it acts."""
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(PACKAGE, folder / "rankframe", ignore=shutil.ignore_patterns("__pycache__"))
     added = {
@@ -180,23 +189,17 @@ def with_new_policy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         assert n == 1
         file.write_text(text, encoding="utf-8")
-    return folder
-
-
-def run(folder: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200"}
-    done = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", PROGRAM, str(ROOT / "scripts" / "build_metrics_page.py")]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    return done.stdout
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert Path(found["file"]).parent == folder / "rankframe"
+    return found
 
 
-def test_a_policy_is_one_field_and_the_place_where_it_acts(with_new_policy: Path) -> None:
-    found: dict[str, Any] = json.loads(
-        run(with_new_policy, "-c", PROGRAM, str(ROOT / "scripts" / "build_metrics_page.py"))
-    )
-    assert Path(found["file"]).parent == with_new_policy / "rankframe"
+def test_a_policy_is_one_field_and_the_place_where_it_acts(with_new_policy: dict[str, Any]) -> None:
+    found = with_new_policy
     # by hand: the first document's label is the threshold, 1; the second one's is 2
     assert found["values"] == [1.0, 0.5, 0.5]
     assert (found["expression"], found["kernel"]) == (0.5, 0.5)
@@ -211,9 +214,7 @@ def test_a_policy_is_one_field_and_the_place_where_it_acts(with_new_policy: Path
     ]
 
 
-def test_a_new_policy_is_an_option_of_the_command_line(with_new_policy: Path) -> None:
-    said = " ".join(run(with_new_policy, "-m", "rankframe", "evaluate", "--help").split())
-    assert "--at-threshold RULE whether a label that is just the threshold is relevant: in, out; default: in" in said
-    DF.write_csv(with_new_policy / "table.csv")
-    command = ("-m", "rankframe", "evaluate", "table.csv", "-m", "rr", "--format", "json", "--at-threshold", "out")
-    assert json.loads(run(with_new_policy, *command))[0]["mean"] == 0.5
+def test_a_new_policy_is_an_option_of_the_command_line(with_new_policy: dict[str, Any]) -> None:
+    told = "--at-threshold RULE whether a label that is just the threshold is relevant: in, out; default: in"
+    assert told in with_new_policy["help"]
+    assert with_new_policy["on the command line"] == 0.5

@@ -95,7 +95,7 @@ def test_a_rule_orders_tied_documents_as_its_oracle_in_every_form(ties: str) -> 
     check_order(ties, ORACLES[ties])
 
 
-@pytest.mark.parametrize("keys", KEYS)
+@each("keys", KEYS)
 def test_keys_of_any_directions_order_tied_documents_alike_in_every_form(
     keys: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
