@@ -204,6 +204,11 @@ def part_of(items: Sequence[T], which: str, turn: int, of: int) -> list[T]:
     return [x for i, x in enumerate(items) if (i % of == turn % of) == (which == "share")]
 
 
+def share(items: Sequence[T], turn: int, of: int) -> list[T]:
+    """Every n-th item, another one with each turn: all of them after so many turns."""
+    return list(items[turn % of :: of])
+
+
 LABELS_AND_SHARES = [
     pytest.param(FRACTIONAL_LABELS, "share", id="fractions-share"),
     pytest.param(FRACTIONAL_LABELS, "rest", id="fractions-rest", marks=pytest.mark.exhaustive),
