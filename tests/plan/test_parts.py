@@ -184,10 +184,14 @@ def cut(rows: int, *, collide: bool = False) -> Iterator[list[int]]:
         yield heights
 
 
+CUTS = [(40, SKEWED, False), (1, EVEN[:15], False), (5, EVEN[:15], True), (15, [20], False)]
+
+
+@each("seed", range(3), sample=len(ASKED))
 @each("asked", ASKED)
-def test_a_result_does_not_depend_on_the_parts_of_its_table(asked: str) -> None:
-    rng, several = random.Random(asked), 0
-    for rows, sizes, collide in ((40, SKEWED, False), (1, EVEN, False), (5, EVEN, True), (15, [20], False)):
+def test_a_result_does_not_depend_on_the_parts_of_its_table(asked: str, seed: int) -> None:
+    rng, several = random.Random(f"{asked} {seed}"), 0
+    for rows, sizes, collide in CUTS:
         df, query = table(rng, sizes)
         policies = rng.choice(POLICIES)
         wanted = ASKED[asked](df, query, policies)
@@ -236,7 +240,7 @@ FAULTS: dict[str, tuple[dict[int, pl.Expr], Callable[[Any], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("together", "lazy"), [(False, False), (True, True)])
+@each(("together", "lazy"), [(False, False), (True, True)])
 def test_an_error_does_not_depend_on_the_parts_of_its_table(*, together: bool, lazy: bool) -> None:
     whole = pl.DataFrame({"query_id": [i // 4 for i in range(40)], "doc_id": [f"d{i % 4}" for i in range(40)]})
     whole = whole.with_columns(score=-pl.int_range(40) % 5 / 2, label=pl.int_range(40) % 2 * 1.0)
@@ -261,5 +265,5 @@ def test_the_time_of_many_metrics_grows_as_their_number() -> None:
         assert df.rank.evaluate(*(f"ndcg@{k}" for k in range(1, n + 1))).width == n + 1
         return time.perf_counter() - start
 
-    few, many = ([seconds(n) for _ in range(3)] for n in (500, 3_000))
-    assert min(many[1:]) < 15 * min(few[1:])  # 36 times as long, if it grew as the square
+    few, many = ([seconds(n) for _ in range(2)] for n in (500, 3_000))
+    assert many[1] < 15 * few[1]  # 36 times as long, if it grew as the square

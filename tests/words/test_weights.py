@@ -18,7 +18,7 @@ from tests.support.calls import assert_equal, values
 from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
-TABLE = random_table(71, queries=40, labels=FRACTIONAL_LABELS)
+TABLE = random_table(71, queries=25, labels=FRACTIONAL_LABELS)
 DOCS = sorted({row[0] for rows in TABLE.values() for row in rows})
 WEIGHT = dict(zip(DOCS, np.random.default_rng(3).choice([0, 0.25, 1, 2, 7.5], len(DOCS)).tolist(), strict=True))
 DF = frame(TABLE).with_columns(ips=pl.col("doc_id").replace_strict(WEIGHT))
@@ -94,7 +94,7 @@ def test_a_metric_that_weighs_no_documents_refuses_weights(text: str) -> None:
         DF.rank.on(weight="ips").evaluate(text)
 
 
-@pytest.mark.parametrize("bad", [None, -1.0, math.nan, math.inf])
+@each("bad", [None, -1.0, math.nan, math.inf])
 def test_a_judged_document_without_a_fit_weight_is_an_error(bad: float | None) -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": list("ab"), "score": [1, 0], "label": [1, None]})
     fine = df.with_columns(ips=pl.Series([1.0, bad]))
