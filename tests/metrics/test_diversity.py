@@ -91,10 +91,10 @@ def test_every_metric_has_an_oracle_and_every_option_is_called_with_more_than_it
         assert {option for call in CALLS[name] for option in call} == set(metric.parameters)
 
 
-@each("turn", range(12), sample=16)
+@each("turn", range(20), sample=16)
 @each("policies", POLICIES, ids=str)
 def test_values_are_the_oracles(policies: Options, turn: int) -> None:
-    calls = share(ALL, turn, 12)
+    calls = share(ALL, turn, 20)
     texts = [spell(*call) for call in calls]
     table = hostile_table(POLICIES.index(policies))
     rows, lists = rows_of(table), lists_of(table, policies.get("relevant", 1))

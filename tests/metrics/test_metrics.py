@@ -415,7 +415,7 @@ SHAPES: dict[str, Table] = {
 }
 
 
-@each("turn", range(8), sample=16)
+@each("turn", range(8), sample=10)
 @each("policies", [{}, {"relevant": 0}, {"no_relevant": "null"}, {"unjudged": "drop", "no_relevant": "one"}], ids=str)
 @each("shape", SHAPES)
 def test_shape(shape: str, policies: Options, turn: int) -> None:

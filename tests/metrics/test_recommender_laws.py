@@ -49,10 +49,10 @@ def test_every_metric_of_the_families_has_an_oracle_and_calls() -> None:
     assert declared == set(CALLS)
 
 
-@each("turn", range(10), sample=26)
+@each("turn", range(15), sample=26)
 @each("given_policies", POLICIES, ids=str)
 def test_values_are_the_oracles(given_policies: Options, turn: int) -> None:
-    calls = share(BOTH, turn, 10)
+    calls = share(BOTH, turn, 15)
     table = random_table(turn, queries=15, labels=FRACTIONAL_LABELS)
     found = ranker(frame(table, seed=None), **given_policies).evaluate(*(text for _, text in calls))
     for call, text in calls:
@@ -137,18 +137,18 @@ def test_a_frame_may_be_taken_in_parts_and_in_any_order_of_rows(turn: int) -> No
         assert_same(ranker(frame(table)).evaluate(*texts), wanted)
 
 
-@each("turn", range(3), sample=1)
+@each("turn", range(5), sample=1)
 def test_contributions_sum_to_the_metric_and_the_curve_at_rank_k_is_the_metric_at_k(turn: int) -> None:
     df = frame(random_table(7, queries=15))
     texts = [text for text in TEXTS if adds_up(text)]
     assert len(texts) >= 80
-    texts = share(texts, turn, 3)
+    texts = share(texts, turn, 5)
     explained = ranker(df).explain(*texts)
     undefined = pl.col(texts).is_null().all()
     totals = explained.group_by("query_id").agg(pl.when(~undefined).then(pl.col(texts).sum()))
     assert_same(totals, ranker(df).evaluate(*texts))
     calls = [(name, options) for name, options in ALL if "k" not in options and adds_up(spell(name, options))]
-    calls = share(calls, turn, 3)
+    calls = share(calls, turn, 5)
     curve = ranker(df).curve(*(spell(*call) for call in calls))
     for k in (1, 2, 5):
         at_k = ranker(df).evaluate(*(spell(name, {**options, "k": k}) for name, options in calls))

@@ -118,13 +118,13 @@ def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[i
 
 
 @each("labels", [FRACTIONAL_LABELS, INTEGER_LABELS], ids=["fractions", "integers"], sample=20)
-@each("turn", range(12))
+@each("turn", range(24))
 @each("policies", POLICIES, ids=str)
 def test_bounds_are_those_of_all_ways_to_judge(policies: Options, turn: int, labels: list[float | None]) -> None:
     seed = POLICIES.index(policies)
     between = RANGES[seed % len(RANGES)]
     table = small_table(seed, labels=labels, queries=6)
-    calls = share(bounded(), turn, 12)
+    calls = share(bounded(), turn, 24)
     ranker = frame(table, seed=None).rank.on(unjudged="bounds", unjudged_labels=between, **policies)
     assert_bounds(ranker.evaluate(*(spell(*call) for call in calls)), table, calls, between, policies)
 
@@ -244,13 +244,11 @@ LAZY = [
 ]
 
 
-WAYS = [(limit, labels, value) for limit in (None, 1) for labels in (None, (0, 4)) for value in ("zero", "one")]
-
-
-@each("way", WAYS, ids=str, sample=3)  # which takes every value of each
-def test_lazy_frames_have_the_same_bounds(way: tuple[int | None, Any, str]) -> None:
-    limit, labels, no_relevant = way
-    df = frame(random_table(44, queries=12))
+@each("limit", [None, 1], sample=2)
+@each("labels", [None, (0, 4)])
+@each("no_relevant", ["zero", "one"])
+def test_lazy_frames_have_the_same_bounds(limit: int | None, labels: Any, no_relevant: str) -> None:
+    df = frame(random_table(44, queries=8))
     on = {"unjudged": "bounds", "unjudged_labels": labels, "no_relevant": no_relevant, "memory_limit": limit}
     found = df.lazy().rank.on(**on).evaluate(*LAZY)
     assert isinstance(found, pl.LazyFrame)

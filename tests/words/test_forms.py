@@ -276,7 +276,7 @@ MANY_QUERIES: Table = {
 
 
 @pytest.mark.usefixtures("in_parts")
-@each("turn", range(15), sample=10)
+@each("turn", range(15), sample=7)
 @each("policies", POLICIES, ids=str)
 def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, turn: int) -> None:
     df = frame(MANY_QUERIES)

@@ -54,16 +54,22 @@ CASES = [
 ]
 
 
-@each(("name", "kind", "k"), CASES)
-def test_documents_count_by_their_weight(name: str, kind: str, k: int | None) -> None:
-    options: dict[str, Any] = {"k": k, **({} if kind == "relevant" else {"gain": kind})}
-    wanted = {query: weighted(rows, name, kind, k) for query, rows in TABLE.items()}
-    eager = getattr(DF.rank.on(weight="ips").metrics, name)(**options)
-    text = eager.columns[1]
-    lazy = getattr(DF.lazy().rank.on(weight="ips").metrics, name)(**options).collect()
-    alone = DF.group_by("query_id").agg(getattr(rf.expr.on(weight="ips"), name)(**options))
-    for found in (eager, lazy, alone):
-        assert_equal(values(found, text), wanted, text)
+def test_documents_count_by_their_weight() -> None:
+    texts = [
+        name + ("(gain=exponential)" if kind == "exponential" else "") + ("" if k is None else f"@{k}")
+        for name, kind, k in CASES
+    ]
+    calls = [call for text in texts for call in rf.parse(text)]
+    alone = [getattr(rf.expr.on(weight="ips"), call.metric.formula.__name__)(**call.arguments) for call in calls]
+    forms = (
+        DF.rank.on(weight="ips").evaluate(*texts),
+        DF.lazy().rank.on(weight="ips").evaluate(*texts).collect(),
+        DF.group_by("query_id").agg(alone),
+    )
+    for text, case in zip(texts, CASES, strict=True):
+        wanted = {query: weighted(rows, *case) for query, rows in TABLE.items()}
+        for found in forms:
+            assert_equal(values(found, text), wanted, text)
 
 
 def test_equal_weights_change_nothing_and_scale_what_is_no_share() -> None:
