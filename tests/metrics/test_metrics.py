@@ -631,3 +631,5 @@ def test_ir_measures_gains_and_discount_are_read_together() -> None:
 def test_the_largest_top_label_is_the_last_whose_gain_is_a_float() -> None:
     table = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1]})
     assert table.rank.evaluate("err(max_label=1023)").item(0, 1) == 2.0**-1023  # (2^1 - 1) / 2^1023
+    with pytest.raises(rf.InvalidOption, match="max_label=1024"):
+        table.rank.evaluate("err(max_label=1024)")

@@ -301,7 +301,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a gain of no label": (lambda: BOUNDS.ndcg(gain=pl.col("score")), "whatever the label"),
     "a discount of one's own": (lambda: BOUNDS.ndcg(discount=lambda rank: rank), "name one, as discount='log2'"),
-    "too many labels": (lambda: BOUNDS.on(unjudged_labels=(0, 10**6)).ndcg(), "too many labels"),
+    "too many labels": (
+        lambda: BOUNDS.on(unjudged_labels=(0, 10**6)).ndcg(),
+        "say fewer: df.rank.on(unjudged_labels=(0, 4))",
+    ),
     "ties by label": (lambda: BOUNDS.on(ties="best"), "ties='best' goes by labels"),
     "ties in all orders": (lambda: BOUNDS.on(ties="expected"), "ties='expected' goes by labels"),
     "weights": (lambda: BOUNDS.on(weight="score"), "weight='score': no bounds are known"),
