@@ -49,7 +49,7 @@ def wanted(table: dict[str, list[Pair]], text: str, ties: str) -> dict[str, floa
     return {query: AGREEMENT[name](rows, **options, **policy) for query, rows in table.items()}
 
 
-@each("seed", range(3))
+@each("seed", range(3), sample=6)
 @each("ties", TIES)
 def test_values_are_the_oracles(ties: str, seed: int) -> None:
     table = random_pairs(seed)
@@ -60,9 +60,9 @@ def test_values_are_the_oracles(ties: str, seed: int) -> None:
         assert_equal(values(found, text), wanted(table, text, ties), text)
 
 
-@pytest.mark.parametrize("ties", [True, False])
+@each("ties", [True, False])
 def test_values_are_scipys(ties: bool) -> None:
-    table = random_pairs(31, queries=200, ties=ties)
+    table = random_pairs(31, queries=80, ties=ties)
     found = pairs_frame(table, seed=1).rank.agreement("other", *CALLS)
     foreign: dict[str, dict[Any, float | None]] = defaultdict(dict)
     for query, name, options, value in scipy(table):
@@ -96,8 +96,8 @@ def test_a_table_without_labels_is_enough() -> None:
         assert_equal(values(found, text), wanted(table, text, "doc_desc"), text)
 
 
-@pytest.mark.parametrize("complete", [True, False])
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@each("complete", [True, False])
+@each("engine", ["in-memory", "streaming"])
 def test_lazy_is_eager(engine: Any, complete: bool) -> None:
     df = pairs_frame(random_pairs(34), seed=2)
     df = df.drop_nulls(["score", "other"]) if complete else df

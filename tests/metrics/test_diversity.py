@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +15,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.metrics.oracles.diversity import DIVERSITY, meets, novelty
 from tests.metrics.oracles.query import Query, Row, prepare
-from tests.support.calls import SHARES, Options, assert_equal, part_of, thinned, values
+from tests.support.calls import Options, assert_equal, share, values
 from tests.support.diversity import (
     ALL,
     CALLS,
@@ -92,10 +91,10 @@ def test_every_metric_has_an_oracle_and_every_option_is_called_with_more_than_it
         assert {option for call in CALLS[name] for option in call} == set(metric.parameters)
 
 
-@pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("policies", thinned(POLICIES, 6), ids=str)
-def test_values_are_the_oracles(policies: Options, which: str) -> None:
-    calls = part_of(ALL, which, POLICIES.index(policies) // 6, 2)
+@each("turn", range(20), sample=16)
+@each("policies", POLICIES, ids=str)
+def test_values_are_the_oracles(policies: Options, turn: int) -> None:
+    calls = share(ALL, turn, 20)
     texts = [spell(*call) for call in calls]
     table = hostile_table(POLICIES.index(policies))
     rows, lists = rows_of(table), lists_of(table, policies.get("relevant", 1))
@@ -115,14 +114,14 @@ def test_values_are_the_oracles(policies: Options, which: str) -> None:
 
 @each("name", FORMULAS)
 def test_the_method_returns_one_column_of_the_oracles_values(name: str) -> None:
-    table = diverse_table(31)
+    table = diverse_table(31, queries=12)
     for options in CALLS[name]:
         found = getattr(ranker(rows_of(table)).metrics, name)(**options)
         assert found.columns == ["query_id", spell(name, options)]
         assert_equal(values(found, spell(name, options)), expected(table, name, options, {}), spell(name, options))
 
 
-@pytest.mark.parametrize("form", [rows_of, lists_of])
+@each("form", [rows_of, lists_of])
 def test_pandas_has_the_same_values(form: Callable[[Table], pl.DataFrame]) -> None:
     df = form(diverse_table(32))
     there = df.to_pandas()
@@ -133,18 +132,15 @@ def test_pandas_has_the_same_values(form: Callable[[Table], pl.DataFrame]) -> No
     assert_frame_equal(pl.from_pandas(found.reset_index()), wanted, rel_tol=1e-12)
 
 
-def test_plans_that_call_python_need_no_library_to_pickle_it() -> None:
-    code = (
-        "import sys; sys.modules['cloudpickle'] = None\n"
-        "import polars as pl, rankframe as rf\n"
-        "df = pl.DataFrame({'query_id': [1, 1], 'doc_id': ['a', 'b'], 'score': [1.0, 1.0], 'label': [1, 2], 's': ['x', 'y']})\n"
-        "print(df.rank.on(subtopic='s').evaluate('alpha_ndcg@1', 'alpha_ndcg(alpha=0.3)@2', 'nerr_ia@2').row(0))\n"
-        "print(df.rank.on(ties='expected').evaluate('err(max_label=2)', 'pfound(max_label=2)').row(0))\n"
-        "print(df.lazy().rank.on(ties='expected').err(max_label=2).collect().row(0))"
-    )
-    found = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
-    # one subtopic each, so any order is ideal; of 1/4 and 3/4, the mean of 1/4 + 3/4 x 3/8 and 3/4 + 1/4 x 1/8
-    assert found.stdout.splitlines()[::2] == ["(1, 1.0, 1.0, 1.0)", "(1, 0.65625)"], found.stderr
+def test_plans_that_call_python_need_no_library_to_pickle_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": 1.0, "label": [1, 2], "subtopic": ["x", "y"]})
+    found = ranker(df).evaluate("alpha_ndcg@1", "alpha_ndcg(alpha=0.3)@2", "nerr_ia@2")
+    assert found.row(0) == (1, 1.0, 1.0, 1.0)  # one subtopic each, so any order is ideal
+    # of 1/4 and 3/4, the mean of 1/4 + 3/4 x 3/8 and 3/4 + 1/4 x 1/8
+    of_ties = df.rank.on(ties="expected").evaluate("err(max_label=2)", "pfound(max_label=2)")
+    assert of_ties.row(0)[1] == 0.65625
+    assert df.lazy().rank.on(ties="expected").err(max_label=2).collect().row(0) == (1, 0.65625)
 
 
 @pytest.mark.tools
@@ -239,7 +235,7 @@ def test_a_column_may_have_a_threshold_of_its_own() -> None:
 # Laws -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5), sample=3)
 def test_every_value_is_within_its_bounds(seed: int) -> None:
     found = ranker(rows_of(diverse_table(seed + 40))).evaluate(*TEXTS)
     for name, options in ALL:
@@ -250,13 +246,13 @@ def test_every_value_is_within_its_bounds(seed: int) -> None:
         assert high is None or column.max() <= high + 1e-12  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("form", [rows_of, lists_of])
+@each("form", [rows_of, lists_of])
 def test_row_order_never_matters(form: Callable[[Table], pl.DataFrame]) -> None:
     df = form(diverse_table(50))
     assert_same(ranker(shuffled(df)).evaluate(*TEXTS), ranker(df).evaluate(*TEXTS))
 
 
-@pytest.mark.parametrize("form", [rows_of, lists_of])
+@each("form", [rows_of, lists_of])
 def test_adding_queries_leaves_the_others(form: Callable[[Table], pl.DataFrame]) -> None:
     table = diverse_table(51)
     first = dict(itertools.islice(table.items(), 10))
@@ -264,7 +260,7 @@ def test_adding_queries_leaves_the_others(form: Callable[[Table], pl.DataFrame])
     assert_same(found.filter(pl.col("query_id").is_in(list(first))), ranker(form(first)).evaluate(*TEXTS))
 
 
-@pytest.mark.parametrize("form", [rows_of, lists_of])
+@each("form", [rows_of, lists_of])
 def test_the_names_and_the_order_of_subtopics_never_matter(form: Callable[[Table], pl.DataFrame]) -> None:
     """Nor which of them stand first where the greedy ranking has to choose: what a document adds is compared exactly."""
     table = diverse_table(52, subtopics=8)
@@ -295,27 +291,17 @@ def greedy_orders(rows: list[Row], alpha: float, chosen: tuple[Row, ...] = ()) -
 
 @each("seed", range(3))
 @each("alpha", [0.3, 0.5, 1])
-def test_the_greedy_order_with_the_largest_ids_is_worth_1_and_others_as_much_as_they_gain(
-    alpha: float, seed: int
-) -> None:
-    table = {
-        query: rows
-        for query, rows in diverse_table(seed, subtopics=4).items()
-        if len(rows) <= 5 and any(r[2] for r in rows)
-    }
-    assert len(table) > 10
+def test_the_greedy_order_with_the_largest_ids_is_worth_1(alpha: float, seed: int) -> None:
+    table = {q: rows for q, rows in diverse_table(seed, subtopics=4).items() if len(rows) <= 5}
     texts = [f"{name}(alpha={alpha:g})@{k}" for name in ("alpha_ndcg", "nerr_ia") for k in (1, 2, 5)]
-    for rows in table.values():
-        orders = greedy_orders(rows, alpha)
-        orders.sort(key=lambda order: [row[0] for row in order], reverse=True)
-        if not any(meets(row, 1) for row in rows):
-            continue
-        ranked: Table = {
-            str(i): [(doc, -float(rank), labels) for rank, (doc, _, labels) in enumerate(order)]
-            for i, order in enumerate(orders[:30])
-        }
-        found = ranker(rows_of(ranked)).evaluate(*texts)
-        assert found.row(0)[1:] == pytest.approx([1.0] * len(texts), abs=1e-12)
+    ranked: Table = {}
+    for query, rows in table.items():
+        if any(meets(row, 1) for row in rows):
+            order = max(greedy_orders(rows, alpha), key=lambda order: [row[0] for row in order])
+            ranked[query] = [(doc, -float(rank), labels) for rank, (doc, _, labels) in enumerate(order)]
+    assert len(ranked) > 5
+    found = ranker(rows_of(ranked)).evaluate(*texts)
+    assert found.drop("query_id").to_numpy().ravel() == pytest.approx(1.0, abs=1e-12)
 
 
 def test_the_greedy_order_is_not_always_the_best() -> None:
@@ -330,7 +316,7 @@ def test_the_greedy_order_is_not_always_the_best() -> None:
     assert found > 1
 
 
-@pytest.mark.parametrize("form", [rows_of, lists_of])
+@each("form", [rows_of, lists_of])
 def test_metrics_of_documents_see_each_document_once_by_its_largest_label(
     form: Callable[[Table], pl.DataFrame],
 ) -> None:
@@ -381,18 +367,19 @@ SUBTOPIC_TYPES: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", SUBTOPIC_TYPES)
-def test_subtopics_may_be_of_any_type(kind: str) -> None:
-    rows = rows_of(diverse_table(56))
-    wanted = ranker(rows).evaluate(*TEXTS)
+@each("turn", range(5), sample=5)
+@each("kind", SUBTOPIC_TYPES)
+def test_subtopics_may_be_of_any_type(kind: str, turn: int) -> None:
+    rows, texts = rows_of(diverse_table(56)), share(TEXTS, turn, 5)
+    wanted = ranker(rows).evaluate(*texts)
     cast = SUBTOPIC_TYPES[kind](rows)
-    assert_same(ranker(cast).evaluate(*TEXTS), wanted)
-    assert_same(ranker(cast.lazy()).evaluate(*TEXTS).collect(), wanted)
+    assert_same(ranker(cast).evaluate(*texts), wanted)
+    assert_same(ranker(cast.lazy()).evaluate(*texts).collect(), wanted)
     key = ["query_id", "doc_id"]
     listed = cast.group_by(key, maintain_order=True).agg(
         pl.col("score").first(), pl.col("subtopic").filter(pl.col("label") >= 1)
     )
-    assert_same(ranker(listed).evaluate(*TEXTS), wanted)
+    assert_same(ranker(listed).evaluate(*texts), wanted)
 
 
 def test_subtopics_may_stand_in_arrays() -> None:
@@ -411,8 +398,10 @@ def test_a_query_may_have_more_subtopics_than_a_number_has_bits() -> None:
     assert_equal(values(found, "subtopic_recall@50"), expected(table, "subtopic_recall", {"k": 50}, {}), "")
 
 
-@pytest.mark.parametrize("ties", ["doc_desc", "doc_asc", "trec_eval"])
-def test_documents_may_be_integers_and_queries_several_columns(ties: str) -> None:
+@each("turn", range(3), sample=3)
+@each("ties", ["doc_desc", "doc_asc", "trec_eval"])
+def test_documents_may_be_integers_and_queries_several_columns(ties: str, turn: int) -> None:
+    calls = share(ALL, turn, 3)
     table = diverse_table(57)
     names = {f"d{i}": i for i in range(100)}
     df = rows_of(table).with_columns(pl.col("doc_id").replace_strict(names, return_dtype=pl.Int64), run=pl.lit(None))
@@ -422,8 +411,8 @@ def test_documents_may_be_integers_and_queries_several_columns(ties: str) -> Non
         ]
         for query, r in table.items()
     }
-    found = ranker(df, query=["run", "query_id"], ties=ties).evaluate(*TEXTS)
-    for name, options in ALL:
+    found = ranker(df, query=["run", "query_id"], ties=ties).evaluate(*(spell(*call) for call in calls))
+    for name, options in calls:
         assert_equal(
             values(found.drop("run"), spell(name, options)),
             expected(as_text, name, options, {"ties": ties}),
@@ -447,13 +436,14 @@ EMPTY = {
 }
 
 
+@each("turn", range(3), sample=6)
 @each("kind", EMPTY)
-def test_where_there_is_nothing_to_find_every_value_is_0(kind: str) -> None:
-    df = EMPTY[kind]
-    for found in (ranker(df).evaluate(*TEXTS, "ndcg"), ranker(df.lazy()).evaluate(*TEXTS, "ndcg").collect()):
+def test_where_there_is_nothing_to_find_every_value_is_0(kind: str, turn: int) -> None:
+    df, texts = EMPTY[kind], [*share(TEXTS, turn, 3), "ndcg"]
+    for found in (ranker(df).evaluate(*texts), ranker(df.lazy()).evaluate(*texts).collect()):
         assert found["query_id"].to_list() == df["query_id"].unique().to_list()
         assert found.drop("query_id").to_numpy().sum() == 0
-        assert found.dtypes[1:] == [pl.Float64] * (len(TEXTS) + 1)
+        assert found.dtypes[1:] == [pl.Float64] * len(texts)
 
 
 # Other verbs ------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def test_lines_are_what_trec_eval_10_prints() -> None:
     assert lines(found, "tag") == printed["lines"]
 
 
-@each("depth", [None, 1, 5])
+@each("depth", [None, 1, 5], sample=24)
 @each("judged_only", [False, True])
 @each("level", [1, 2, 3])
 @each("seed", range(4))

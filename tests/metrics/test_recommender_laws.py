@@ -16,16 +16,18 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from tests.metrics.oracles.query import Row
-from tests.support.calls import POLICIES, SHARES, Options, assert_equal, is_offered, part_of, spell, thinned, values
+from tests.support.calls import POLICIES, Options, assert_equal, is_offered, share, spell, values
+from tests.support.each import each
 from tests.support.recommenders import ALL, CALLS, FEATURES, ITEMS, ROLES, TEXTS, expected, reads_labels
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
 """Random tables may have no judgment at all."""
 
-law = settings(deadline=None, derandomize=True, max_examples=8, phases=[Phase.generate])
+law = settings(deadline=None, derandomize=True, max_examples=5, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)
+BOTH = list(zip(ALL, TEXTS, strict=True))
 FAMILIES = ("popularity", "novelty", "list_diversity", "serendipity", "group_exposure", "group_parity")
 
 
@@ -47,24 +49,23 @@ def test_every_metric_of_the_families_has_an_oracle_and_calls() -> None:
     assert declared == set(CALLS)
 
 
-@pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("given_policies", thinned(POLICIES, 4), ids=str)
-def test_values_are_the_oracles(given_policies: Options, which: str) -> None:
-    turn = POLICIES.index(given_policies) // 4
-    calls = part_of(list(zip(ALL, TEXTS, strict=True)), which, turn, 5)
-    table = random_table(turn, queries=60, labels=FRACTIONAL_LABELS)
+@each("turn", range(15), sample=26)
+@each("given_policies", POLICIES, ids=str)
+def test_values_are_the_oracles(given_policies: Options, turn: int) -> None:
+    calls = share(BOTH, turn, 15)
+    table = random_table(turn, queries=15, labels=FRACTIONAL_LABELS)
     found = ranker(frame(table, seed=None), **given_policies).evaluate(*(text for _, text in calls))
     for call, text in calls:
         assert_equal(values(found, text), expected(table, call, **given_policies), (text, given_policies))
 
 
-@pytest.mark.parametrize("which", SHARES)
+@each("shift", range(4), sample=1)
 @law
 @given(table=hostile, given_policies=policies, turn=st.integers(0, 3))
 def test_values_are_the_oracles_on_small_hostile_tables(
-    which: str, table: Table, given_policies: Options, turn: int
+    shift: int, table: Table, given_policies: Options, turn: int
 ) -> None:
-    calls = part_of(list(zip(ALL, TEXTS, strict=True)), which, turn, 4)
+    calls = share(BOTH, turn + shift, 4)
     found = ranker(frame(table, seed=None), **given_policies).evaluate(*(text for _, text in calls))
     for call, text in calls:
         assert_equal(values(found, text), expected(table, call, **given_policies), (text, given_policies))
@@ -80,15 +81,16 @@ def test_every_value_is_within_its_metrics_bounds() -> None:
         assert high is None or (of_text <= high + 1e-12).all(), text
 
 
-def test_a_table_without_labels_has_the_values_of_metrics_that_read_none() -> None:
+@each("turn", range(4), sample=1)
+def test_a_table_without_labels_has_the_values_of_metrics_that_read_none(turn: int) -> None:
     df = frame(random_table(4))
     unread = [spell(*call) for call in ALL if not reads_labels(*call)]
-    for form in (df, df.lazy()):
-        found = ranker(form.drop("label")).evaluate(*unread)
-        assert_same(found, ranker(df).evaluate(*unread))
     read = [spell(*call) for call in ALL if reads_labels(*call)]
     assert len(unread) > len(read) > 20
-    for text in read:
+    wanted = ranker(df).evaluate(*share(unread, turn, 4))
+    for form in (df, df.lazy()):
+        assert_same(ranker(form.drop("label")).evaluate(*wanted.columns[1:]), wanted)
+    for text in share(read, turn, 4):
         with pytest.raises(rf.MissingColumn, match="no column 'label' for label"):
             ranker(df.drop("label")).evaluate(text, "unseen")
 
@@ -98,10 +100,10 @@ def assert_same(found: Any, wanted: pl.DataFrame) -> None:
     assert_frame_equal(*both, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@pytest.mark.parametrize("which", SHARES)
-def test_all_forms_give_the_eager_values(which: str) -> None:
-    df = frame(random_table(5, queries=12))
-    calls = part_of(ALL, which, 0, 6)
+@each("turn", range(12), sample=1)
+def test_all_forms_give_the_eager_values(turn: int) -> None:
+    df = frame(random_table(5, queries=8))
+    calls = share(ALL, turn, 12)
     texts = [spell(*call) for call in calls]
     wanted = ranker(df).evaluate(*texts)
     for engine in ("in-memory", "streaming"):
@@ -121,27 +123,32 @@ def ranker_of_expressions() -> Any:
     return rf.expr.on(**ROLES)
 
 
-def test_a_frame_may_be_taken_in_parts_and_in_any_order_of_rows() -> None:
+@each("turn", range(4), sample=1)
+def test_a_frame_may_be_taken_in_parts_and_in_any_order_of_rows(turn: int) -> None:
+    texts = share(TEXTS, turn, 4)
     table = random_table(6, queries=20)
-    wanted = ranker(frame(table, seed=None)).evaluate(*TEXTS)
-    assert_same(ranker(frame(table, seed=9)).evaluate(*TEXTS), wanted)
+    wanted = ranker(frame(table, seed=None)).evaluate(*texts)
+    assert_same(ranker(frame(table, seed=9)).evaluate(*texts), wanted)
     with (
         patch("rankframe._plan.parts.ROWS_OF_PART", 7),
         patch("rankframe._plan.parts.ROWS_OF_THREAD", 1),
         patch("rankframe._plan.per_query.ROWS_OF_SMALL_TABLE", 0),
     ):
-        assert_same(ranker(frame(table)).evaluate(*TEXTS), wanted)
+        assert_same(ranker(frame(table)).evaluate(*texts), wanted)
 
 
-def test_contributions_sum_to_the_metric_and_the_curve_at_rank_k_is_the_metric_at_k() -> None:
-    df = frame(random_table(7, queries=25))
+@each("turn", range(5), sample=1)
+def test_contributions_sum_to_the_metric_and_the_curve_at_rank_k_is_the_metric_at_k(turn: int) -> None:
+    df = frame(random_table(7, queries=15))
     texts = [text for text in TEXTS if adds_up(text)]
     assert len(texts) >= 80
+    texts = share(texts, turn, 5)
     explained = ranker(df).explain(*texts)
     undefined = pl.col(texts).is_null().all()
     totals = explained.group_by("query_id").agg(pl.when(~undefined).then(pl.col(texts).sum()))
     assert_same(totals, ranker(df).evaluate(*texts))
     calls = [(name, options) for name, options in ALL if "k" not in options and adds_up(spell(name, options))]
+    calls = share(calls, turn, 5)
     curve = ranker(df).curve(*(spell(*call) for call in calls))
     for k in (1, 2, 5):
         at_k = ranker(df).evaluate(*(spell(name, {**options, "k": k}) for name, options in calls))
@@ -150,10 +157,10 @@ def test_contributions_sum_to_the_metric_and_the_curve_at_rank_k_is_the_metric_a
         assert_same(found, at_k.join(found, on="query_id", how="semi"))
 
 
-@pytest.mark.parametrize("which", SHARES)
-def test_every_text_reads_back_as_itself_and_the_method_gives_its_column(which: str) -> None:
+@each("turn", range(8), sample=1)
+def test_every_text_reads_back_as_itself_and_the_method_gives_its_column(turn: int) -> None:
     df = frame(random_table(8, queries=5))
-    for (name, options), text in part_of(list(zip(ALL, TEXTS, strict=True)), which, 0, 4):
+    for (name, options), text in share(BOTH, turn, 8):
         assert [str(call) for call in rf.parse(text)] == [text]
         assert getattr(ranker(df).metrics, name)(**options).equals(ranker(df).evaluate(text))
 
@@ -165,14 +172,17 @@ def orders(rows: list[Row]) -> Iterator[list[Row]]:
         yield [row for group in choice for row in group]
 
 
-def test_the_expected_value_over_ties_is_the_mean_over_all_orders() -> None:
+@each("turn", range(2), sample=1)
+def test_the_expected_value_over_ties_is_the_mean_over_all_orders(turn: int) -> None:
     table = random_table(9, queries=12, sizes=(1, 2, 4))
+    lazy = ranker(frame(table).lazy(), ties="expected")
     known = [
         (call, text)
-        for call, text in zip(ALL, TEXTS, strict=True)
-        if is_offered(lambda text=text: ranker(frame(table), ties="expected").evaluate(text), "closed form")  # type: ignore[misc]
+        for call, text in BOTH
+        if is_offered(lambda text=text: lazy.evaluate(text), "closed form")  # type: ignore[misc]
     ]
     assert len(known) >= 60
+    known = share(known, turn, 2)
     found = ranker(frame(table), ties="expected").evaluate(*(text for _, text in known))
     for call, text in known:
         wanted: dict[Any, float | None] = {}
@@ -229,7 +239,7 @@ def test_a_call_gives_the_same_last_bit_each_time_and_the_order_of_the_interacti
         )
 
     first = computed(past)
-    for seed in range(5):
+    for seed in range(2):
         assert computed(past).equals(first)
         shuffled = past.sample(fraction=1.0, shuffle=True, seed=seed)
         assert_frame_equal(computed(shuffled), first, rel_tol=1e-12, abs_tol=1e-14)

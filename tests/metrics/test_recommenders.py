@@ -66,9 +66,7 @@ def test_the_worked_example_has_the_values_of_the_tools(text: str, wanted: list[
     assert values(JUDGED, text, interactions=TRAIN) == pytest.approx(wanted, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"), [("efd@3", [0.888246, 0.938557, 0.703918]), ("epc@3", [0.222061, 0.234639, 0.234639])]
-)
+@each(("text", "wanted"), [("efd@3", [0.888246, 0.938557, 0.703918]), ("epc@3", [0.222061, 0.234639, 0.234639])])
 def test_discovery_of_the_worked_example_has_elliots_values(text: str, wanted: list[float]) -> None:
     assert values(JUDGED, text, interactions=TRAIN) == pytest.approx(wanted, abs=1e-6)
 
@@ -108,7 +106,7 @@ CATALOG = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "wanted"),
     [
         ("ild@3", [0.528595, 0.597631, 0.528595]),
@@ -162,7 +160,7 @@ def test_exposure_of_the_six_worked_documents_has_the_values_of_the_papers(text:
     assert values(SIX, text, group="by") == pytest.approx([wanted], abs=1e-6)
 
 
-@pytest.mark.parametrize(("name", "wanted"), [("rnd", 0.4), ("rkl", 0.118709), ("rrd", 0.571429)])
+@each(("name", "wanted"), [("rnd", 0.4), ("rkl", 0.118709), ("rrd", 0.571429)])
 def test_the_measures_of_yang_and_stoyanovich_have_their_worked_values(name: str, wanted: float) -> None:
     by = [0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1, 0, 1, 1, 1]
     df = pl.DataFrame({"query_id": 1, "doc_id": range(20), "score": range(20, 0, -1), "by": by})
@@ -198,7 +196,7 @@ def test_ratios_of_six_worked_documents_are_those_of_singh_and_joachims(text: st
     assert found == (wanted if wanted is None else pytest.approx(wanted, abs=1e-5))
 
 
-@pytest.mark.parametrize("name", ["demographic_parity", "exposed_utility_ratio", "realized_utility_ratio"])
+@each("name", ["demographic_parity", "exposed_utility_ratio", "realized_utility_ratio"])
 def test_a_ratio_of_two_groups_changes_its_sign_with_their_roles_and_goes_up_with_the_group(name: str) -> None:
     df = pl.concat([MIXED, MIXED.with_columns(query_id=2, score=-pl.col("score"))], how="vertical_relaxed")
     of_f, of_m = (values(df, f"{name}(group={group})", group="by") for group in "FM")
@@ -328,7 +326,7 @@ def test_items_that_nobody_had_are_refused_if_the_option_says_so() -> None:
     assert values(RECS, "novelty(unseen_items=error)@2", interactions=TRAIN) == pytest.approx([2, 1.5, 2])
 
 
-@pytest.mark.parametrize("bad", [None, math.nan, math.inf])
+@each("bad", [None, math.nan, math.inf])
 def test_missing_features_of_a_listed_item_are_refused(bad: float | None) -> None:
     df = RECS.with_columns(x=pl.when(pl.col("doc_id") != "e").then(1.0).otherwise(bad))
     with pytest.raises(rf.InvalidData, match="the features of a document are null, NaN, infinite"):

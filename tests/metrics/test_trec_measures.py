@@ -79,16 +79,16 @@ def test_the_summary_is_that_of_trec_eval_10() -> None:
     run = next(run for run in RECORD["runs"] if not run["options"])
     answered = [query for query in run["queries"] if query != "all"]
     df = frame({query: TABLE[query] for query in answered})
-    compared = 0
-    for name, values in run["values"].items():
-        text, theirs = text_of(name), values[-1]
-        if text is None or name in OF_THE_RUN or not isinstance(theirs, (int, float)):
-            continue
-        found = df.rank.on(convention="trec_eval").summarize(text)
+    texts = {name: text_of(name) for name in run["values"] if name not in OF_THE_RUN}
+    numbers = {
+        text: values[-1] for name, text in texts.items() if text and not isinstance(values := run["values"][name], str)
+    }
+    wanted = {text: theirs for text, theirs in numbers.items() if isinstance(theirs, (int, float))}
+    found = df.rank.on(convention="trec_eval").summarize(*wanted)
+    assert found.height == len(wanted) > 60
+    for row, (text, theirs) in zip(found.iter_rows(named=True), wanted.items(), strict=True):
         figure = "total" if rf.parse(text)[0].metric.summary == "sum" else "mean"
-        assert found.item(0, figure) == pytest.approx(theirs, rel=1e-12, abs=1e-12), name
-        compared += 1
-    assert compared > 60
+        assert row[figure] == pytest.approx(theirs, rel=1e-12, abs=1e-12), text
 
 
 def test_relstring_has_the_same_letters_in_every_form() -> None:
@@ -102,7 +102,7 @@ def test_relstring_has_the_same_letters_in_every_form() -> None:
         df.rank.summarize("relstring")
 
 
-@each("k", [1, 12, 13, 14, 26, 27, 39, 60])
+@each("k", [1, 13, 14, 27, 60])
 def test_relstring_spells_every_rank_however_many_there_are(k: int) -> None:
     r = random.Random(k)
     labels = [r.choice([None, -1, 9, 10, 12, *range(9)]) for _ in range(41)]

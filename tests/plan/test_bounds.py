@@ -18,16 +18,13 @@ from tests.metrics.oracles import value_of
 from tests.metrics.oracles.query import Row, is_judged, prepare
 from tests.support.calls import (
     ALL,
-    LABELS_AND_SHARES,
-    SHARES,
     SOME,
     Options,
     close,
     expected,
     has_bounds,
-    part_of,
+    share,
     spell,
-    thinned,
 )
 from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
@@ -120,13 +117,14 @@ def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[i
             assert all(map(close, got, wanted)), (query, rows, text, got, wanted)
 
 
-@pytest.mark.parametrize(("labels", "which"), LABELS_AND_SHARES)
-@pytest.mark.parametrize("policies", thinned(POLICIES, 4), ids=str)
-def test_bounds_are_those_of_all_ways_to_judge(policies: Options, labels: list[float | None], which: str) -> None:
+@each("labels", [FRACTIONAL_LABELS, INTEGER_LABELS], ids=["fractions", "integers"], sample=20)
+@each("turn", range(24))
+@each("policies", POLICIES, ids=str)
+def test_bounds_are_those_of_all_ways_to_judge(policies: Options, turn: int, labels: list[float | None]) -> None:
     seed = POLICIES.index(policies)
     between = RANGES[seed % len(RANGES)]
-    table = small_table(seed, labels=labels, queries=8)
-    calls = part_of(bounded() if not policies else few()[seed % 2 :: 2], which, seed // 2, 4)
+    table = small_table(seed, labels=labels, queries=6)
+    calls = share(bounded(), turn, 24)
     ranker = frame(table, seed=None).rank.on(unjudged="bounds", unjudged_labels=between, **policies)
     assert_bounds(ranker.evaluate(*(spell(*call) for call in calls)), table, calls, between, policies)
 
@@ -144,7 +142,7 @@ OWN_THRESHOLDS = list(itertools.product(["zero", "null", "one"], [0.5, 2, 3]))
 @each("case", OWN_THRESHOLDS, ids=str, sample=3)
 def test_a_threshold_of_its_own_counts_in_the_bounds_of_a_column(case: tuple[Any, float]) -> None:
     no_relevant, relevant = case
-    table = small_table(31, labels=FRACTIONAL_LABELS)
+    table = small_table(31, labels=FRACTIONAL_LABELS, queries=12)
     calls = [
         (name, options) for name, options in few() if name in ("ndcg", "precision", "average_precision", "rbp", "dcg")
     ]
@@ -197,13 +195,13 @@ def ordinary() -> list[tuple[str, Options]]:
     return found
 
 
-@pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("no_relevant", ["zero", "null", "one"])
+@each("turn", range(8), sample=3)
+@each("no_relevant", ["zero", "null", "one"])
 def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bounds(
-    no_relevant: Any, which: str
+    no_relevant: Any, turn: int
 ) -> None:
     df = frame(random_table(41, queries=40, labels=FRACTIONAL_LABELS))
-    texts = [spell(*call) for call in part_of(ordinary(), which, ["zero", "null", "one"].index(no_relevant), 5)]
+    texts = [spell(*call) for call in share(ordinary(), turn, 8)]
     ranker = df.rank.on(no_relevant=no_relevant)
     value, both = ranker.evaluate(*texts), ranker.on(unjudged="bounds").evaluate(*texts)
     assert both.columns == ["query_id", *(f"{text} {end}" for text in texts for end in ("least", "greatest"))]
@@ -213,12 +211,12 @@ def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bou
         assert value.filter(both[f"{text} least"].is_null())[text].null_count() == both[f"{text} least"].null_count()
 
 
-@pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("policies", thinned(POLICIES, 4), ids=str)
-def test_a_table_that_is_judged_throughout_has_its_value_as_both_bounds(policies: Options, which: str) -> None:
+@each("turn", range(8), sample=8)
+@each("policies", POLICIES, ids=str)
+def test_a_table_that_is_judged_throughout_has_its_value_as_both_bounds(policies: Options, turn: int) -> None:
     judged = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]
     df = frame(random_table(42, queries=40, labels=judged))
-    texts = [spell(*call) for call in part_of(few(), which, POLICIES.index(policies), 8)]
+    texts = [spell(*call) for call in share(few(), turn, 8)]
     value = df.rank.on(**policies).evaluate(*texts)
     both = df.rank.on(unjudged="bounds", unjudged_labels=(0, 4), **policies).evaluate(*texts)
     for end in ("least", "greatest"):
@@ -246,13 +244,11 @@ LAZY = [
 ]
 
 
-WAYS = [(limit, labels, value) for limit in (None, 1) for labels in (None, (0, 4)) for value in ("zero", "one")]
-
-
-@each("way", WAYS, ids=str, sample=3)  # which takes every value of each
-def test_lazy_frames_have_the_same_bounds(way: tuple[int | None, Any, str]) -> None:
-    limit, labels, no_relevant = way
-    df = frame(random_table(44, queries=12))
+@each("limit", [None, 1], sample=2)
+@each("labels", [None, (0, 4)])
+@each("no_relevant", ["zero", "one"])
+def test_lazy_frames_have_the_same_bounds(limit: int | None, labels: Any, no_relevant: str) -> None:
+    df = frame(random_table(44, queries=8))
     on = {"unjudged": "bounds", "unjudged_labels": labels, "no_relevant": no_relevant, "memory_limit": limit}
     found = df.lazy().rank.on(**on).evaluate(*LAZY)
     assert isinstance(found, pl.LazyFrame)
@@ -305,7 +301,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "a gain of no label": (lambda: BOUNDS.ndcg(gain=pl.col("score")), "whatever the label"),
     "a discount of one's own": (lambda: BOUNDS.ndcg(discount=lambda rank: rank), "name one, as discount='log2'"),
-    "too many labels": (lambda: BOUNDS.on(unjudged_labels=(0, 10**6)).ndcg(), "too many labels"),
+    "too many labels": (
+        lambda: BOUNDS.on(unjudged_labels=(0, 10**6)).ndcg(),
+        "say fewer: df.rank.on(unjudged_labels=(0, 4))",
+    ),
     "ties by label": (lambda: BOUNDS.on(ties="best"), "ties='best' goes by labels"),
     "ties in all orders": (lambda: BOUNDS.on(ties="expected"), "ties='expected' goes by labels"),
     "weights": (lambda: BOUNDS.on(weight="score"), "weight='score': no bounds are known"),

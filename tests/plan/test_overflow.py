@@ -76,7 +76,7 @@ def test_the_greatest_labels_still_rank_perfectly(form: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:every row has a score:rankframe.RankframeWarning")
-@pytest.mark.parametrize("text", ["cg", "dcg", "ndcg", "average_relevance_position", "mean_label"])
+@each("text", ["cg", "dcg", "ndcg", "average_relevance_position", "mean_label"])
 def test_the_greatest_labels_of_many_documents_add_up(text: str) -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": range(100_000), "score": range(100_000)}).with_columns(label=1e280)
     one = {"cg": 1e285, "ndcg": 1.0, "average_relevance_position": 100_001 / 2, "mean_label": 1e280}
@@ -91,7 +91,7 @@ def test_whole_numbers_never_overflow() -> None:
         assert df.rank.ndcg().item(0, 1) == df.lazy().rank.ndcg().collect().item(0, 1) == 1.0
 
 
-@pytest.mark.parametrize("gain", [{1: 1.7e308}, {1: 1e300}, {1.7e308: 1}])
+@each("gain", [{1: 1.7e308}, {1: 1e300}, {1.7e308: 1}])
 def test_a_mapping_to_gains_that_overflow_is_refused(gain: dict[float, float]) -> None:
     for ranker in (DF.rank, DF.lazy().rank, DF.to_pandas().rank, rf.expr):
         with pytest.raises(
@@ -100,7 +100,7 @@ def test_a_mapping_to_gains_that_overflow_is_refused(gain: dict[float, float]) -
             ranker.ndcg(gain=gain)
 
 
-@pytest.mark.parametrize("most", [10**281, 10**400])
+@each("most", [10**281, 10**400])
 def test_labels_that_the_unjudged_cannot_have_are_refused(most: int) -> None:
     with pytest.raises(rf.InvalidOption, match="whole number from 0 to 1e\\+280"):
         DF.rank.on(unjudged="bounds", unjudged_labels=(0, most))

@@ -18,6 +18,7 @@ import rankframe as rf
 from rankframe._plan import parts
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.roles import ROW
+from tests.support.calls import share
 from tests.support.each import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::rankframe.RankframeWarning")
@@ -184,10 +185,16 @@ def cut(rows: int, *, collide: bool = False) -> Iterator[list[int]]:
         yield heights
 
 
+CUTS = [(20, SKEWED, False), (1, EVEN[:15], False), (15, [20], False), (5, EVEN[:15], True)]
+"""The rows of a part, those of the queries, and whether all have one hash; one query is never cut."""
+
+
+@each("turn", range(2), sample=len(ASKED))
+@each("seed", range(3))
 @each("asked", ASKED)
-def test_a_result_does_not_depend_on_the_parts_of_its_table(asked: str) -> None:
-    rng, several = random.Random(asked), 0
-    for rows, sizes, collide in ((40, SKEWED, False), (1, EVEN, False), (5, EVEN, True), (15, [20], False)):
+def test_a_result_does_not_depend_on_the_parts_of_its_table(asked: str, seed: int, turn: int) -> None:
+    rng, several = random.Random(f"{asked} {seed}"), 0
+    for rows, sizes, collide in share(CUTS, turn, 2):
         df, query = table(rng, sizes)
         policies = rng.choice(POLICIES)
         wanted = ASKED[asked](df, query, policies)
@@ -236,7 +243,7 @@ FAULTS: dict[str, tuple[dict[int, pl.Expr], Callable[[Any], object], str]] = {
 }
 
 
-@pytest.mark.parametrize(("together", "lazy"), [(False, False), (True, True)])
+@each(("together", "lazy"), [(False, False), (True, True)])
 def test_an_error_does_not_depend_on_the_parts_of_its_table(*, together: bool, lazy: bool) -> None:
     whole = pl.DataFrame({"query_id": [i // 4 for i in range(40)], "doc_id": [f"d{i % 4}" for i in range(40)]})
     whole = whole.with_columns(score=-pl.int_range(40) % 5 / 2, label=pl.int_range(40) % 2 * 1.0)
@@ -257,9 +264,9 @@ def test_the_time_of_many_metrics_grows_as_their_number() -> None:
     df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [3.0, 2.0, 1.0], "label": [0, 1, 1]})
 
     def seconds(n: int) -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         assert df.rank.evaluate(*(f"ndcg@{k}" for k in range(1, n + 1))).width == n + 1
-        return time.perf_counter() - start
+        return time.process_time() - start
 
-    few, many = ([seconds(n) for _ in range(3)] for n in (500, 3_000))
-    assert min(many[1:]) < 15 * min(few[1:])  # 36 times as long, if it grew as the square
+    few, many = ([seconds(n) for _ in range(2)] for n in (250, 1_500))
+    assert many[1] < 15 * few[1]  # 36 times as long, if it grew as the square

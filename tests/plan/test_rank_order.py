@@ -57,15 +57,15 @@ def expected(rows: list[tuple[int, Any, float | None, int]], rule: str) -> dict[
 
 LEVELS = {"many ties": 3, "few ties": 3_000, "no ties": 10**9}
 DIGITS = {"room": 64, "little room": 16, "no room": 12}
-# The default run takes every rule with every kind of document, with each of the others in turn.
-GRID = list(itertools.product(DIGITS, LEVELS, [0, 0.2], DOCUMENTS, RULES))
 
 
-@each("case", GRID, ids=lambda case: ", ".join(map(str, case)), sample=65)
+@each("room", DIGITS, sample=36)
+@each("many", LEVELS)
+@each("missing", [0, 0.2])
+@each(("document", "rule"), list(itertools.product(DOCUMENTS, RULES)))
 def test_rows_stand_in_the_order_that_the_rule_says(
-    case: tuple[str, str, float, str, str], monkeypatch: pytest.MonkeyPatch
+    room: str, many: str, missing: float, document: str, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room, many, missing, document, rule = case
     levels, digits = LEVELS[many], DIGITS[room]
     monkeypatch.setattr("rankframe._plan.rank_order.CODE_BITS", digits)  # 264 rows take 9, and 4 queries 3
     monkeypatch.setattr("rankframe._plan.parts.ROWS_OF_THREAD", 1 if digits == 64 else 2**17)
@@ -187,7 +187,7 @@ def test_few_and_many_ties_are_what_they_are_called() -> None:
     assert share[10**9] == 0 < share[3_000] < 1 / 8 < share[3]
 
 
-@pytest.mark.parametrize("column", ["#row", "#group", "#0", "#tied", "#score"])
+@each("column", ["#row", "#group", "#0", "#tied", "#score"])
 def test_no_name_of_a_column_is_in_the_way(column: str) -> None:
     rows = rows_of(3_000, 0, "text")
     frame = pl.DataFrame(rows, schema=["query_id", column, "score", "label"], orient="row")
@@ -281,8 +281,8 @@ def test_labels_of_any_kind_are_read_in_tables_of_any_size(
     assert found.rows() == [(2, gain, gain and 1.0), (1, None, None)]
 
 
-@pytest.mark.parametrize("label", [1, 1.5])  # labels that are looked up, and those that are looked at
-@pytest.mark.parametrize("row_limit", [0, 2**16])
+@each("label", [1, 1.5])  # labels that are looked up, and those that are looked at
+@each("row_limit", [0, 2**16])
 def test_a_value_that_is_the_same_for_all_queries_stands_by_each_of_them(
     label: float, row_limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,11 +7,17 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
+import rankframe  # noqa: F401 - registers .rank
+from rankframe._plan import parts
 from rankframe._support import threads
 from rankframe._support.threads import at_once
+from tests.support.each import each
 
 
 def test_results_are_in_the_order_of_their_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,37 +71,62 @@ def test_an_interrupt_that_comes_while_the_call_waits_is_raised(monkeypatch: pyt
         at_once([lambda: None] * 2)
 
 
-EVALUATE = """
-import threading, time, numpy as np, polars as pl, rankframe
-r = np.random.default_rng(5)
-n = 200_000
-df = pl.DataFrame({"query_id": r.integers(0, 2_000, n), "doc_id": np.arange(n), "score": r.integers(0, 999, n), "label": r.integers(0, 3, n)})
+N = 100_000
+R = np.random.default_rng(5)
+TABLE = pl.DataFrame(
+    {
+        "query_id": R.integers(0, 1_000, N),
+        "doc_id": np.arange(N),
+        "score": R.integers(0, 999, N),
+        "label": R.integers(0, 3, N),
+    }
+)
+
+
+def digits(table: pl.DataFrame) -> int:
+    """A number that changes with any bit of any value."""
+    found = table.rank.evaluate("ndcg@10", "map", "err", "bpref", "auc").sort("query_id")
+    return int(found.hash_rows().sum())
+
+
+def test_any_number_of_threads_gives_the_same_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = set()
+    for n in (1, 2, 3, 8):
+        monkeypatch.setattr(threads, "threads", lambda n=n: n)
+        monkeypatch.setattr(parts, "threads", lambda n=n: n)
+        assert (parts.number_of_parts(N) > 1) == (n > 1)
+        found |= {digits(TABLE), digits(TABLE.sort("query_id", maintain_order=True))}
+    assert len(found) == 1
+
+
+PRINTED = """
+import threading, time, polars as pl
+from tests.plan.test_threads import TABLE, digits
 def evaluate():
     time.sleep(0.2)
-    for table in (df, df.sort("query_id", maintain_order=True)):
-        found = table.rank.evaluate("ndcg@10", "map", "err", "bpref", "auc").sort("query_id")
-        print(pl.thread_pool_size(), found.hash_rows().sum(), flush=True)
+    print(pl.thread_pool_size(), digits(TABLE), flush=True)
 """
 
 
 def printed(how: str, n: int) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", EVALUATE + how],
+        [sys.executable, "-c", PRINTED + how],
         capture_output=True,
         text=True,
         timeout=100,
+        cwd=Path(__file__).parents[2],
         env={**os.environ, "POLARS_MAX_THREADS": str(n)},
         check=False,
     )
     assert done.stderr == ""
-    return done.stdout.splitlines()
+    return done.stdout.split()
 
 
-def test_any_number_of_threads_gives_the_same_digits() -> None:
-    found = {n: printed("evaluate()", n) for n in (1, 2, 4, 8)}
-    assert {line.split()[1] for lines in found.values() for line in lines} == {found[1][0].split()[1]}
-    assert [found[n][1].split()[0] for n in found] == ["1", "2", "4", "8"]
+@pytest.mark.nightly
+@each("n", [1, 2, 4, 8])
+def test_any_pool_of_polars_gives_the_same_digits(n: int) -> None:
+    assert printed("evaluate()", n) == [str(n), str(digits(TABLE))]
 
 
 def test_a_thread_may_evaluate_a_large_table_once_the_main_thread_has_ended() -> None:
-    assert printed("threading.Thread(target=evaluate).start()", 2) == printed("evaluate()", 2)
+    assert printed("threading.Thread(target=evaluate).start()", 2) == ["2", str(digits(TABLE))]

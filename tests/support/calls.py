@@ -13,7 +13,7 @@ import pytest
 
 import rankframe as rf
 from tests.metrics.oracles import ORACLES, evaluate
-from tests.metrics.oracles.query import Row
+from tests.metrics.oracles.query import Row, prepare
 from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, max_label
 from tests.support.untraced import untraced
 
@@ -204,6 +204,11 @@ def part_of(items: Sequence[T], which: str, turn: int, of: int) -> list[T]:
     return [x for i, x in enumerate(items) if (i % of == turn % of) == (which == "share")]
 
 
+def share(items: Sequence[T], turn: int, of: int) -> list[T]:
+    """Every n-th item, another one with each turn: all of them after so many turns."""
+    return list(items[turn % of :: of])
+
+
 LABELS_AND_SHARES = [
     pytest.param(FRACTIONAL_LABELS, "share", id="fractions-share"),
     pytest.param(FRACTIONAL_LABELS, "rest", id="fractions-rest", marks=pytest.mark.exhaustive),
@@ -295,8 +300,10 @@ SOME = [
 def expected(
     table: Mapping[Any, Sequence[Row]], name: str, options: Options, policies: Options
 ) -> dict[Any, float | None]:
-    """The oracle's value of every query."""
-    largest = max_label(table)
+    """The oracle's value of every query; the table's largest label is that of the documents that count."""
+    kept = {key: value for key, value in policies.items() if key != "no_relevant"}
+    dropping = policies.get("unretrieved") == "drop"
+    largest = max_label({q: prepare(rows, **kept).ranking for q, rows in table.items()} if dropping else table)
     return {q: evaluate(name, rows, options, table_max=largest, **policies) for q, rows in table.items()}
 
 

@@ -20,7 +20,7 @@ from rankframe._plan import per_query
 from rankframe._plan.plan import run_formulas
 from rankframe._table.setup import Setup
 from tests.metrics.oracles.query import Row
-from tests.support.calls import POLICIES, SHARES, SOME, Options, needs_table, part_of, spell, thinned
+from tests.support.calls import POLICIES, SOME, Options, needs_table, share, spell
 from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, Table, frame, tables
 
@@ -237,23 +237,23 @@ def test_metrics_of_ones_own_are_those_of_plain_python_in_every_form(table: Tabl
         assert_same(as_found(values), wanted, form)
 
 
-@pytest.mark.parametrize("which", SHARES)
+@each("turn", range(10), sample=1)
 @law
 @given(table=hostile, policies=st.sampled_from(POLICIES))
-def test_every_metric_has_one_value_in_every_form(which: str, table: Table, policies: Options) -> None:
+def test_every_metric_has_one_value_in_every_form(turn: int, table: Table, policies: Options) -> None:
     df = frame(table)
-    (_, first), *others = forms(df, part_of([*TEXTS, *OWN_TEXTS], which, 0, 10), policies)
+    (_, first), *others = forms(df, share([*TEXTS, *OWN_TEXTS], turn, 10), policies)
     for form, values in others:
         assert_same(as_found(values), as_found(first), form)
 
 
-@pytest.mark.parametrize("which", SHARES)
+@each("shift", range(4), sample=1)
 @law
 @given(table=hostile, policies=st.sampled_from(POLICIES), turn=st.integers(0, 3))
-def test_a_value_does_not_depend_on_its_company(which: str, table: Table, policies: Options, turn: int) -> None:
+def test_a_value_does_not_depend_on_its_company(shift: int, table: Table, policies: Options, turn: int) -> None:
     df = frame(table)
     together = df.rank.on(**policies).evaluate(*TEXTS, *OWN_TEXTS)
-    for texts in ([text] for text in part_of([*OWN_TEXTS, *TEXTS], which, turn, 4)):
+    for texts in ([text] for text in share([*OWN_TEXTS, *TEXTS], turn + shift, 4)):
         assert_same(df.rank.on(**policies).evaluate(*texts), together.select("query_id", *texts))
 
 
@@ -271,16 +271,16 @@ def test_a_value_does_not_depend_on_the_rows_that_a_plan_leaves_out(table: Table
 LABELS = [None, 0, 0, -1, 1, 2.75, 0]
 MANY_QUERIES: Table = {
     f"q{i}": [(str(j), [None, 2.0, 2.0, 1.0][(i + j) % 4], LABELS[(i * j) % 7]) for j in range(i % 6 + 1)]
-    for i in range(40)
+    for i in range(20)
 }
 
 
 @pytest.mark.usefixtures("in_parts")
-@pytest.mark.parametrize("which", SHARES)
-@pytest.mark.parametrize("policies", thinned(POLICIES, 4), ids=str)
-def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, which: str) -> None:
+@each("turn", range(15), sample=7)
+@each("policies", POLICIES, ids=str)
+def test_a_value_does_not_depend_on_the_parts_of_its_table(policies: Options, turn: int) -> None:
     df = frame(MANY_QUERIES)
-    texts = part_of([*TEXTS, *OWN_TEXTS], which, POLICIES.index(policies) // 4, 10)
+    texts = share([*TEXTS, *OWN_TEXTS], turn, 15)
     values = df.rank.on(**policies).evaluate(*texts)
     with patch.dict("rankframe._plan.parts.__dict__", {"ROWS_OF_PART": 10**6, "ROWS_OF_THREAD": 10**6}):
         assert_same(values, df.rank.on(**policies).evaluate(*texts))
@@ -327,7 +327,7 @@ def test_contributions_add_up_to_a_metric_of_ones_own_and_its_curve_ends_there(t
     assert_same(ends, retrieved.select("query_id", *texts))
 
 
-@pytest.mark.parametrize(("largest", "refusals"), [(4, 0), (899, 0), (900, 1), (None, 1)])
+@each(("largest", "refusals"), [(4, 0), (899, 0), (900, 1), (None, 1)])
 def test_labels_are_looked_at_for_a_refusal_only_where_one_may_be_refused(largest: int | None, refusals: int) -> None:
     """Exponential gains end below label 900; the labels of the ideal ranking are those of the table."""
     calls = calls_of("ndcg(gain=exponential)", "dcg(gain=exponential)@3")

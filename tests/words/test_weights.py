@@ -18,7 +18,7 @@ from tests.support.calls import assert_equal, values
 from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
-TABLE = random_table(71, queries=40, labels=FRACTIONAL_LABELS)
+TABLE = random_table(71, queries=25, labels=FRACTIONAL_LABELS)
 DOCS = sorted({row[0] for rows in TABLE.values() for row in rows})
 WEIGHT = dict(zip(DOCS, np.random.default_rng(3).choice([0, 0.25, 1, 2, 7.5], len(DOCS)).tolist(), strict=True))
 DF = frame(TABLE).with_columns(ips=pl.col("doc_id").replace_strict(WEIGHT))
@@ -54,16 +54,22 @@ CASES = [
 ]
 
 
-@each(("name", "kind", "k"), CASES)
-def test_documents_count_by_their_weight(name: str, kind: str, k: int | None) -> None:
-    options: dict[str, Any] = {"k": k, **({} if kind == "relevant" else {"gain": kind})}
-    wanted = {query: weighted(rows, name, kind, k) for query, rows in TABLE.items()}
-    eager = getattr(DF.rank.on(weight="ips").metrics, name)(**options)
-    text = eager.columns[1]
-    lazy = getattr(DF.lazy().rank.on(weight="ips").metrics, name)(**options).collect()
-    alone = DF.group_by("query_id").agg(getattr(rf.expr.on(weight="ips"), name)(**options))
-    for found in (eager, lazy, alone):
-        assert_equal(values(found, text), wanted, text)
+def test_documents_count_by_their_weight() -> None:
+    texts = [
+        name + ("(gain=exponential)" if kind == "exponential" else "") + ("" if k is None else f"@{k}")
+        for name, kind, k in CASES
+    ]
+    calls = [call for text in texts for call in rf.parse(text)]
+    alone = [getattr(rf.expr.on(weight="ips"), call.metric.formula.__name__)(**call.arguments) for call in calls]
+    forms = (
+        DF.rank.on(weight="ips").evaluate(*texts),
+        DF.lazy().rank.on(weight="ips").evaluate(*texts).collect(),
+        DF.group_by("query_id").agg(alone),
+    )
+    for text, case in zip(texts, CASES, strict=True):
+        wanted = {query: weighted(rows, *case) for query, rows in TABLE.items()}
+        for found in forms:
+            assert_equal(values(found, text), wanted, text)
 
 
 def test_equal_weights_change_nothing_and_scale_what_is_no_share() -> None:
@@ -94,7 +100,7 @@ def test_a_metric_that_weighs_no_documents_refuses_weights(text: str) -> None:
         DF.rank.on(weight="ips").evaluate(text)
 
 
-@pytest.mark.parametrize("bad", [None, -1.0, math.nan, math.inf])
+@each("bad", [None, -1.0, math.nan, math.inf])
 def test_a_judged_document_without_a_fit_weight_is_an_error(bad: float | None) -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": list("ab"), "score": [1, 0], "label": [1, None]})
     fine = df.with_columns(ips=pl.Series([1.0, bad]))
