@@ -86,7 +86,7 @@ def test_few_queries_are_no_pass_though_nothing_changed_on_them(n: int, interval
     assert len(verdict.failures) == 2
 
 
-@pytest.mark.parametrize(("budget", "needed"), [(0.01, 299), (0.02, 149), (0.05, 59), (0.1, 29)])
+@each(("budget", "needed"), [(0.01, 299), (0.02, 149), (0.05, 59), (0.1, 29)])
 def test_as_many_queries_are_needed_as_show_one_that_loses_all(budget: float, needed: int) -> None:
     """(1 - budget)^n, the chance that n queries show no loss, is 5% there: log 0.05 / log (1 - budget), rounded up."""
     verdict = differing(needed * 9 // 10).rank.gate({"rr": budget}, **TWO)
@@ -95,7 +95,7 @@ def test_as_many_queries_are_needed_as_show_one_that_loses_all(budget: float, ne
     assert differing(needed * 11 // 10).rank.gate({"rr": budget}, **TWO)
 
 
-@pytest.mark.parametrize(("n", "losses", "budget"), [(100, 0, 0.04), (100, 4, 0.08), (300, 5, 0.05)])
+@each(("n", "losses", "budget"), [(100, 0, 0.04), (100, 4, 0.08), (300, 5, 0.05)])
 def test_the_bound_of_a_share_of_queries_lost_is_the_exact_one(n: int, losses: int, budget: float) -> None:
     row = differing(n, losses).rank.gate({"rr": budget}, **TWO).table.row(0, named=True)
     exact = scipy_stats.binomtest(losses, n, alternative="less").proportion_ci(0.95, method="exact").high
@@ -191,7 +191,7 @@ def test_the_queries_that_moved_most_come_with_their_documents() -> None:
     ]
 
 
-@pytest.mark.parametrize("metric", ["ndcg@5", "map"])
+@each("metric", ["ndcg@5", "map"])
 def test_what_the_documents_contributed_makes_up_the_difference(metric: str) -> None:
     by_column = DF.rank.gate({metric: 0.25}, runs=RUNS, baseline="old", most_moved=4).moved
     by_run = LONG.rank.gate({metric: 0.25}, run="system", baseline="old", most_moved=4).moved
@@ -281,7 +281,7 @@ def test_a_name_that_moved_has_too_is_refused() -> None:
         TINY.rename({"doc_id": "contribution"}).rank.on(doc="contribution").gate({"rr": 0.25}, **TWO)
 
 
-@pytest.mark.parametrize("name", ["bound", "budget", "verdict", "passed", "queries_needed"])
+@each("name", ["bound", "budget", "verdict", "passed", "queries_needed"])
 def test_a_slice_with_the_name_of_a_figure_is_refused(name: str) -> None:
     with pytest.raises(rf.InvalidOption, match=f"second column '{name}'"):
         DF.rename({"day": name}).rank.gate({"rr": 0.25}, runs=RUNS, by=name)

@@ -44,7 +44,7 @@ def test_means_and_deviations_are_those_of_all_values() -> None:
             assert row["n_queries"] == 90
 
 
-@pytest.mark.parametrize("parts", [1, 3, 10])
+@each("parts", [1, 3, 10])
 def test_the_mean_of_equal_values_is_that_value(parts: int) -> None:
     df = pl.DataFrame([(q, d) for q in range(10) for d in "abc"], schema=["query_id", "doc_id"], orient="row")
     df = df.with_columns(score=pl.lit(1.0), label=(pl.col("doc_id") == "a").cast(pl.Int64), w=pl.col("query_id") / 7)
@@ -65,7 +65,7 @@ def test_figures_are_those_of_a_frame_in_one_for_any_number_of_parts(by: Any) ->
     assert_frame_equal(found, polars.sort(keys), check_dtypes=False, check_column_order=False, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("by", [None, "slice"])
+@each("by", [None, "slice"])
 def test_weights_mean_what_they_mean_on_a_frame_for_any_number_of_parts(by: Any) -> None:
     df = DF.with_columns(asked=pl.col("query_id").str.slice(-1).str.to_integer() % 4)  # some queries weigh nothing
     df = df.with_columns(asked=pl.when(pl.col("slice") != 2).then("asked").otherwise(0))

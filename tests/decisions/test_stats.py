@@ -73,7 +73,7 @@ RECORDED = [[17394127715520444142, 5835390491061343638], [12492077108140196533, 
 HALVES = [half for x in RECORDED[0] for half in (x % 2**32, x // 2**32)]
 
 
-@pytest.mark.parametrize("interval", ["bca", "percentile"])
+@each("interval", ["bca", "percentile"])
 def test_bootstrap_intervals_are_scipys_over_the_same_resamples(interval: Any) -> None:
     low, high = stats.intervals(VALUES, ONES, 0.9, interval, 250, 3)
     for i, column in enumerate(VALUES.T):
@@ -182,7 +182,7 @@ def test_the_mean_of_equal_values_is_that_value_and_they_do_not_spread(value: fl
         assert (low.tolist(), high.tolist()) == ([value], [value])
 
 
-@pytest.mark.parametrize("interval", ["bca", "percentile", "t"])
+@each("interval", ["bca", "percentile", "t"])
 def test_equal_values_have_an_interval_of_one_point_and_fewer_than_two_have_none(interval: Any) -> None:
     values = np.array([[0.3, 1.0, np.nan], [0.3, np.nan, np.nan], [0.3, np.nan, np.nan]])
     low, high = stats.intervals(values, np.ones(3), 0.95, interval, 200, 0)
@@ -219,7 +219,7 @@ def test_what_is_held_in_memory_at_a_time_changes_no_result(monkeypatch: pytest.
 DIFFERENCES = np.array([0.5, 0.25, -0.25, 0.0, 1.0, 0.125, -0.5, 0.75, 0.25, 0.0])
 
 
-@pytest.mark.parametrize("weights", [np.ones(10), np.arange(10.0)])
+@each("weights", [np.ones(10), np.arange(10.0)])
 def test_few_differences_are_given_all_signs_as_by_scipy(weights: Any) -> None:
     p, enumerated = stats.paired_test(DIFFERENCES[:, None], weights, "permutation", 5, 0)
     wanted = scipy_stats.permutation_test(
@@ -250,7 +250,7 @@ def test_many_differences_are_given_random_signs() -> None:
     assert p[0] == pytest.approx(close.pvalue, abs=4 * math.sqrt(2 * close.pvalue / 20_000))
 
 
-@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
+@each("test", ["permutation", "bootstrap"])
 def test_random_p_values_are_never_0(test: Any) -> None:
     d = np.linspace(1, 2, 40)[:, None]
     assert stats.paired_test(d, np.ones(40), test, 99, 0)[0][0] == 1 / 100
@@ -267,7 +267,7 @@ def test_the_t_test_is_scipys_and_columns_may_lack_other_queries() -> None:
         assert np.isnan(none[0])
 
 
-@pytest.mark.parametrize("weights", [ONES, WEIGHTS])
+@each("weights", [ONES, WEIGHTS])
 def test_the_bootstrap_test_compares_students_statistic(weights: Any) -> None:
     """By definition: t of the differences, among t of resamples of the differences less their mean."""
 
@@ -341,7 +341,7 @@ def test_false_discovery_corrections_are_scipys_and_none_changes_nothing() -> No
     assert np.isnan(stats.adjust(np.array([np.nan]), "holm")).all()
 
 
-@pytest.mark.parametrize("effect", [0.05, 0.2, -0.5, 1.5])
+@each("effect", [0.05, 0.2, -0.5, 1.5])
 def test_power_is_that_of_statsmodels(effect: float) -> None:
     for n in (2, 5, 12):
         assert stats.power(effect, n, 0.05) == pytest.approx(TTestPower().power(effect, n, 0.05), rel=1e-6)
@@ -350,7 +350,7 @@ def test_power_is_that_of_statsmodels(effect: float) -> None:
     assert stats.power(effect, 1, 0.05) == 0.0
 
 
-@pytest.mark.parametrize("effect", [0.0, 1e-300, 1e-10])
+@each("effect", [0.0, 1e-300, 1e-10])
 def test_an_effect_that_no_number_of_queries_shows_is_refused(effect: float) -> None:
     with pytest.raises(rf.InvalidOption, match="takes more than 2"):
         stats.queries_needed(effect, 0.8, 0.05)

@@ -15,6 +15,7 @@ import rankframe as rf
 from rankframe._lift.callers_frames import stacked
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
+from tests.support.each import each
 
 # The relevant document of two is first, then second: the reciprocal rank is 1 in the old run, and 1/2 in the new one.
 OLD = pl.DataFrame(
@@ -63,7 +64,7 @@ def test_tables_are_planned_for_and_held_to_one_margin() -> None:
     assert not OLD.rank.gate("rr", margin=0.1, runs={"old": OLD, "new": NEW})
 
 
-@pytest.mark.parametrize("plot", ["curve", "precision_recall", "differences", "distribution"])
+@each("plot", ["curve", "precision_recall", "differences", "distribution"])
 def test_tables_are_drawn_as_runs(plot: str) -> None:
     stacked = pl.concat([OLD.with_columns(run=pl.lit("old")), NEW.with_columns(run=pl.lit("new"))])
     metrics = [] if plot == "precision_recall" else ["ndcg"] if plot == "curve" else ["rr"]
@@ -123,7 +124,7 @@ def test_labels_and_scores_may_be_whole_in_one_table_and_not_in_the_other() -> N
     assert rows(OLD.rank.compare("rr", runs={"old": OLD, "new": new}).table, "difference") == [(-0.5,)]
 
 
-@pytest.mark.parametrize("kind", [FRAMES[0], FRAMES[2]], ids=["polars", "pandas"])
+@each("kind", [FRAMES[0], FRAMES[2]], ids=["polars", "pandas"])
 def test_ids_of_two_types_are_refused(kind: Callable[[pl.DataFrame], Any]) -> None:
     old, new = kind(OLD), kind(NEW.with_columns(pl.col("query_id").cast(pl.String)))
     with pytest.raises(rf.errors.InvalidData, match="'query_id'"):
@@ -143,7 +144,7 @@ def test_a_table_that_is_not_among_the_runs_is_not_left_out_silently() -> None:
         third.rank.compare("rr", runs={"old": OLD, "new": NEW})
 
 
-@pytest.mark.parametrize("other", [OLD.lazy(), pd.DataFrame(OLD.to_dict(as_series=False)), "score"])
+@each("other", [OLD.lazy(), pd.DataFrame(OLD.to_dict(as_series=False)), "score"])
 def test_tables_of_two_kinds_are_refused(other: Any) -> None:
     with pytest.raises(rf.errors.InvalidOption, match=r"'new' is a\w* (LazyFrame|pandas DataFrame|str)"):
         OLD.rank.compare("rr", runs={"old": OLD, "new": other})

@@ -55,7 +55,7 @@ def test_the_values_are_those_of_plain_python(seed: int, k: int | None) -> None:
         assert close(found[name + at], ORACLES[name](cut, CATALOG)), name
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_popularity_lift_is_that_of_plain_python(seed: int) -> None:
     frame, lists = drawn(seed)
     draw = random.Random(seed + 100)
@@ -65,7 +65,7 @@ def test_popularity_lift_is_that_of_plain_python(seed: int) -> None:
     assert close(found, popularity_lift({u: items[:3] for u, items in lists.items()}, {**past}))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_the_ratio_of_exposure_of_groups_is_that_of_plain_python_also_in_parts(seed: int) -> None:
     frame, lists = drawn(seed)
     draw = random.Random(seed)
@@ -96,7 +96,7 @@ def test_every_catalog_metric_has_an_oracle() -> None:
 # laws
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_an_item_that_nobody_is_shown_lowers_coverage_and_raises_gini(seed: int) -> None:
     frame, _ = drawn(seed)
     names = ("coverage", "gini", "exposure_gini")
@@ -117,7 +117,7 @@ def test_an_item_that_takes_all_places_has_a_normalized_gini_of_1() -> None:
     assert values(frame, "gini(normalized=True)", items=7) == {"gini(normalized=True)": pytest.approx(1.0)}
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_the_order_of_rows_changes_neither_values_nor_intervals(seed: int) -> None:
     frame, _ = drawn(seed)
     found, again = (
@@ -127,7 +127,7 @@ def test_the_order_of_rows_changes_neither_values_nor_intervals(seed: int) -> No
     assert_frame_equal(found, again, check_exact=True)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_names_of_users_and_items_do_not_matter(seed: int) -> None:
     frame, _ = drawn(seed)
     numbered = frame.with_columns(
@@ -137,7 +137,7 @@ def test_names_of_users_and_items_do_not_matter(seed: int) -> None:
     assert values(numbered, *METRICS, items=30) == pytest.approx(values(frame, *METRICS), nan_ok=True)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_one_slice_equals_the_table(seed: int) -> None:
     frame, _ = drawn(seed)
     table = frame.rank.items.catalog(*METRICS, items=CATALOG, resamples=100)
@@ -146,7 +146,7 @@ def test_one_slice_equals_the_table(seed: int) -> None:
     assert_frame_equal(sliced.drop("day"), table, check_exact=True)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_each_slice_equals_a_table_of_its_own(seed: int) -> None:
     frame, _ = drawn(seed)
     frame = frame.with_columns(side=pl.col("query_id").str.slice(-1).is_in(["1", "2", "5"]))
@@ -164,7 +164,7 @@ def test_the_runs_of_a_table_are_slices() -> None:
     assert found["value"].to_list() == [values(x, "coverage")["coverage"] for x in (frame, frame.head(9))]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_all_kinds_of_frames_give_the_same(seed: int) -> None:
     frame, _ = drawn(seed)
     found = frame.rank.items.catalog(*METRICS, items=CATALOG, resamples=100)
@@ -179,7 +179,7 @@ def test_all_kinds_of_frames_give_the_same(seed: int) -> None:
             assert of_pandas[name].to_list() == pytest.approx(found[name].fill_null(math.nan).to_list(), nan_ok=True)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_values_and_ends_stay_within_the_bounds_and_the_interval_holds_the_value(seed: int) -> None:
     frame, _ = drawn(seed)
     found = frame.rank.items.catalog(*METRICS, items=CATALOG, resamples=200)
@@ -243,7 +243,7 @@ def test_a_null_user_is_a_user() -> None:
     assert found.select("value", "n_queries").rows() == [(1.0, 2), (1.0, 2)]
 
 
-@pytest.mark.parametrize("kind", [pl.Categorical(), pl.Enum(CATALOG)])
+@each("kind", [pl.Categorical(), pl.Enum(CATALOG)])
 def test_categories_are_compared_with_a_list_of_texts(kind: pl.DataType) -> None:
     frame, _ = drawn(2)
     as_categories = frame.with_columns(pl.col("doc_id").cast(kind))
@@ -266,7 +266,7 @@ def test_unknown_items_are_left_out_if_asked_and_the_others_keep_their_ranks() -
 PAST = pl.DataFrame({"query_id": ["u0", "u1", "u1"], "doc_id": ["i0", "i0", "i1"]})
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_tables_that_on_names_are_those_of_arguments(seed: int) -> None:
     frame, _ = drawn(seed)
     asked = "coverage@3", "gini@3", "popularity_lift@3"
@@ -314,7 +314,7 @@ def test_counts_of_items_are_no_past_for_metrics_of_the_catalog() -> None:
         ranker.items.catalog("popularity_lift")
 
 
-@pytest.mark.parametrize("narrow", [pl.Int32, pl.UInt8])
+@each("narrow", [pl.Int32, pl.UInt8])
 def test_whole_numbers_of_another_width_are_the_same_items_and_users(narrow: type[pl.DataType]) -> None:
     frame = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": [1, 2, 1], "score": [2.0, 1, 1]})
     past = pl.DataFrame({"query_id": [1, 2], "doc_id": [1, 2]}, schema={"query_id": narrow, "doc_id": narrow})
@@ -435,7 +435,7 @@ def test_a_formula_with_a_value_per_item_is_refused() -> None:
         rf.unregister("per_item")
 
 
-@pytest.mark.parametrize(
+@each(
     "declare",
     [
         lambda: rf.catalog_metric("Coverage")(lambda e: e.n_items),
@@ -455,7 +455,7 @@ def test_the_librarys_own_catalog_metrics_stay() -> None:
         rf.unregister("coverage")
 
 
-@pytest.mark.parametrize("dtype", [pl.Int64, pl.UInt32, pl.String, pl.Categorical])
+@each("dtype", [pl.Int64, pl.UInt32, pl.String, pl.Categorical])
 def test_popularity_lift_takes_items_of_any_type(dtype: pl.DataType) -> None:
     # by hand: items 1 and 2 are shown, 1 was chosen by 1 of 2 users, 2 by none; the users' own are as popular as 1/2
     recs = pl.DataFrame(

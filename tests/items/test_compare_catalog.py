@@ -39,7 +39,7 @@ def compared(frame: Any, **options: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@each("seed", range(4))
 def test_values_and_the_p_value_of_all_exchanges_are_those_of_plain_python(seed: int) -> None:
     frame, lists = drawn(seed)
     found = compared(frame, correction=None)

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 
 def users(values: dict[str | None, list[float | None]], **more: Any) -> pl.DataFrame:
@@ -181,7 +182,7 @@ def test_a_user_in_two_groups_is_refused() -> None:
         frame.rank.gaps("rr", **OPTIONS)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"by": []}, "all users are in one group; name the column, or columns, that tell groups apart, as by='age'"),

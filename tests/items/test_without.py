@@ -11,6 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from tests.support.each import each
 
 LISTS = pl.DataFrame(
     {
@@ -40,7 +41,7 @@ def test_a_pandas_frame_keeps_its_index_and_all_its_columns() -> None:
     assert frame["note"].to_list() == list("vwxyz")
 
 
-@pytest.mark.parametrize("form", [pl.DataFrame.lazy, pl.DataFrame.clone, pl.DataFrame.to_pandas])
+@each("form", [pl.DataFrame.lazy, pl.DataFrame.clone, pl.DataFrame.to_pandas])
 def test_a_table_without_scores_has_its_seen_rows_left_out_too(form: Callable[[pl.DataFrame], Any]) -> None:
     found = form(LISTS.drop("score")).rank.items.without(form(TRAIN))
     rows = pl.DataFrame(found) if isinstance(found, pd.DataFrame) else found.lazy().collect()
@@ -74,7 +75,7 @@ def test_ids_of_another_type_are_refused_with_the_cast_that_helps() -> None:
     assert "df.with_columns(pl.col('query_id').cast(pl.String))" in str(caught.value)
 
 
-@pytest.mark.parametrize("given", [None, "train", [("a", 1)]])
+@each("given", [None, "train", [("a", 1)]])
 def test_what_is_no_frame_is_refused(given: object) -> None:
     with pytest.raises(rf.InvalidOption, match="is no frame"):
         LISTS.rank.items.without(given)
@@ -85,8 +86,8 @@ def test_a_column_under_another_name_is_to_be_renamed() -> None:
         LISTS.rank.items.without(TRAIN.rename({"doc_id": "item_id"}))
 
 
-@pytest.mark.parametrize("form", [lambda x: x, pl.DataFrame.to_pandas], ids=["polars", "pandas"])
-@pytest.mark.parametrize(
+@each("form", [lambda x: x, pl.DataFrame.to_pandas], ids=["polars", "pandas"])
+@each(
     ("column", "says"),
     [("query_id", "'query_id' of train is in the table, as 101 and 1"), ("doc_id", "'doc_id' of train")],
 )

@@ -176,7 +176,7 @@ def test_a_column_that_nothing_needs_is_not_read() -> None:
 METHODS = {entry.formula.__name__ for entry in rf.METRICS.values()}
 
 
-@pytest.mark.parametrize("kind", [DF, DF.lazy(), DF.to_pandas()], ids=["eager", "lazy", "pandas"])
+@each("kind", [DF, DF.lazy(), DF.to_pandas()], ids=["eager", "lazy", "pandas"])
 def test_a_ranker_lists_what_people_type_and_metrics_lists_all(kind: Any) -> None:
     listed = [name for name in dir(kind.rank) if not name.startswith("_")]
     assert len(METHODS.intersection(listed)) == 30
