@@ -105,12 +105,12 @@ def test_the_bound_of_a_share_of_queries_lost_is_the_exact_one(n: int, losses: i
 
 @pytest.mark.filterwarnings("ignore:every row has a score:rankframe.RankframeWarning")
 def test_a_run_that_loses_rarely_but_all_passes_once_in_twenty_times() -> None:
-    """300 experiments of 20 queries, one in ten of which is lost: their mean falls by the budget."""
-    lost = pl.Series(np.random.default_rng(8).random(300 * 20) < 0.1)
-    df = differing(300 * 20).with_columns(experiment=pl.col("query_id") // 20, new=pl.when(~lost).then(1.0))
+    """150 experiments of 20 queries, one in ten of which is lost: their mean falls by the budget."""
+    lost = pl.Series(np.random.default_rng(8).random(150 * 20) < 0.1)
+    df = differing(150 * 20).with_columns(experiment=pl.col("query_id") // 20, new=pl.when(~lost).then(1.0))
     options: Any = {**TWO, "by": "experiment", "most_moved": 0, "resamples": 199}
     rate = df.rank.gate({"rr": 0.1}, **options).table["passed"].mean()
-    assert rate <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
+    assert rate <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 150)
     assert (
         df.rank.compare("rr", runs=["old", "new"], by="experiment", ci=0.9, interval="bca", resamples=199)
         .table.select((pl.col("ci_low") > -0.1).mean())

@@ -323,7 +323,7 @@ def test_tukey_deals_by_the_order_of_the_streams_words() -> None:
 
 
 @each(("correction", "theirs"), [("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by")])
-@each("seed", range(5))
+@each("seed", range(2))
 def test_corrections_are_those_of_statsmodels(correction: Any, theirs: str, seed: int) -> None:
     p = np.round(np.random.default_rng(seed).random(1 + 4 * seed) ** 3, 2)
     assert stats.adjust(p, correction) == pytest.approx(multipletests(p, method=theirs)[1], rel=1e-12)
@@ -374,6 +374,7 @@ def test_without_scipy_only_students_t_is_missing_and_says_what_to_install(monke
         stats.power(0.5, 10, 0.05)
 
 
+@pytest.mark.nightly  # a process that imports SciPy anew
 def test_students_t_takes_scipy_special_alone_as_scipy_stats_takes_seconds_to_import() -> None:
     code = (
         "import sys, numpy as np, rankframe.stats as stats; d = np.array([[1.0], [2.0], [4.0]]); w = np.ones(3); "
@@ -417,7 +418,7 @@ def work(*, show: bool = True, seconds: float = 0.0) -> None:
 
 
 def test_long_work_shows_a_bar_on_a_terminal(terminal: Terminal) -> None:
-    work(seconds=0.5)
+    work(seconds=0.2)
     assert "resampling queries" in terminal.text
 
 
@@ -427,7 +428,7 @@ def test_elsewhere_long_work_writes_a_line_a_minute_to_the_log(
     assert progress.SECONDS_OF_LINE == 60
     monkeypatch.setattr(progress, "SECONDS_OF_LINE", 0.05)
     with caplog.at_level("INFO", logger="rankframe"):
-        work(seconds=0.3)
+        work(seconds=0.15)
     assert len(caplog.messages) >= 2
     assert caplog.messages[0] == "resampling queries: 1 of 2, 0 seconds so far"
     assert capfd.readouterr() == ("", "")  # the level of a log is WARNING unless somebody asks for more
@@ -436,15 +437,15 @@ def test_elsewhere_long_work_writes_a_line_a_minute_to_the_log(
 def test_the_bar_can_be_turned_off_and_does_not_come_at_once(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work(show=False, seconds=0.1)
+    work(show=False, seconds=0.05)
     monkeypatch.setattr(progress, "PATIENCE", 60.0)
-    work(seconds=0.1)
+    work(seconds=0.05)
     assert terminal.text == ""
 
 
 def test_without_rich_there_is_no_bar(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rich.progress", None)
-    work(seconds=0.1)
+    work(seconds=0.05)
     assert terminal.text == ""
 
 

@@ -30,7 +30,7 @@ FRAMES: list[Callable[[pl.DataFrame], Any]] = [
     lambda df: pd.DataFrame(df.to_dict(as_series=False)),
     lambda df: pd.DataFrame(df.to_dict(as_series=False)).set_index("query_id"),
 ]
-KINDS = pytest.mark.parametrize("kind", FRAMES, ids=["polars", "lazy", "pandas", "pandas by query"])
+KINDS = each("kind", FRAMES, ids=["polars", "lazy", "pandas", "pandas by query"])
 
 
 def rows(frame: Any, *names: str) -> list[tuple[Any, ...]]:
@@ -122,13 +122,6 @@ def test_slices_and_further_columns_are_those_that_all_tables_have() -> None:
 def test_labels_and_scores_may_be_whole_in_one_table_and_not_in_the_other() -> None:
     new = NEW.with_columns(pl.col("score").cast(pl.Int64), pl.col("label").cast(pl.Float64))
     assert rows(OLD.rank.compare("rr", runs={"old": OLD, "new": new}).table, "difference") == [(-0.5,)]
-
-
-@each("kind", [FRAMES[0], FRAMES[2]], ids=["polars", "pandas"])
-def test_ids_of_two_types_are_refused(kind: Callable[[pl.DataFrame], Any]) -> None:
-    old, new = kind(OLD), kind(NEW.with_columns(pl.col("query_id").cast(pl.String)))
-    with pytest.raises(rf.errors.InvalidData, match="'query_id'"):
-        old.rank.compare("rr", runs={"old": old, "new": new})
 
 
 def test_the_type_of_each_table_is_told_where_they_differ() -> None:
