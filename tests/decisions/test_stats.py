@@ -434,17 +434,14 @@ def test_elsewhere_long_work_writes_a_line_a_minute_to_the_log(
     assert capfd.readouterr() == ("", "")  # the level of a log is WARNING unless somebody asks for more
 
 
-def test_the_bar_can_be_turned_off_and_does_not_come_at_once(
+def test_the_bar_can_be_turned_off_needs_rich_and_does_not_come_at_once(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work(show=False, seconds=0.05)
+    with monkeypatch.context() as patches:
+        patches.setitem(sys.modules, "rich.progress", None)
+        work(seconds=0.05)
     monkeypatch.setattr(progress, "PATIENCE", 60.0)
-    work(seconds=0.05)
-    assert terminal.text == ""
-
-
-def test_without_rich_there_is_no_bar(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rich.progress", None)
     work(seconds=0.05)
     assert terminal.text == ""
 

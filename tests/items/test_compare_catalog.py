@@ -145,9 +145,5 @@ def test_what_cannot_be_compared_is_refused(options: dict[str, Any], message: st
     frame, _ = drawn(0)
     with pytest.raises(rf.InvalidData if "lacks" in message else rf.InvalidOption, match=message):
         compared(frame, **options)
-
-
-def test_one_run_is_refused() -> None:
-    frame, _ = drawn(0)
     with pytest.raises(rf.InvalidOption, match="there is one run to compare, 'old'"):
         compared(frame.filter(run="old"))
