@@ -298,3 +298,12 @@ def test_few_values_without_bounds_have_students_interval_and_a_warning(lazy: bo
     assert (found["ci_low"][0], found["ci_high"][0]) == pytest.approx((max(low, 0), high))  # cg is at least 0
     equal = df.with_columns(label=pl.lit(2)).filter(doc_id="a").rank.summarize("cg")
     assert equal.select("mean", "ci_low", "ci_high", "interval").row(0) == (2, None, None, None)
+
+
+def test_students_interval_does_not_leave_the_bound_that_a_metric_has() -> None:
+    """Three gains of 0 and one of 9: their mean is 2.25, and so is its standard error; Student's takes it 3.18 times."""
+    few = pl.DataFrame({"query_id": range(4), "score": 1.0, "label": [0, 0, 0, 9]})
+    with pytest.warns(rf.RankframeWarning, match="Student"):
+        row = few.rank.summarize("cg").row(0, named=True)
+    assert (row["ci_low"], row["interval"]) == (0.0, "t")
+    assert row["ci_high"] == pytest.approx(2.25 * (1 + 3.182446), rel=1e-6)

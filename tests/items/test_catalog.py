@@ -432,6 +432,8 @@ def test_a_formula_with_a_value_per_item_is_refused() -> None:
     try:
         with pytest.raises(rf.InvalidOption, match="per_item gives 2 values, one for each item"):
             LISTS.rank.items.catalog("per_item")
+        with pytest.raises(rf.InvalidOption, match="per_item gives 2 values"):
+            LISTS.rank.items.counts("per_item").catalog()
     finally:
         rf.unregister("per_item")
 
