@@ -73,6 +73,7 @@ def test_exchanges_of_lists_see_a_difference_where_there_is_none_no_more_often_t
     assert all(rate > 0.9 if apart else rate <= 0.05 + noise for rate in rates.values())
 
 
+@pytest.mark.filterwarnings("ignore:every row has a score:rankframe.RankframeWarning")
 @pytest.mark.parametrize("groups", [2, 5])
 @pytest.mark.parametrize(("least", "step"), [(0.3, 0.0), (0.3, 0.1), (0.9, 0.02)])
 @pytest.mark.parametrize("size", [4, 12, 100])
