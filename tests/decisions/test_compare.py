@@ -46,7 +46,7 @@ def test_the_table_is_what_the_values_say() -> None:
     assert found["p_adjusted"].to_numpy() == pytest.approx(multipletests(p, method="holm")[1])
 
 
-@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+@each("kind", ["polars", "lazy", "pandas"])
 def test_one_of_several_columns_of_the_query_may_slice_the_queries(kind: str) -> None:
     # By hand: on Monday the new run is better on both queries, 1 instead of 1/2, on Tuesday on neither.
     df: Any = pl.DataFrame(
@@ -102,7 +102,7 @@ def test_the_order_of_rows_changes_nothing() -> None:
     assert_frame_equal(found, shuffled, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("test", ["permutation", "bootstrap", "tukey"])
+@each("test", ["permutation", "bootstrap", "tukey"])
 def test_equal_seeds_give_equal_numbers_and_others_do_not(test: Any) -> None:
     one, same, other = (
         DF.rank.compare("map", runs=RUNS, test=test, resamples=500, seed=seed).table for seed in (1, 1, 2)
@@ -140,7 +140,7 @@ def test_slices_are_those_of_the_filtered_table() -> None:
         assert_frame_equal(found.table.filter(day=day).drop("day"), alone.table)
 
 
-@pytest.mark.parametrize(("correction", "theirs"), [("bh", "fdr_bh"), ("by", "fdr_by")])
+@each(("correction", "theirs"), [("bh", "fdr_bh"), ("by", "fdr_by")])
 def test_p_values_are_corrected_over_all_rows(correction: Any, theirs: str) -> None:
     found = DF.rank.compare("map", "rr", runs=RUNS, by="day", correction=correction, test="t").table
     wanted = multipletests(found["p_value"].to_numpy(), method=theirs)[1]
@@ -382,7 +382,7 @@ def test_a_table_without_queries_has_no_figures() -> None:
     assert DF.clear().rank.compare("map", runs=["old", "new"], by="day").table.is_empty()
 
 
-@pytest.mark.parametrize("least", [-0.5, 5])
+@each("least", [-0.5, 5])
 def test_a_bounded_interval_depends_on_the_width_of_the_bounds_not_on_their_place(least: float) -> None:
     @rf.metric(bounds=(least, least + 1))
     def placed(r: rf.Ranking, k: int | None = None) -> pl.Expr:

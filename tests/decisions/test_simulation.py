@@ -2,7 +2,7 @@
 
 Populations of reciprocal ranks and of graded gains, skewed and with many ties, as metrics have them, and of differences
 between runs, made up and real. The figures that docs/decisions.md gives are those that this prints with
-`pytest -m simulation -s`.
+`pytest -n 0 -m nightly -s tests/decisions/test_simulation.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rankframe._support.progress import Progress
 from rankframe._support.statistical_options import FEW
 from rankframe._verbs.resampling import Limits, Resampling
 
-pytestmark = pytest.mark.simulation
+pytestmark = pytest.mark.nightly
 
 OF_TOPICS = pl.read_csv(Path(__file__).parents[1] / "data" / "robust03.csv").partition_by("metric", as_dict=True)
 REAL = {str(metric): rows.drop("metric", "topic").to_numpy() for (metric,), rows in OF_TOPICS.items()}

@@ -73,7 +73,7 @@ RECORDED = [[17394127715520444142, 5835390491061343638], [12492077108140196533, 
 HALVES = [half for x in RECORDED[0] for half in (x % 2**32, x // 2**32)]
 
 
-@pytest.mark.parametrize("interval", ["bca", "percentile"])
+@each("interval", ["bca", "percentile"])
 def test_bootstrap_intervals_are_scipys_over_the_same_resamples(interval: Any) -> None:
     low, high = stats.intervals(VALUES, ONES, 0.9, interval, 250, 3)
     for i, column in enumerate(VALUES.T):
@@ -182,7 +182,7 @@ def test_the_mean_of_equal_values_is_that_value_and_they_do_not_spread(value: fl
         assert (low.tolist(), high.tolist()) == ([value], [value])
 
 
-@pytest.mark.parametrize("interval", ["bca", "percentile", "t"])
+@each("interval", ["bca", "percentile", "t"])
 def test_equal_values_have_an_interval_of_one_point_and_fewer_than_two_have_none(interval: Any) -> None:
     values = np.array([[0.3, 1.0, np.nan], [0.3, np.nan, np.nan], [0.3, np.nan, np.nan]])
     low, high = stats.intervals(values, np.ones(3), 0.95, interval, 200, 0)
@@ -219,7 +219,7 @@ def test_what_is_held_in_memory_at_a_time_changes_no_result(monkeypatch: pytest.
 DIFFERENCES = np.array([0.5, 0.25, -0.25, 0.0, 1.0, 0.125, -0.5, 0.75, 0.25, 0.0])
 
 
-@pytest.mark.parametrize("weights", [np.ones(10), np.arange(10.0)])
+@each("weights", [np.ones(10), np.arange(10.0)])
 def test_few_differences_are_given_all_signs_as_by_scipy(weights: Any) -> None:
     p, enumerated = stats.paired_test(DIFFERENCES[:, None], weights, "permutation", 5, 0)
     wanted = scipy_stats.permutation_test(
@@ -250,7 +250,7 @@ def test_many_differences_are_given_random_signs() -> None:
     assert p[0] == pytest.approx(close.pvalue, abs=4 * math.sqrt(2 * close.pvalue / 20_000))
 
 
-@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
+@each("test", ["permutation", "bootstrap"])
 def test_random_p_values_are_never_0(test: Any) -> None:
     d = np.linspace(1, 2, 40)[:, None]
     assert stats.paired_test(d, np.ones(40), test, 99, 0)[0][0] == 1 / 100
@@ -267,7 +267,7 @@ def test_the_t_test_is_scipys_and_columns_may_lack_other_queries() -> None:
         assert np.isnan(none[0])
 
 
-@pytest.mark.parametrize("weights", [ONES, WEIGHTS])
+@each("weights", [ONES, WEIGHTS])
 def test_the_bootstrap_test_compares_students_statistic(weights: Any) -> None:
     """By definition: t of the differences, among t of resamples of the differences less their mean."""
 
@@ -323,7 +323,7 @@ def test_tukey_deals_by_the_order_of_the_streams_words() -> None:
 
 
 @each(("correction", "theirs"), [("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by")])
-@each("seed", range(5))
+@each("seed", range(2))
 def test_corrections_are_those_of_statsmodels(correction: Any, theirs: str, seed: int) -> None:
     p = np.round(np.random.default_rng(seed).random(1 + 4 * seed) ** 3, 2)
     assert stats.adjust(p, correction) == pytest.approx(multipletests(p, method=theirs)[1], rel=1e-12)
@@ -341,7 +341,7 @@ def test_false_discovery_corrections_are_scipys_and_none_changes_nothing() -> No
     assert np.isnan(stats.adjust(np.array([np.nan]), "holm")).all()
 
 
-@pytest.mark.parametrize("effect", [0.05, 0.2, -0.5, 1.5])
+@each("effect", [0.05, 0.2, -0.5, 1.5])
 def test_power_is_that_of_statsmodels(effect: float) -> None:
     for n in (2, 5, 12):
         assert stats.power(effect, n, 0.05) == pytest.approx(TTestPower().power(effect, n, 0.05), rel=1e-6)
@@ -350,7 +350,7 @@ def test_power_is_that_of_statsmodels(effect: float) -> None:
     assert stats.power(effect, 1, 0.05) == 0.0
 
 
-@pytest.mark.parametrize("effect", [0.0, 1e-300, 1e-10])
+@each("effect", [0.0, 1e-300, 1e-10])
 def test_an_effect_that_no_number_of_queries_shows_is_refused(effect: float) -> None:
     with pytest.raises(rf.InvalidOption, match="takes more than 2"):
         stats.queries_needed(effect, 0.8, 0.05)
@@ -374,6 +374,7 @@ def test_without_scipy_only_students_t_is_missing_and_says_what_to_install(monke
         stats.power(0.5, 10, 0.05)
 
 
+@pytest.mark.nightly  # a process that imports SciPy anew
 def test_students_t_takes_scipy_special_alone_as_scipy_stats_takes_seconds_to_import() -> None:
     code = (
         "import sys, numpy as np, rankframe.stats as stats; d = np.array([[1.0], [2.0], [4.0]]); w = np.ones(3); "
@@ -417,7 +418,7 @@ def work(*, show: bool = True, seconds: float = 0.0) -> None:
 
 
 def test_long_work_shows_a_bar_on_a_terminal(terminal: Terminal) -> None:
-    work(seconds=0.5)
+    work(seconds=0.2)
     assert "resampling queries" in terminal.text
 
 
@@ -427,24 +428,21 @@ def test_elsewhere_long_work_writes_a_line_a_minute_to_the_log(
     assert progress.SECONDS_OF_LINE == 60
     monkeypatch.setattr(progress, "SECONDS_OF_LINE", 0.05)
     with caplog.at_level("INFO", logger="rankframe"):
-        work(seconds=0.3)
+        work(seconds=0.15)
     assert len(caplog.messages) >= 2
     assert caplog.messages[0] == "resampling queries: 1 of 2, 0 seconds so far"
     assert capfd.readouterr() == ("", "")  # the level of a log is WARNING unless somebody asks for more
 
 
-def test_the_bar_can_be_turned_off_and_does_not_come_at_once(
+def test_the_bar_can_be_turned_off_needs_rich_and_does_not_come_at_once(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work(show=False, seconds=0.1)
+    work(show=False, seconds=0.05)
+    with monkeypatch.context() as patches:
+        patches.setitem(sys.modules, "rich.progress", None)
+        work(seconds=0.05)
     monkeypatch.setattr(progress, "PATIENCE", 60.0)
-    work(seconds=0.1)
-    assert terminal.text == ""
-
-
-def test_without_rich_there_is_no_bar(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rich.progress", None)
-    work(seconds=0.1)
+    work(seconds=0.05)
     assert terminal.text == ""
 
 

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 DF = pl.DataFrame(
     {
@@ -32,7 +33,7 @@ def rows(found: Any, *columns: str) -> list[tuple[Any, ...]]:
     return sorted(frame.select(columns or pl.all()).rows())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_score_columns_have_a_row_per_run(kind: str) -> None:
     ranker = KINDS[kind](DF).rank
     assert rows(ranker.mean("rr", "P@1", runs=["old", "new"])) == [("new", 0.75, 0.5), ("old", 0.5, 0.0)]
@@ -40,7 +41,7 @@ def test_score_columns_have_a_row_per_run(kind: str) -> None:
     assert rows(found, "run", "metric", "n_queries", "mean") == [("new", "rr", 2, 0.75), ("old", "rr", 2, 0.5)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_column_that_names_the_run_is_the_first_column_of_the_result(kind: str) -> None:
     ranker = KINDS[kind](STACKED).rank
     assert rows(ranker.mean("rr", run="system"), "system", "rr") == [("new", 0.75), ("old", 0.5)]
@@ -49,20 +50,20 @@ def test_a_column_that_names_the_run_is_the_first_column_of_the_result(kind: str
     assert rows(ranker.on(query=query).mean("rr", run="system"), "system", "rr") == [("new", 0.75), ("old", 0.5)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_slices_come_after_the_run(kind: str) -> None:
     wanted = [("new", "de", 1.0), ("new", "fr", 0.5), ("old", "de", 0.5), ("old", "fr", 0.5)]
     assert rows(KINDS[kind](DF).rank.mean("rr", runs=["old", "new"], by="market")) == wanted
     assert rows(KINDS[kind](STACKED).rank.mean("rr", run="system", by="market")) == wanted
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_table_for_each_run_is_taken_too(kind: str) -> None:
     old, new = (KINDS[kind](STACKED.filter(system=run).drop("system")) for run in ("old", "new"))
     assert rows(new.rank.mean("rr", runs={"old": old, "new": new})) == [("new", 0.75), ("old", 0.5)]
 
 
-@pytest.mark.parametrize("interval", ["bca", "percentile", "poisson"])
+@each("interval", ["bca", "percentile", "poisson"])
 def test_the_interval_of_a_run_is_that_of_the_run_alone(interval: Any) -> None:
     df, runs = rf.load_example(), ["score", "score_pca"]
     found = df.rank.summarize("ndcg@10", runs=runs, interval=interval, resamples=200)
@@ -71,7 +72,7 @@ def test_the_interval_of_a_run_is_that_of_the_run_alone(interval: Any) -> None:
         assert found.filter(run=run).drop("run").equals(alone)
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "says"),
     [
         ({"runs": ["old", "new"], "run": "system"}, "not both"),

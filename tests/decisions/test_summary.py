@@ -54,7 +54,7 @@ def test_queries_without_a_value_do_not_count() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:all values of column .score. are equal:rankframe.RankframeWarning")
-@pytest.mark.parametrize("lazy", [False, True])
+@each("lazy", [False, True])
 def test_the_mean_of_equal_values_is_that_value(lazy: bool) -> None:
     """Ten queries of one third; shares of their weights add up to less than 1 in floats."""
     rows = [(query, doc) for query in range(10) for doc in "abc"]
@@ -91,7 +91,7 @@ def test_bounded_intervals_are_those_of_shares() -> None:
     assert 1e-5 < low < mean < high < 1
 
 
-@pytest.mark.parametrize(("resamples", "ci", "least"), [(1, 0.95, 39), (38, 0.95, 39), (18, 0.9, 19), (198, 0.99, 199)])
+@each(("resamples", "ci", "least"), [(1, 0.95, 39), (38, 0.95, 39), (18, 0.9, 19), (198, 0.99, 199)])
 def test_fewer_resamples_than_an_interval_has_ends_for_are_refused(resamples: int, ci: float, least: int) -> None:
     with pytest.raises(
         rf.InvalidOption, match=f"={resamples}: write a whole number from {least} on, as an interval of {ci} takes"
@@ -185,7 +185,7 @@ def test_a_lazy_summary_refuses_them_with_an_error_of_the_package(engine: Any, o
         weighted.collect(engine=engine)
 
 
-@pytest.mark.parametrize("kind", ["polars", "lazy", "pandas"])
+@each("kind", ["polars", "lazy", "pandas"])
 def test_a_missed_document_that_judge_adds_has_the_slice_and_the_weight_of_its_query(kind: str) -> None:
     # By hand: a finds one of two, b one of one, and c, whose market is not known, the only one.
     run: Any = pl.DataFrame(
@@ -224,7 +224,7 @@ def test_slices_may_have_any_name(name: str) -> None:
         ]
 
 
-@pytest.mark.parametrize("name", ["#by0", "#weight", "#row", "#there"])
+@each("name", ["#by0", "#weight", "#row", "#there"])
 def test_a_query_column_with_a_name_of_the_plan_is_refused(name: str) -> None:
     df = DF.rename({"query_id": name}).with_columns(new=pl.col("score") + 1)
     ranker = df.rank.on(query=name)
@@ -287,7 +287,7 @@ def test_many_values_have_the_bootstraps_interval_and_a_slice_of_few_its_own() -
     assert_frame_equal(found.drop("few"), alone)
 
 
-@pytest.mark.parametrize("lazy", [False, True])
+@each("lazy", [False, True])
 def test_few_values_without_bounds_have_students_interval_and_a_warning(lazy: bool) -> None:
     df = DF.with_columns(label=pl.Series([3, 0, 1, 0, 2, 5]))
     with pytest.warns(rf.RankframeWarning, match=r"the interval of cg over 4 queries is Student") as said:
@@ -298,3 +298,12 @@ def test_few_values_without_bounds_have_students_interval_and_a_warning(lazy: bo
     assert (found["ci_low"][0], found["ci_high"][0]) == pytest.approx((max(low, 0), high))  # cg is at least 0
     equal = df.with_columns(label=pl.lit(2)).filter(doc_id="a").rank.summarize("cg")
     assert equal.select("mean", "ci_low", "ci_high", "interval").row(0) == (2, None, None, None)
+
+
+def test_students_interval_does_not_leave_the_bound_that_a_metric_has() -> None:
+    """Three gains of 0 and one of 9: their mean is 2.25, and so is its standard error; Student's takes it 3.18 times."""
+    few = pl.DataFrame({"query_id": range(4), "score": 1.0, "label": [0, 0, 0, 9]})
+    with pytest.warns(rf.RankframeWarning, match="Student"):
+        row = few.rank.summarize("cg").row(0, named=True)
+    assert (row["ci_low"], row["interval"]) == (0.0, "t")
+    assert row["ci_high"] == pytest.approx(2.25 * (1 + 3.182446), rel=1e-6)

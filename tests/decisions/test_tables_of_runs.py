@@ -15,6 +15,7 @@ import rankframe as rf
 from rankframe._lift.callers_frames import stacked
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
+from tests.support.each import each
 
 # The relevant document of two is first, then second: the reciprocal rank is 1 in the old run, and 1/2 in the new one.
 OLD = pl.DataFrame(
@@ -29,7 +30,7 @@ FRAMES: list[Callable[[pl.DataFrame], Any]] = [
     lambda df: pd.DataFrame(df.to_dict(as_series=False)),
     lambda df: pd.DataFrame(df.to_dict(as_series=False)).set_index("query_id"),
 ]
-KINDS = pytest.mark.parametrize("kind", FRAMES, ids=["polars", "lazy", "pandas", "pandas by query"])
+KINDS = each("kind", FRAMES, ids=["polars", "lazy", "pandas", "pandas by query"])
 
 
 def rows(frame: Any, *names: str) -> list[tuple[Any, ...]]:
@@ -63,7 +64,7 @@ def test_tables_are_planned_for_and_held_to_one_margin() -> None:
     assert not OLD.rank.gate("rr", margin=0.1, runs={"old": OLD, "new": NEW})
 
 
-@pytest.mark.parametrize("plot", ["curve", "precision_recall", "differences", "distribution"])
+@each("plot", ["curve", "precision_recall", "differences", "distribution"])
 def test_tables_are_drawn_as_runs(plot: str) -> None:
     stacked = pl.concat([OLD.with_columns(run=pl.lit("old")), NEW.with_columns(run=pl.lit("new"))])
     metrics = [] if plot == "precision_recall" else ["ndcg"] if plot == "curve" else ["rr"]
@@ -123,56 +124,34 @@ def test_labels_and_scores_may_be_whole_in_one_table_and_not_in_the_other() -> N
     assert rows(OLD.rank.compare("rr", runs={"old": OLD, "new": new}).table, "difference") == [(-0.5,)]
 
 
-@pytest.mark.parametrize("kind", [FRAMES[0], FRAMES[2]], ids=["polars", "pandas"])
-def test_ids_of_two_types_are_refused(kind: Callable[[pl.DataFrame], Any]) -> None:
-    old, new = kind(OLD), kind(NEW.with_columns(pl.col("query_id").cast(pl.String)))
-    with pytest.raises(rf.errors.InvalidData, match="'query_id'"):
-        old.rank.compare("rr", runs={"old": old, "new": new})
-
-
-def test_the_type_of_each_table_is_told_where_they_differ() -> None:
-    new = NEW.with_columns(pl.col("query_id").cast(pl.String))
-    said = r"column 'query_id' holds Int64 in the table of 'old' and String in the table of 'new'; cast one of them"
-    with pytest.raises(rf.errors.InvalidData, match=said):
-        OLD.rank.compare("rr", runs={"old": OLD, "new": new})
-
-
-def test_a_table_that_is_not_among_the_runs_is_not_left_out_silently() -> None:
-    third = OLD.clone()
-    with pytest.raises(rf.errors.InvalidOption, match=r"the table of \.rank is none of them"):
-        third.rank.compare("rr", runs={"old": OLD, "new": NEW})
-
-
-@pytest.mark.parametrize("other", [OLD.lazy(), pd.DataFrame(OLD.to_dict(as_series=False)), "score"])
-def test_tables_of_two_kinds_are_refused(other: Any) -> None:
-    with pytest.raises(rf.errors.InvalidOption, match=r"'new' is a\w* (LazyFrame|pandas DataFrame|str)"):
-        OLD.rank.compare("rr", runs={"old": OLD, "new": other})
-
-
-def test_one_table_is_no_comparison() -> None:
-    with pytest.raises(rf.errors.InvalidOption, match="there is one run to compare"):
-        OLD.rank.compare("rr", runs={"old": OLD})
-    with pytest.raises(rf.errors.InvalidOption, match="name the runs"):
-        OLD.rank.compare("rr", runs={})
-
-
 class Other:
     columns = ()
 
 
-def test_tables_of_another_library_are_refused() -> None:
-    with pytest.raises(
-        rf.errors.InvalidOption, match=r"each of runs is a table of Polars or pandas, like that of .rank, a Other"
-    ):
-        stacked(Other(), Setup(), Runs.of({"a": OLD, "b": NEW}, None))
+TABLES = {"old": OLD, "new": NEW}
+TEXT_IDS = NEW.with_columns(pl.col("query_id").cast(pl.String))
+BY_RUN = {name: table.rename({"doc_id": "run"}) for name, table in TABLES.items()}
+PANDAS = {"old": FRAMES[2](OLD), "new": FRAMES[2](TEXT_IDS)}
+TOLD = r"column 'query_id' holds Int64 in the table of 'old' and String in the table of 'new'; cast one of them"
 
 
-def test_tables_and_a_column_of_runs_are_not_given_together() -> None:
-    with pytest.raises(rf.errors.InvalidOption, match="leave it out"):
-        OLD.rank.compare("rr", runs={"old": OLD, "new": NEW}, run="run")
-
-
-def test_a_column_of_another_role_is_not_overwritten() -> None:
-    old, new = (df.rename({"doc_id": "run"}) for df in (OLD, NEW))
-    with pytest.raises(rf.errors.InvalidOption, match="'run'"):
-        old.rank.on(doc="run").compare("rr", runs={"old": old, "new": new})
+@each(
+    ("call", "error", "said"),
+    [
+        (lambda: OLD.rank.compare("rr", runs={"old": OLD, "new": TEXT_IDS}), rf.InvalidData, TOLD),
+        (lambda: PANDAS["old"].rank.compare("rr", runs=PANDAS), rf.InvalidData, "'query_id'"),
+        (lambda: OLD.clone().rank.compare("rr", runs=TABLES), rf.InvalidOption, r"the table of \.rank is none of them"),
+        (lambda: OLD.rank.compare("rr", runs={"old": OLD, "new": OLD.lazy()}), rf.InvalidOption, r"'new' is a\w* LazyFrame"),
+        (lambda: OLD.rank.compare("rr", runs={"old": OLD, "new": FRAMES[2](OLD)}), rf.InvalidOption, r"'new' is a\w* pandas Data"),
+        (lambda: OLD.rank.compare("rr", runs={"old": OLD, "new": "score"}), rf.InvalidOption, r"'new' is a\w* str"),
+        (lambda: OLD.rank.compare("rr", runs={"old": OLD}), rf.InvalidOption, "there is one run to compare"),
+        (lambda: OLD.rank.compare("rr", runs={}), rf.InvalidOption, "name the runs"),
+        (lambda: stacked(Other(), Setup(), Runs.of({"a": OLD, "b": NEW}, None)), rf.InvalidOption,
+         r"each of runs is a table of Polars or pandas, like that of .rank, a Other"),
+        (lambda: OLD.rank.compare("rr", runs=TABLES, run="run"), rf.InvalidOption, "leave it out"),
+        (lambda: BY_RUN["old"].rank.on(doc="run").compare("rr", runs=BY_RUN), rf.InvalidOption, "'run'"),
+    ],
+)  # fmt: skip
+def test_tables_that_are_no_runs_are_refused(call: Callable[[], Any], error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        call()

@@ -89,7 +89,7 @@ def test_z_scores_of_opensearch_have_no_geometric_mean() -> None:
         scores("opensearch_hybrid(normalization=z_score,combination=geometric_mean)", ONE)
 
 
-@pytest.mark.parametrize("weights", ["[0,0]", "[-1,2]"])
+@each("weights", ["[0,0]", "[-1,2]"])
 def test_weights_that_cannot_add_up_to_1_are_refused(weights: str) -> None:
     with pytest.raises(rf.errors.InvalidOption, match="cannot be brought to a sum of 1"):
         scores(f"haystack(weights={weights})", ONE, ONE)

@@ -129,7 +129,7 @@ def test_every_kind_of_table_gives_the_same() -> None:
     assert df.lazy().rank.expected_exposure(runs=RUNS).collect_schema() == wanted.schema
 
 
-@pytest.mark.parametrize("query", ["query_id", ["run", "query_id"]])
+@each("query", ["query_id", ["run", "query_id"]])
 def test_pandas_tables_give_a_frame_indexed_by_the_query(query: Any) -> None:
     queries = random_queries(4)
     found = long(queries).to_pandas().rank.on(query=query).expected_exposure(run="run")
@@ -173,7 +173,7 @@ def test_tied_documents_have_the_mean_attention_of_all_their_orders() -> None:
     assert found_in(tied.rank.on(ties="doc_asc").expected_exposure())[1] == oracle([[*"abcd"]], orders[1][1])
 
 
-@pytest.mark.parametrize("depth", [None, 2])
+@each("depth", [None, 2])
 def test_unjudged_documents_are_dropped_from_rankings_and_target(depth: int | None) -> None:
     queries = random_queries(7)
     wanted = {}
@@ -213,7 +213,7 @@ def test_distances_rank_the_lowest_first() -> None:
     assert found_in(df.rank.on(ascending=True).expected_exposure()) == found_in(FOUR.rank.expected_exposure())
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"persistence": 1}, r"^persistence=1: write a number between 0 and 1\."),

@@ -128,7 +128,7 @@ def test_contributions_of_a_document_add_up_to_its_fused_score(case: tuple[str, 
     assert both["fused"].to_list() == both["score"].to_list()
 
 
-@pytest.mark.parametrize("form", ["wide", "lazy", "pandas", "spilled"])
+@each("form", ["wide", "lazy", "pandas", "spilled"])
 def test_every_kind_of_table_gives_the_same_explanation(form: str) -> None:
     df = random_runs(3)
     wide = df.pivot("run", index=["query_id", "doc_id"], values="score").select("query_id", "doc_id", "a", "b", "c")
@@ -159,7 +159,7 @@ def test_scores_where_less_is_better_give_fused_scores_where_more_is_better() ->
     assert found.select("doc_id", "rank", "fused_rank").rows() == [("a", 1, 1), ("a", 1, 1), ("b", 2, 2), ("b", 2, 2)]
 
 
-@pytest.mark.parametrize("verb", ["fuse", "explain"])
+@each("verb", ["fuse", "explain"])
 def test_pandas_keeps_labels_and_takes_whole_numbers_as_scores(verb: str) -> None:
     df = WIDE.select("query_id", "doc_id", pl.col("A", "C").fill_null(1).cast(int), label=pl.int_range(5)).to_pandas()
     found = getattr(df.rank.fusion, verb)("wsum", runs=["A", "C"], weights=[0.5, 0.25])

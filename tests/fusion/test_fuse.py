@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
+from functools import cache
 from itertools import permutations
 from typing import Any
 
@@ -25,7 +27,7 @@ from rankframe._words.rankings import Rankings
 from tests.support.each import each
 
 
-@pytest.mark.parametrize("dtype", ["int64", "float32", "Int64"])
+@each("dtype", ["int64", "float32", "Int64"])
 def test_a_fused_score_in_pandas_does_not_take_the_type_of_the_scores(dtype: str) -> None:
     table = pd.DataFrame(
         {"run": ["a", "b"], "query_id": 1, "doc_id": ["x", "y"], "score": pd.Series([3, 2], dtype=dtype)}
@@ -88,39 +90,42 @@ def squares_of_the_best(r: Rankings, weight: float = 2.0) -> pl.Expr:
 OWN = call_of(Fusion("squares_of_the_best", squares_of_the_best, bounds=(None, None), of="scores"), (), {"weight": 3})
 
 
+@cache
+def in_memory(method: Any) -> dict[Any, Any]:
+    """The scores of the rows in memory."""
+    return scores(RUNS.rank.fuse(method, run="run", **options(method)))
+
+
 @each("method", [*METHODS, OWN], ids=str)
 def test_the_order_of_rows_does_not_matter(method: Any) -> None:
-    shuffled = RUNS.sample(fraction=1, shuffle=True, seed=3)
-    expected = scores(RUNS.rank.fuse(method, run="run", **options(method)))
-    assert (
-        scores(shuffled.rank.fuse(method, run="run", **options(method))) == expected
-    )  # to the last digit: ties stay ties
+    found = RUNS.sample(fraction=1, shuffle=True, seed=3).rank.fuse(method, run="run", **options(method))
+    assert scores(found) == in_memory(method)  # to the last digit: ties stay ties
 
 
 @each("method", [*METHODS, OWN], ids=str)
 def test_a_further_query_changes_no_other(method: Any) -> None:
-    with_all = scores(RUNS.rank.fuse(method, run="run", **options(method)))
+    with_all = in_memory(method)
     part = RUNS.filter(pl.col("query_id") != 4)
     without = scores(part.rank.fuse(method, run="run", **options(method)))
     assert without == approx({at: x for at, x in with_all.items() if at[0] != 4})
 
 
-@each("method", [*METHODS, OWN], ids=str, sample=8)
-def test_every_form_of_a_table_gives_the_same_scores(method: Any) -> None:
-    needs = options(method)
-    expected = approx(scores(RUNS.rank.fuse(method, run="run", **needs)))
-    lazy = RUNS.lazy()
-    wide = RUNS.pivot("run", index=["query_id", "doc_id", "label"], values="score")
-    by_query = RUNS.sort("query_id", maintain_order=True).lazy()
-    for found in (
-        lazy.rank.fuse(method, run="run", **needs).collect(),
-        lazy.rank.on(memory_limit="20 KB").fuse(method, run="run", **needs).collect(),
-        by_query.rank.on(grouped=True).fuse(method, run="run", **needs).collect(),
-        wide.rank.fuse(method, runs=["a", "b", "c"], **needs),
-        RUNS.to_pandas().rank.fuse(method, run="run", **needs),
-        in_buckets(RUNS, method, needs),
-    ):
-        assert scores(found) == expected
+WIDE = RUNS.pivot("run", index=["query_id", "doc_id", "label"], values="score")
+BY_QUERY = RUNS.sort("query_id", maintain_order=True)
+FORMS: dict[str, Callable[..., Any]] = {
+    "lazy": lambda m, needs: RUNS.lazy().rank.fuse(m, run="run", **needs).collect(),
+    "spilled": lambda m, needs: RUNS.lazy().rank.on(memory_limit="20 KB").fuse(m, run="run", **needs).collect(),
+    "grouped": lambda m, needs: BY_QUERY.lazy().rank.on(grouped=True).fuse(m, run="run", **needs).collect(),
+    "wide": lambda m, needs: WIDE.rank.fuse(m, runs=["a", "b", "c"], **needs),
+    "pandas": lambda m, needs: RUNS.to_pandas().rank.fuse(m, run="run", **needs),
+    "buckets": lambda m, needs: in_buckets(RUNS, m, needs),
+}
+
+
+@each("form", FORMS, sample=30)
+@each("method", [*METHODS, OWN], ids=str)
+def test_every_form_of_a_table_gives_the_same_scores(method: Any, form: str) -> None:
+    assert scores(FORMS[form](method, options(method))) == approx(in_memory(method))
 
 
 def in_buckets(table: pl.DataFrame, method: Any, options: dict[str, Any]) -> pl.DataFrame:
@@ -140,7 +145,7 @@ def in_buckets(table: pl.DataFrame, method: Any, options: dict[str, Any]) -> pl.
 def test_who_was_judged_changes_no_fused_score(method: str) -> None:
     every_third = pl.when(pl.col("doc_id").hash(3) % 3 > 0).then("label")
     df = RUNS.with_columns(label=every_third)
-    wanted = scores(RUNS.rank.fuse(method, run="run", **options(method)))
+    wanted = in_memory(method)
     assert df["label"].null_count() > RUNS["label"].null_count()
     assert scores(df.rank.on(unjudged="drop").fuse(method, run="run", **options(method))) == wanted
 
@@ -158,7 +163,7 @@ def test_normalised_scores_do_not_depend_on_the_scale_of_a_run(name: str) -> Non
     assert found == approx(expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "shift"),
     [("qdrant_dbsf", -7), ("llamaindex(mode=relative_score)", 0), ("llamaindex(mode=dist_based_score)", 0),
      ("opensearch_hybrid", 0), ("opensearch_hybrid(normalization=l2)", 0)],
@@ -196,13 +201,13 @@ def test_a_run_fused_alone_keeps_its_order(method: Any) -> None:
     assert above.select((pl.col("fused") >= pl.col("fused_right") - 1e-15).all()).item()
 
 
-@pytest.mark.parametrize("method", ["rrf", "comb_sum(normalize=min_max)", "condorcet"])
+@each("method", ["rrf", "comb_sum(normalize=min_max)", "condorcet"])
 def test_ascending_scores_are_distances(method: str) -> None:
     expected = scores(RUNS.with_columns(-pl.col("score")).rank.fuse(method, run="run"))
     assert scores(RUNS.rank.on(ascending=True).fuse(method, run="run")) == approx(expected)
 
 
-@pytest.mark.parametrize("method", ["rrf", "rbc", "comb_sum(normalize=min_max)", "qdrant_rrf"])
+@each("method", ["rrf", "rbc", "comb_sum(normalize=min_max)", "qdrant_rrf"])
 def test_documents_with_the_same_terms_in_other_runs_are_tied(method: str) -> None:
     ranks = list(permutations(range(1, 5)))
     table = pl.DataFrame([(1, f"d{i}", *(-float(x) for x in of)) for i, of in enumerate(ranks)], orient="row",
@@ -262,7 +267,7 @@ def test_a_query_with_more_pairs_than_a_block_is_fused() -> None:
     assert table.rank.fuse("condorcet", runs=["x", "y"])["score"].to_list() == list(docs)
 
 
-@pytest.mark.parametrize("weights", [None, {"a": 0.3, "b": 0.7}])
+@each("weights", [None, {"a": 0.3, "b": 0.7}])
 def test_a_run_that_has_no_documents_in_any_query_counts_in_no_method(weights: Any) -> None:
     table = pl.DataFrame({"query_id": [1, 1], "doc_id": ["x", "y"], "a": [2.0, 1.0], "b": [None, None]})
     found = table.rank.fuse("condorcet", runs=["a", "b"], weights=weights)
@@ -304,7 +309,7 @@ def test_an_infinite_score_has_a_rank() -> None:
     assert scores(table.rank.fuse("rrf", run="run")) == scores(RUNS.rank.fuse("rrf", run="run"))
 
 
-@pytest.mark.parametrize("null", [False, True])
+@each("null", [False, True])
 def test_a_document_twice_in_a_ranking_is_refused(*, null: bool) -> None:
     score = [2.0, 1.0, None] if null else [2.0, 1.0, 3.0]
     table = pl.DataFrame({"run": "a", "query_id": 1, "doc_id": ["x", "y", "x"], "score": score})

@@ -34,7 +34,7 @@ FAR = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FAR)
+@each("name", FAR)
 def test_large_scores_with_small_differences_are_told_apart(name: str) -> None:
     assert fused(of(1e16, 1e16 + 2, 1e16), "comb_sum", "x", normalize=name) == pytest.approx(FAR[name], abs=1e-12)
 
@@ -53,9 +53,7 @@ def test_scores_whose_squares_are_no_numbers_are_refused(method: str, score: flo
     assert fused(of(score, 1.0, 0.0), "rrf(k=0)", "x") == [1, 1 / 2, 1 / 3]
 
 
-@pytest.mark.parametrize(
-    "method", ["comb_sum(normalize=zmuv)", "comb_sum(normalize=dbsf)", "comb_sum(normalize=l2)", "qdrant_dbsf"]
-)
+@each("method", ["comb_sum(normalize=zmuv)", "comb_sum(normalize=dbsf)", "comb_sum(normalize=l2)", "qdrant_dbsf"])
 def test_scores_whose_differences_are_lost_in_squares_are_refused(method: str) -> None:
     with pytest.raises(rf.InvalidData, match=r"differ by less than 1e-150.*multiply them, as by 1e200"):
         fused(of(2e-200, 1e-200, 0.0), method, "x")
@@ -64,7 +62,7 @@ def test_scores_whose_differences_are_lost_in_squares_are_refused(method: str) -
     assert fused(of(2e-200, 1e-200, 0.0), "comb_sum(normalize=min_max)", "x") == [1, 0.5, 0]
 
 
-@pytest.mark.parametrize(("method", "weights"), [("wsum", [1e200, 1]), ("comb_gmnz(gamma=2000)", None)])
+@each(("method", "weights"), [("wsum", [1e200, 1]), ("comb_gmnz(gamma=2000)", None)])
 def test_a_fused_score_that_is_no_number_is_refused(method: str, weights: Any) -> None:
     table = TWO.with_columns(pl.col("x") * 1e149)
     for verb in (table.rank.fuse, table.rank.fusion.explain):
@@ -75,7 +73,7 @@ def test_a_fused_score_that_is_no_number_is_refused(method: str, weights: Any) -
 # Weights
 
 
-@pytest.mark.parametrize("method", ["elasticsearch_rrf", "elasticsearch_linear", "opensearch_hybrid", "opensearch_rrf"])
+@each("method", ["elasticsearch_rrf", "elasticsearch_linear", "opensearch_hybrid", "opensearch_rrf"])
 def test_weights_below_0_are_refused_where_the_engine_refuses_them(method: str) -> None:
     with pytest.raises(rf.InvalidOption, match="each a finite number from 0 on"):
         fused(TWO, method, weights=[-1, 1])
@@ -89,9 +87,7 @@ def test_weights_that_add_up_to_0_or_infinity_are_no_shares(method: str, weight:
         fused(TWO, method, weights=[weight] * 2)
 
 
-@pytest.mark.parametrize(
-    "method", ["opensearch_hybrid", "haystack(join_mode=merge)", "llamaindex(mode=relative_score)"]
-)
+@each("method", ["opensearch_hybrid", "haystack(join_mode=merge)", "llamaindex(mode=relative_score)"])
 def test_shares_do_not_depend_on_the_sum_of_the_weights(method: str) -> None:
     assert fused(TWO, method, weights=[3, 1]) == pytest.approx(fused(TWO, method, weights=[0.75, 0.25]), abs=1e-15)
 
@@ -109,7 +105,7 @@ def test_an_error_of_too_many_or_too_few_weights_shows_those_that_were_given(met
         fused(TWO, method, weights=weights)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, None, "0.5", True])
+@each("bad", [math.nan, math.inf, None, "0.5", True])
 def test_weights_that_are_no_numbers_are_refused(bad: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=r"a list \(each a (finite )?number"):
         fused(TWO, "wsum", weights=[bad, 1])
@@ -118,7 +114,7 @@ def test_weights_that_are_no_numbers_are_refused(bad: Any) -> None:
 # Depth
 
 
-@pytest.mark.parametrize("depth", [0, -1, 1.5, "2", True])
+@each("depth", [0, -1, 1.5, "2", True])
 def test_a_depth_is_a_whole_number_from_1_on(depth: Any) -> None:
     with pytest.raises(rf.InvalidOption, match="whole number from 1 on"):
         fused(TWO, "rrf", depth=depth)
@@ -133,7 +129,7 @@ def test_the_depth_is_the_window_of_an_engine_that_has_one() -> None:
         fused(TWO, "elasticsearch_rrf(rank_window_size=1)", depth=2)
 
 
-@pytest.mark.parametrize("tables", [pl.DataFrame.clone, lambda x: x[::-1], pl.DataFrame.lazy, pl.DataFrame.to_pandas])
+@each("tables", [pl.DataFrame.clone, lambda x: x[::-1], pl.DataFrame.lazy, pl.DataFrame.to_pandas])
 def test_of_equal_scores_at_the_depth_those_with_the_larger_ids_stay(tables: Callable[[pl.DataFrame], Any]) -> None:
     table = of(1.0, 1.0, 1.0, 2.0)
     found = tables(table).rank.on(ties="expected").fuse("rrf(k=0)", runs=["x"], depth=3)
@@ -179,7 +175,7 @@ def test_runs_of_different_queries_are_fused_query_by_query() -> None:
     assert found.rows() == [(1, "a", 1), (1, "b", 0.5), (1, "c", 0), (2, "a", 0), (2, "b", 1)]
 
 
-@pytest.mark.parametrize("empty", [lambda: rf.fuse([A, B.clear()], "rrf(k=0)"),
+@each("empty", [lambda: rf.fuse([A, B.clear()], "rrf(k=0)"),
                                    lambda: TWO.with_columns(y=None).rank.fuse("rrf(k=0)", runs=["x", "y"])])  # fmt: skip
 def test_an_empty_run_adds_nothing(empty: Any) -> None:
     assert empty()["score"].to_list() == [1, 1 / 2, 1 / 3]
@@ -196,7 +192,7 @@ def test_a_null_id_is_an_id_like_any_other() -> None:
     assert table.rank.fuse("rrf(k=0)", run="run").rows() == [(1, None, 2), (1, "x", 1 / 2)]
 
 
-@pytest.mark.parametrize("column", ["query_id", "doc_id"])
+@each("column", ["query_id", "doc_id"])
 def test_ids_of_different_types_are_refused_with_advice(column: str, tmp_path: Path) -> None:
     numbers = B.with_columns(doc_id=pl.Series([1, 2]), query_id=pl.lit(1, pl.Int64)).select(
         "query_id", "doc_id", "score"
@@ -226,9 +222,7 @@ def test_a_trained_fusion_is_explained_with_the_runs_of_its_training() -> None:
     assert found.filter(doc_id="a").select("run", "contribution").rows() == [("x", 1), ("y", pytest.approx(1 / 3))]
 
 
-@pytest.mark.parametrize(
-    "given", [{}, {"runs": ["y", "x"]}, {"run": "run"}, {"run": "run", "runs": ["y", "x"]}], ids=str
-)
+@each("given", [{}, {"runs": ["y", "x"]}, {"run": "run"}, {"run": "run", "runs": ["y", "x"]}], ids=str)
 def test_a_kernel_applies_a_trained_fusion(given: dict[str, Any]) -> None:
     wide = given in ({"runs": ["y", "x"]},)
     fitted = LONG.with_columns(label=1).rank.fusion.fit("mapfuse", run="run")

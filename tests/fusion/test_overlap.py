@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 from .test_worked_values import LONG, WIDE
 
@@ -54,7 +55,7 @@ def expected_pair(one: dict[int, str], other: dict[int, str], k: int | None) -> 
     }
 
 
-@pytest.mark.parametrize("k", [1, 2, 10, None])
+@each("k", [1, 2, 10, None])
 def test_a_pair_has_the_means_of_its_queries(k: int | None) -> None:
     found = table(TOPS, RELEVANT).rank.fusion.overlap(run="system", k=k)
     for row in found.table.iter_rows(named=True):
@@ -68,7 +69,7 @@ def test_a_pair_has_the_worked_values_of_the_example() -> None:
     assert (row["overlap"], row["jaccard"]) == (0.2, 0.4)
 
 
-@pytest.mark.parametrize("k", [1, 3, 10])
+@each("k", [1, 3, 10])
 def test_random_runs_have_the_means_of_their_queries(k: int) -> None:
     draw = random.Random(5)
     tops = {run: {query: "".join(draw.sample("abcdefghij", draw.randint(1, 8))) for query in range(6)} for run in "xyz"}
@@ -113,7 +114,7 @@ def test_relevance_follows_the_policy() -> None:
     assert df.rank.on(relevant=3).fusion.overlap(run="system").runs["relevant"].to_list() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("verb", ["overlap", "oracle"])
+@each("verb", ["overlap", "oracle"])
 def test_lazy_and_pandas_tables_give_the_same_in_their_own_kind(verb: str) -> None:
     df = table(TOPS, RELEVANT).filter(pl.col("system") != "c")
     requests = ["ndcg@10"] if verb == "oracle" else []
@@ -152,7 +153,7 @@ def test_runs_without_documents_have_no_overlap() -> None:
     assert repr(found).startswith("No run has a document\n")
 
 
-@pytest.mark.parametrize("k", [0, -1, 2.5, True, "10"])
+@each("k", [0, -1, 2.5, True, "10"])
 def test_a_cutoff_that_is_no_whole_number_is_refused(k: Any) -> None:
     with pytest.raises(rf.InvalidOption, match=r"k=.*: write a whole number from 1 on or None"):
         WIDE.rank.fusion.overlap(runs=["A", "B"], k=k)
@@ -181,7 +182,7 @@ def random_table(seed: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["query_id", "doc_id", "x", "y", "z", "label"], orient="row")
 
 
-@pytest.mark.parametrize("metric", ["ndcg@10", "rr", "average_relevance_position"])
+@each("metric", ["ndcg@10", "rr", "average_relevance_position"])
 def test_the_oracle_takes_the_best_run_of_each_query(metric: str) -> None:
     df, runs = random_table(1), ["x", "y", "z"]
     better = max if rf.METRICS[metric.partition("@")[0]].higher_is_better else min
@@ -253,7 +254,7 @@ def test_a_run_that_lacks_queries_is_refused_with_the_options_that_help() -> Non
     assert dropped.table["n_queries"].to_list() == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("name", ["oracle", "rrf"])
+@each("name", ["oracle", "rrf"])
 def test_a_run_with_the_name_of_a_row_is_refused(name: str) -> None:
     df = random_table(1).rename({"x": name})
     with pytest.raises(rf.InvalidOption, match=f"a run has the name '{name}'"):

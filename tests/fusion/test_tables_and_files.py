@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 BM25 = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [9.0, 7.0]})
 DENSE = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "score": [0.8, 0.6]})
@@ -20,9 +21,7 @@ def scores(fused: Any) -> dict[str, float]:
     return dict(zip(fused["doc_id"], fused["score"], strict=True))
 
 
-@pytest.mark.parametrize(
-    "kind", [pl.DataFrame.clone, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=lambda x: x.__name__
-)
+@each("kind", [pl.DataFrame.clone, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=lambda x: x.__name__)
 def test_frames_of_one_kind_are_fused_into_one_of_that_kind(kind: Any) -> None:
     fused = rf.fuse([kind(BM25), kind(DENSE)])
     assert isinstance(fused, type(kind(BM25)))
@@ -50,7 +49,7 @@ def test_columns_of_other_names_are_bound() -> None:
     assert fused["score"].to_list() == [9.0, 7.8, 0.6]
 
 
-@pytest.mark.parametrize(
+@each(
     ("runs", "said"),
     [
         ([], r"\[\] holds no run"),

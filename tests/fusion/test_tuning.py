@@ -12,7 +12,6 @@ import pytest
 
 import rankframe as rf
 from rankframe import stats
-from tests.support.calls import crossed
 from tests.support.each import each
 
 RUNS = ["a", "b", "c"]
@@ -147,25 +146,19 @@ def test_the_comparison_is_that_of_the_values_out_of_fold(tuned: rf.results.Tune
     assert tuned.comparison["p_adjusted"].to_list() == pytest.approx(stats.adjust(p, "holm").tolist())
 
 
-@pytest.mark.parametrize(
-    ("method", "search"),
-    crossed(
-        ["wsum(normalize=min_max)", ["wsum(normalize=min_max)", "rrf", "comb_mnz"], "wsum(normalize=zmuv)"],
-        ["grid", "coordinate"],
-        of=2,
-    ),
-)
-def test_how_a_query_is_fused_out_of_fold_does_not_depend_on_its_labels(method: Any, search: Any) -> None:
+@each("method", ["wsum(normalize=min_max)", ["wsum(normalize=min_max)", "rrf", "comb_mnz"], "wsum(normalize=zmuv)"])
+@each("search", ["grid", "coordinate"])
+@each("query", ["q0", "q5", "q11"], sample=3)
+def test_how_a_query_is_fused_out_of_fold_does_not_depend_on_its_labels(method: Any, search: Any, query: str) -> None:
     options: dict[str, Any] = {**QUICK, "step": 0.25, "folds": 3, "search": search, "options": {"k": [60, 5]}}
     if isinstance(method, str):
         del options["options"]
     before = TABLE.rank.tune(method, **options).per_query
-    for query in ("q0", "q5", "q11"):
-        changed = TABLE.with_columns(label=pl.when(query_id=query).then(1 - pl.col("label")).otherwise("label"))
-        after = changed.rank.tune(method, **options).per_query
-        mine = pl.col("query_id") == query
-        assert after.filter(mine).select("fold", "method").equals(before.filter(mine).select("fold", "method"))
-        assert not after["tuned, out of fold"].equals(before["tuned, out of fold"])
+    changed = TABLE.with_columns(label=pl.when(query_id=query).then(1 - pl.col("label")).otherwise("label"))
+    after = changed.rank.tune(method, **options).per_query
+    mine = pl.col("query_id") == query
+    assert after.filter(mine).select("fold", "method").equals(before.filter(mine).select("fold", "method"))
+    assert not after["tuned, out of fold"].equals(before["tuned, out of fold"])
 
 
 def test_the_folds_follow_from_the_seed_and_the_queries_alone() -> None:
@@ -195,7 +188,7 @@ def test_of_several_methods_one_is_chosen_by_folds_within_the_others() -> None:
     assert {text.partition("(")[0] for text in tuned.candidates["method"]} == {"wsum", "comb_sum"}
 
 
-@pytest.mark.parametrize("search", ["grid", "coordinate"])
+@each("search", ["grid", "coordinate"])
 def test_a_method_is_chosen_out_of_fold_not_by_its_fit(search: Any) -> None:
     """Each run solves one query alone: one run fits its own query with 1 and others with 1/4, all together have 1/3."""
     runs = [f"r{i}" for i in range(4)]
@@ -216,7 +209,7 @@ def test_a_method_is_chosen_out_of_fold_not_by_its_fit(search: Any) -> None:
     assert {both.text, *both.folds["method"]} == {"wsum(weights=[1,1,1,1])"}
 
 
-@each("kind", ["tables", "column", "columns"])
+@each("kind", ["tables", "column", "columns"], sample=4)
 @each("front", ["polars", "pandas", "lazy"])
 def test_judgments_are_joined_with_the_runs_of_a_table_without_labels(kind: str, front: str) -> None:
     brought: Any = {"polars": pl.DataFrame.clone, "pandas": pl.DataFrame.to_pandas, "lazy": pl.DataFrame.lazy}[front]
@@ -274,9 +267,7 @@ def test_options_and_normalisations_are_chosen_as_well() -> None:
         assert TABLE.rank.fuse(text, runs=RUNS).rank.mean("rr").item() == pytest.approx(mean)
 
 
-@pytest.mark.parametrize(
-    ("method", "n"), [("rrf", 8), ("rrf(weights=[1,2,3])", 8), ("rbc", 7), ("logn_isr", 7), ("comb_gmnz", 7)]
-)
+@each(("method", "n"), [("rrf", 8), ("rrf(weights=[1,2,3])", 8), ("rbc", 7), ("logn_isr", 7), ("comb_gmnz", 7)])
 def test_an_option_without_values_has_the_usual_ones(method: str, n: int) -> None:
     given = {} if "weights" in method or method in ("logn_isr", "comb_gmnz") else {"options": {"weights": [None]}}
     tuned = TABLE.rank.tune(method, **given, **QUICK)
@@ -308,7 +299,7 @@ def test_queries_without_a_value_do_not_count() -> None:
     assert tuned.per_query.filter(query_id="q3")["tuned, out of fold"].to_list() == [None]
 
 
-@pytest.mark.parametrize("form", ["lazy", "pandas", "long", "tables"])
+@each("form", ["lazy", "pandas", "long", "tables"])
 def test_every_form_of_table_is_tuned_alike(form: str, tuned: rf.results.TunedFusion[pl.DataFrame]) -> None:
     options: dict[str, Any] = {**QUICK, "step": 0.25, "folds": 4}
     text = "wsum(normalize=min_max)"

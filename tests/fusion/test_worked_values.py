@@ -89,7 +89,7 @@ CASES: list[tuple[str, dict[str, Any], list[float | None]]] = [
 ]  # fmt: skip
 
 
-@each(("method", "options", "expected"), CASES)
+@each(("method", "options", "expected"), CASES, sample=2 * len(CASES))
 @each("form", ["long", "wide", "lazy", "pandas"])
 def test_a_method_gives_the_worked_values(form: str, method: str, options: Any, expected: list[float | None]) -> None:
     match form:

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 
 def users(values: dict[str | None, list[float | None]], **more: Any) -> pl.DataFrame:
@@ -170,18 +171,7 @@ def test_no_value_at_all_is_said() -> None:
     assert repr(found).startswith("No gap of rr between groups of group: fewer than two groups have a value")
 
 
-def test_one_group_is_refused() -> None:
-    with pytest.raises(rf.InvalidData, match="all users are in one group"):
-        users({"x": [1.0, 0.5]}).rank.gaps("rr", **OPTIONS)
-
-
-def test_a_user_in_two_groups_is_refused() -> None:
-    frame = THREE.with_columns(group=pl.int_range(24) % 2)
-    with pytest.raises(rf.InvalidData, match="a query has several values of 'group'"):
-        frame.rank.gaps("rr", **OPTIONS)
-
-
-@pytest.mark.parametrize(
+@each(
     ("options", "message"),
     [
         ({"by": []}, "all users are in one group; name the column, or columns, that tell groups apart, as by='age'"),
@@ -194,6 +184,19 @@ def test_a_user_in_two_groups_is_refused() -> None:
 def test_options_out_of_their_range_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(rf.RankframeError, match=message):
         THREE.rank.gaps("rr", **options)
+
+
+@each(
+    ("frame", "message"),
+    [
+        (users({"x": [1.0, 0.5]}), "all users are in one group"),
+        (THREE.with_columns(group=pl.int_range(24) % 2), "a query has several values of 'group'"),
+    ],
+    ids=["one group", "a user in two"],
+)
+def test_tables_whose_users_are_not_in_groups_are_refused(frame: pl.DataFrame, message: str) -> None:
+    with pytest.raises(rf.InvalidData, match=message):
+        frame.rank.gaps("rr", **OPTIONS)
 
 
 def test_groups_of_few_users_have_a_gap_that_may_be_much_larger() -> None:

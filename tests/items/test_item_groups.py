@@ -161,7 +161,7 @@ def test_the_texts_of_these_metrics_read_back_to_the_same_calls() -> None:
     assert [call.text for text in TEXTS for call in rf.parse(text, rf.CATALOG_METRICS)] == TEXTS
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "text"),
     [("PopRSP@10", "rsp(head=0.8)@10"), ("popreo", "reo(head=0.8)"), ("IAA@5", "attention_relevance_gap@5")],
 )
@@ -169,7 +169,7 @@ def test_names_of_other_tools_are_read(name: str, text: str) -> None:
     assert [call.text for call in rf.parse(name, rf.CATALOG_METRICS)] == [text]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS, sample=2)
 def test_merged_parts_have_the_values_of_the_whole_table(seed: int) -> None:
     table = drawn(seed)
     mine = pl.col("query_id").is_in(["u1", "u4", "u5", "u8"])
@@ -214,7 +214,7 @@ def test_a_slice_has_the_value_of_its_users_alone() -> None:
 
 
 def test_intervals_hold_the_values_within_the_bounds() -> None:
-    table = drawn(0, users=25)
+    table = drawn(0, users=15)
     for row in table.ranker().items.catalog(*TEXTS, resamples=39).drop_nulls("value").iter_rows(named=True):
         low, high = rf.parse(row["metric"], rf.CATALOG_METRICS)[0].bounds
         least, most = -math.inf if low is None else low, math.inf if high is None else high
@@ -293,9 +293,7 @@ def test_a_group_whose_items_all_users_have_does_not_count() -> None:
     assert value_of(small(interactions=train), "rsp") == 0.0  # y alone is left
 
 
-@pytest.mark.parametrize(
-    "text", ["rsp", "reo", "bias_disparity(group=x)", "attention_relevance_gap", "group_exposure_gap"]
-)
+@each("text", ["rsp", "reo", "bias_disparity(group=x)", "attention_relevance_gap", "group_exposure_gap"])
 def test_lists_without_an_item_of_a_group_have_no_value(text: str) -> None:
     items = pl.DataFrame({"doc_id": list("abcd"), "maker": [None, None, "x", "y"]})
     assert value_of(small(items=items), text) is None
@@ -376,7 +374,7 @@ def test_what_has_no_answer_is_refused_with_advice(options: dict[str, Any], text
         value_of(small(**options), text)
 
 
-@pytest.mark.parametrize("score", [-1.0, math.inf])
+@each("score", [-1.0, math.inf])
 def test_scores_that_are_no_relevance_are_refused(score: float) -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [score, 1.0]})
     text = "attention_relevance_gap(across=items,relevance=score)"
@@ -385,7 +383,7 @@ def test_scores_that_are_no_relevance_are_refused(score: float) -> None:
         frame.lazy().rank.items.catalog(text).collect()
 
 
-@pytest.mark.parametrize("label", [math.nan, math.inf])
+@each("label", [math.nan, math.inf])
 def test_labels_that_cannot_be_added_up_are_refused(label: float) -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [label, 1.0]})
     assert "label" in refused(lambda: frame.rank.items.catalog("attention_relevance_gap(across=items)"))

@@ -41,7 +41,7 @@ def test_merged_parts_have_the_values_of_the_whole_table(seed: int, parts: int) 
     assert_frame_equal(merged(in_parts(frame, parts, seed)), whole, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_counts_merge_to_the_bit_in_any_order_and_grouping(seed: int) -> None:
     frame, _ = drawn(seed)
     a, b, c = (x.rank.items.counts("coverage", "gini", "hhi", items=30) for x in in_parts(frame, 3, seed))
@@ -50,7 +50,7 @@ def test_counts_merge_to_the_bit_in_any_order_and_grouping(seed: int) -> None:
     assert_frame_equal(left, frame.rank.items.catalog("coverage", "gini", "hhi", items=30, ci=None), check_exact=True)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_slices_merge_apart(seed: int) -> None:
     frame, _ = drawn(seed)
     frame = frame.with_columns(side=pl.col("query_id").str.slice(-1).is_in(["1", "2", "5"]))
@@ -59,7 +59,7 @@ def test_slices_merge_apart(seed: int) -> None:
     assert_frame_equal(found, whole, rel_tol=1e-12, check_row_order=False)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@each("seed", SEEDS)
 def test_popularity_lift_merges(seed: int) -> None:
     frame, _ = drawn(seed)
     draw = random.Random(seed)
@@ -93,7 +93,7 @@ def test_parts_that_together_show_more_items_than_there_are_is_refused() -> None
         both.catalog()
 
 
-@pytest.mark.parametrize(("metric", "items"), [("hhi", 9), ("coverage", 8)])
+@each(("metric", "items"), [("hhi", 9), ("coverage", 8)])
 def test_counts_of_other_metrics_or_catalogs_do_not_merge(metric: str, items: int) -> None:
     frame = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0]})
     counts = frame.rank.items.counts("coverage", items=9)
@@ -106,7 +106,7 @@ def test_counts_say_what_they_hold() -> None:
     assert repr(frame.rank.items.counts("coverage@5", items=9)) == "<ItemCounts of coverage@5: 2 users, 1 of 9 items>"
 
 
-@pytest.mark.parametrize("by", [None, "side"])
+@each("by", [None, "side"])
 def test_the_exposure_of_parts_merges_by_addition(by: str | None) -> None:
     frame, _ = drawn(2)
     frame = frame.with_columns(side=pl.col("query_id").str.slice(-1).is_in(["1", "2", "5"]), label=pl.lit(1))
@@ -117,7 +117,7 @@ def test_the_exposure_of_parts_merges_by_addition(by: str | None) -> None:
     )
 
 
-@pytest.mark.parametrize("changed", [{"relevant": 2}, {"unretrieved": "drop"}, {"items": ["y", "x"]}], ids=str)
+@each("changed", [{"relevant": 2}, {"unretrieved": "drop"}, {"items": ["y", "x"]}], ids=str)
 def test_counts_by_other_policies_or_groups_do_not_merge(changed: dict[str, Any]) -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 0.5], "label": [2, 1]})
     train = pl.DataFrame({"query_id": [2], "doc_id": ["a"]})

@@ -1,6 +1,6 @@
 """How often intervals of catalog metrics and of gaps hold the true value, and tests see what is not there, by simulation.
 
-Minutes: `pytest -m simulation -s tests/items` prints the figures of docs/catalog_metrics.md.
+`pytest -n 0 -m nightly -s tests/items/test_simulation.py` prints the figures of docs/catalog_metrics.md.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import pytest
 
 import rankframe as rf  # noqa: F401 - registers .rank
 
-pytestmark = pytest.mark.simulation
+pytestmark = pytest.mark.nightly
 
-EXPERIMENTS, RESAMPLES, DEPTH = 200, 200, 10
+TABLES, EXPERIMENTS, RESAMPLES, DEPTH = 300, 200, 200, 10
 METRICS = [f"{name}@{DEPTH}" for name in ("coverage", "gini", "entropy", "hhi", "personalization", "exposure_gini")]
 
 
@@ -38,7 +38,9 @@ def test_intervals_of_catalog_metrics_hold_the_mean_over_tables_about_as_often_a
     users: int, items: int
 ) -> None:
     rng = np.random.default_rng(users)
-    plain = [lists(rng, users, items).rank.items.catalog(*METRICS, items=items, ci=None)["value"] for _ in range(1000)]
+    plain = [
+        lists(rng, users, items).rank.items.catalog(*METRICS, items=items, ci=None)["value"] for _ in range(TABLES)
+    ]
     truth = np.mean([x.to_numpy() for x in plain], axis=0)
     held = np.zeros(len(METRICS))
     for seed in range(EXPERIMENTS):
@@ -71,6 +73,7 @@ def test_exchanges_of_lists_see_a_difference_where_there_is_none_no_more_often_t
     assert all(rate > 0.9 if apart else rate <= 0.05 + noise for rate in rates.values())
 
 
+@pytest.mark.filterwarnings("ignore:every row has a score:rankframe.RankframeWarning")
 @pytest.mark.parametrize("groups", [2, 5])
 @pytest.mark.parametrize(("least", "step"), [(0.3, 0.0), (0.3, 0.1), (0.9, 0.02)])
 @pytest.mark.parametrize("size", [4, 12, 100])

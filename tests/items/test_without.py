@@ -11,6 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
+from tests.support.each import each
 
 LISTS = pl.DataFrame(
     {
@@ -40,21 +41,11 @@ def test_a_pandas_frame_keeps_its_index_and_all_its_columns() -> None:
     assert frame["note"].to_list() == list("vwxyz")
 
 
-@pytest.mark.parametrize("form", [pl.DataFrame.lazy, pl.DataFrame.clone, pl.DataFrame.to_pandas])
+@each("form", [pl.DataFrame.lazy, pl.DataFrame.clone, pl.DataFrame.to_pandas])
 def test_a_table_without_scores_has_its_seen_rows_left_out_too(form: Callable[[pl.DataFrame], Any]) -> None:
     found = form(LISTS.drop("score")).rank.items.without(form(TRAIN))
     rows = pl.DataFrame(found) if isinstance(found, pd.DataFrame) else found.lazy().collect()
     assert_frame_equal(rows, LISTS.drop("score")[[2, 3, 4]], check_row_order=False)
-
-
-def test_a_table_without_a_user_is_refused() -> None:
-    with pytest.raises(rf.MissingColumn, match="no column 'query_id' for query"):
-        LISTS.drop("query_id").rank.items.without(TRAIN)
-
-
-def test_ids_that_are_python_objects_are_refused() -> None:
-    with pytest.raises(rf.InvalidData, match="column 'doc_id' holds Python objects"):
-        LISTS.with_columns(doc_id=pl.Series([object()] * 5, dtype=pl.Object)).rank.items.without(TRAIN)
 
 
 def test_pairs_without_a_run_hold_for_every_run() -> None:
@@ -74,19 +65,28 @@ def test_ids_of_another_type_are_refused_with_the_cast_that_helps() -> None:
     assert "df.with_columns(pl.col('query_id').cast(pl.String))" in str(caught.value)
 
 
-@pytest.mark.parametrize("given", [None, "train", [("a", 1)]])
-def test_what_is_no_frame_is_refused(given: object) -> None:
-    with pytest.raises(rf.InvalidOption, match="is no frame"):
-        LISTS.rank.items.without(given)
+OBJECTS = LISTS.with_columns(doc_id=pl.Series([object()] * 5, dtype=pl.Object))
 
 
-def test_a_column_under_another_name_is_to_be_renamed() -> None:
-    with pytest.raises(rf.MissingColumn, match=r"train\.rename\(\{'item_id': 'doc_id'\}\)"):
-        LISTS.rank.items.without(TRAIN.rename({"doc_id": "item_id"}))
+@each(
+    ("table", "train", "error", "said"),
+    [
+        (LISTS.drop("query_id"), TRAIN, rf.MissingColumn, "no column 'query_id' for query"),
+        (LISTS, TRAIN.rename({"doc_id": "item_id"}), rf.MissingColumn, r"train\.rename\(\{'item_id': 'doc_id'\}\)"),
+        (OBJECTS, TRAIN, rf.InvalidData, "column 'doc_id' holds Python objects"),
+        *((LISTS, given, rf.InvalidOption, "is no frame") for given in (None, "train", [("a", 1)])),
+    ],
+    ids=["no user", "other name", "objects", "None", "text", "list"],
+)
+def test_tables_that_name_no_pairs_are_refused(
+    table: pl.DataFrame, train: Any, error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        table.rank.items.without(train)
 
 
-@pytest.mark.parametrize("form", [lambda x: x, pl.DataFrame.to_pandas], ids=["polars", "pandas"])
-@pytest.mark.parametrize(
+@each("form", [lambda x: x, pl.DataFrame.to_pandas], ids=["polars", "pandas"])
+@each(
     ("column", "says"),
     [("query_id", "'query_id' of train is in the table, as 101 and 1"), ("doc_id", "'doc_id' of train")],
 )

@@ -89,7 +89,7 @@ def test_a_catalog_metric_has_its_worked_value(metric: str) -> None:
     assert value_of(JUDGED, metric, items=CATALOG, interactions=TRAIN) == pytest.approx(VALUES[metric], abs=5e-7)
 
 
-@pytest.mark.parametrize(
+@each(
     ("metric", "ratio"),
     [("group_exposure_ratio", 0.602957), ("group_exposure_ratio(weight=rbp,p=0.9)", 0.782271)],
 )

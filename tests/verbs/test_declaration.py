@@ -78,9 +78,7 @@ def test_a_column_that_a_verb_reads_may_have_a_label_that_is_no_text() -> None:
     assert found["0"].tolist() == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    "front", [PandasRanker(DF), PolarsRanker(pl.DataFrame({"query_id": [1]}))], ids=["pandas", "Polars"]
-)
+@each("front", [PandasRanker(DF), PolarsRanker(pl.DataFrame({"query_id": [1]}))], ids=["pandas", "Polars"])
 def test_a_verb_that_is_not_declared_is_an_error(front: Any) -> None:
     with pytest.raises(TypeError, match=r"undeclared is not declared as a verb.*write @verb\(gives=\.\.\.\) above it"):
         lift(undeclared).__get__(front)()

@@ -20,7 +20,7 @@ QRELS = pl.DataFrame(
 )
 
 
-@pytest.mark.parametrize("lazy", [False, True])
+@each("lazy", [False, True])
 def test_judge_keeps_documents_that_one_table_lacks_and_every_column(lazy: bool) -> None:
     joined = (RUN.lazy() if lazy else RUN).rank.judge(
         QRELS.lazy() if lazy else QRELS, judged_only="keep", run_only="drop"
@@ -42,7 +42,7 @@ def test_the_judged_runs_rows_come_first_and_in_their_order() -> None:
     assert judged["doc_id"].to_list()[:4] == ["d9", "d1", "d2", "d1"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("judged_only", "run_only", "queries"),
     [
         ("keep", "drop", {"a", "b", "y"}),
@@ -101,7 +101,7 @@ def in_polars(frame: Any) -> pl.DataFrame:
     return frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
 
 
-@pytest.mark.parametrize("lazy", [False, True])
+@each("lazy", [False, True])
 def test_check_says_which_queries_one_table_lacks(lazy: bool) -> None:
     ranker = (RUN.lazy() if lazy else RUN).rank
     assert findings(ranker.check(QRELS.lazy() if lazy else QRELS).rows) == [
@@ -110,7 +110,7 @@ def test_check_says_which_queries_one_table_lacks(lazy: bool) -> None:
     ]
 
 
-@pytest.mark.parametrize("lazy", [False, True])
+@each("lazy", [False, True])
 def test_check_lists_every_problem_of_a_table(lazy: bool) -> None:
     nan = float("nan")
     frame = pl.DataFrame(
@@ -167,7 +167,7 @@ def test_check_counts_tied_scores_in_one_line_and_names_the_first_query() -> Non
         )
 
 
-@pytest.mark.parametrize(
+@each(
     ("columns", "ties", "said"),
     [
         (
@@ -221,7 +221,7 @@ def test_a_judged_query_that_one_of_several_runs_lacks_is_left_out_of_that_run_o
         ranker.judge(qrels, judged_only="error")
 
 
-@pytest.mark.parametrize("lazy", [False, True])
+@each("lazy", [False, True])
 def test_check_lists_by_run_which_judged_queries_a_run_lacks(lazy: bool) -> None:
     runs = pl.DataFrame(
         {
@@ -281,7 +281,7 @@ def rows_of(found: Any) -> list[tuple[Any, ...]]:
     return frame.sort("doc_id").select("query_id", "doc_id", "score", "label").rows()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_every_row_of_judgments_without_labels_counts_1(kind: str) -> None:
     judged = KINDS[kind](RETRIEVED).rank.judge(KINDS[kind](TRUTH))
     assert rows_of(judged) == [("q1", "a", 2.0, None), ("q1", "b", 1.0, 1), ("q1", "c", None, 1)]
@@ -290,7 +290,7 @@ def test_every_row_of_judgments_without_labels_counts_1(kind: str) -> None:
     assert [*values["recall"], *values["rr"]] == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_texts_and_dates_beside_such_judgments_are_kept_and_are_no_labels(kind: str) -> None:
     truth = TRUTH.with_columns(title=pl.lit("x"), day=datetime.date(2026, 1, 2))
     judged = KINDS[kind](RETRIEVED).rank.judge(KINDS[kind](truth))
@@ -314,7 +314,7 @@ def test_a_column_of_labels_that_was_named_must_exist() -> None:
         RETRIEVED.rank.on(label="rel").judge(TRUTH)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(kind: str) -> None:
     with_labels = [name for name, roles in PRESETS.items() if roles.get("label", "label") != "label"]
     assert {"rectools", "replay", "recbole", "recommenders", "lenskit", "elliot", "evidently"} <= {*with_labels}
@@ -357,9 +357,7 @@ def test_queries_and_documents_that_are_numbers_are_no_labels() -> None:
     assert run.rank.judge(pl.DataFrame({"query_id": [1], "doc_id": [8]})).rank.evaluate("rr").rows() == [(1, 0.5)]
 
 
-@pytest.mark.parametrize(
-    "form", [lambda x: x, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=["polars", "lazy", "pandas"]
-)
+@each("form", [lambda x: x, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=["polars", "lazy", "pandas"])
 def test_check_finds_ids_in_other_letters_though_most_ids_match(form: Any) -> None:
     run = pl.DataFrame({"query_id": ["q1", "q1", "Q2"], "doc_id": ["a", "B ", "c"], "score": [3.0, 2.0, 1.0]})
     qrels = pl.DataFrame({"query_id": ["q1", "q1", "q2"], "doc_id": ["a", "b", "c"], "label": [1, 1, 1]})
@@ -369,9 +367,7 @@ def test_check_finds_ids_in_other_letters_though_most_ids_match(form: Any) -> No
     assert in_polars(rf.rank(form(run)).check(form(same)).rows).filter(problem="ids alike").is_empty()
 
 
-@pytest.mark.parametrize(
-    "form", [lambda x: x, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=["polars", "lazy", "pandas"]
-)
+@each("form", [lambda x: x, pl.DataFrame.lazy, pl.DataFrame.to_pandas], ids=["polars", "lazy", "pandas"])
 def test_a_contract_names_the_same_facts_before_and_after_the_join(form: Any) -> None:
     run = pl.DataFrame({"query_id": ["q1", "q2"], "doc_id": ["a", "b"], "score": [1.0, None]})
     qrels = pl.DataFrame({"query_id": ["q1", "q3"], "doc_id": ["a", "c"], "label": [1, 1]})

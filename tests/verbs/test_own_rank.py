@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from tests.support.each import each
 
 DF = pl.DataFrame(
     {
@@ -28,7 +29,7 @@ def polars(found: Any) -> pl.DataFrame:
     return found if isinstance(found, pl.DataFrame) else pl.from_pandas(found)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_ranks_stand_beside_a_column_of_that_name(kind: str) -> None:
     df = KINDS[kind](DF)
     found = polars(df.rank.with_ranks())
@@ -39,7 +40,7 @@ def test_ranks_stand_beside_a_column_of_that_name(kind: str) -> None:
     assert polars(without.rank.with_ranks())["rank"].to_list() == [3, 1, 2, 1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_ranks_that_are_the_scores_may_be_counted_anew_and_explained(kind: str) -> None:
     ranker = KINDS[kind](DF).rank.on(rank="rank")
     assert polars(ranker.with_ranks())["new_rank"].to_list() == [3, 1, 2, 1]
@@ -64,7 +65,7 @@ def test_a_gate_shows_the_ranks_of_the_runs_and_not_a_column_of_the_table() -> N
     assert moved.filter(query_id=1, doc_id="a").select("baseline_rank", "rank").rows() == [(3, 1)]
 
 
-@pytest.mark.parametrize("metric", ["map", "auc"])  # the second is no sum over documents
+@each("metric", ["map", "auc"])  # the second is no sum over documents
 def test_a_report_shows_documents_by_rank_and_not_by_a_column_of_that_name(tmp_path: Path, metric: str) -> None:
     DF.rank.on(rank="rank").report(tmp_path / "page.html", metric, worst=2)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -48,7 +48,7 @@ def polars(found: Any) -> pl.DataFrame:
     return found.sort("query_id") if "query_id" in found.columns else found
 
 
-@each("kind", ["eager", "lazy", "pandas"])
+@each("kind", ["eager", "lazy", "pandas"], sample=len(ONE_BY_ONE))
 @each("text", ONE_BY_ONE)
 def test_a_text_with_commas_gives_the_columns_of_the_texts_one_by_one(kind: str, text: str) -> None:
     ranker = frames()[kind].rank
