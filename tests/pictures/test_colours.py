@@ -115,7 +115,8 @@ def test_a_page_of_a_curve_is_as_wide_as_a_phone_and_has_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda *_, **__: "")  # tests/pictures/test_pages.py has it
+    with_scripts = vl_convert.vegalite_to_html  # which test_pages.py has, too
+    monkeypatch.setattr(vl_convert, "vegalite_to_html", lambda chart, bundle: with_scripts(chart, bundle=not bundle))
     FEW.select("query_id", "doc_id", "score", "label").write_csv("t.csv")
     assert main(["curve", "t.csv", "-o", "x.html", "--background", "black", "--title", "Of my own"]) == 0
     page = Path("x.html").read_text(encoding="utf-8")
