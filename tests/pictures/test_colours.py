@@ -177,6 +177,7 @@ def test_text_of_an_altair_chart_contrasts_with_its_background_and_is_10_pixels_
 def test_text_of_a_matplotlib_figure_contrasts_with_its_ground_and_is_10_pixels_high_on_a_phone(
     name: str, look: dict[str, str]
 ) -> None:
+    pyplot.close("all")  # of the case before
     background = look.get("background")
     with pyplot.style.context(look.get("style", "default")):
         ax = DRAWINGS[name](DF.to_pandas().rank.plot, background=background)
@@ -199,6 +200,7 @@ def written(ax: Any) -> list[Text]:
 @each("name", ["curve", "differences", "differences of several", "distribution", "slices", "judged"], sample=7)
 @each("long", [True, False])
 def test_text_stays_inside_a_matplotlib_figure(name: str, long: bool) -> None:
+    pyplot.close("all")  # of the case before
     named = {run: f"a {run} of the third stage" for run in RUNS} if long else {}
     runs = [named.get(run, run) for run in RUNS]
     draw: dict[str, Any] = {
