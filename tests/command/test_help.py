@@ -71,7 +71,7 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.usefixtures("files")
-@each("line", [line for command in COMMANDS for line in command.examples], sample=14)
+@each("line", [line for command in COMMANDS for line in command.examples], sample=8)
 def test_an_example_runs(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     code, printed = run(line, monkeypatch, capsys)
     fails = " gate " in line or " check " in line

@@ -112,7 +112,7 @@ def test_parquet_has_all_digits_and_types(line: str, out: Out) -> None:
     assert rows
 
 
-@each("line", TABLES.values(), ids=TABLES)
+@each("line", TABLES.values(), ids=TABLES, sample=5)
 def test_latex_is_a_table_of_as_many_cells_in_each_row(line: str, out: Out) -> None:
     found = out(f"{line} --format latex")
     assert found.startswith("\\begin{table}\n")

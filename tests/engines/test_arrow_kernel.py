@@ -43,7 +43,7 @@ def test_parts_have_the_values_of_the_oracles_for_every_metric() -> None:
         assert_equal(values, expected(table, name, options, {}), spell(name, options))
 
 
-@each("policies", POLICIES[::2], ids=str)
+@each("policies", POLICIES, ids=str, sample=9)
 def test_parts_have_the_values_of_the_oracles_under_every_policy(policies: dict[str, Any]) -> None:
     table = random_table(7, queries=20)
     calls = [call for call in SOME if not needs_table(*call)][::9]

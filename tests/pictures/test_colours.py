@@ -115,7 +115,8 @@ def test_a_page_of_a_curve_is_as_wide_as_a_phone_and_has_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(vl_convert, "javascript_bundle", lambda *_, **__: "")  # tests/pictures/test_pages.py has it
+    with_scripts = vl_convert.vegalite_to_html  # which test_pages.py has, too
+    monkeypatch.setattr(vl_convert, "vegalite_to_html", lambda chart, bundle: with_scripts(chart, bundle=not bundle))
     FEW.select("query_id", "doc_id", "score", "label").write_csv("t.csv")
     assert main(["curve", "t.csv", "-o", "x.html", "--background", "black", "--title", "Of my own"]) == 0
     page = Path("x.html").read_text(encoding="utf-8")
@@ -176,6 +177,7 @@ def test_text_of_an_altair_chart_contrasts_with_its_background_and_is_10_pixels_
 def test_text_of_a_matplotlib_figure_contrasts_with_its_ground_and_is_10_pixels_high_on_a_phone(
     name: str, look: dict[str, str]
 ) -> None:
+    pyplot.close("all")  # of the case before
     background = look.get("background")
     with pyplot.style.context(look.get("style", "default")):
         ax = DRAWINGS[name](DF.to_pandas().rank.plot, background=background)
@@ -198,6 +200,7 @@ def written(ax: Any) -> list[Text]:
 @each("name", ["curve", "differences", "differences of several", "distribution", "slices", "judged"], sample=7)
 @each("long", [True, False])
 def test_text_stays_inside_a_matplotlib_figure(name: str, long: bool) -> None:
+    pyplot.close("all")  # of the case before
     named = {run: f"a {run} of the third stage" for run in RUNS} if long else {}
     runs = [named.get(run, run) for run in RUNS]
     draw: dict[str, Any] = {

@@ -417,6 +417,7 @@ def test_matplotlib_draws_pandas_frames(name: str) -> None:
 @each("name", DRAWINGS, sample=6)
 @each("style", ["default", "dark_background"])
 def test_matplotlib_draws_in_the_users_style(name: str, style: str) -> None:
+    pyplot.close("all")  # of the case before
     with pyplot.style.context(style):
         ax = DRAWINGS[name][0](OLD.to_pandas().rank.plot)
         drawn = io.BytesIO()
@@ -492,6 +493,7 @@ def test_axes_that_are_given_are_drawn_on_even_for_polars_frames() -> None:
 
 @each("name", DRAWINGS, sample=6)
 def test_a_title_of_the_users_replaces_ours_and_the_line_below_it_stays(name: str) -> None:
+    pyplot.close("all")  # of the case before
     draw = DRAWINGS[name][0]
     ours, chart = chart_of(name), draw(OLD.rank.plot, title="Ours,\nagain").to_dict()
     assert chart["title"]["text"] == "Ours, again"
@@ -504,6 +506,7 @@ def test_a_title_of_the_users_replaces_ours_and_the_line_below_it_stays(name: st
 
 @each("name", DRAWINGS, sample=6)
 def test_without_a_title_a_later_one_of_matplotlib_meets_no_other_text(name: str) -> None:
+    pyplot.close("all")  # of the case before
     draw = DRAWINGS[name][0]
     assert draw(OLD.rank.plot, title="").to_dict()["title"] == {"text": "", "subtitle": []}
     ax = draw(OLD.to_pandas().rank.plot, title="")
@@ -543,6 +546,7 @@ OF_A_NAME: dict[str, Callable[[Any, str], Any]] = {
 @each("name", ODD_NAMES, ids=ascii)
 @each("plot", OF_A_NAME)
 def test_no_name_stops_a_drawing(library: str, name: str, plot: str) -> None:
+    pyplot.close("all")  # of the case before
     odd = DF.rename({"old": name}).with_columns(pl.lit(name).alias(f"{name} day"))
     chart = OF_A_NAME[plot]((odd if library == "polars" else odd.to_pandas()).rank.plot, name)
     drawn = io.BytesIO()
@@ -667,6 +671,7 @@ def test_plots_say_what_they_are() -> None:
 @each("name", DRAWINGS, sample=11)
 @each("library", ["polars", "pandas"])
 def test_nothing_to_draw_is_an_empty_picture(name: str, library: str) -> None:
+    pyplot.close("all")  # of the case before
     draw, (title, *_) = DRAWINGS[name]
     empty = OLD.clear()
     if library == "polars":
