@@ -54,7 +54,7 @@ def _verbs(*names: str) -> tuple[str, ...]:
 
 AREAS = {
     "plan": Area(35, ("_plan/*.py",), ("tests/plan", "tests/lazy", "tests/metrics")),
-    "words": Area(30, ("_words/*.py",), ("tests/words", "tests/metrics", "tests/plan", "tests/fusion")),
+    "words": Area(30, ("_words/*.py",), ("tests/words", "tests/metrics", "tests/plan", "tests/fusion", "tests/items")),
     "metrics": Area(30, ("metrics/*.py",), ("tests/metrics", "tests/catalog", "tests/items")),
     "fusions": Area(
         20,

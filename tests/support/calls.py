@@ -9,12 +9,11 @@ from functools import cache
 from typing import Any, TypeVar
 
 import polars as pl
-import pytest
 
 import rankframe as rf
 from tests.metrics.oracles import ORACLES, evaluate
 from tests.metrics.oracles.query import Row, prepare
-from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, max_label
+from tests.support.tables import max_label
 from tests.support.untraced import untraced
 
 Options = dict[str, Any]
@@ -181,40 +180,10 @@ POLICIES: list[Options] = [
 ]
 
 
-def thinned(axis: Sequence[Any], step: int) -> list[Any]:
-    """Parameters of a test; the default run takes every n-th of them."""
-    return [x if i % step == 0 else pytest.param(x, marks=pytest.mark.exhaustive) for i, x in enumerate(axis)]
-
-
-def crossed(*axes: Iterable[Any], of: int) -> list[Any]:
-    """Every combination of the values of several parameters; the default run takes every n-th along each of them."""
-    choices = itertools.product(*(list(enumerate(axis)) for axis in axes))
-    return [
-        pytest.param(*(x for _, x in choice), marks=[pytest.mark.exhaustive] * (sum(i for i, _ in choice) % of > 0))
-        for choice in choices
-    ]
-
-
-SHARES = ["share", pytest.param("rest", marks=pytest.mark.exhaustive)]
-"""Parameters of a test over many calls, of which the default run takes a share and the exhaustive one the rest."""
-
-
-def part_of(items: Sequence[T], which: str, turn: int, of: int) -> list[T]:
-    """Every n-th item, or the rest of them."""
-    return [x for i, x in enumerate(items) if (i % of == turn % of) == (which == "share")]
-
-
 def share(items: Sequence[T], turn: int, of: int) -> list[T]:
     """Every n-th item, another one with each turn: all of them after so many turns."""
     return list(items[turn % of :: of])
 
-
-LABELS_AND_SHARES = [
-    pytest.param(FRACTIONAL_LABELS, "share", id="fractions-share"),
-    pytest.param(FRACTIONAL_LABELS, "rest", id="fractions-rest", marks=pytest.mark.exhaustive),
-    pytest.param(INTEGER_LABELS, "share", id="integers-share", marks=pytest.mark.exhaustive),
-]
-"""Every call on a table with fractions and integers; a share of the calls on a table of integers only."""
 
 CANONICAL = {metric.formula.__name__: name for name, metric in rf.METRICS.items()}
 
