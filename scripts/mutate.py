@@ -250,7 +250,9 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
 def environment(folder: Path) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    """The variables of a run of the tests in a folder; options for the run around it do not hold there."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    return {**kept, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def reaching(folder: Path, tests: Iterable[str], jobs: int) -> dict[str, dict[int, list[str]]]:
