@@ -12,8 +12,11 @@ import pytest
 pytestmark = pytest.mark.scale
 
 
-def test_connect_sessions_pass_the_tests_of_classic_ones() -> None:
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "scale", "-p", "no:cacheprovider"]
+@pytest.mark.parametrize(
+    "chosen", ["oracles or mistakes or wrong or explained", pytest.param("", marks=pytest.mark.nightly)]
+)
+def test_connect_sessions_pass_the_tests_of_classic_ones(chosen: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "scale", "-p", "no:cacheprovider", "-k", chosen]
     tests = str(Path(__file__).with_name("test_spark.py"))
     environment = {**os.environ, "RANKFRAME_TEST_SPARK": "connect", "PYTEST_ADDOPTS": ""}
     done = subprocess.run([*command, tests], env=environment, capture_output=True, text=True)

@@ -145,6 +145,7 @@ def on_spark(master: str, folder: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.nightly
 def test_a_spark_executor_that_is_killed_changes_nothing(tmp_path: Path) -> None:
     assert on_spark("local-cluster[2,1,1024]", tmp_path) == ["after a kill: the same table"]
 

@@ -93,6 +93,7 @@ BY_SCORES: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("method", "options"), BY_RANKS)
 def test_a_method_by_ranks_gives_the_values_of_ranx(method: str, options: dict[str, Any]) -> None:
     for seed in range(3):
@@ -100,6 +101,7 @@ def test_a_method_by_ranks_gives_the_values_of_ranx(method: str, options: dict[s
         check(ours(method, runs, **options), of_ranx(runs, method, None, **options))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("norm", [None, "min-max", "min-max-inverted", "max", "sum", "zmuv", "rank"])
 @pytest.mark.parametrize(("method", "options"), BY_SCORES)
 def test_a_method_by_scores_gives_the_values_of_ranx(method: str, options: dict[str, Any], norm: str | None) -> None:
@@ -137,10 +139,12 @@ def test_an_order_of_ranx_depends_on_the_hashes_of_text_and_ours_does_not(norm: 
             ours("comb_sum", ONE_QUERY, normalize="borda")
 
 
+@pytest.mark.nightly
 def test_condorcet_of_ranx_sets_a_document_that_loses_its_duels_above_others() -> None:
     assert any(order_of_ranx(seed, None, "condorcet").index("d4") < 4 for seed in range(1, 5))
 
 
+@pytest.mark.nightly
 def test_a_list_of_one_document_counts_0_in_ranx_after_most_normalisations_and_1_here() -> None:
     runs = [{"q": {"a": 5.0}}, {"q": {"b": 3.0, "c": 1.0}}]
     for norm, own in (("min-max", 1), ("sum", 1), ("zmuv", 0), ("max", 1), ("rank", 1)):
@@ -148,6 +152,7 @@ def test_a_list_of_one_document_counts_0_in_ranx_after_most_normalisations_and_1
         assert ours("comb_sum", runs, normalize=norm)["q"]["a"] == own
 
 
+@pytest.mark.nightly
 def test_after_zmuv_an_absent_document_counts_as_the_mean_in_both_unless_told_to_count_as_the_least() -> None:
     runs = [{"q": {"a": 5.0, "b": 1.0}}, {"q": {"c": 2.0}}]
     assert of_ranx(runs, "sum", "zmuv")["q"] == {"a": 1, "c": 0, "b": -1}
@@ -155,6 +160,7 @@ def test_after_zmuv_an_absent_document_counts_as_the_mean_in_both_unless_told_to
     assert ours("comb_sum", runs, normalize="zmuv", missing="min")["q"] == {"a": 1, "c": -1, "b": -1}
 
 
+@pytest.mark.nightly
 def test_ranx_divides_scores_of_0_and_less_by_a_billionth_and_we_refuse_them() -> None:
     runs = [{"q": {"a": 0.0, "b": -1.0}}, {"q": {"a": 1.0}}]
     assert of_ranx(runs, "min", "max")["q"]["b"] == pytest.approx(-1e9)
@@ -167,6 +173,7 @@ TRAINED: dict[str, dict[str, int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_ranx_needs_the_same_queries_in_all_runs_and_we_fuse_what_there_is() -> None:
     runs = [{"p": {"a": 2.0}, "q": {"a": 2.0}}, {"q": {"b": 1.0}}, {"q": {"c": 1.0}}]
     with pytest.raises(AssertionError, match="Runs 0 and 0 query ids do not match"):
@@ -174,6 +181,7 @@ def test_ranx_needs_the_same_queries_in_all_runs_and_we_fuse_what_there_is() -> 
     assert ours("rrf(k=0)", runs) == {"p": {"a": 1}, "q": {"a": 1, "b": 1, "c": 1}}
 
 
+@pytest.mark.nightly
 def test_ranx_has_a_default_method_without_default_weights_and_ours_is_rrf() -> None:
     from ranx import Run, fuse
 
@@ -183,6 +191,7 @@ def test_ranx_has_a_default_method_without_default_weights_and_ours_is_rrf() -> 
     assert by_query(rf.fuse(tables))["q"] == pytest.approx(ours("rrf", ONE_QUERY)["q"])
 
 
+@pytest.mark.nightly
 def test_after_borda_ranx_counts_absent_documents_as_found_and_we_have_borda_as_a_method() -> None:
     found = of_ranx(ONE_QUERY, "mnz", "borda")["q"]
     assert found["d4"] == pytest.approx(3 * of_ranx(ONE_QUERY, "sum", "borda")["q"]["d4"])  # d4 is in one of three runs
@@ -190,6 +199,7 @@ def test_after_borda_ranx_counts_absent_documents_as_found_and_we_have_borda_as_
     assert ours("borda", ONE_QUERY)["q"] == pytest.approx(of_ranx(ONE_QUERY, "bordafuse", None)["q"])
 
 
+@pytest.mark.nightly
 def test_equal_scores_have_ranks_of_their_own_in_ranx_and_may_share_them_here() -> None:
     runs = [{"q": dict.fromkeys([f"d{i:02}" for i in range(40)], 1.0)}, {"q": {"e": 1.0}}]
     theirs = of_ranx(runs, "rrf", None)["q"]
@@ -236,6 +246,7 @@ def trained_here(
     return by_query(rows_of(test).rank.fuse(fitted))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("method", TRAINED)
 def test_a_trained_method_gives_the_values_of_ranx(method: str) -> None:
     train, test = runs_of(7), runs_of(8)
@@ -244,6 +255,7 @@ def test_a_trained_method_gives_the_values_of_ranx(method: str) -> None:
     check(trained_here(method, train, qrels, test, **TRAINED[method]), expected)
 
 
+@pytest.mark.nightly
 def test_bayesfuse_of_ranx_reads_beyond_its_thousand_ranks_and_ours_counts_the_last_class() -> None:
     long = {"q": {f"d{rank:04}": 2000.0 - rank for rank in range(1, 1002)}}
     other, qrels = {"q": {"e": 1.0}}, {"q": {"d0001": 1}}
