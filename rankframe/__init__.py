@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ._shapes.arrays import from_arrays
     from ._shapes.dicts import from_dicts
     from ._shapes.lists import from_lists
+    from ._sql.statement import sql
     from ._trainers.accumulator import Accumulator
     from ._trainers.boosters import catboost_callback, lightgbm_metric, xgboost_metric
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
@@ -60,7 +61,7 @@ __all__ = [
     "RankframeWarning", "Ranking", "UnknownMetric", "arrow_kernel", "catalog_metric", "catboost_callback", "expr",
     "fit_fusion", "from_arrays", "from_dicts", "from_lists", "fuse", "hook", "lightgbm_metric", "load_example",
     "metric", "parse", "rank", "read_qrels", "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator",
-    "unregister", "write_qrels", "write_run", "xgboost_metric",
+    "sql", "unregister", "write_qrels", "write_run", "xgboost_metric",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ NAMES_OF = {
     "_trainers.sentence_transformers": "sentence_transformers_evaluator",
     "_words.exposure": "Exposure",
     "_words.ranking": "Ranking",
+    "_sql.statement": "sql",
     "fusion": "fit_fusion fuse",
     "io": "load_example read_qrels read_run scan_qrels scan_run write_qrels write_run",
 }

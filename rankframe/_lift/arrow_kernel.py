@@ -120,7 +120,9 @@ def bound(options: Mapping[str, object], caller: Callable[..., object]) -> Setup
     named = [x for x in signature(caller).parameters.values() if x.kind is x.KEYWORD_ONLY]
     own = [x.replace(default=...) if x.default is x.empty else x for x in named]  # the caller has given them
     unknown = {name: x for name, x in options.items() if name not in OPTIONS}
-    bind(caller.__name__, Signature([*own, *[*signature(Ranker.on).parameters.values()][1:]]), (), unknown)
+    taken = {x.name for x in own}
+    others = [x for x in [*signature(Ranker.on).parameters.values()][1:] if x.name not in taken]
+    bind(caller.__name__, Signature([*own, *others]), (), unknown)
     return Setup().on(**options)
 
 

@@ -1,0 +1,1 @@
+"""The formulas in the SQL of a warehouse."""

@@ -1,0 +1,102 @@
+"""The dialects of SQL, a row each: what differs between them beyond the spelling that sqlglot knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from sqlglot import exp
+
+Tree: TypeAlias = exp.Expression
+
+Dialect: TypeAlias = Literal[
+    "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "oracle", "postgres", "redshift", "snowflake", "spark",
+    "sqlite", "trino", "tsql",
+]  # fmt: skip
+
+
+def _called(name: str) -> Callable[[Tree], Tree]:
+    return lambda x: exp.Anonymous(this=name, expressions=[x])
+
+
+def _collated(name: str, *, quoted: bool = False) -> Callable[[Tree], Tree]:
+    return lambda x: exp.Collate(this=x, expression=exp.to_identifier(name, quoted=quoted))
+
+
+def _of_bytes(x: Tree) -> Tree:
+    """A text of any character set, as its bytes in UTF-8; collations of texts take no heed of blanks at the end."""
+    as_text = exp.cast(x, exp.DataType.build("CHAR CHARACTER SET utf8mb4", dialect="mysql"))
+    return exp.cast(as_text, exp.DataType.build("BINARY", dialect="mysql"))
+
+
+def _of_utf8(x: Tree) -> Tree:
+    return exp.cast(x, exp.DataType.build("CHAR CHARACTER SET utf8mb4", dialect="mysql"))
+
+
+def _as_number(x: Tree) -> Tree:
+    """A text that is no number, as one: the error quotes it."""
+    return exp.cast(x, "double")
+
+
+def _is_text_nan(x: Tree) -> Tree:
+    """NaN is equal to itself in these dialects."""
+    return exp.EQ(this=x, expression=exp.cast(exp.Literal.string("NaN"), "double"))
+
+
+@dataclass(frozen=True)
+class Warehouse:
+    """What is particular in a dialect.
+
+    Attributes
+    ----------
+    bytewise
+        Has an id of text compared by its bytes; None where it is.
+    shown
+        Turns such an id into text again; None where it is.
+    fails
+        An expression that fails with a text; None where a query cannot fail.
+    nan
+        Whether a number is NaN; None where a number cannot be NaN.
+    float32
+        The type of floats of 32 bits; None where there is none.
+    text
+        The type of a text that can be sorted.
+    underflows
+        Whether a number too small for a float is an error.
+    longest
+        The most letters of a column's name; a longer one may be cut without a word.
+    upper
+        Whether names without quotes are in upper case, which names in quotes have to follow.
+    """
+
+    bytewise: Callable[[Tree], Tree] | None = None
+    shown: Callable[[Tree], Tree] | None = None
+    fails: Callable[[Tree], Tree] | None = None
+    nan: Callable[[Tree], Tree] | None = None
+    float32: str | None = None
+    text: str = "text"
+    underflows: bool = False
+    longest: int = 127
+    upper: bool = False
+
+
+WAREHOUSES: dict[Dialect, Warehouse] = {
+    "bigquery": Warehouse(fails=_called("ERROR"), nan=_called("IS_NAN")),
+    "clickhouse": Warehouse(fails=_as_number, nan=_called("isNaN"), float32="float"),
+    "databricks": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float"),
+    "duckdb": Warehouse(fails=_called("ERROR"), nan=_called("ISNAN"), float32="float"),
+    "mysql": Warehouse(bytewise=_of_bytes, shown=_of_utf8, float32="float", longest=64),
+    "oracle": Warehouse(
+        bytewise=lambda x: exp.Anonymous(this="NLSSORT", expressions=[x, exp.Literal.string("NLS_SORT=BINARY")]),
+        fails=_as_number, nan=lambda x: exp.Is(this=x, expression=exp.Var(this="NAN")), text="varchar2(4000)", upper=True),
+    "postgres": Warehouse(
+        bytewise=_collated("C", quoted=True), fails=_as_number, nan=_is_text_nan, float32="float", underflows=True, longest=63),
+    "redshift": Warehouse(fails=_as_number, nan=_is_text_nan, float32="float", underflows=True),
+    "snowflake": Warehouse(fails=_as_number, nan=_is_text_nan, upper=True),
+    "spark": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float"),
+    "sqlite": Warehouse(bytewise=_collated("BINARY")),
+    "trino": Warehouse(fails=_called("FAIL"), nan=_called("IS_NAN"), float32="float"),
+    "tsql": Warehouse(bytewise=_collated("Latin1_General_100_BIN2"), fails=_as_number, text="nvarchar(4000)"),
+}  # fmt: skip
+"""The dialects by their names in sqlglot."""

@@ -1,0 +1,68 @@
+"""The words of formulas as windows over the rows of a query: the columns and sums of a statement in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import polars as pl
+
+from .._words.columns_needed import POSITION
+from .._words.rows import PairCounts, name_of
+from .._words.sorted_rows import SortedRows
+from ..errors import RankframeError
+
+TIED = ["#query", "#score"]
+"""The key of a group of tied documents."""
+
+
+class NoSql(RankframeError):
+    """Raised where a formula, or a part of it, has no SQL; the reason is a clause."""
+
+
+class WindowRows(SortedRows):
+    """The rows of all queries, each word a window `over` the query, in the order of the position."""
+
+    def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
+        raise NoSql("it reads a second table")
+
+    def mapped(self, function: Callable[[pl.DataFrame], pl.Series], **columns: pl.Expr) -> pl.Expr:
+        raise NoSql(f"{name_of(function)} is computed in Python")
+
+    def pairs(self, label: pl.Expr, among: pl.Expr) -> PairCounts:
+        raise NoSql("it compares all pairs of documents")
+
+    def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
+        if known_by:
+            raise NoSql("it reads a second table")
+        return super().column(x)
+
+    def along(self, x: pl.Expr) -> pl.Expr:
+        return self.needed.column(x.over(self.needed.key, order_by=POSITION))
+
+    def next_to(self, x: pl.Expr, step: Literal[1, -1], end: float) -> pl.Expr:
+        return self.along(self.once(x).shift(step, fill_value=end))
+
+    def first_tied(self, x: pl.Expr) -> pl.Expr:
+        return self.needed.column(x.first().over(TIED, order_by=POSITION))
+
+    def last_tied(self, x: pl.Expr) -> pl.Expr:
+        return self.needed.column(x.last().over(TIED, order_by=POSITION))
+
+    @property
+    def tied_from(self) -> pl.Expr:
+        return self.needed.column(POSITION.min().over(TIED))
+
+    @property
+    def tied_to(self) -> pl.Expr:
+        return self.needed.column(POSITION.max().over(TIED))
+
+    @property
+    def place(self) -> pl.Expr:
+        return POSITION
+
+    def count(self, rows: pl.Expr) -> pl.Expr:
+        return self.whole(rows.cast(pl.Float64))
+
+    def count_so_far(self, rows: pl.Expr, *, of_all: bool = False) -> pl.Expr:
+        return self.along(rows.cast(pl.Float64).cum_sum())
