@@ -2,224 +2,222 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent, wrap
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from .._catalog.call import Call
-from .._table.setup import Setup
-from .expressions import case, is_null, negated
-from .query import KINDS, ONE, ZERO, Plan, Step, Tables, column, named, written
-from .warehouses import Dialect
+from .expressions import Tree, case, flag, is_null, literal, there
+from .query import Query, more
+from .ranked import GIVEN, GIVEN_JUDGMENTS, Ranks, Step, named, written
+
+SUMS = ("n", "mean", "m2", "min", "max")
+"""The mergeable sums of a metric, as suffixes of its columns."""
+
+OF_DIFFERENCES = ("diff_n", "diff_mean", "diff_m2", "wins", "losses")
+"""Those of its differences from a baseline."""
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The statement that is asked for, see `rankframe.sql`."""
-
-    dialect: Dialect
-    table: str
-    judgments: str | None = None
-    run: str | None = None
-    keeps_judged: bool = True
-    keeps_run: bool = False
-    by: tuple[str, ...] | None = None
-    rows: bool = False
-    partial: bool = False
-    checks: bool = False
-    numbers: tuple[str, ...] = ()
-
-    @property
-    def tables(self) -> Tables:
-        """The tables and their columns."""
-        return Tables(
-            two=self.judgments is not None,
-            runs=() if self.run is None else (self.run,),
-            by=self.by or (),
-            numbers=self.numbers,
-            keeps_judged=self.keeps_judged or self.checks,
-            keeps_run=self.keeps_run or self.checks,
-        )
+Kind: TypeAlias = Literal["queries", "rows", "slices", "sums", "findings"]
+"""What the rows of a statement stand for."""
 
 
-def statement(setup: Setup, calls: Sequence[Call], names: Mapping[str, str], wanted: Wanted, *, quoted: bool) -> str:
-    """The text of a statement; `names` are those of the columns of calls, by text."""
-    plan = Plan(setup, wanted.dialect, wanted.tables, calls, per_row=wanted.rows)
-    if wanted.checks:
-        steps, last, says = *_checked(plan), "a row per finding: what is wrong in the table"
+def statement(
+    ranks: Ranks,
+    calls: Sequence[Call],
+    names: Mapping[str, str],
+    tables: tuple[str, str | None],
+    kind: Kind,
+    *,
+    quoted: bool,
+    compared: tuple[str, object] | None,
+) -> str:
+    """The text of a statement.
+
+    Parameters
+    ----------
+    ranks, calls
+        The tables' columns and policies, and the metrics.
+    names
+        The names of the metrics' columns, by text; whether they are in quotes is `quoted`.
+    tables
+        The table and the judgments, as the text names them.
+    kind
+        What its rows stand for.
+    compared
+        For sums: the column of runs, and the baseline.
+    """
+    if kind == "findings":
+        says, (steps, last) = "a row per finding: what is wrong in the table, or may surprise", _checked(ranks)
     else:
-        says = ", ".join(call.text for call in calls)
-        steps, last = _of_values(plan, calls, names, wanted, quoted=quoted)
-    return _text(says, steps, last, wanted)
+        identifiers = {text: exp.to_identifier(name, quoted=quoted) for text, name in names.items()}
+        says, (steps, last) = (
+            ", ".join(call.text for call in calls),
+            _of_values(ranks, calls, identifiers, kind, compared),
+        )
+    parts = [
+        f"-- {step.says}\n{step.name} AS (\n{indent(written(step.tree, ranks.dialect), '  ')}\n)" for step in steps
+    ]
+    head = "\n".join(f"-- {line}" for line in wrap(says, 110))
+    text = f"{head}\nWITH\n" + ",\n".join(parts) + f"\n{written(last, ranks.dialect)}\n"
+    return text.replace(GIVEN_JUDGMENTS, str(tables[1])).replace(GIVEN, tables[0])
 
 
 def _of_values(
-    plan: Plan, calls: Sequence[Call], names: Mapping[str, str], wanted: Wanted, *, quoted: bool
-) -> tuple[list[Step], exp.Expression]:
-    steps, values = plan.steps()
-    fault, fails = plan.fault, plan.warehouse.fails
-    sure = is_null(fault)
+    ranks: Ranks,
+    calls: Sequence[Call],
+    names: Mapping[str, exp.Identifier],
+    kind: Kind,
+    compared: tuple[str, object] | None,
+) -> tuple[list[Step], Tree]:
+    query = Query(ranks, calls, per_row=kind == "rows")
+    values = query.values()
+    steps, fault, fails = query.steps(), query.fault, ranks.warehouse.fails
     if fails is None:  # then a query with a fault has no value
-        values = {text: case((sure, x), otherwise=None) for text, x in values.items()}
+        values = {text: case((is_null(fault), x), otherwise=None) for text, x in values.items()}
 
     def guarded(select: exp.Select) -> exp.Select:
         """The statement, which fails with the sentence of a fault."""
         if fails is None:
             return select
-        guard = case((sure, ONE.copy()), otherwise=fails(plan.message(fault)))
-        return select.where(exp.EQ(this=guard, expression=ONE.copy()))
+        return select.where(case((is_null(fault), 1), otherwise=fails(ranks.message(fault))).eq(1))
 
-    def identifier(name: str) -> exp.Expression:
-        return exp.to_identifier(name, quoted=quoted)
-
-    query = dict(zip(plan.keys, plan.setup.roles.query, strict=True))
-    if wanted.by is None:
-        keys = [plan.shown(key, name) for key, name in query.items()]
-        if wanted.rows:
-            roles = plan.setup.roles
-            keys += [] if roles.doc_name is None else [plan.shown("doc", roles.doc_name)]
-            numbers = {roles.score: "score", roles.label: "grade"}
-            keys += [exp.alias_(exp.column(x), _own(name, plan)) for name, x in numbers.items()]
-        columns = [exp.alias_(x, identifier(names[text])) for text, x in values.items()]
-        return steps, guarded(exp.select(*keys, *columns).from_("rf_sums"))
-    slices = [f"by_{i}" for i, _ in enumerate(wanted.by, 1)]
-    own = {text: f"v{i}" for i, text in enumerate(values, 1)}
-    per_query = guarded(exp.select(*slices, *named({own[text]: x for text, x in values.items()})).from_("rf_sums"))
-    steps.append(Step("rf_per_query", "the metrics of each query", per_query))
-    shown_slices = [plan.shown(x, name) for x, name in zip(slices, wanted.by, strict=True)]
-    count = exp.cast(exp.Count(this=exp.Star()), "double")
-    if not wanted.partial:
-        means = [exp.alias_(_mean(call, exp.column(own[call.text])), identifier(names[call.text])) for call in calls]
-        return steps, _grouped(
-            exp.select(*shown_slices, exp.alias_(count, "queries"), *means).from_("rf_per_query"), slices
+    roles = ranks.setup.roles
+    ids = {key: ranks.shown(key, name) for key, name in zip(ranks.keys, roles.query, strict=True)}
+    if kind in ("queries", "rows"):
+        shown = [*ids.values(), *(ranks.shown("doc", str(roles.doc_name)) for _ in ranks.doc if kind == "rows")]
+        numbers = {"score": roles.score, "grade": roles.label} if kind == "rows" else {}
+        shown += [exp.alias_(exp.column(own), ranks.name(name).this) for own, name in numbers.items()]
+        return steps, guarded(
+            exp.select(*shown, *(exp.alias_(x, names[text]) for text, x in values.items())).from_("rf_sums")
         )
-    groups = [exp.column(x) for x in slices]
-    means_of = {
-        f"m{i}": exp.Window(this=exp.Avg(this=exp.column(x)), partition_by=groups)
-        for i, x in enumerate(own.values(), 1)
-    }
-    steps.append(
-        Step(
-            "rf_centered",
-            "with the means, for the squares of the differences from them",
-            plan.more("rf_per_query", means_of),
-        )
+    own = {f"v{i}": x for i, x in enumerate(values.values(), 1)}
+    per_query = exp.select(*map(exp.column, dict.fromkeys([*ranks.keys, *ranks.slice_keys])), *named(own)).from_(
+        "rf_sums"
     )
-    sums: list[exp.Expression] = []
-    for i, (text, x) in enumerate(own.items(), 1):
-        value, away = exp.column(x), exp.Paren(this=exp.Sub(this=exp.column(x), expression=exp.column(f"m{i}")))
-        of = {
-            "n": exp.cast(exp.Count(this=value), "double"),
-            "mean": exp.Avg(this=value.copy()),
-            "m2": exp.Sum(this=exp.Mul(this=away, expression=away.copy())),
-            "min": exp.Min(this=value.copy()),
-            "max": exp.Max(this=value.copy()),
-        }
-        sums += [exp.alias_(tree, identifier(f"{names[text]}__{part}")) for part, tree in of.items()]
-    return steps, _grouped(exp.select(*shown_slices, exp.alias_(count, "queries"), *sums).from_("rf_centered"), slices)
+    steps.append(Step("rf_per_query", "the metrics of each query", guarded(per_query)))
+    slices = [ranks.shown(x, name) for x, name in zip(ranks.slice_keys, ranks.by, strict=True)]
+    slices.append(exp.alias_(exp.cast(exp.Count(this=exp.Star()), "double"), "queries"))
+    if kind == "sums":
+        of, sums = _merging(ranks, [*own], [names[text] for text in values], compared, steps)
+    else:
+        of = "rf_per_query"
+        sums = [exp.alias_(_mean(call, exp.column(x)), names[call.text]) for call, x in zip(calls, own, strict=True)]
+    group = [exp.column(x) for x in ranks.slice_keys]
+    last = exp.select(*slices, *sums).from_(of)
+    return steps, last.group_by(*group) if group else last
 
 
-def _grouped(select: exp.Select, keys: Sequence[str]) -> exp.Select:
-    return select.group_by(*map(exp.column, keys)) if keys else select
-
-
-def _own(name: str, plan: Plan) -> exp.Expression:
-    """The caller's name of a column, as an alias."""
-    found: exp.Expression = column(name, plan.warehouse).this
-    return found
-
-
-def _mean(call: Call, x: exp.Expression) -> exp.Expression:
+def _mean(call: Call, x: Tree) -> Tree:
     """The metric over several queries, as it is summed up."""
     how = call.metric.summary
-    if how == "sum":
-        return exp.Sum(this=x)
-    return exp.Exp(this=exp.Avg(this=exp.Ln(this=x))) if how == "geometric mean" else exp.Avg(this=x)
+    mean = exp.Avg(this=exp.Ln(this=x) if how == "geometric mean" else x)
+    return exp.Sum(this=x) if how == "sum" else exp.Exp(this=mean) if how == "geometric mean" else mean
 
 
-# ------------------------------------------------------------------------------------------------- findings
+def _merging(
+    ranks: Ranks,
+    own: Sequence[str],
+    names: Sequence[exp.Identifier],
+    compared: tuple[str, object] | None,
+    steps: list[Step],
+) -> tuple[str, list[Tree]]:
+    """The step with means over slices, for the squares of the differences from them; and the mergeable sums."""
+    kinds, of = {"v": SUMS}, steps[-1].name
+    if compared is not None:
+        run = exp.column(ranks.keys[ranks.setup.roles.query.index(compared[0])])
+        name, bytewise = literal(compared[1]).tree, ranks.warehouse.bytewise
+        is_baseline = run.eq(name if bytewise is None or compared[0] in ranks.numbers else bytewise(name))
+        others = [exp.column(key) for key in ranks.keys if key != run.name]
+        base = [exp.Max(this=case((is_baseline, exp.column(x)), otherwise=None)) for x in own]
+        away = [
+            exp.column(x) - exp.Window(this=x_base, partition_by=others) for x, x_base in zip(own, base, strict=True)
+        ]
+        differ = {f"d{x[1:]}": case((exp.not_(is_baseline), d), otherwise=None) for x, d in zip(own, away, strict=True)}
+        steps.append(Step("rf_compared", "the differences from the baseline, query by query", more(of, differ)))
+        kinds, of = {**kinds, "d": OF_DIFFERENCES}, "rf_compared"
+    slices = [exp.column(x) for x in ranks.slice_keys]
+    means = {
+        f"m{kind}{x[1:]}": exp.Window(this=exp.Avg(this=exp.column(f"{kind}{x[1:]}")), partition_by=slices)
+        for x in own
+        for kind in kinds
+    }
+    says = "the means, for the squares of the differences from them"
+    steps.append(Step("rf_centered", says, more(of, means)))
+    sums = []
+    for x, name in zip(own, names, strict=True):
+        for kind, suffixes in kinds.items():
+            value, away_from = (
+                exp.column(f"{kind}{x[1:]}"),
+                exp.column(f"{kind}{x[1:]}") - exp.column(f"m{kind}{x[1:]}"),
+            )
+            n, mean, m2 = exp.Count(this=value), exp.Avg(this=value), exp.Sum(this=away_from * away_from)
+            two = [exp.Min(this=value), exp.Max(this=value)]
+            two = two if kind == "v" else [exp.Sum(this=flag(value > 0)), exp.Sum(this=flag(value < 0))]
+            figures = zip(suffixes, (n, mean, m2, *two), strict=True)
+            sums += [
+                exp.alias_(exp.cast(tree, "double"), exp.to_identifier(f"{name.name}__{suffix}", quoted=name.quoted))
+                for suffix, tree in figures
+            ]
+    return "rf_centered", sums
 
 
-def _checked(plan: Plan) -> tuple[list[Step], exp.Expression]:
+# ------------------------------------------------------------------------------------------------------- findings
+
+
+def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
     """The findings of `check` that SQL can make, errors first."""
-    setup, query = plan.setup, list(plan.keys)
-    steps = plan.ranked()
-    doc = [] if setup.roles.doc_name is None else ["doc"]
-    grade, score, least = exp.column("grade"), exp.column("rank_score"), max(setup.policies.relevant, 0)
-    flags = {
-        "judged_rows": exp.Count(this=case((exp.GTE(this=grade, expression=ZERO.copy()), ONE.copy()), otherwise=None)),
-        "relevant_rows": exp.Count(
-            this=case((exp.GTE(this=grade.copy(), expression=exp.Literal.number(least)), ONE.copy()), otherwise=None)),
-        "scored_rows": exp.Count(this=score),
-    }  # fmt: skip
-    keys = [exp.column(key) for key in query]
-    windows = {name: exp.Window(this=x, partition_by=[k.copy() for k in keys]) for name, x in flags.items()}
-    windows["tied_rows"] = exp.Window(
-        this=exp.Count(this=score.copy()), partition_by=[*(k.copy() for k in keys), score.copy()]
-    )
-    steps.append(
-        Step(
-            "rf_counted_rows",
-            "how many rows of its query are judged, relevant, scored, and share its score",
-            plan.more("rf_placed", windows),
-        )
-    )
-    missing = [("document without id", is_null(exp.column("doc")))] if doc else []
-    errors = [
-        (kind, exp.EQ(this=exp.column("fault"), expression=exp.Literal.number(KINDS.index(kind) + 1)), True)
-        for kind in KINDS if kind != "two slices"
-    ]  # fmt: skip
-    one = ONE.copy()
-    if missing:
-        both = exp.And(this=errors[2][1], expression=negated(missing[0][1]))
-        errors[2] = ("repeated document", both, True)
-        nameless = exp.And(
-            this=exp.EQ(this=exp.column("fault"), expression=exp.Literal.number(3)), expression=missing[0][1].copy()
-        )
-        errors.insert(2, ("document without id", nameless, True))
-    unnamed = [is_null(k.copy()) for k in keys]
-    notes = [
-        ("query without id", exp.or_(*unnamed), True),
-        ("no relevant document", exp.EQ(this=exp.column("relevant_rows"), expression=ZERO.copy()), False),
-        ("query without judgments", exp.EQ(this=exp.column("judged_rows"), expression=ZERO.copy()), False),
-        ("nothing retrieved", exp.EQ(this=exp.column("scored_rows"), expression=ZERO.copy()), False),
-        ("tied scores", exp.And(this=negated(is_null(exp.column("rank_score"))),
-                                expression=exp.GT(this=exp.column("tied_rows"), expression=one)), False),
-    ]  # fmt: skip
-    if setup.policies.tie_rule.refuses:
-        notes.pop()
-    selects = []
-    for severity, found in (("error", errors), ("note", notes)):
-        for problem, test, by_row in found:
-            group = [*query, *(doc if by_row else [])]
-            names = [plan.shown(key, name) for key, name in zip(query, setup.roles.query, strict=True)]
-            if doc:
-                name = str(setup.roles.doc_name)
-                names.append(plan.shown("doc", name) if by_row else exp.alias_(exp.null(), _own(name, plan)))
-            select = exp.select(
-                exp.alias_(exp.Literal.string(severity), "severity"), exp.alias_(exp.Literal.string(problem), "problem"),
-                *names, exp.alias_(exp.Count(this=exp.Star()), "n_rows"),
-            ).from_("rf_counted_rows").where(test)  # fmt: skip
-            selects.append(select.group_by(*map(exp.column, group)))
-    union: exp.Expression = selects[0]
+    roles, least = ranks.setup.roles, max(ranks.setup.policies.relevant, 0)
+    weight = roles.weight
+    ranks.carried = {} if weight is None else {weight: "x_1"}
+    steps = [*ranks.steps()[:-1]]
+    grade, score, keys = exp.column("grade"), exp.column("rank_score"), [exp.column(key) for key in ranks.keys]
+    counts: dict[str, tuple[Tree, Sequence[Tree]]] = {
+        "judged_in": (exp.Sum(this=flag(grade >= 0)), keys),
+        "relevant_in": (exp.Sum(this=flag(grade >= literal(least).tree)), keys),
+        "scored_in": (exp.Count(this=score), keys),
+        "tied_in": (exp.Count(this=score), [*keys, score]),
+    }
+    windows = {name: exp.Window(this=x, partition_by=list(by)) for name, (x, by) in counts.items()}
+    tests = {kind: flag(test) for kind, test in ranks.faults().items()}
+    own = {kind: f"is_{i}" for i, kind in enumerate(tests)}
+    flags = {own[kind]: x for kind, x in tests.items()}
+    says = "how many rows of a query are judged, relevant, scored, and share a score; and what is wrong with a row"
+    steps.append(Step("rf_counted_rows", says, more(steps[-1].name, {**windows, **flags})))
+    selects = [_finding(ranks, *found) for found in _tests(ranks, own)]
+    union: Tree = selects[0]
     for select in selects[1:]:
         union = exp.union(union, select, distinct=False, copy=False)
     return steps, union
 
 
-# ---------------------------------------------------------------------------------------------------- text
+def _tests(ranks: Ranks, own: Mapping[str, str]) -> Iterator[tuple[str, str, Tree, bool]]:
+    """The severity and the problem of each finding, the test of its rows, and whether it concerns a document."""
+    nameless = is_null(exp.column("doc")) if ranks.doc else None
+    for kind, name in own.items():
+        test: Tree = exp.column(name).eq(1)
+        if kind == "repeated document" and nameless is not None:
+            yield "error", "document without id", exp.and_(test, nameless), True
+            test = exp.and_(test, there(exp.column("doc")))
+        yield "error", kind, test, True
+    yield "note", "query without id", exp.or_(*(is_null(exp.column(key)) for key in ranks.keys)), True
+    yield "note", "no relevant document", exp.column("relevant_in").eq(0), False
+    yield "note", "query without judgments", exp.column("judged_in").eq(0), False
+    yield "note", "nothing retrieved", exp.column("scored_in").eq(0), False
+    if "forbidden tie" not in own:
+        yield "note", "tied scores", exp.and_(there(exp.column("rank_score")), exp.column("tied_in") > 1), False
 
 
-def _text(says: str, steps: Sequence[Step], last: exp.Expression, wanted: Wanted) -> str:
-    """The statement, a comment above each step."""
-    dialect = wanted.dialect
-    parts = [
-        f"-- {line}\n{step.name} AS (\n{indent(written(step.tree, dialect), '  ')}\n)"
-        for step in steps
-        for line in [step.says]
-    ]
-    head = "\n".join(f"-- {line}" for line in wrap(says, 110))
-    text = f"{head}\nWITH\n" + ",\n".join(parts) + f"\n{written(last, dialect)}\n"
-    return text.replace("rf_given_judgments", str(wanted.judgments)).replace("rf_given_table", wanted.table)
+def _finding(ranks: Ranks, severity: str, problem: str, test: Tree, by_document: bool) -> exp.Select:
+    """The rows of a finding, by query, or by document."""
+    roles = ranks.setup.roles
+    columns = {"severity": exp.Literal.string(severity), "problem": exp.Literal.string(problem)}
+    shown = [ranks.shown(key, name) for key, name in zip(ranks.keys, roles.query, strict=True)]
+    if ranks.doc:
+        name = str(roles.doc_name)
+        shown.append(ranks.shown("doc", name) if by_document else exp.alias_(exp.null(), ranks.name(name).this))
+    group = [exp.column(key) for key in (*ranks.keys, *(ranks.doc if by_document else []))]
+    select = exp.select(*named(columns), *shown, exp.alias_(exp.Count(this=exp.Star()), "n_rows"))
+    return select.from_("rf_counted_rows").where(test).group_by(*group)

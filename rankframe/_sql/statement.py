@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from .._catalog.flat_names import flat_names
 from .._catalog.requests import Request, calls_of
@@ -12,6 +12,9 @@ from .._support.extras import load
 from .._support.option_kinds import check
 from .._table.setup import Setup
 from ..errors import InvalidOption, option, shown
+
+Kept: TypeAlias = Literal["keep", "drop"]
+EXAMPLE = "rf.sql('ndcg@10', dialect='duckdb', table='judged')"
 
 TEXT = "text"
 """The word that names columns by the canonical texts of metrics."""
@@ -30,8 +33,9 @@ def sql(
     table: str,
     judgments: str | None = None,
     run: str | None = None,
-    judged_only: Literal["keep", "drop"] = "keep",
-    run_only: Literal["keep", "drop"] = "drop",
+    baseline: str | float | None = None,
+    judged_only: Kept = "keep",
+    run_only: Kept = "drop",
     by: str | Sequence[str] | None = None,
     rows: bool = False,
     partial: bool = False,
@@ -61,8 +65,11 @@ def sql(
         The table of judgments, with the same query and document columns and the label, if it is a table of its own. Both
         are joined in full, as by ``run.rank.judge(qrels)``: judged documents that were not retrieved count as missed.
     run
-        With `judgments`: the column that names the run of each row, if `table` holds several runs; the judgments hold for
-        each, and the result has a row per run and query.
+        The column that names the run of each row, if `table` holds several: the result has a row per run and query.
+        `judgments` without that column hold for each run.
+    baseline
+        With `partial`: the run that the others are compared with, query by query: the sums of the differences
+        (``__diff_n``, ``__diff_mean``, ``__diff_m2``) and on how many queries the run is above (``__wins``) or below.
     judged_only, run_only
         With `judgments`: whether queries that only the judgments, or only the run, have are kept (``"keep"``) or left
         out (``"drop"``).
@@ -75,7 +82,7 @@ def sql(
     partial
         With `by`: for each metric the sums that can be merged, of one day with the next and of one slice with another: ``__n``
         (queries with a value), ``__mean``, ``__m2`` (the sum of squared differences from the mean), ``__min`` and ``__max``.
-        :func:`rankframe.stats.from_partial_sums` merges them.
+        :func:`rankframe.partial_sums` merges them, and tests by them.
     checks
         A statement that lists what is wrong in the table instead, as ``df.rank.check()`` does: severity, problem, query,
         document and number of rows.
@@ -110,61 +117,59 @@ def sql(
     >>> print(text[-59:])                                               # doctest: +SKIP
     """
     load("sqlglot", "sql")
-    from .select import Wanted, statement  # imported late: it needs sqlglot
+    from .ranked import Ranks  # imported late: they need sqlglot
+    from .select import statement
     from .warehouses import WAREHOUSES
 
-    known = ", ".join(map(repr, WAREHOUSES))
     if dialect not in WAREHOUSES:
-        raise InvalidOption(option(dialect=dialect), f": write one of {known}")
+        raise InvalidOption(option(dialect=dialect), f": write one of {', '.join(map(repr, WAREHOUSES))}")
     own = names if isinstance(names, Mapping) else {}
     presets = [] if own or names is None else [names] if isinstance(names, str) else [*names]
-    quoted = TEXT in presets
     if others := [name for name in presets if name != TEXT]:
         options["names"] = others
     setup = _read(bound(options, sql), options, run)
-    calls = (
-        calls_of(*metrics, example=f"rf.sql('ndcg@10', dialect={dialect!r}, table={table!r})")
-        if metrics or not checks
-        else []
-    )
-    resolved = [setup.resolve(call) for call in calls] or [(setup, None)]
-    if any(other != resolved[0][0] for other, _ in resolved):
-        raise InvalidOption(
-            option(convention=setup.convention),
-            " counts by other policies for some of these metrics; write a statement for each",
-        )
-    for name, given in (("run", run), ("judged_only", judged_only != "keep"), ("run_only", run_only != "drop")):
-        if given and judgments is None:
-            raise InvalidOption(f"{name} is about judgments in a table of their own; name it, as judgments='qrels'")
-    if sum([rows, partial, checks]) > 1 or (rows and by is not None):
-        raise InvalidOption(
-            "rows, partial, by and checks are different statements; ask for one of them (partial goes with by)"
-        )
-    slices = None if by is None else (by,) if isinstance(by, str) else tuple(by)
-    wanted = Wanted(
-        dialect=check("dialect", dialect, str),  # type: ignore[arg-type] # is in the table
-        table=table,
-        judgments=judgments,
-        run=run,
-        keeps_judged=check("judged_only", judged_only, Literal["keep", "drop"]) == "keep",
-        keeps_run=check("run_only", run_only, Literal["keep", "drop"]) == "keep",
-        by=() if partial and slices is None else slices,
-        rows=check("rows", rows, bool),
-        partial=check("partial", partial, bool),
-        checks=check("checks", checks, bool),
-        numbers=tuple(numbers),
-    )
+    kind = _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
+    calls = calls_of(*metrics, example=EXAMPLE) if metrics or kind != "findings" else []
+    resolved = [setup.resolve(call) for call in calls]
+    setups = {of for of, _ in resolved} or {setup}
+    if len(setups) > 1:
+        says = " counts by other policies for some of these metrics; write a statement for each"
+        raise InvalidOption(option(convention=setup.convention), says)
+    if judgments is None and (judged_only, run_only) != ("keep", "drop"):
+        raise InvalidOption("judged_only and run_only are about judgments in a table of their own: judgments='qrels'")
+    if baseline is not None and (run is None or kind != "sums"):
+        raise InvalidOption("a baseline is compared in partial sums: say partial=True, and run, the column of runs")
     texts = [call.text for call in calls]
-    named = {text: text for text in texts} if quoted else _named(texts, own)
-    longest = WAREHOUSES[wanted.dialect].longest - len("__mean")
-    if long := [name for name in named.values() if len(name) > longest]:
+    named = {text: text for text in texts} if TEXT in presets else _named(texts, own)
+    most = WAREHOUSES[dialect].longest - len("__diff_mean" if kind == "sums" else "")
+    if long := [(text, name) for text, name in named.items() if len(name) > most]:
         says = (
-            f"{dialect} cuts names of columns, and {long[0]!r} is longer than {longest} letters; name it yourself, as "
+            f"{dialect} cuts names of columns, and {long[0][1]!r} is longer than {most} letters; name it yourself, as "
         )
-        raise InvalidOption(says, option(names={text: "..." for text, name in named.items() if name == long[0]}))
-    meant = [call for _, call in resolved if call is not None]
-    found = {call.text: named[text] for text, call in zip(texts, meant, strict=True)}
-    return statement(resolved[0][0], meant, found, wanted, quoted=quoted)
+        raise InvalidOption(says, option(names={long[0][0]: "..."}))
+    slices = [*([run] if baseline is not None else []), *([by] if isinstance(by, str) else by or ())]
+    ranks = Ranks(
+        setups.pop(),
+        dialect,
+        two=judgments is not None,
+        runs=() if run is None else (run,),
+        by=tuple(dict.fromkeys(map(str, slices))),
+        numbers=(numbers,) if isinstance(numbers, str) else tuple(numbers),
+        keeps_judged=check("judged_only", judged_only, Kept) == "keep" or checks,
+        keeps_run=check("run_only", run_only, Kept) == "keep" or checks,
+    )
+    meant = [call for _, call in resolved]
+    columns = {call.text: named[text] for text, call in zip(texts, meant, strict=True)}
+    compared = None if baseline is None else (str(run), baseline)
+    return statement(ranks, meant, columns, (table, judgments), kind, quoted=TEXT in presets, compared=compared)
+
+
+def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Any:
+    """What the rows of the statement stand for."""
+    asked = {"findings": checks, "rows": rows, "sums": partial, "slices": by and not partial}
+    if sum(asked.values()) > 1:
+        raise InvalidOption("rows, by (also with partial) and checks are statements of their own; ask for one of them")
+    return next((kind for kind, wanted in asked.items() if wanted), "queries")
 
 
 def _named(texts: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-Tree: TypeAlias = exp.Expression
+Tree: TypeAlias = exp.Expr
 
 Dialect: TypeAlias = Literal[
     "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "oracle", "postgres", "redshift", "snowflake", "spark",

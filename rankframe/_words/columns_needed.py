@@ -78,7 +78,7 @@ class Needed:
     refused: dict[str, Fault] = field(default_factory=dict)
     values: dict[str, pl.Expr] = field(default_factory=dict)
     _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
-    _same: set[str] = field(default_factory=set)
+    same: set[str] = field(default_factory=set)
     _of_queries: dict[str, tuple[Literal["sum", "max"], pl.Expr]] = field(default_factory=dict)
 
     def from_table(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
@@ -99,7 +99,7 @@ class Needed:
 
     def same_for_query(self, column: pl.Expr) -> pl.Expr:
         """Note that the column has one value on all rows of a query."""
-        self._same.add(column.meta.output_name())
+        self.same.add(column.meta.output_name())
         return column
 
     def of_query(self, x: pl.Expr, how: Literal["sum", "max"]) -> pl.Expr:
@@ -169,7 +169,7 @@ class Needed:
 
     def _has_one_value(self, x: pl.Expr) -> bool:
         """Whether `x` has one value per query, or may have."""
-        ones = (self._same, self.sums, self.maxima)
+        ones = (self.same, self.sums, self.maxima)
         made_of = [name for name in x.meta.root_names() if not any(name in names for names in ones)]
         columns = {name: layer[name] for name in made_of for layer in self.late if name in layer}
         return is_by_row(x) is not False and all(x in columns and self._has_one_value(columns[x]) for x in made_of)

@@ -1,0 +1,441 @@
+"""The first steps of a statement: the tables, joined if they are two, and the documents of each query in rank order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlglot import Dialect as Dialects, ErrorLevel, exp
+
+from .._table.columns import TEXTS
+from .._table.policies import GREATEST
+from .._table.setup import Setup
+from ..errors import InvalidOption
+from .expressions import Tree, case, filled, flag, is_null, literal, there
+from .warehouses import WAREHOUSES, Dialect, Warehouse
+
+GIVEN, GIVEN_JUDGMENTS = "rf_given_table", "rf_given_judgments"
+"""What stands for the tables until the statement is written, as callers may name them by a template."""
+
+TWO_SLICES = "a query is in two slices"
+
+
+@dataclass
+class Step:
+    """A common table expression, with its comment."""
+
+    name: str
+    says: str
+    tree: Tree
+
+
+@dataclass
+class Ranks:
+    """The rows of a table, or of a run and its judgments, in rank order.
+
+    Attributes
+    ----------
+    setup, dialect
+        The roles and policies, and the dialect.
+    two
+        Whether the judgments are a table of their own.
+    runs
+        The query columns that the judgments lack.
+    by
+        The columns that slice the queries.
+    numbers
+        The columns of ids that hold numbers.
+    keeps_judged, keeps_run
+        Whether queries of the judgments alone, or of the run alone, count.
+    carried
+        Further columns of the table that formulas read, with their names in the steps.
+    """
+
+    setup: Setup
+    dialect: Dialect
+    two: bool = False
+    runs: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    keeps_judged: bool = True
+    keeps_run: bool = False
+    carried: Mapping[str, str] = field(default_factory=dict)
+    messages: list[str] = field(default_factory=list)
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """What is particular in the dialect."""
+        return WAREHOUSES[self.dialect]
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The columns that name a query."""
+        return [f"query_{i}" for i, _ in enumerate(self.setup.roles.query, 1)]
+
+    @cached_property
+    def doc(self) -> list[str]:
+        """The column that names a document, if there is one."""
+        return [] if self.setup.roles.doc_name is None else ["doc"]
+
+    @cached_property
+    def slice_keys(self) -> list[str]:
+        """The columns of slices, which may be those of the query."""
+        own = dict(zip(self.setup.roles.query, self.keys, strict=True))
+        return [own.get(name, f"by_{i}") for i, name in enumerate(self.by, 1)]
+
+    @property
+    def _slices(self) -> dict[str, str]:
+        """The columns of slices that are not of the query, with the caller's names."""
+        return {key: name for key, name in zip(self.slice_keys, self.by, strict=True) if key not in self.keys}
+
+    def number(self, message: str) -> int:
+        """The number of a fault, by its message."""
+        if message not in self.messages:
+            self.messages.append(message)
+        return self.messages.index(message) + 1
+
+    def message(self, fault: Tree) -> Tree:
+        """The message of a fault, by its number."""
+        texts = [(fault.eq(i), exp.Literal.string(f"rankframe: {text}")) for i, text in enumerate(self.messages, 1)]
+        return case(*texts, otherwise=None)
+
+    def name(self, name: str) -> Tree:
+        """A column of the caller's, in quotes if its name needs them."""
+        plain = name.isidentifier() and name.isascii() and name.upper() not in RESERVED and not name.startswith("_")
+        quoted = name.upper() if self.warehouse.upper and name.isidentifier() else name
+        return exp.Column(this=exp.to_identifier(name if plain else quoted, quoted=not plain))
+
+    def id(self, name: str) -> Tree:
+        """An id, compared by its bytes if it is text."""
+        bytewise = self.warehouse.bytewise
+        return self.name(name) if bytewise is None or name in self.numbers else bytewise(self.name(name))
+
+    def text(self, key: str) -> Tree:
+        """The id of a query as text, empty for null."""
+        x: Tree = filled(exp.cast(exp.column(key), self.warehouse.text), exp.Literal.string(""))
+        bytewise = self.warehouse.bytewise
+        return x if bytewise is None else bytewise(x)
+
+    def shown(self, key: str, name: str) -> Tree:
+        """A column of ids in the result, under the caller's name."""
+        back = self.warehouse.shown
+        x = exp.column(key) if back is None or name in self.numbers else back(exp.column(key))
+        return exp.alias_(x, self.name(name).this)
+
+    # ------------------------------------------------------------------------------------------------ the tables
+
+    def steps(self) -> list[Step]:
+        """The steps from the tables to the ranked rows."""
+        return [*self._judged(), *self.placed(), self._ranked()]
+
+    def _judged(self) -> list[Step]:
+        roles = self.setup.roles
+        keys = {key: self.id(name) for key, name in zip(self.keys, roles.query, strict=True)}
+        ids = keys | ({} if roles.doc_name is None else {"doc": self.id(roles.doc_name)})
+        score, label = self.name(roles.score) + 0, exp.cast(self.name(roles.label), "double")
+        others = {own: self.name(name) for name, own in self.carried.items()}
+        others |= {own: self.id(name) for own, name in self._slices.items()}
+        if not self.two:
+            tree = exp.select(*named({**ids, "score": score, "grade": label, **others})).from_(GIVEN)
+            return [Step("rf_judged", "the documents of each query; + 0 refuses scores that are text", tree)]
+        counts = ("run_rows", "judged_rows")
+        run = {**ids, "score": score, "grade": exp.cast(exp.null(), "double"), **others, **_ones(counts, 0)}
+        judged = {**ids, "score": exp.null(), "grade": label, **dict.fromkeys(others, exp.null()), **_ones(counts, 1)}
+        of_runs = {key: x for (key, x), name in zip(keys.items(), roles.query, strict=True) if name in self.runs}
+        qrels = exp.select(*named(judged | {key: exp.column(key, "rf_runs") for key in of_runs})).from_(GIVEN_JUDGMENTS)
+        if of_runs:
+            runs = exp.select(*named(of_runs)).distinct().from_(GIVEN).subquery("rf_runs")
+            qrels = qrels.join(runs, join_type="cross")
+        group = [exp.column(name) for name in ids]
+        figures: dict[str, Tree] = {name: exp.Max(this=exp.column(name)) for name in ("score", "grade", *others)}
+        figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
+        joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
+        windows = {f"all_{name}": _of_query(exp.Sum(this=exp.column(name)), self.keys) for name in counts}
+        tests = [exp.column("all_judged_rows") > 0] * (not self.keeps_run)
+        tests += [exp.column("all_run_rows") > 0] * (not self.keeps_judged)
+        counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")
+        says = "the run and its judgments, one under the other: a full join in which null ids are equal"
+        return [
+            Step("rf_both", says, exp.union(exp.select(*named(run)).from_(GIVEN), qrels, distinct=False)),
+            Step("rf_joined", "a row for each query and document", joined),
+            Step("rf_counted", "how many rows of its query each table has", counting),
+            Step("rf_judged", "the queries that count", exp.select(exp.Star()).from_("rf_counted").where(*tests)),
+        ]
+
+    # --------------------------------------------------------------------------------------------- the rank order
+
+    def placed(self) -> list[Step]:
+        """The steps that give each document its place."""
+        policies = self.setup.policies
+        score: Tree = exp.column("score")
+        if policies.scores == "float32":
+            if self.warehouse.float32 is None:
+                raise InvalidOption(f"{self.dialect} has no floats of 32 bits; leave scores='float32' out")
+            score = exp.cast(score, self.warehouse.float32)
+        if policies.drops_first:
+            score = case((exp.column("grade") >= 0, score), otherwise=None)
+        says = "the score to rank by; null for a document that was not retrieved"
+        steps = [Step("rf_scored", says, _more("rf_judged", rank_score=score))]
+        scored = exp.column("rank_score")
+        keys = [*_last(scored), exp.Ordered(this=scored, desc=not policies.ascending), *self._tie_keys()]
+        place = exp.cast(_of_query(exp.RowNumber(), self.keys, keys), "double")
+        says = "the place of each document, those that were not retrieved last"
+        steps.append(Step("rf_placed", says, _more("rf_scored", first_place=place, fault=self._fault())))
+        if policies.depth is not None:
+            within: Tree = exp.column("first_place") <= policies.depth
+            within = exp.and_(within, exp.column("grade") >= 0) if policies.drops_after_cut else within
+            tree = _more("rf_placed", cut_score=case((within, scored), otherwise=None))
+            steps.append(Step("rf_cut", f"the first {policies.depth} documents", tree))
+        if policies.drops_after_cut:
+            keys = [*_last(exp.column("cut_score")), exp.Ordered(this=exp.column("first_place"))]
+            tree = _more("rf_cut", new_place=exp.cast(_of_query(exp.RowNumber(), self.keys, keys), "double"))
+            steps.append(Step("rf_kept", "the places without the documents that nobody judged", tree))
+        return steps
+
+    def _ranked(self) -> Step:
+        policies = self.setup.policies
+        score = exp.column("rank_score" if policies.depth is None else "cut_score")
+        place = exp.column("new_place" if policies.drops_after_cut else "first_place")
+        grade: Tree = exp.column("grade")
+        grade = case((there(score), grade), otherwise=None) if policies.unretrieved == "drop" else grade
+        columns = {
+            **{name: exp.column(name) for name in (*self.keys, *self.doc, *self.carried.values(), *self._slices)},
+            "place": place,
+            "doc_rank": case((there(score), place), otherwise=None),
+            "score": score,
+            "grade": grade,
+            "label": case((grade > 0, grade), otherwise=exp.cast(exp.convert(0), "double")),
+            "fault": exp.column("fault"),
+        }
+        of = "rf_kept" if policies.drops_after_cut else "rf_placed" if policies.depth is None else "rf_cut"
+        says = (
+            "rank from 1 on, the given label as grade, and the label that counts, 0 for a document that nobody judged"
+        )
+        return Step("rf_ranked", says, exp.select(*named(columns)).from_(of))
+
+    def _tie_keys(self) -> list[Tree]:
+        rule, found = self.setup.policies.tie_rule, list[Tree]()
+        for key in rule.keys:
+            if key.of == "label":
+                found.append(
+                    exp.Ordered(this=filled(exp.column("grade"), literal(-10 * GREATEST).tree), desc=key.falling)
+                )
+            elif self.doc:
+                x: Tree = exp.column("doc")
+                if rule.as_text:
+                    as_text, bytewise = exp.cast(x, self.warehouse.text), self.warehouse.bytewise
+                    x = as_text if bytewise is None else bytewise(as_text)
+                found += [*_last(x), exp.Ordered(this=x, desc=key.falling)]
+        return found
+
+    # ------------------------------------------------------------------------------------------------- the faults
+
+    def faults(self) -> dict[str, Tree]:
+        """What leaves metrics undefined, by the kinds of `check`, as conditions on the scored rows."""
+        found: dict[str, Tree] = {}
+        grade, scored, weight = exp.column("grade"), exp.column("rank_score"), self.setup.roles.weight
+        if self.warehouse.nan is not None:
+            found["NaN score"] = self.warehouse.nan(exp.cast(exp.column("score"), "double"))
+        found["label not finite"] = exp.and_(there(grade), exp.not_(exp.Abs(this=grade) <= literal(GREATEST).tree))
+        if self.two:
+            found["repeated document"] = exp.or_(exp.column("run_rows") > 1, exp.column("judged_rows") > 1)
+        elif self.doc:
+            found["repeated document"] = _of_query(exp.Count(this=exp.Star()), [*self.keys, "doc"]) > 1
+        if weight is not None and weight in self.carried:
+            x = exp.cast(exp.column(self.carried[weight]), "double")
+            unfit = flag(exp.and_(x >= 0, x <= literal(GREATEST).tree)).neq(1)
+            found["weight"] = exp.and_(grade >= 0, unfit)
+        if self.setup.policies.tie_rule.refuses:
+            shared = _of_query(exp.Count(this=exp.Star()), [*self.keys, "rank_score"]) > 1
+            found["forbidden tie"] = exp.and_(there(scored), shared)
+        return found
+
+    def _fault(self) -> Tree:
+        """The number of the fault of a row; null for none."""
+        facts = {
+            kind: "".join(map(str, TEXTS[kind](self.setup)[:1])).partition(";")[0].strip() for kind in self.faults()
+        }
+        return case(*((test, self.number(facts[kind])) for kind, test in self.faults().items()), otherwise=None)
+
+    def slices(self) -> dict[str, Tree]:
+        """The slices of a query, each with the number of its fault."""
+        found: dict[str, Tree] = {}
+        for name in self._slices:
+            least, greatest = exp.Min(this=exp.column(name)), exp.Max(this=exp.column(name))
+            found[name], found[f"{name}_fault"] = (
+                least,
+                case((least.neq(greatest), self.number(TWO_SLICES)), otherwise=None),
+            )
+        return found
+
+
+def named(columns: Mapping[str, Tree]) -> list[Tree]:
+    """Columns under their names."""
+    plain = {name for name, x in columns.items() if isinstance(x, exp.Column) and x.name == name and not x.table}
+    return [x if name in plain else exp.alias_(x, name) for name, x in columns.items()]
+
+
+def written(tree: Tree, dialect: Dialect) -> str:
+    """A tree in a dialect; sort keys say nothing of nulls, as a key of its own puts these in their place."""
+    nulls = Dialects.get_or_raise(dialect).NULL_ORDERING
+    for key in tree.find_all(exp.Ordered):
+        key.set("nulls_first", nulls == ("nulls_are_large" if key.args.get("desc") else "nulls_are_small"))
+    return tree.sql(dialect=dialect, pretty=True, unsupported_level=ErrorLevel.IGNORE)
+
+
+def _ones(names: tuple[str, ...], which: int) -> dict[str, Tree]:
+    return {name: exp.convert(int(i == which)) for i, name in enumerate(names)}
+
+
+def _of_query(function: Tree, keys: list[str], order: list[Tree] | None = None) -> Tree:
+    """A function of the rows with the same keys."""
+    ordered = exp.Order(expressions=order) if order else None
+    return exp.Window(this=function, partition_by=[exp.column(key) for key in keys], order=ordered)
+
+
+def _last(x: Tree) -> list[Tree]:
+    """The sort key that puts nulls last, in every dialect."""
+    return [exp.Ordered(this=flag(is_null(x)))]
+
+
+def _more(of: str, **columns: Tree) -> exp.Select:
+    return exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(of)), *named(columns)).from_(of)
+
+
+RESERVED = frozenset(
+    [
+        "ALL",
+        "ALTER",
+        "AND",
+        "ANY",
+        "AS",
+        "ASC",
+        "AT",
+        "BETWEEN",
+        "BOTH",
+        "BY",
+        "CASE",
+        "CAST",
+        "CHECK",
+        "COLLATE",
+        "COLUMN",
+        "CONSTRAINT",
+        "CREATE",
+        "CROSS",
+        "CUBE",
+        "CURRENT",
+        "DATE",
+        "DAY",
+        "DEFAULT",
+        "DELETE",
+        "DENSE_RANK",
+        "DESC",
+        "DESCRIBE",
+        "DISTINCT",
+        "DROP",
+        "ELSE",
+        "END",
+        "ESCAPE",
+        "EXCEPT",
+        "EXISTS",
+        "EXTRACT",
+        "FALSE",
+        "FETCH",
+        "FILTER",
+        "FIRST",
+        "FOR",
+        "FOREIGN",
+        "FROM",
+        "FULL",
+        "FUNCTION",
+        "GROUP",
+        "GROUPING",
+        "GROUPS",
+        "HAVING",
+        "HOUR",
+        "IF",
+        "IN",
+        "INDEX",
+        "INNER",
+        "INSERT",
+        "INTERSECT",
+        "INTERVAL",
+        "INTO",
+        "IS",
+        "JOIN",
+        "KEY",
+        "LAG",
+        "LAST",
+        "LATERAL",
+        "LEAD",
+        "LEADING",
+        "LEFT",
+        "LEVEL",
+        "LIKE",
+        "LIMIT",
+        "LONG",
+        "MINUTE",
+        "MODE",
+        "MONTH",
+        "NATURAL",
+        "NOT",
+        "NTILE",
+        "NULL",
+        "NULLS",
+        "NUMBER",
+        "OF",
+        "OFFSET",
+        "ON",
+        "OPTION",
+        "OR",
+        "ORDER",
+        "OUTER",
+        "OVER",
+        "OVERLAPS",
+        "PARTITION",
+        "PRECISION",
+        "PRIMARY",
+        "QUALIFY",
+        "RANGE",
+        "RANK",
+        "RECURSIVE",
+        "REFERENCES",
+        "RIGHT",
+        "ROLLUP",
+        "ROW",
+        "ROWS",
+        "ROW_NUMBER",
+        "SECOND",
+        "SELECT",
+        "SET",
+        "SIZE",
+        "SOME",
+        "START",
+        "SYSTEM",
+        "TABLE",
+        "THEN",
+        "TIMESTAMP",
+        "TO",
+        "TOP",
+        "TRAILING",
+        "TRIM",
+        "TRUE",
+        "UID",
+        "UNION",
+        "UNIQUE",
+        "UNNEST",
+        "UPDATE",
+        "USER",
+        "USING",
+        "VALUE",
+        "VALUES",
+        "VIEW",
+        "WHEN",
+        "WHERE",
+        "WINDOW",
+        "WITH",
+        "YEAR",
+    ]
+)
+"""Names that a dialect may take for a word of its own."""
