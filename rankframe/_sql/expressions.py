@@ -601,12 +601,11 @@ class Window:
     order: Tree | None
 
     def over(self, function: Tree, frame: str = "", keys: Sequence[Tree] = (), *, ordered: bool = False) -> Tree:
-        """The function over the rows; in their order with `keys`, if `ordered`, or for a `frame`, ``"so far"`` or ``"all"``."""
+        """The function over the rows; in their order with `keys`, if `ordered`, or with the `frame` ``"so far"``."""
         own = [exp.Ordered(this=self.order)] if self.order is not None and (frame or keys or ordered) else []
         spec = None
         if frame and own:
-            end = {"end": "CURRENT ROW"} if frame == "so far" else {"end": "UNBOUNDED", "end_side": "FOLLOWING"}
-            spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", **end)
+            spec = exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
         order = exp.Order(expressions=[*keys, *own]) if keys or own else None
         return exp.Window(this=function, partition_by=list(self.partition), order=order, spec=spec).copy()
 
@@ -686,10 +685,16 @@ def _ranked(window: Window, x: Sql, options: Node, _: Arguments) -> Sql:
     return Sql(_where_there(rows.over(functions[method], keys=keys), x, "so far"), null=x.null, low=1.0, exact=True)
 
 
-def _at(kind: type[exp.Expr]) -> OfRows:
+def _at_end(*, last: bool) -> OfRows:
+    """The first value; the last one is the first from below, as MariaDB gives LAST_VALUE of another partition."""
+
     def read(window: Window, x: Sql, _: Node, __: Arguments) -> Sql:
-        nan = None if x.nan is None else window.over(kind(this=flag(x.nan)), "all").eq(1)
-        return replace(x, tree=window.over(kind(this=x.tree), "all"), nan=nan)
+        keys = [exp.Ordered(this=window.order, desc=last)]
+
+        def first(tree: Tree) -> Tree:
+            return replace(window, order=None).over(exp.FirstValue(this=tree), keys=keys)
+
+        return replace(x, tree=first(x.tree), nan=None if x.nan is None else first(flag(x.nan)).eq(1))
 
     return read
 
@@ -715,8 +720,8 @@ WINDOWS: Mapping[str, OfRows] = {
     "AggMax": _best(exp.Max, ""),
     "AggMin": _best(exp.Min, ""),
     "AggMean": _mean,
-    "AggFirst": _at(exp.FirstValue),
-    "AggLast": _at(exp.LastValue),
+    "AggFirst": _at_end(last=False),
+    "AggLast": _at_end(last=True),
     "AggCount": _count(""),
 }
 """The functions that look at several rows of a query, by their names in Polars."""

@@ -51,6 +51,7 @@ class Query:
     refused: dict[str, Tree] = field(default_factory=dict)
     _level: dict[str, int] = field(default_factory=dict)
     _made: dict[str, str] = field(default_factory=dict)
+    _windows: dict[int, set[str]] = field(default_factory=dict)
     _order: str = OWN
 
     def __post_init__(self) -> None:
@@ -175,10 +176,19 @@ class Query:
         if known not in self._made:
             if level is None:
                 level = max((self._level.get(x.name, -1) + 1 for x in tree.find_all(exp.Column)), default=0)
+                level = self._without_other_windows(tree, level)
             self.levels += [{} for _ in range(level + 1 - len(self.levels))]
             name = f"{prefix}{len(self._made) + 1}"
             self.levels[level][name], self._level[name], self._made[known] = tree, level, name
         return self._made[known]
+
+    def _without_other_windows(self, tree: Tree, level: int) -> int:
+        """The first level from one on whose windows have the partition and order of this tree's."""
+        own = {str(exp.Window(**{**x.args, "this": exp.null()})) for x in tree.find_all(exp.Window)}
+        if self.ranks.warehouse.one_window and own:
+            while self._windows.setdefault(level, own) != own:
+                level += 1
+        return level
 
     def _at_own_place(self, x: Sql, key: str) -> Sql:
         """The value of the row whose place in the order of `key` is the place of this row, by a join."""

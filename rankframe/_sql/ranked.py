@@ -181,7 +181,10 @@ class Ranks:
         keys = [*_last(scored), exp.Ordered(this=scored, desc=not policies.ascending), *self._tie_keys()]
         place = exp.cast(_of_query(exp.RowNumber(), self.keys, keys), "double")
         says = "the place of each document, those that were not retrieved last"
-        steps.append(Step("rf_placed", says, _more("rf_scored", first_place=place, fault=self._fault())))
+        steps.append(
+            Step("rf_checked", "the number of what is wrong with a row", _more("rf_scored", fault=self._fault()))
+        )
+        steps.append(Step("rf_placed", says, _more("rf_checked", first_place=place)))
         if policies.depth is not None:
             within: Tree = exp.column("first_place") <= policies.depth
             within = exp.and_(within, exp.column("grade") >= 0) if policies.drops_after_cut else within
@@ -259,14 +262,12 @@ class Ranks:
         return case(*((test, self.number(facts[kind])) for kind, test in self.faults().items()), otherwise=None)
 
     def slices(self) -> dict[str, Tree]:
-        """The slices of a query, each with the number of its fault."""
+        """The slices of a query, each with the number of its fault; names are new, as ClickHouse reads them in their step."""
         found: dict[str, Tree] = {}
         for name in self._slices:
             least, greatest = exp.Min(this=exp.column(name)), exp.Max(this=exp.column(name))
-            found[name], found[f"{name}_fault"] = (
-                least,
-                case((least.neq(greatest), self.number(TWO_SLICES)), otherwise=None),
-            )
+            differ = case((least.neq(greatest), self.number(TWO_SLICES)), otherwise=None)
+            found |= {f"{name}_of": least, f"{name}_fault": differ}
         return found
 
 

@@ -94,9 +94,9 @@ def _of_values(
             exp.select(*shown, *(exp.alias_(x, names[text]) for text, x in values.items())).from_("rf_sums")
         )
     own = {f"v{i}": x for i, x in enumerate(values.values(), 1)}
-    per_query = exp.select(*map(exp.column, dict.fromkeys([*ranks.keys, *ranks.slice_keys])), *named(own)).from_(
-        "rf_sums"
-    )
+    ids_of = {key: exp.column(key) for key in ranks.keys}
+    slices_of = {x: exp.column(f"{x}_of") for x in ranks.slice_keys if x not in ids_of}
+    per_query = exp.select(*named({**ids_of, **slices_of, **own})).from_("rf_sums")
     steps.append(Step("rf_per_query", "the metrics of each query", guarded(per_query)))
     slices = [ranks.shown(x, name) for x, name in zip(ranks.slice_keys, ranks.by, strict=True)]
     slices.append(exp.alias_(exp.cast(exp.Count(this=exp.Star()), "double"), "queries"))
@@ -174,17 +174,24 @@ def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
     ranks.carried = {} if weight is None else {weight: "x_1"}
     steps = [*ranks.steps()[:-1]]
     grade, score, keys = exp.column("grade"), exp.column("rank_score"), [exp.column(key) for key in ranks.keys]
-    counts: dict[str, tuple[Tree, Sequence[Tree]]] = {
-        "judged_in": (exp.Sum(this=flag(grade >= 0)), keys),
-        "relevant_in": (exp.Sum(this=flag(grade >= literal(least).tree)), keys),
-        "scored_in": (exp.Count(this=score), keys),
-        "tied_in": (exp.Count(this=score), [*keys, score]),
+    counts: dict[str, Tree] = {
+        "judged_in": exp.Sum(this=flag(grade >= 0)),
+        "relevant_in": exp.Sum(this=flag(grade >= literal(least).tree)),
+        "scored_in": exp.Count(this=score),
     }
-    windows = {name: exp.Window(this=x, partition_by=list(by)) for name, (x, by) in counts.items()}
+    tied = exp.Window(this=exp.Count(this=score), partition_by=[*keys, score])
+    steps.append(
+        Step(
+            "rf_tied",
+            "how many documents of its query share the score of a row",
+            more(steps[-1].name, {"tied_in": tied}),
+        )
+    )
+    windows = {name: exp.Window(this=x, partition_by=keys) for name, x in counts.items()}
     tests = {kind: flag(test) for kind, test in ranks.faults().items()}
     own = {kind: f"is_{i}" for i, kind in enumerate(tests)}
     flags = {own[kind]: x for kind, x in tests.items()}
-    says = "how many rows of a query are judged, relevant, scored, and share a score; and what is wrong with a row"
+    says = "how many rows of a query are judged, relevant and scored; and what is wrong with a row"
     steps.append(Step("rf_counted_rows", says, more(steps[-1].name, {**windows, **flags})))
     selects = [_finding(ranks, *found) for found in _tests(ranks, own)]
     union: Tree = selects[0]

@@ -174,7 +174,7 @@ def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Any:
 
 def _named(texts: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
     """The column of each metric; `own` are names that the caller gives."""
-    given = {calls_of(text)[0].text: name for text, name in own.items()}
+    given = {text if text in texts else calls_of(text)[0].text: name for text, name in own.items()}
     flat = flat_names(text for text in texts if text not in given)
     return {text: given.get(text) or flat[text] for text in texts}
 

@@ -66,6 +66,8 @@ class Warehouse:
         Whether a number too small for a float is an error.
     longest
         The most letters of a column's name; a longer one may be cut without a word.
+    one_window
+        Whether a step has windows of one partition and order alone: MariaDB sorts once for several, and gives wrong values.
     upper
         Whether names without quotes are in upper case, which names in quotes have to follow.
     """
@@ -78,15 +80,16 @@ class Warehouse:
     text: str = "text"
     underflows: bool = False
     longest: int = 127
+    one_window: bool = False
     upper: bool = False
 
 
 WAREHOUSES: dict[Dialect, Warehouse] = {
     "bigquery": Warehouse(fails=_called("ERROR"), nan=_called("IS_NAN")),
-    "clickhouse": Warehouse(fails=_as_number, nan=_called("isNaN"), float32="float"),
+    "clickhouse": Warehouse(fails=_called("toFloat64"), nan=_called("isNaN"), float32="float"),
     "databricks": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float"),
     "duckdb": Warehouse(fails=_called("ERROR"), nan=_called("ISNAN"), float32="float"),
-    "mysql": Warehouse(bytewise=_of_bytes, shown=_of_utf8, float32="float", longest=64),
+    "mysql": Warehouse(bytewise=_of_bytes, shown=_of_utf8, float32="float", longest=64, one_window=True),
     "oracle": Warehouse(
         bytewise=lambda x: exp.Anonymous(this="NLSSORT", expressions=[x, exp.Literal.string("NLS_SORT=BINARY")]),
         fails=_as_number, nan=lambda x: exp.Is(this=x, expression=exp.Var(this="NAN")), text="varchar2(4000)", upper=True),

@@ -51,11 +51,11 @@ class WindowRows(SortedRows):
 
     @property
     def tied_from(self) -> pl.Expr:
-        return self.needed.column(POSITION.min().over(TIED))
+        return self.first_tied(POSITION)
 
     @property
     def tied_to(self) -> pl.Expr:
-        return self.needed.column(POSITION.max().over(TIED))
+        return self.last_tied(POSITION)
 
     @property
     def place(self) -> pl.Expr:

@@ -1,0 +1,40 @@
+"""Statements in databases with a process of their own, or a library of their own, give the values of frames."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.sql import laws
+from tests.sql.databases import ClickHouse, Database, MariaDB, Postgres, Spark
+
+pytestmark = [
+    pytest.mark.scale,
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:XDG_RUNTIME_DIR is not set"),  # of the package with PostgreSQL
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+
+SERVERS = [Postgres, ClickHouse, *([MariaDB] if shutil.which("mariadbd") else [])]
+"""MariaDB runs where the system's packages have it."""
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def db(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    database: Database = request.param(tmp_path_factory.mktemp("db"))
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize("law", [laws.every_metric, *laws.LAWS], ids=lambda law: law.__name__)
+def test_a_statement_gives_what_a_frame_gives(law: Callable[[Database], None], db: Database) -> None:
+    law(db)
+
+
+@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+def test_a_statement_of_spark_gives_what_a_frame_gives(law: Callable[[Database], None], spark: Any) -> None:
+    law(Spark(spark))

@@ -1,0 +1,254 @@
+"""What a statement gives in any database: the values of a frame, for every metric, policy and form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankframe as rf
+from rankframe._catalog.call import call_of
+from tests.sql.databases import Database, Rows, assert_rows
+from tests.support.calls import ALL, POLICIES, SOME, spell
+from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+
+DF = frame(random_table(4, labels=FRACTIONAL_LABELS))
+IN_ONE = 60
+"""Metrics of one statement."""
+
+METRICS = ["ndcg@10", "map", "err(max_label=4)@20", "hits", "recall@3"]
+NAMES = ["ndcg_at_10", "map", "err_max_label_4_at_20", "hits", "recall_at_3"]
+
+
+def has_sql(text: str) -> bool:
+    try:
+        rf.sql(text, dialect="duckdb", table="t", names={text: "v"})
+    except rf.InvalidOption as error:
+        assert "has no SQL for duckdb" in str(error)
+        return False
+    return True
+
+
+@cache
+def texts() -> list[str]:
+    """All calls of the tests that have SQL."""
+    return [text for text in (spell(*call) for call in ALL) if has_sql(text)]
+
+
+def same_values(db: Database, df: pl.DataFrame, calls: Sequence[str], **options: Any) -> None:
+    """A statement gives the values of `evaluate`."""
+    names = {text: f"v{i}" for i, text in enumerate(calls)}
+    wanted = df.rank.on(**options).evaluate(*calls)
+    found = db.run(rf.sql(*calls, dialect=db.dialect, table="documents", names=names, **options))
+    query = wanted.columns[: -len(calls)]
+    assert_rows(found, wanted.rename(names).to_dicts(), query, options)
+
+
+def some_metrics(db: Database) -> None:
+    """A call of each metric."""
+    db.load("documents", DF)
+    same_values(db, DF, [text for text in texts() if text in {spell(*call) for call in SOME}][::2])
+
+
+def every_metric(db: Database) -> None:
+    db.load("documents", DF)
+    calls = texts()
+    assert len(calls) > 340
+    for first in range(0, len(calls), IN_ONE):
+        same_values(db, DF, calls[first : first + IN_ONE])
+
+
+def every_policy(db: Database) -> None:
+    db.load("documents", DF)
+    for i, options in enumerate(POLICIES):
+        if options.get("ties") != "order":
+            same_values(db, DF, texts()[i % 30 :: 30], **options)
+
+
+def sliced() -> pl.DataFrame:
+    names = sorted(DF["query_id"].unique())
+    slices = {name: "AaB"[i % 3] for i, name in enumerate(names)}
+    return DF.with_columns(pl.col("query_id").replace_strict(slices).alias("slice"))
+
+
+def two_tables() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """A run without a query and judgments without another one."""
+    run = DF.filter(pl.col("score").is_not_null() & (pl.col("query_id") != "q3")).drop("label")
+    qrels = DF.filter(pl.col("label").is_not_null() & (pl.col("query_id") != "q5")).drop("score")
+    return run, qrels
+
+
+def means_and_rows(db: Database) -> None:
+    df = sliced()
+    db.load("documents", df)
+
+    def found(*metrics: str, **options: Any) -> Rows:
+        return db.run(rf.sql(*metrics, dialect=db.dialect, table="documents", **options))
+
+    sizes = df.group_by("slice").agg(queries=pl.col("query_id").n_unique().cast(pl.Float64))
+    means = df.rank.mean(*METRICS, by="slice").rename(dict(zip(METRICS, NAMES, strict=True)))
+    assert_rows(found(*METRICS, by="slice"), means.join(sizes, on="slice").to_dicts(), ["slice"])
+    mean = df.rank.mean(*METRICS).rename(dict(zip(METRICS, NAMES, strict=True)))
+    assert_rows(found(*METRICS, by=[]), mean.with_columns(queries=60.0).to_dicts(), [])
+    geometric = df.rank.mean("gm_map", by="slice").join(sizes, on="slice")
+    assert_rows(found("gm_map", by="slice"), geometric.to_dicts(), ["slice"])
+    rows = df.drop("slice").join(df.rank.evaluate("ndcg@10"), on="query_id").rename({"ndcg@10": "ndcg_at_10"})
+    assert_rows(found("ndcg@10", rows=True), rows.to_dicts(), ["query_id", "doc_id"])
+
+
+def mergeable_sums(db: Database) -> None:
+    """Sums are those of NumPy over the values of `evaluate`."""
+    df = sliced()
+    db.load("documents", df)
+    values = df.rank.evaluate("ndcg@10", "ordered_pair_accuracy").join(
+        df.select("query_id", "slice").unique(), on="query_id"
+    )
+    values = values.with_columns(pl.col("ndcg@10").alias("x"))
+    wanted = []
+    for (name,), rows in values.group_by("slice"):
+        x = rows["x"].drop_nulls().to_numpy()
+        sums = {"n": float(len(x)), "mean": x.mean(), "m2": ((x - x.mean()) ** 2).sum(), "min": x.min(), "max": x.max()}
+        sums = {f"ndcg_at_10__{key}": float(value) for key, value in sums.items()}
+        wanted.append({"slice": name, "queries": float(rows.height), **sums})
+    found = db.run(rf.sql("ndcg@10", dialect=db.dialect, table="documents", by="slice", partial=True))
+    assert_rows(found, wanted, ["slice"])
+
+
+def joined_tables(db: Database) -> None:
+    run, qrels = two_tables()
+    db.load("run", run)
+    db.load("qrels", qrels)
+    names = dict(zip(METRICS, NAMES, strict=True))
+    for judged_only in ("keep", "drop"):
+        for run_only in ("keep", "drop"):
+            options: dict[str, Any] = {"judged_only": judged_only, "run_only": run_only}
+            wanted = run.rank.judge(qrels, **options).rank.evaluate(*METRICS).rename(names)
+            found = db.run(rf.sql(*METRICS, dialect=db.dialect, table="run", judgments="qrels", **options))
+            assert_rows(found, wanted.to_dicts(), ["query_id"], options)
+
+
+def several_runs(db: Database) -> None:
+    """Judgments hold for each run; the sums of differences are those of NumPy."""
+    run, qrels = two_tables()
+    other = run.filter(pl.col("query_id") != "q7").with_columns(score=-pl.col("score"))
+    runs = pl.concat([run.with_columns(system=pl.lit("a")), other.with_columns(system=pl.lit("B"))])
+    db.load("runs", runs)
+    db.load("qrels", qrels)
+    judged = runs.rank.judge(qrels, run="system", judged_only="keep", run_only="drop")
+    wanted = judged.rank.on(query=["system", "query_id"]).evaluate("ndcg@10")
+    options: dict[str, Any] = {"dialect": db.dialect, "table": "runs", "judgments": "qrels", "run": "system"}
+    found = db.run(rf.sql("ndcg@10", **options))
+    assert_rows(found, wanted.rename({"ndcg@10": "ndcg_at_10"}).to_dicts(), ["system", "query_id"])
+    wide = wanted.pivot("system", index="query_id", values="ndcg@10")
+    away = (wide["B"] - wide["a"]).drop_nulls().to_numpy()
+    rows = {row["system"]: row for row in db.run(rf.sql("ndcg@10", baseline="a", partial=True, **options))}
+    sums = [float(len(away)), away.mean(), ((away - away.mean()) ** 2).sum(), (away > 0).sum(), (away < 0).sum()]
+    names = ("diff_n", "diff_mean", "diff_m2", "wins", "losses")
+    assert np.allclose([rows["B"][f"ndcg_at_10__{name}"] for name in names], sums, rtol=1e-9, atol=1e-12)
+    assert rows["a"]["ndcg_at_10__diff_n"] == 0
+
+
+HOSTILE = ["a", "A", "ä", "z", "Z", "a ", " a", "10", "9", "", "é", "e\u0301", "\U0001f600", "\uffee", "it's", "_", "%"]
+"""Ids that collations compare in other ways than by bytes."""
+
+
+def ids_by_their_bytes(db: Database) -> None:
+    """Tied documents stand by the bytes of their ids, queries differ by them, and null is an id."""
+    rng = np.random.default_rng(1)
+    rows = [
+        (query, doc, float(rng.integers(2)), float(rng.integers(3)), day)
+        for query in [*HOSTILE, None]
+        for doc, day in zip([*rng.permutation(HOSTILE)[:12].tolist(), None], "mt" * 7, strict=False)
+    ]
+    df = pl.DataFrame(rows, schema=["order", "my doc", "score", "label", "day"], orient="row")
+    db.load("documents", df)
+    for ties in ("doc_desc", "doc_asc", "trec_eval"):
+        same_values(db, df, ["ndcg@3", "rr", "map"], query="order", doc="my doc", ties=ties)
+    wanted = df.filter(pl.col("order").is_not_null()).rank.on(query="order", doc="my doc")
+    db.load("documents", df.filter(pl.col("order").is_not_null()))
+    found = db.run(rf.sql("g", "ndcg_rel", dialect=db.dialect, table="documents", query="order", doc="my doc"))
+    assert_rows(found, wanted.evaluate("g", "ndcg_rel").to_dicts(), ["order"])  # which look up the ideal ranking
+
+
+def numbers_as_ids(db: Database) -> None:
+    """Ids that are numbers are compared by value."""
+    rows = [(query, doc, 1.0, float(doc % 3)) for query in (2, 10) for doc in (9, 10, 100, 1)]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
+    db.load("documents", df)
+    wanted = df.rank.evaluate("ndcg@2").rename({"ndcg@2": "ndcg_at_2"}).to_dicts()
+    numbers = ["query_id", "doc_id"]
+    found = db.run(rf.sql("ndcg@2", dialect=db.dialect, table="documents", numbers=numbers))
+    assert_rows(found, wanted, ["query_id"])
+
+
+def weights_and_prices(db: Database) -> None:
+    df = DF.with_columns(w=pl.int_range(pl.len()) % 5 / 2, price=pl.int_range(pl.len()) % 7 * 1.0)
+    db.load("documents", df)
+    same_values(db, df, ["ndcg@5", "dcg", "precision@3", "recall"], weight="w")
+    own = [call_of(rf.METRICS[name], (), {"gain": pl.col("price") * 2, "k": 5}) for name in ("ndcg", "dcg")]
+    names = {call.text: f"v{i}" for i, call in enumerate(own)}
+    found = db.run(rf.sql(*own, dialect=db.dialect, table="documents", names=names))
+    assert_rows(found, df.rank.evaluate(*own).rename(names).to_dicts(), ["query_id"])
+
+
+def refuses(db: Database, df: pl.DataFrame, sentence: str, *metrics: str, **options: Any) -> None:
+    """The statement fails with the sentence; where none can fail, the metrics of the query are null."""
+    db.load("documents", df)
+    text = rf.sql(*(metrics or ("map",)), dialect=db.dialect, table="documents", **options)
+    if db.dialect in ("mysql", "sqlite"):
+        by_query = {row["query_id"]: row for row in db.run(text)} if "by" not in options else {}
+        assert all(value is None for name, value in by_query.get("bad", {}).items() if name != "query_id")
+        assert all(value is not None for value in by_query.get("good", {}).values())
+        return
+    with pytest.raises(Exception, match=sentence):  # each driver has its own
+        db.run(text)
+
+
+def faults(db: Database) -> None:
+    """What leaves a metric undefined stops the statement, or leaves out its query."""
+    good = [("good", "a", 2.0, 1.0, "x"), ("good", "b", 1.0, 0.0, "x")]
+
+    def with_bad(*rows: tuple[Any, ...]) -> pl.DataFrame:
+        names = ["query_id", "doc_id", "score", "label", "slice"]
+        return pl.DataFrame([*good, *rows], schema=names, orient="row", strict=False)
+
+    bad = ("bad", "a", 1.0, 1.0, "y")
+    if db.dialect not in ("mysql", "sqlite"):  # which keep no NaN and no infinity
+        refuses(db, with_bad(("bad", "a", math.nan, 1.0, "y")), "column 'score' holds NaN")
+        refuses(db, with_bad(("bad", "a", 1.0, math.inf, "y")), "column 'label' holds NaN or an infinite label")
+        refuses(db, with_bad(("bad", "a", 1.0, math.nan, "y")), "column 'label' holds NaN or an infinite label")
+    refuses(db, with_bad(("bad", "a", 1.0, 1e290, "y")), "column 'label' holds NaN or an infinite label")
+    refuses(db, with_bad(bad, bad), "a query holds the same 'doc_id' twice")
+    refuses(db, with_bad(bad, ("bad", "b", 1.0, 0.0, "y")), "share a value of 'score'", ties="error")
+    refuses(db, with_bad(("bad", "a", 1.0, 3.0, "y")), "a label is above max_label=2", "err(max_label=2)")
+    weighted = with_bad(bad).with_columns(w=pl.Series([1.0, 1.0, -1.0]))
+    refuses(db, weighted, "column 'w' holds a weight that is null, negative, NaN or beyond", "dcg", weight="w")
+    refuses(db, with_bad(bad, ("bad", "b", 0.5, 0.0, "z")), "a query is in two slices", by="slice")
+
+
+def same_findings(db: Database) -> None:
+    """`checks=True` lists the findings of `check` on rows and queries."""
+    rows = [
+        ("q1", "a", 2.0, 1.0), ("q1", "b", 2.0, 0.0), ("q2", "a", 2.0, None), ("q3", "a", None, 1.0),
+        ("q4", "a", 2.0, 0.0), ("q4", "a", 1.0, 1.0), ("q5", None, 3.0, 1.0), ("q5", None, 2.0, 1.0), (None, "a", 1.0, 1.0),
+    ]  # fmt: skip
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
+    db.load("documents", df)
+    listed = df.rank.check().rows.filter(pl.col("problem") != "tied scores")
+    wanted = {
+        (*row[:4], row[4]) for row in listed.select("severity", "problem", "query_id", "doc_id", "rows").iter_rows()
+    }
+    found = {tuple(row.values()) for row in db.run(rf.sql(dialect=db.dialect, table="documents", checks=True))}
+    assert found - wanted == {("note", "tied scores", "q1", None, 2)}
+    assert wanted <= found
+
+
+LAWS = [
+    some_metrics, every_policy, means_and_rows, mergeable_sums, joined_tables, several_runs, ids_by_their_bytes,
+    numbers_as_ids, weights_and_prices, faults, same_findings,
+]  # fmt: skip

@@ -1,0 +1,44 @@
+"""Statements in DuckDB and SQLite, which run in the process, give the values of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import polars as pl
+import pytest
+
+import rankframe as rf
+from tests.sql import laws
+from tests.sql.databases import Database, DuckDB, SQLite
+
+
+@pytest.fixture(scope="module", params=[DuckDB, SQLite])
+def db(request: pytest.FixtureRequest) -> Iterator[Database]:
+    database: Database = request.param()
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+def test_a_statement_gives_what_a_frame_gives(law: Callable[[Database], None], db: Database) -> None:
+    law(db)
+
+
+@pytest.mark.nightly
+def test_a_statement_gives_every_metric(db: Database) -> None:
+    laws.every_metric(db)
+
+
+def test_decimals_rank_by_all_their_digits() -> None:
+    """Two scores that are equal as floats: b has the greater one."""
+    db = DuckDB()
+    rows = "('q', 'b', 0.10000000000000000002, 1), ('q', 'c', 0.10000000000000000001, 0)"
+    db.execute(f"CREATE TABLE t AS SELECT * FROM (VALUES {rows}) AS v(query_id, doc_id, score, label)")
+    assert db.run(rf.sql("rr", dialect="duckdb", table="t"))[0]["rr"] == 1
+
+
+def test_scores_that_are_text_are_refused_and_not_sorted_as_text() -> None:
+    db = DuckDB()
+    db.load("t", pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": ["9", "10"], "label": [0, 1]}))
+    with pytest.raises(Exception, match="No function matches.*VARCHAR"):
+        db.run(rf.sql("rr", dialect="duckdb", table="t"))
