@@ -39,6 +39,12 @@ def _as_number(x: Tree) -> Tree:
     return exp.cast(x, "double")
 
 
+def _thrown(message: Tree) -> Tree:
+    """ClickHouse takes a constant message alone: one call for each branch of the choice."""
+    calls = [exp.Anonymous(this="throwIf", expressions=[x.this, x.args["true"]]) for x in message.args["ifs"]]
+    return exp.Greatest(this=calls[0], expressions=calls[1:])
+
+
 def _is_text_nan(x: Tree) -> Tree:
     """NaN is equal to itself in these dialects."""
     return exp.EQ(this=x, expression=exp.cast(exp.Literal.string("NaN"), "double"))
@@ -86,7 +92,7 @@ class Warehouse:
 
 WAREHOUSES: dict[Dialect, Warehouse] = {
     "bigquery": Warehouse(fails=_called("ERROR"), nan=_called("IS_NAN")),
-    "clickhouse": Warehouse(fails=_called("toFloat64"), nan=_called("isNaN"), float32="float"),
+    "clickhouse": Warehouse(fails=_thrown, nan=_called("isNaN"), float32="float"),
     "databricks": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float"),
     "duckdb": Warehouse(fails=_called("ERROR"), nan=_called("ISNAN"), float32="float"),
     "mysql": Warehouse(bytewise=_of_bytes, shown=_of_utf8, float32="float", longest=64, one_window=True),
