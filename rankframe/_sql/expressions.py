@@ -560,34 +560,17 @@ CONSTANTS = {"Log": (1,), "IsIn": (1,), "ReplaceStrict": (1, 2, 3), "Get": (0,)}
 """The arguments of functions that are values, not expressions, by their places."""
 
 FUNCTIONS: Mapping[str, OfRow] = {
-    "Log": _log,
-    "Exp": _made_by(exp.Exp, lambda low: 0.0),
-    "PowGeneric": _power,
+    "Log": _log, "PowGeneric": _power, "Round": _rounded, "Clip": _clip, "FillNull": _coalesce, "Coalesce": _coalesce,
+    "Exp": _made_by(exp.Exp, lambda low: 0.0), "Sign": _made_by(exp.Sign, lambda low: -1.0),
     "PowSqrt": lambda _, given, __: _made_by(exp.Sqrt, lambda low: max(low, 0.0) ** 0.5)(_, [given[0].as_float], __),
     "Floor": _made_by(exp.Floor, lambda low: math.floor(low) if math.isfinite(low) else low),
-    "Ceil": _made_by(exp.Ceil, lambda low: low),
-    "Abs": _made_by(exp.Abs, lambda low: max(low, 0.0)),
-    "Sign": _made_by(exp.Sign, lambda low: -1.0),
+    "Ceil": _made_by(exp.Ceil, lambda low: low), "Abs": _made_by(exp.Abs, lambda low: max(low, 0.0)),
     "Negate": _made_by(lambda this: exp.Neg(this=exp.paren(this)), lambda low: -math.inf),
-    "Round": _rounded,
-    "Clip": _clip,
-    "FillNull": _coalesce,
-    "Coalesce": _coalesce,
-    "MinHorizontal": _extreme(exp.LT),
-    "MaxHorizontal": _extreme(exp.GT),
-    "SumHorizontal": _horizontal_sum,
-    "IsNull": _null,
-    "IsNotNull": lambda _, given, __: _not(_, [_null(_, given, __)], __),
-    "Not": _not,
-    "IsBetween": _between,
-    "IsIn": _in,
-    "AllHorizontal": _connected(exp.and_),
-    "AnyHorizontal": _connected(exp.or_),
-    "ReplaceStrict": _replaced,
-    "Get": _listed,
-    "Slice": _sliced,
-    "ConcatHorizontal": _joined,
-}
+    "MinHorizontal": _extreme(exp.LT), "MaxHorizontal": _extreme(exp.GT), "SumHorizontal": _horizontal_sum,
+    "AllHorizontal": _connected(exp.and_), "AnyHorizontal": _connected(exp.or_), "Not": _not, "IsNull": _null,
+    "IsNotNull": lambda _, given, __: _not(_, [_null(_, given, __)], __), "IsBetween": _between, "IsIn": _in,
+    "ReplaceStrict": _replaced, "Get": _listed, "Slice": _sliced, "ConcatHorizontal": _joined,
+}  # fmt: skip
 """The functions that look at one row, by their names in Polars."""
 
 # -------------------------------------------------------------------------------------------------- windows
@@ -708,20 +691,9 @@ def _mean(window: Window, x: Sql, _: Node, __: Arguments) -> Sql:
 
 
 WINDOWS: Mapping[str, OfRows] = {
-    "CumSum": _total("so far"),
-    "CumProd": _product,
-    "CumMax": _best(exp.Max, "so far"),
-    "CumMin": _best(exp.Min, "so far"),
-    "CumCount": _count("so far"),
-    "Shift": _shifted,
-    "ShiftAndFill": _shifted,
-    "Rank": _ranked,
-    "AggSum": _total(""),
-    "AggMax": _best(exp.Max, ""),
-    "AggMin": _best(exp.Min, ""),
-    "AggMean": _mean,
-    "AggFirst": _at_end(last=False),
-    "AggLast": _at_end(last=True),
-    "AggCount": _count(""),
-}
+    "CumSum": _total("so far"), "CumProd": _product, "CumCount": _count("so far"), "CumMax": _best(exp.Max, "so far"),
+    "CumMin": _best(exp.Min, "so far"), "Shift": _shifted, "ShiftAndFill": _shifted, "Rank": _ranked,
+    "AggSum": _total(""), "AggMax": _best(exp.Max, ""), "AggMin": _best(exp.Min, ""), "AggMean": _mean,
+    "AggFirst": _at_end(last=False), "AggLast": _at_end(last=True), "AggCount": _count(""),
+}  # fmt: skip
 """The functions that look at several rows of a query, by their names in Polars."""

@@ -29,6 +29,7 @@ FLOORS = [
     *("_plan", "_verbs"),
     *("_pictures", "plot", "results"),
     *("_lift", "hook", "spark", "dask"),
+    "_sql",
     *("_shapes", "_files", "io", "fusion"),
     "_trainers",
     *("__init__", "_command", "__main__"),

@@ -40,5 +40,5 @@ def test_decimals_rank_by_all_their_digits() -> None:
 def test_scores_that_are_text_are_refused_and_not_sorted_as_text() -> None:
     db = DuckDB()
     db.load("t", pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": ["9", "10"], "label": [0, 1]}))
-    with pytest.raises(Exception, match="No function matches.*VARCHAR"):
+    with pytest.raises(Exception, match=r"No function matches.*VARCHAR"):
         db.run(rf.sql("rr", dialect="duckdb", table="t"))
