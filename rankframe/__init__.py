@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ._files.write import write_qrels, write_run
     from ._lift.arrow_kernel import arrow_kernel
     from ._lift.pandas import PandasRanker
+    from ._lift.partial_sums import partial_sums
     from ._lift.polars import PolarsRanker
     from ._lift.ranker import ExprRanker
     from ._shapes.arrays import from_arrays
@@ -60,7 +61,7 @@ __all__ = [
     "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace", "RankframeError",
     "RankframeWarning", "Ranking", "UnknownMetric", "arrow_kernel", "catalog_metric", "catboost_callback", "expr",
     "fit_fusion", "from_arrays", "from_dicts", "from_lists", "fuse", "hook", "lightgbm_metric", "load_example",
-    "metric", "parse", "rank", "read_qrels", "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator",
+    "metric", "parse", "partial_sums", "rank", "read_qrels", "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator",
     "sql", "unregister", "write_qrels", "write_run", "xgboost_metric",
 ]  # fmt: skip
 
@@ -75,6 +76,7 @@ NAMES_OF = {
     "_catalog.parse": "parse",
     "_catalog.registry": "AGREEMENTS CATALOG_METRICS METRICS catalog_metric metric unregister",
     "_lift.arrow_kernel": "arrow_kernel",
+    "_lift.partial_sums": "partial_sums",
     "_lift.ranker": "expr",
     "_shapes.arrays": "from_arrays",
     "_shapes.dicts": "from_dicts",

@@ -207,7 +207,8 @@ class Reader:
             return literal(value_of(node))
         read = getattr(self, f"_{kind.lower()}", None)
         if read is None:
-            raise NoSql(f"Polars' node {kind!r} is not known")
+            python = kind == "AnonymousFunction"
+            raise NoSql("it calls a function of Python" if python else f"Polars' node {kind!r} is not known")
         found: Sql = read(of, window)
         return found
 
@@ -324,10 +325,7 @@ class Reader:
 
 def tree_of(x: pl.Expr) -> Node:
     """The expression as Polars writes it."""
-    try:
-        return json.loads(x.meta.serialize(format="json"))
-    except (pl.exceptions.ComputeError, ValueError):
-        raise NoSql("it calls a function of Python") from None
+    return json.loads(x.meta.serialize(format="json"))
 
 
 def parts_of(node: Node) -> tuple[str, Any]:

@@ -97,8 +97,8 @@ WAREHOUSES: dict[Dialect, Warehouse] = {
     "duckdb": Warehouse(fails=_called("ERROR"), nan=_called("ISNAN"), float32="float"),
     "mysql": Warehouse(bytewise=_of_bytes, shown=_of_utf8, float32="float", longest=64, one_window=True),
     "oracle": Warehouse(
-        bytewise=lambda x: exp.Anonymous(this="NLSSORT", expressions=[x, exp.Literal.string("NLS_SORT=BINARY")]),
-        fails=_as_number, nan=lambda x: exp.Is(this=x, expression=exp.Var(this="NAN")), text="varchar2(4000)", upper=True),
+        bytewise=_collated("BINARY"), fails=_as_number, nan=lambda x: exp.Is(this=x, expression=exp.Var(this="NAN")),
+        text="varchar2(4000)", upper=True),
     "postgres": Warehouse(
         bytewise=_collated("C", quoted=True), fails=_as_number, nan=_is_text_nan, float32="float", underflows=True, longest=63),
     "redshift": Warehouse(fails=_as_number, nan=_is_text_nan, float32="float", underflows=True),

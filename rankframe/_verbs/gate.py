@@ -203,25 +203,14 @@ def gate(
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
     if design.baseline is None:
         design = replace(design, baseline=_first(design.runs))
-    budget_of = _budgets(budgets, margin)
+    budget_of = budgets_of(budgets, margin)
     calls = list(budget_of)
     refuse_names(JUDGED, design.by, "by")
     found, figures, _ = compared(rows, setup, calls, design, None, resampling)
     low, high, _ = limits(found.values, calls)
     spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
     needed = [queries_needed(budget, span, confidence, call, resampling.interval) for (call, budget), span in spans]
-    of_metrics = {"metric": [call.text for call in calls], "#higher": [call.higher_is_better for call in calls]}
-    of_metrics |= {"#budget": [float(budget) for budget in budget_of.values()], "#needed": needed}
-    figures = figures.join(pl.DataFrame(of_metrics), on="metric", how="left", maintain_order="left")
-    higher, allowed, takes = pl.col("#higher"), pl.col("#budget"), pl.col("#needed").cast(pl.Int64)
-    worst = pl.when(higher).then("ci_low").otherwise("ci_high")
-    within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
-    beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
-    few = pl.col("n_queries") < takes
-    passed = (within if resampling.interval == "bounded" else within & ~few).fill_null(False)
-    verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
-    judged = dict(zip(JUDGED, (worst, allowed, verdict, passed, pl.col("n_queries"), takes), strict=True))
-    figures = figures.select(*design.by, *COMPARED, **judged)
+    figures = judged(figures, budget_of, needed, design.by, resampling.interval)
     failures = figures.filter(~pl.col("passed"))
     moved = _moved(with_labels(rows, setup, calls), setup, found, design, most_moved)
     budget_by_text = {call.text: budget for call, budget in budget_of.items()}
@@ -232,7 +221,25 @@ def gate(
     return Verdict(failures.is_empty(), table.give(figures), table.give(failures), table.give(moved), settings)
 
 
-def _budgets(given: Sequence[Mapping[Request, float] | Request], margin: float | None) -> dict[Call, float]:
+def judged(
+    figures: pl.DataFrame, budget_of: Mapping[Call, float], needed: Sequence[int], by: Sequence[str], interval: str
+) -> pl.DataFrame:
+    """The verdict of each row of a comparison: its bound is the end of the interval to the worse side."""
+    of_metrics = {"metric": [call.text for call in budget_of], "#higher": [call.higher_is_better for call in budget_of]}
+    of_metrics |= {"#budget": [float(budget) for budget in budget_of.values()], "#needed": [*needed]}
+    figures = figures.join(pl.DataFrame(of_metrics), on="metric", how="left", maintain_order="left")
+    higher, allowed, takes = pl.col("#higher"), pl.col("#budget"), pl.col("#needed").cast(pl.Int64)
+    worst = pl.when(higher).then("ci_low").otherwise("ci_high")
+    within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
+    beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
+    few = pl.col("n_queries") < takes
+    passed = (within if interval == "bounded" else within & ~few).fill_null(False)
+    verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
+    columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, pl.col("n_queries"), takes), strict=True))
+    return figures.select(*by, *COMPARED, **columns)
+
+
+def budgets_of(given: Sequence[Mapping[Request, float] | Request], margin: float | None) -> dict[Call, float]:
     """The budget of each metric."""
     found: dict[Call, float] = {}
     each = [pair for x in given for pair in (x.items() if isinstance(x, Mapping) else [(x, margin)])]

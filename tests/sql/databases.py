@@ -11,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import polars as pl
 
@@ -22,7 +22,7 @@ class Database:
     """A database with tables."""
 
     dialect = ""
-    types = {pl.String: "TEXT", pl.Float64: "DOUBLE PRECISION", pl.Int64: "BIGINT", pl.Date: "DATE"}
+    types: ClassVar = {pl.String: "TEXT", pl.Float64: "DOUBLE PRECISION", pl.Int64: "BIGINT", pl.Date: "DATE"}
     mark = "?"
 
     def load(self, name: str, frame: pl.DataFrame) -> None:
@@ -147,7 +147,7 @@ class ClickHouse(Database):
 class MariaDB(Database):
     dialect = "mysql"
     mark = "%s"
-    types = {**Database.types, pl.String: "VARCHAR(200)", pl.Float64: "DOUBLE"}
+    types: ClassVar = {**Database.types, pl.String: "VARCHAR(200)", pl.Float64: "DOUBLE"}
 
     def __init__(self, folder: Path) -> None:
         import pymysql

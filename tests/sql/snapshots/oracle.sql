@@ -4,18 +4,18 @@ WITH
 -- the run and its judgments, one under the other: a full join in which null ids are equal
 rf_both AS (
   SELECT
-    NLSSORT(session_id, 'NLS_SORT=BINARY') AS query_1,
-    NLSSORT(doc_id, 'NLS_SORT=BINARY') AS doc,
+    session_id COLLATE BINARY AS query_1,
+    doc_id COLLATE BINARY AS doc,
     score + 0 AS score,
     CAST(NULL AS DOUBLE PRECISION) AS grade,
-    NLSSORT("DAY", 'NLS_SORT=BINARY') AS by_1,
+    "DAY" COLLATE BINARY AS by_1,
     1 AS run_rows,
     0 AS judged_rows
   FROM analytics.run
   UNION ALL
   SELECT
-    NLSSORT(session_id, 'NLS_SORT=BINARY') AS query_1,
-    NLSSORT(doc_id, 'NLS_SORT=BINARY') AS doc,
+    session_id COLLATE BINARY AS query_1,
+    doc_id COLLATE BINARY AS doc,
     NULL AS score,
     CAST(grade AS DOUBLE PRECISION) AS grade,
     NULL AS by_1,

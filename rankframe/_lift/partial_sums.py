@@ -1,0 +1,301 @@
+"""Sums that a warehouse has written, merged into means, intervals and t tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, TypeVar, cast
+
+import polars as pl
+
+from .. import stats
+from .._catalog.call import Call
+from .._catalog.flat_names import flat_name
+from .._catalog.means import Mean
+from .._catalog.requests import Request, averaged
+from .._support.extras import load, versions
+from .._support.floats import np
+from .._support.methods import called_by_users
+from .._support.option_kinds import check
+from .._support.option_values import Range
+from .._support.statistical_options import Confidence, Correction
+from .._table.runs import names_of
+from .._verbs.compare import TABLE, Comparison, adjusted
+from .._verbs.gate import Verdict, budgets_of, judged, queries_needed
+from ..errors import InvalidData, InvalidOption, MissingColumn, option
+from .callers_frames import in_polars
+
+R = TypeVar("R")
+
+SUMS = ("n", "mean", "m2", "min", "max")
+DIFFERENCES = ("diff_n", "diff_mean", "diff_m2", "wins", "losses")
+Test = Literal["t"]
+Share = Annotated[float, Range(above=0.5, below=1)]
+
+
+@called_by_users
+def partial_sums(frame: R, *metrics: Request, run: str | None = None) -> PartialSums[R]:
+    """The sums that ``rf.sql(..., partial=True)`` gives: they merge over days and slices, and give t intervals and t tests.
+
+    Parameters
+    ----------
+    frame
+        A frame of Polars or pandas with the rows that the statement gave, those of several days one under the other: the
+        slices, and for each metric its columns ``__n``, ``__mean``, ``__m2``, ``__min`` and ``__max``.
+    *metrics
+        The metrics, as for ``df.rank.evaluate``; the columns have the text or the flat name of each.
+    run
+        The column that names the run, if the sums are those of several.
+
+    Returns
+    -------
+    A :class:`PartialSums`, with ``summarize``, ``compare`` and ``gate``. All other columns are slices.
+
+    Raises
+    ------
+    MissingColumn, InvalidData
+        If a sum of a metric is missing or null where there are queries.
+
+    Examples
+    --------
+    Two days with two queries of 0 and 1, and one query of 1:
+
+    >>> import polars as pl, rankframe as rf
+    >>> days = pl.DataFrame({"day": [1, 2], "rr__n": [2, 1], "rr__mean": [0.5, 1.0], "rr__m2": [0.5, 0.0],
+    ...     "rr__min": [0.0, 1.0], "rr__max": [1.0, 1.0]})
+    >>> found = rf.partial_sums(days, "rr").summarize(ci=None)
+    >>> found["n_queries"].item(), round(found["mean"].item(), 4), round(found["std"].item(), 4)
+    (3, 0.6667, 0.5774)
+    """
+    rows: Any = in_polars(frame)
+    rows = rows.collect() if isinstance(rows, pl.LazyFrame) else rows
+    if not isinstance(rows, pl.DataFrame):
+        raise InvalidData(f"{type(frame).__name__} is no frame of Polars or pandas")
+    calls = averaged(metrics, "partial_sums(rows, 'ndcg@10')")
+    names = {}
+    for call in calls:
+        if Mean.of(call).is_geometric:
+            raise InvalidOption(
+                f"{call.text} has a geometric mean, which sums of values do not give; sum up rows per query"
+            )
+        found = [x for x in (call.text, flat_name(call.text)) if f"{x}__n" in rows.columns]
+        if not found:
+            raise MissingColumn(f"no column {flat_name(call.text) + '__n'!r}; the table has {', '.join(rows.columns)}")
+        names[call] = found[0]
+        if lacking := [x for x in SUMS if f"{found[0]}__{x}" not in rows.columns]:
+            raise MissingColumn(f"no column {found[0]}__{lacking[0]}; the table has {', '.join(rows.columns)}")
+    slices = [x for x in rows.columns if "__" not in x and x != "queries"]
+    if run is not None and run not in slices:
+        raise MissingColumn(f"no column {run!r}; the slices are {', '.join(slices) or 'none'}")
+    return PartialSums(rows, names, tuple(slices), run, frame)
+
+
+@dataclass(frozen=True, repr=False)
+class PartialSums(Generic[R]):
+    """Sums per slice, which merge exactly (Chan, Golub, LeVeque, 1979); :func:`partial_sums` makes it.
+
+    Intervals and tests are Student's: a bootstrap, a permutation or a bounded interval needs the value of each query.
+    """
+
+    _rows: pl.DataFrame
+    _names: Mapping[Call, str]
+    _slices: tuple[str, ...]
+    _run: str | None
+    _given: R
+
+    def summarize(self, *, by: str | Sequence[str] | None = None, ci: Confidence | None = 0.95) -> R:
+        """The figures of ``df.rank.summarize``, with Student's interval.
+
+        Parameters
+        ----------
+        by
+            The slices; ``None`` merges all rows, those of each run by themselves.
+        ci
+            The confidence of the intervals; ``None`` for none.
+
+        Returns
+        -------
+        A frame of the caller's kind with the columns of ``df.rank.summarize``.
+        """
+        keys = self._keys(by)
+        parts = []
+        for call, name in self._names.items():
+            sums = self._merged(keys, name, SUMS)
+            n, mean, spread = pl.col("n"), pl.col("mean"), pl.col("m2")
+            found = sums.select(
+                *keys,
+                metric=pl.lit(call.text),
+                n_queries=n.cast(pl.UInt32),
+                std=pl.when(n > 1).then((spread / (n - 1)).sqrt()),
+                total=pl.when(Mean.of(call).figure == "total").then(n * mean),
+                mean=pl.when(n > 0).then(mean),
+            )
+            parts.append(found if ci is None else self._with_interval(found, "mean", "std", ci))
+        return self._give(pl.concat(parts))
+
+    def compare(
+        self,
+        *,
+        by: str | Sequence[str] | None = None,
+        test: Test = "t",
+        correction: Correction | None = "holm",
+        ci: Confidence = 0.95,
+    ) -> Comparison[R]:
+        """The runs against the baseline of ``rf.sql(..., baseline=)``, by paired t tests.
+
+        Parameters
+        ----------
+        by
+            The slices; ``None`` merges all rows.
+        test
+            ``"t"``: other tests need the values per query, which ``rf.sql`` gives without `partial`.
+        correction, ci
+            As for ``df.rank.compare``.
+
+        Returns
+        -------
+        A :class:`rankframe.results.Comparison`; its frames of values per query are empty.
+        """
+        if test != "t":
+            says = " needs the value of each query; sums give t tests: compare the rows of rf.sql without partial"
+            raise InvalidOption(option(test=test), says)
+        figures = adjusted(self._compared(by, check("ci", ci, Confidence)), correction, [])
+        settings = self._settings(by, figures) | {"test": "t", "correction": correction, "family": "all", "ci": ci}
+        nothing = self._give(pl.DataFrame())
+        return Comparison(self._give(figures), nothing, nothing, {**settings, "enumerated": 0})
+
+    def gate(
+        self,
+        *budgets: Mapping[Request, float] | Request,
+        margin: float | None = None,
+        by: str | Sequence[str] | None = None,
+        confidence: Share = 0.95,
+    ) -> Verdict[R]:
+        """Whether every run stays within its budgets, by the bound of Student's interval, as ``df.rank.gate(interval="t")``.
+
+        Parameters
+        ----------
+        *budgets, margin
+            As for ``df.rank.gate``; of metrics among these sums.
+        by
+            The slices; ``None`` merges all rows.
+        confidence
+            The confidence of the one-sided bound.
+
+        Returns
+        -------
+        A :class:`rankframe.results.Verdict`; with fewer than 50 queries no run passes, and ``moved`` is empty.
+        """
+        budget_of = budgets_of(budgets, margin)
+        if unknown := [call.text for call in budget_of if call not in self._names]:
+            raise InvalidOption(f"{unknown[0]} is not among these sums: {', '.join(x.text for x in self._names)}")
+        figures = self._compared(by, 2 * check("confidence", confidence, Share) - 1)
+        figures = figures.filter(pl.col("metric").is_in([call.text for call in budget_of]))
+        needed = [queries_needed(budget, 1.0, confidence, call, "t") for call, budget in budget_of.items()]
+        found = judged(figures, budget_of, needed, self._by(by), "t")
+        failures = found.filter(~pl.col("passed"))
+        budget_by_text = {call.text: budget for call, budget in budget_of.items()}
+        settings = self._settings(by, figures) | {"budgets": budget_by_text, "confidence": confidence}
+        return Verdict(
+            failures.is_empty(), self._give(found), self._give(failures), self._give(pl.DataFrame()), settings
+        )
+
+    def _compared(self, by: str | Sequence[str] | None, ci: float) -> pl.DataFrame:
+        """The table of a comparison, without correction."""
+        slices, keys = self._by(by), self._keys(by)
+        if self._run is None:
+            raise InvalidOption(
+                "a comparison needs runs: name their column, as rf.partial_sums(rows, 'map', run='system')"
+            )
+        parts = []
+        for call, name in self._names.items():
+            if f"{name}__diff_n" not in self._rows.columns:
+                raise MissingColumn(f"no differences of {call.text}: write the sums with rf.sql(..., baseline=...)")
+            sums = self._merged(keys, name, SUMS)
+            away = self._merged(keys, name, DIFFERENCES)
+            known = away.group_by(self._run).agg(pl.col("n").sum())
+            bases = known.filter(pl.col("n") == 0)[self._run].to_list()
+            if len(bases) != 1:
+                raise InvalidData(f"one run, the baseline, has no differences; here they are {bases}")
+            base = sums.filter(pl.col(self._run) == bases[0]).select(*slices, baseline_mean="mean", queries_of_base="n")
+            both = away.join(sums.select(*keys, run_mean="mean"), on=keys, nulls_equal=True)
+            both = both.join(base, on=slices, nulls_equal=True) if slices else both.join(base, how="cross")
+            both = both.filter(pl.col(self._run) != bases[0])
+            n, wins, losses = pl.col("n"), pl.col("min"), pl.col("max")
+            if not call.higher_is_better:
+                wins, losses = losses, wins
+            spread = pl.when(n > 1).then((pl.col("m2") / (n - 1)).sqrt())
+            found = both.select(
+                *slices,
+                metric=pl.lit(call.text),
+                baseline=pl.lit(str(bases[0])),
+                run=pl.col(self._run).cast(pl.String),
+                baseline_mean="baseline_mean",
+                mean="run_mean",
+                difference=pl.when(n > 0).then("mean"),
+                effect_size=pl.when(spread > 0).then(pl.col("mean") / spread),
+                wins=wins.cast(pl.UInt32),
+                ties=(n - wins - losses).cast(pl.UInt32),
+                losses=losses.cast(pl.UInt32),
+                n_queries=n.cast(pl.UInt32),
+                std=spread,
+            )
+            found = self._with_interval(found, "difference", "std", ci)
+            mean, error = (found[x].to_numpy() for x in ("difference", "std"))
+            count = found["n_queries"].to_numpy().astype(float)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                t = np.where(mean == 0, 0.0, mean / (error / np.sqrt(count)))
+                p = 2 * load("scipy.special", "stats").stdtr(np.maximum(count - 1, 1), -np.abs(t))
+            p_value = pl.Series("p_value", np.where(count > 1, p, np.nan)).fill_nan(None)
+            parts.append(found.with_columns(p_value, p_value.alias("p_adjusted")).select(*slices, *TABLE))
+        return pl.concat(parts)
+
+    def _merged(self, keys: Sequence[str], name: str, parts: Sequence[str]) -> pl.DataFrame:
+        """The sums of a metric per key, as n, mean, m2, min and max; of differences, wins and losses stand for the last two."""
+        n, mean, m2, low, high = (pl.col(f"{name}__{part}").cast(pl.Float64).fill_null(0.0) for part in parts)
+        overall = (n * mean).sum() / n.sum()
+        ends = (low.sum(), high.sum()) if parts is DIFFERENCES else (low.min(), high.max())
+        sums = {
+            "n": n.sum(),
+            "mean": overall,
+            "m2": m2.sum() + (n * (mean - overall) ** 2).sum(),
+            "min": ends[0],
+            "max": ends[1],
+        }
+        rows = self._rows.group_by(keys, maintain_order=True) if keys else self._rows.group_by(pl.lit(0).alias("#all"))
+        return rows.agg(**sums).select(*keys, *sums)
+
+    def _with_interval(self, found: pl.DataFrame, mean: str, std: str, ci: float) -> pl.DataFrame:
+        """Student's interval of a mean, null for fewer than two queries."""
+        n = found["n_queries"].to_numpy().astype(float)
+        errors = found[std].fill_null(np.nan).to_numpy() / np.sqrt(np.maximum(n, 1))
+        half = pl.Series("#half", stats.reach(errors, n, ci)).fill_nan(None)
+        there = half.is_not_null()
+        return found.with_columns(
+            ci_low=pl.col(mean) - half,
+            ci_high=pl.col(mean) + half,
+            interval=pl.when(there).then(pl.lit("t")),
+        )
+
+    def _by(self, by: str | Sequence[str] | None) -> list[str]:
+        names = [*names_of(by)]
+        if unknown := [name for name in names if name not in self._slices]:
+            raise MissingColumn(f"no column {unknown[0]!r}; the slices are {', '.join(self._slices) or 'none'}")
+        return [name for name in names if name != self._run]
+
+    def _keys(self, by: str | Sequence[str] | None) -> list[str]:
+        return [*([] if self._run is None else [self._run]), *self._by(by)]
+
+    def _settings(self, by: str | Sequence[str] | None, figures: pl.DataFrame) -> dict[str, Any]:
+        runs = [*figures["baseline"].unique(), *figures["run"].unique(maintain_order=True)]
+        found = {"metrics": [x.text for x in self._names], "by": self._by(by), "run": self._run, "runs": runs}
+        return found | {"baseline": runs[0] if runs else None, "interval": "t", "versions": versions()}
+
+    def _give(self, frame: pl.DataFrame) -> R:
+        """The frame in the caller's kind."""
+        lazy, eager = isinstance(self._given, pl.LazyFrame), isinstance(self._given, pl.DataFrame)
+        return cast("R", frame.lazy() if lazy else frame if eager else frame.to_pandas())
+
+    def __repr__(self) -> str:
+        names = ", ".join(call.text for call in self._names)
+        return f"PartialSums of {names} in {self._rows.height} rows, by {', '.join(self._slices) or 'nothing'}"

@@ -1,0 +1,108 @@
+"""Partial sums give the means, t intervals and t tests of the values that they were made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import rankframe as rf
+from tests.sql.databases import DuckDB
+from tests.support.tables import frame, random_table
+
+RNG = np.random.default_rng(3)
+ONE = frame(random_table(4))
+DAYS = {name: int(RNG.integers(3)) for name in sorted(ONE["query_id"].unique())}
+NOISE = pl.Series(RNG.normal(0, 0.8, ONE.height))
+RUNS = pl.concat(
+    [ONE.with_columns(system=pl.lit("old")), ONE.with_columns(pl.col("score") + NOISE, system=pl.lit("new"))]
+)
+RUNS = RUNS.with_columns(day=pl.col("query_id").replace_strict(DAYS, return_dtype=pl.Int64))
+METRICS = ["ndcg@10", "hits", "fall_out@5"]
+
+
+@pytest.fixture(scope="module")
+def sums() -> pl.DataFrame:
+    """The sums of each run and day, with those of differences from the old run."""
+    db = DuckDB()
+    db.load("runs", RUNS)
+    text = rf.sql(*METRICS, dialect="duckdb", table="runs", run="system", baseline="old", by="day", partial=True)
+    return pl.DataFrame(db.run(text), infer_schema_length=None)
+
+
+def test_merged_sums_are_the_summary_of_the_values(sums: pl.DataFrame) -> None:
+    found = rf.partial_sums(sums, *METRICS, run="system")
+    for by in (None, "day"):
+        wanted = RUNS.rank.summarize(*METRICS, run="system", interval="t", by=by)
+        keys = ["system", *([by] if by else []), "metric"]
+        assert_frame_equal(found.summarize(by=by).sort(keys), wanted.sort(keys), check_exact=False, abs_tol=1e-9)
+    assert found.summarize(ci=None).columns == ["system", "metric", "n_queries", "std", "total", "mean"]
+
+
+def test_sums_of_differences_give_the_paired_t_test(sums: pl.DataFrame) -> None:
+    found = rf.partial_sums(sums, *METRICS, run="system")
+    for by in (None, "day"):
+        options: dict[str, Any] = {"run": "system", "baseline": "old", "by": by}
+        wanted = RUNS.rank.compare(*METRICS, test="t", interval="t", **options).table
+        keys = [*([by] if by else []), "metric"]
+        assert_frame_equal(found.compare(by=by).table.sort(keys), wanted.sort(keys), check_exact=False, abs_tol=1e-9)
+    comparison = found.compare()
+    assert "new" in comparison.sentences()[0]
+    assert "t-test" in str(comparison)
+    assert comparison.per_query.is_empty()
+
+
+def test_a_gate_on_sums_is_the_gate_on_values_with_students_interval(sums: pl.DataFrame) -> None:
+    found = rf.partial_sums(sums, *METRICS, run="system")
+    for budget in (0.001, 0.2):
+        verdict = found.gate({"ndcg@10": budget})
+        wanted = RUNS.rank.gate({"ndcg@10": budget}, run="system", baseline="old", interval="t")
+        assert bool(verdict) == bool(wanted)
+        assert_frame_equal(verdict.table, wanted.table, check_exact=False, abs_tol=1e-9)
+        assert verdict.sentences() == wanted.sentences()
+    assert set(found.gate("ndcg@10", margin=0.2, by="day").table["verdict"]) == {"too few queries"}
+    assert bool(found.gate({"ndcg@10": 0.2})) is True
+
+
+def test_days_one_under_the_other_merge_to_the_sums_of_all_days(sums: pl.DataFrame) -> None:
+    """Also those of pandas, and of names that are texts."""
+    whole = rf.partial_sums(sums, "ndcg@10", run="system").summarize()
+    shuffled = pl.concat([sums.filter(pl.col("day") == day) for day in (2, 0, 1)])
+    again = rf.partial_sums(shuffled, "ndcg@10", run="system").summarize()
+    assert_frame_equal(again.sort("system"), whole.sort("system"), abs_tol=1e-12)
+    of_pandas = rf.partial_sums(sums.to_pandas(), "ndcg@10", run="system").summarize()
+    assert of_pandas["mean"].tolist() == pytest.approx(whole["mean"].to_list())
+    texts = sums.rename({name: name.replace("ndcg_at_10", "ndcg@10") for name in sums.columns})
+    assert_frame_equal(rf.partial_sums(texts, "ndcg@10", run="system").summarize(), whole)
+    lazy: Any = rf.partial_sums(sums.lazy(), "ndcg@10", run="system").summarize()
+    assert_frame_equal(lazy.collect(), whole)
+
+
+def test_what_sums_cannot_tell_is_refused(sums: pl.DataFrame) -> None:
+    found = rf.partial_sums(sums, *METRICS, run="system")
+    with pytest.raises(rf.InvalidOption, match="test='permutation' needs the value of each query"):
+        found.compare(test="permutation")  # type: ignore[arg-type]
+    with pytest.raises(rf.MissingColumn, match="no column 'map__n'"):
+        rf.partial_sums(sums, "map")
+    with pytest.raises(rf.MissingColumn, match="no column hits__m2"):
+        rf.partial_sums(sums.drop("hits__m2"), "hits")
+    with pytest.raises(rf.MissingColumn, match="no column 'market'; the slices are system, day"):
+        found.summarize(by="market")
+    with pytest.raises(rf.MissingColumn, match="no column 'tag'"):
+        rf.partial_sums(sums, "hits", run="tag")
+    with pytest.raises(rf.InvalidOption, match="a comparison needs runs"):
+        rf.partial_sums(sums, "hits").compare()
+    with pytest.raises(rf.MissingColumn, match=r"no differences of hits: write the sums with rf.sql\(..., baseline"):
+        rf.partial_sums(sums.select(pl.exclude("^.*diff.*$")), "hits", run="system").compare()
+    with pytest.raises(rf.InvalidData, match="one run, the baseline, has no differences"):
+        rf.partial_sums(sums.filter(pl.col("system") == "new"), "hits", run="system").compare()
+    with pytest.raises(rf.InvalidOption, match="map is not among these sums"):
+        found.gate({"map": 0.1})
+    with pytest.raises(rf.InvalidOption, match="gm_map has a geometric mean"):
+        rf.partial_sums(sums, "gm_map")
+    with pytest.raises(rf.InvalidData, match="dict is no frame"):
+        rf.partial_sums({}, "map")
+    assert "PartialSums of ndcg@10, hits, fall_out@5 in 6 rows, by system, day" in repr(found)
