@@ -296,6 +296,8 @@ class Reader:
         name, options = _named(of["function"])
         if name in WINDOWS:
             return self._of_rows(name, options, of["input"], window)
+        if name == "StructExpr":
+            raise NoSql("it packs its values into a structure")
         if name not in FUNCTIONS:
             raise NoSql(f"Polars' function {name!r} is not known")
         constants = CONSTANTS.get(name, ())

@@ -14,6 +14,7 @@ from .._words.ranking import Ranking
 from ..errors import InvalidOption
 from .expressions import Node, Reader, Sql, Tree, case, filled, flag, tree_of
 from .ranked import Ranks, Step, named
+from .statement import NO_SQL
 from .words import NoSql, WindowRows
 
 OWN = ""
@@ -79,8 +80,9 @@ class Query:
         needed = Needed(["#query"])
         ranking = Ranking(WindowRows(needed), self.ranks.setup)
         for call in self.calls:
-            with_sql = _Refusing(self, call.text)
-            with with_sql:
+            with _Refusing(self, call.text):
+                if needs := ["subtopic"] * (call.metric.over == "subtopics") + [*call.metric.needs]:
+                    raise NoSql(f"it reads {', '.join(NO_SQL[role] for role in needs if role in NO_SQL)}")
                 needed.values[call.text] = call.value(ranking, self.ranks.setup.policies.no_relevant)
         needed.settle()
         return needed

@@ -20,7 +20,7 @@ TEXT = "text"
 """The word that names columns by the canonical texts of metrics."""
 
 NO_SQL: dict[str, str] = {
-    "subtopic": "metrics of subtopics", "category": "categories", "group": "groups", "features": "features",
+    "subtopic": "subtopics", "category": "categories", "group": "groups", "features": "features",
     "base": "another ranking", "interactions": "past interactions", "items": "a catalog",
     "memory_limit": "how a frame runs", "grouped": "how a frame runs",
 }  # fmt: skip

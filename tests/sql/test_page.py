@@ -24,7 +24,7 @@ def reason(name: str) -> str | None:
     metric = rf.METRICS[name]
     roles = [*metric.needs, *(["subtopic"] if metric.over == "subtopics" else [])]
     if roles := [role for role in roles if role in NO_SQL]:
-        return f"it reads {', '.join(NO_SQL[role].removeprefix('metrics of ') for role in roles)}"
+        return f"it reads {', '.join(NO_SQL[role] for role in roles)}"
     found = [why for call in plain_calls(name) if (why := refusal(call))]
     return found[0] if found else None
 
@@ -35,7 +35,7 @@ def refusal(call: str) -> str | None:
         rf.sql(call, dialect="duckdb", table="judged", names="text")
     except rf.InvalidOption as error:
         why = str(error).partition(" has no SQL for duckdb: ")[2].removesuffix("; evaluate it on a frame")
-        return "it packs its values into a structure" if "StructExpr" in why else why or str(error)
+        return why or str(error)
     return None
 
 

@@ -97,7 +97,7 @@ def formulas() -> dict[str, Any]:
         "it calls a function of Python": lambda r: r.total(
             r.label.map_batches(lambda x: x + 1, return_dtype=pl.Float64)
         ),
-        "Polars' function 'StructExpr' is not known": lambda r: r.total(pl.struct(r.label).struct.field("#label")),
+        "it packs its values into a structure": lambda r: r.total(pl.struct(r.label).struct.field("#label")),
         "Polars' function 'Skew' is not known": lambda r: r.whole(r.along(r.label.skew())),
         "Polars' AggMedian is not known": lambda r: r.whole(r.along(r.label.median())),
         "Polars' CumSum is not known up the rows": lambda r: r.whole(r.along(r.label.cum_sum(reverse=True))),
@@ -139,7 +139,7 @@ def named(name: str, formula: Any) -> Any:
         ({"unjudged": "bounds"}, "unjudged='bounds' is computed from all orders or labels"),
         ({"ties": "order"}, "rows of a table in SQL have no order, by which ties would stand"),
         ({"doc": None}, "rows of a table in SQL have no order"),
-        ({"subtopic": "aspect"}, "subtopic has no SQL: it is about metrics of subtopics"),
+        ({"subtopic": "aspect"}, "subtopic has no SQL: it is about subtopics"),
         ({"grouped": True}, "grouped has no SQL: it is about how a frame runs"),
         ({"dialect": "bigquery", "scores": "float32"}, "bigquery has no floats of 32 bits"),
         ({"run_only": "keep"}, "judged_only and run_only are about judgments in a table of their own"),
