@@ -72,6 +72,9 @@ METAVARS = {
     "title": "TEXT",
     "normalize": "NAME",
     "convention": "NAME",
+    "dialect": "NAME",
+    "table": "TABLE",
+    "judgments": "TABLE",
 }
 """The placeholders of text options that do not name a column."""
 
@@ -197,6 +200,8 @@ class Command:
     def _add_options(self, sub: Parser) -> None:
         if self.files is not None:
             add_files(sub, self.files)
+        elif self.verb is not None:
+            add_columns(sub)
         if self.metrics or self.verb is not None:
             add_policies(sub)
         if self.metrics:
@@ -270,14 +275,20 @@ def add_files(sub: Parser, nargs: int | str) -> None:
     add_parameters(sub, PolarsRanker.judge)
     for option, of in (("--input", "RUN"), ("--qrels-input", "QRELS")):
         sub.add_argument(option, choices=get_args(FormatName), help=f"the format of {of}; default: from its name")
+    names = add_columns(sub)
+    text = f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics under "
+    text += "names for SQL, as ndcg_at_10; may be repeated"
+    names.add_argument("--names", choices=tuple(PRESETS), metavar="NAME", action="append", help=text)
+
+
+def add_columns(sub: Parser) -> argparse._ArgumentGroup:
+    """The names of columns."""
     names = sub.add_argument_group("names of the columns, for files with named columns")
     for role, what in COLUMN_OPTIONS.items():
         several = role in ROLES and ROLES[role].several and role != "query"  # a file names a query by one column
         kind = _separated(str) if several else str
         names.add_argument(f"--{role}", type=kind, metavar="COLUMN", help=what)
-    text = f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics under "
-    text += "names for SQL, as ndcg_at_10; may be repeated"
-    names.add_argument("--names", choices=tuple(PRESETS), metavar="NAME", action="append", help=text)
+    return names
 
 
 def add_policies(sub: Parser) -> None:

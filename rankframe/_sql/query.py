@@ -14,8 +14,7 @@ from .._words.ranking import Ranking
 from ..errors import InvalidOption
 from .expressions import Node, Reader, Sql, Tree, case, filled, flag, tree_of
 from .ranked import Ranks, Step, named
-from .statement import NO_SQL
-from .words import NoSql, WindowRows
+from .words import NO_SQL, NoSql, WindowRows
 
 OWN = ""
 """The order of the ranking, among the orders in which rows stand; the others are keys of sorted rows."""

@@ -12,7 +12,7 @@ from sqlglot import Dialect as Dialects, ErrorLevel, exp
 from .._table.columns import TEXTS
 from .._table.policies import GREATEST
 from .._table.setup import Setup
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .expressions import Tree, case, filled, flag, is_null, literal, there
 from .warehouses import WAREHOUSES, Dialect, Warehouse
 
@@ -172,7 +172,9 @@ class Ranks:
         score: Tree = exp.column("score")
         if policies.scores == "float32":
             if self.warehouse.float32 is None:
-                raise InvalidOption(f"{self.dialect} has no floats of 32 bits; leave scores='float32' out")
+                raise InvalidOption(
+                    option(scores="float32"), f": {self.dialect} has no floats of 32 bits; leave it out"
+                )
             score = exp.cast(score, self.warehouse.float32)
         if policies.drops_first:
             score = case((exp.column("grade") >= 0, score), otherwise=None)

@@ -12,19 +12,13 @@ from .._support.extras import load
 from .._support.option_kinds import check
 from .._table.setup import Setup
 from ..errors import InvalidOption, option, shown
+from .words import NO_SQL
 
 Kept: TypeAlias = Literal["keep", "drop"]
 EXAMPLE = "rf.sql('ndcg@10', dialect='duckdb', table='judged')"
 
 TEXT = "text"
 """The word that names columns by the canonical texts of metrics."""
-
-NO_SQL: dict[str, str] = {
-    "subtopic": "subtopics", "category": "categories", "group": "groups", "features": "features",
-    "base": "another ranking", "interactions": "past interactions", "items": "a catalog",
-    "memory_limit": "how a frame runs", "grouped": "how a frame runs",
-}  # fmt: skip
-"""The options of `on` that have no SQL, with what they are about."""
 
 
 def sql(
@@ -41,7 +35,7 @@ def sql(
     partial: bool = False,
     checks: bool = False,
     names: str | Sequence[str] | Mapping[str, str] | None = None,
-    numbers: Sequence[str] = (),
+    numbers: str | Sequence[str] = (),
     **options: Any,
 ) -> str:
     """The metrics as the text of one SELECT, which a warehouse runs where the table is.
@@ -136,9 +130,13 @@ def sql(
         says = " counts by other policies for some of these metrics; write a statement for each"
         raise InvalidOption(option(convention=setup.convention), says)
     if judgments is None and (judged_only, run_only) != ("keep", "drop"):
-        raise InvalidOption("judged_only and run_only are about judgments in a table of their own: judgments='qrels'")
+        raise InvalidOption(
+            "judged_only and run_only are about judgments in a table of their own; name it as judgments"
+        )
     if baseline is not None and (run is None or kind != "sums"):
-        raise InvalidOption("a baseline is compared in partial sums: say partial=True, and run, the column of runs")
+        raise InvalidOption(
+            "a baseline is compared in the partial sums of several runs; ask for these, and name run, their column"
+        )
     texts = [call.text for call in calls]
     named = {text: text for text in texts} if TEXT in presets else _named(texts, own)
     most = WAREHOUSES[dialect].longest - len("__diff_mean" if kind == "sums" else "")

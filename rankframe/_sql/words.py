@@ -16,6 +16,14 @@ TIED = ["#query", "#score"]
 """The key of a group of tied documents."""
 
 
+NO_SQL: dict[str, str] = {
+    "subtopic": "subtopics", "category": "categories", "group": "groups", "features": "features",
+    "base": "another ranking", "interactions": "past interactions", "items": "a catalog",
+    "memory_limit": "how a frame runs", "grouped": "how a frame runs",
+}  # fmt: skip
+"""The options of `on` that have no SQL, with what they are about."""
+
+
 class NoSql(RankframeError):
     """Raised where a formula, or a part of it, has no SQL; the reason is a clause."""
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import rankframe as rf
-from rankframe._sql.statement import NO_SQL
+from rankframe._sql.words import NO_SQL
 from tests.support.calls import CALLS, spell
 
 DOCS = Path(__file__).parents[2] / "docs"
