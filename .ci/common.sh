@@ -22,10 +22,11 @@ extended() {
 }
 # The first two shell lines of the README, as they stand there.
 readme() { sed -n '/^```shell$/,/^```$/p' README.md | sed -n "$(($1 + 1))p"; }
-# The README's first line, and a browser for the tests of pages, where apt-get has one: a parser reads the pages everywhere.
+# The README's first line; and, where apt-get has them, a browser for the tests of pages (a parser reads the pages everywhere)
+# and MariaDB, which runs statements of rf.sql besides the databases that pip installs.
 begin() {
-  if ! command -v chromium > /dev/null; then
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium; } > /dev/null 2>&1 &
+  if ! command -v chromium > /dev/null || ! command -v mariadbd > /dev/null; then
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y chromium mariadb-server; } > /dev/null 2>&1 &
   fi
   python3 -m venv "$work/readme"
   use readme

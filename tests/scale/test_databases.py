@@ -35,6 +35,12 @@ def test_a_statement_gives_what_a_frame_gives(law: Callable[[Database], None], d
     law(db)
 
 
-@pytest.mark.parametrize("law", laws.LAWS, ids=lambda law: law.__name__)
+# of each statement Spark plans anew, which takes longer than to run it
+LONG = {laws.every_policy: [pytest.mark.nightly]}
+
+
+@pytest.mark.parametrize(
+    "law", [pytest.param(law, marks=LONG.get(law, [])) for law in laws.LAWS], ids=lambda law: law.__name__
+)
 def test_a_statement_of_spark_gives_what_a_frame_gives(law: Callable[[Database], None], spark: Any) -> None:
     law(Spark(spark))
