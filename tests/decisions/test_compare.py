@@ -395,3 +395,26 @@ def test_a_bounded_interval_depends_on_the_width_of_the_bounds_not_on_their_plac
     finally:
         rf.unregister(placed)
     assert found.select(ends).row(0) == pytest.approx(expected.select(ends).row(0))
+
+
+def test_more_than_eight_runs_are_ranked_by_the_first_metric() -> None:
+    """By hits at 1 run 0 is the best; by recall at 2 it has none of two relevant documents more than the others."""
+    docs = [f"d{i}" for i in range(12)]
+    runs = {f"r{i}": [1.0 if doc == f"d{i}" else 0.0 for doc in docs] for i in range(9)}
+    label = [9 - i if i < 9 else 0 for i in range(12)]
+    df = pl.DataFrame(
+        {
+            "query_id": ["q"] * 12 + ["p"] * 12,
+            "doc_id": docs * 2,
+            "label": label * 2,
+            **{n: x * 2 for n, x in runs.items()},
+        }
+    )
+    found = df.rank.compare("mean_label@1", "fall_out@2", runs=[*runs], test="t", interval="t")
+    ranking = found.shown("text")[1]
+    assert [row[0].text for row in ranking.rows] == [f"r{i}" for i in range(9)]
+
+
+def test_p_values_of_tukey_are_not_counted_as_exact() -> None:
+    df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a"] * 2, "label": [1, 1], "x": [1, 1], "y": [1, 2], "z": [2, 1]})
+    assert df.rank.compare("rr", runs=["x", "y", "z"], test="tukey").settings["enumerated"] == 0

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from statistics import NormalDist
 from time import sleep
 from types import SimpleNamespace
 from typing import Any
@@ -492,3 +493,12 @@ def test_replicates_lie_as_far_out_as_intervals_do() -> None:
         wanted = stats.intervals(values, np.ones(8), 0.95, kind, 20_000, 0, limits=limits)  # type: ignore[arg-type]
         assert (low[column], high[column]) == pytest.approx([end[column] for end in wanted], abs=0.02)
     assert np.isnan([low[3], high[3]]).all()
+
+
+def test_draws_that_all_lie_on_one_side_count_half_a_draw_on_the_other() -> None:
+    """Efron's z of a share of 1 or 0 would be infinite; here of 4 draws the share is 7/8 or 1/8."""
+    drawn, normal = np.array([1.0, 2.0, 3.0, 4.0]), NormalDist()
+    for center, share in ((9.0, 7 / 8), (0.5, 1 / 8)):
+        z = normal.inv_cdf(share)
+        wanted = [normal.cdf(2 * z + normal.inv_cdf(level)) for level in (0.025, 0.975)]
+        assert stats._levels(drawn, center, 0.0, 0.025, 0.975) == pytest.approx(wanted)

@@ -330,3 +330,12 @@ def test_the_depth_of_a_policy_counts_unless_the_method_says_another() -> None:
     assert found(depth=2) == [1, 0.5, None]
     window = TIED.rank.on(depth=1).fuse("elasticsearch_rrf(rank_constant=1)", run="run")["score"].to_list()
     assert window == [0.5, None, None]
+
+
+def test_a_label_that_one_run_lacks_is_that_of_the_other_and_two_labels_are_refused_by_name() -> None:
+    one = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, None]})
+    other = one.with_columns(label=pl.Series([None, 2], dtype=pl.Int64))
+    assert one.rank.fuse("rrf", runs={"one": one, "other": other})["label"].to_list() == [1, 2]
+    unlike = one.with_columns(label=pl.Series([1, 3]))
+    with pytest.raises(rf.InvalidData, match="document 'b' of query_id 1 has the labels 2 and 3 in different runs"):
+        unlike.rank.fuse("rrf", runs={"unlike": unlike, "other": one.with_columns(label=pl.Series([1, 2]))})

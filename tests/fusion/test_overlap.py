@@ -277,3 +277,10 @@ def test_a_metric_without_a_value_has_no_gain() -> None:
     found = df.rank.on(no_relevant="null").fusion.oracle("rr", runs=["x", "y"], resamples=100)
     assert found.table.select("mean", "oracle", "gain", "n_queries").unique().rows() == [(None, None, None, 0)]
     assert repr(found).startswith("No query has a value of rr\n")
+
+
+def test_the_grid_says_over_which_length_documents_are_in_common() -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "one": [2.0, 1.0], "two": [1.0, 2.0]})
+    whole, top = (df.rank.fusion.overlap(runs=["one", "two"], k=k).grids()[0].notes[0] for k in (None, 1))
+    assert "common documents over the length of the longer ranking" in whole
+    assert "common documents over 1;" in top

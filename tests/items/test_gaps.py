@@ -244,3 +244,21 @@ def test_users_of_several_runs_are_warned_of() -> None:
         ranker.gaps("rr", **OPTIONS)
     one = runs.filter(system="old").rank.on(query=["system", "query_id"]).gaps("rr", **OPTIONS).table
     assert one.equals(THREE.rank.gaps("rr", **OPTIONS).table)
+
+
+def test_the_interval_of_a_ratio_stays_below_1_where_groups_are_far_apart() -> None:
+    """One group always finds the document first, the other on a fifth of its queries."""
+    rows = [(f"{group}{i}", "d", 1.0, float(group == "A" or i % 5 == 0), group) for group in "AB" for i in range(60)]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label", "g"], orient="row")
+    (ratio,) = df.rank.gaps("rr", by="g").table.filter(gap="ratio").to_dicts()
+    assert ratio["value"] == pytest.approx(0.2)
+    assert ratio["ci_low"] < 0.2 < ratio["ci_high"] < 0.5
+
+
+def test_a_ratio_of_0_is_as_large_as_that_of_other_assignments_with_0() -> None:
+    """Two queries of 1 and two of 0: of the six ways to make two groups of two, two give a group without any."""
+    rows = [(i, "d", 1.0, float(i < 2), "AB"[i > 1]) for i in range(4)]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label", "g"], orient="row")
+    (ratio,) = df.rank.gaps("rr", by="g").table.filter(gap="ratio").to_dicts()
+    assert ratio["value"] == 0
+    assert ratio["p_value"] == pytest.approx(1 / 3, abs=0.03)

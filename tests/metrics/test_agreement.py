@@ -185,3 +185,12 @@ def test_an_empty_table_gives_an_empty_result() -> None:
     df = pl.DataFrame(schema={"query_id": pl.Int64, "doc_id": pl.String, "score": pl.Float64, "other": pl.Float64})
     found = df.rank.agreement("other", "kendall_tau", "kendall_distance@2")
     assert found.schema == {"query_id": pl.Int64, "kendall_tau": pl.Float64, "kendall_distance@2": pl.Float64}
+
+
+def test_rounding_does_not_lift_the_overlap_of_equal_rankings_above_1() -> None:
+    rows = [(n, f"d{i}", float(-i)) for n in range(1, 13) for i in range(n)]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score"], orient="row").with_columns(other=pl.col("score"))
+    for p in (0.1, 0.3, 0.7, 0.9):
+        found = df.rank.agreement("other", f"rbo(p={p})").to_series(1)
+        assert found.max() <= 1  # type: ignore[operator]
+        assert found.min() == pytest.approx(1)

@@ -637,3 +637,12 @@ def test_only_metrics_over_the_greedy_ranking_have_no_upper_bound() -> None:
         "nerr_ia",
         "nnrbp",
     }
+
+
+def test_a_subtopic_that_was_met_is_still_worth_half_to_the_next_document() -> None:
+    """The greedy ideal takes a, then b (3 x 1/2), then c (1): this ranking."""
+    df = pl.DataFrame(
+        {"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "aspects": [[1, 2, 3], [1, 2, 3], [4]]}
+    )
+    for metric in ("alpha_ndcg", "alpha_ndcg@3", "alpha_ndcg@2"):
+        assert df.rank.on(subtopic="aspects").evaluate(metric).to_series(1).to_list() == pytest.approx([1.0])

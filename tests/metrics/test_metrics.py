@@ -633,3 +633,9 @@ def test_the_largest_top_label_is_the_last_whose_gain_is_a_float() -> None:
     assert table.rank.evaluate("err(max_label=1023)").item(0, 1) == 2.0**-1023  # (2^1 - 1) / 2^1023
     with pytest.raises(rf.InvalidOption, match="max_label=1024"):
         table.rank.evaluate("err(max_label=1024)")
+
+
+def test_a_chance_above_1_is_refused() -> None:
+    df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1], "chance": [1.5]})
+    with pytest.raises(rf.InvalidData, match="a gain is above 1; here it is the probability"):
+        df.rank.err(gain=pl.col("chance"))

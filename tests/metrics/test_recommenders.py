@@ -484,3 +484,11 @@ def test_the_command_line_reads_the_other_tables(tmp_path: Path, capsys: pytest.
     with pytest.raises(SystemExit):
         main(["evaluate", str(tmp_path / "run.csv"), "--items", str(tmp_path / "no.csv")])
     assert "no.csv' cannot be read" in capsys.readouterr().err
+
+
+def test_fairness_of_a_list_without_documents_is_null_and_not_0() -> None:
+    """Their groups are known, and no rank has a weight."""
+    df = pl.DataFrame(
+        {"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [None, None, 1.0], "by": ["M", "F", "M"]}
+    )
+    assert df.rank.on(group="by").evaluate("awrf(group=F,weight=0.5)").to_series(1).to_list() == [None, 0.0]

@@ -3,7 +3,8 @@
 from itertools import combinations
 from typing import Any
 
-from rankframe._results.sentences import IN_HTML, headlines, sentence
+from rankframe._results.sentences import IN_HTML, SENTENCES, headlines, sentence
+from rankframe._verbs.power import power_sentences
 from tests.support.each import each
 
 SETTINGS = {"by": (), "test": "permutation", "ci": 0.95, "correction": None, "metrics": ["ndcg@10"]}
@@ -222,3 +223,11 @@ def test_no_more_than_five_lines_tell_rows_together() -> None:
     told = headlines(rows, {**SETTINGS, "by": ("day",)})
     assert len(told) == 1 + 5
     assert told[1].startswith("`c` has the best mean of ndcg@10 (day 0), 0.750, significantly")
+
+
+def test_as_many_rows_as_are_read_have_a_sentence_each() -> None:
+    settings = {"power": 0.8, "alpha": 0.05, "by": ()}
+    row = {"metric": "map", "difference": 0.1, "queries_needed": 9, "n_queries": 20, "std": 0.1, "power": 0.9}
+    row |= {"baseline": "a", "run": "b"}
+    assert len(power_sentences([row] * SENTENCES, settings)) == SENTENCES
+    assert len(power_sentences([row] * (SENTENCES + 1), settings)) == 1
