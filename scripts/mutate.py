@@ -281,7 +281,11 @@ def tests_of(mutation: Mutation, source: str, found: dict[str, dict[int, list[st
     area = AREAS[mutation.area].tests
     lines = found.get(mutation.module, {})
     tests = dict.fromkeys(x for i in mutation.place(source).lines for x in lines.get(i, []))
-    return list(area) if "" in tests or not tests else [x for x in tests if x.startswith(tuple(f"{folder}/" for folder in area))]
+    return (
+        list(area)
+        if "" in tests or not tests
+        else [x for x in tests if x.startswith(tuple(f"{folder}/" for folder in area))]
+    )
 
 
 def tests_fail(folder: Path, tests: Iterable[str], seconds: float) -> str:
@@ -349,7 +353,9 @@ def run(mutations: list[Mutation], jobs: int, seconds: float, minutes: float) ->
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draw", action="store_true", help="draw the list anew")
-    parser.add_argument("--only", default=[""], nargs="+", metavar="TEXT", help="the mutations whose line contains a text")
+    parser.add_argument(
+        "--only", default=[""], nargs="+", metavar="TEXT", help="the mutations whose line contains a text"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="how many run at a time")
     parser.add_argument("--seconds", type=float, default=180, help="the limit of one mutation's tests")
     parser.add_argument("--minutes", type=float, default=90, help="no mutation begins after this time")
@@ -357,7 +363,9 @@ def main() -> int:
     if given.draw:
         LIST.write_text("".join(f"{x}\n" for x in draw()), encoding="utf-8")
         return 0
-    found = run([x for x in read() if any(text in str(x) for text in given.only)], given.jobs, given.seconds, given.minutes)
+    found = run(
+        [x for x in read() if any(text in str(x) for text in given.only)], given.jobs, given.seconds, given.minutes
+    )
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(found, indent=1), encoding="utf-8")
     for area in AREAS:
