@@ -22,7 +22,7 @@ PACKAGE = Path(rankframe.__file__).parent
 
 # The folders of the package and its public modules, bottom up: each imports nothing but itself and those before it.
 FLOORS = [
-    *("errors", "_support", "stats"),
+    *("errors", "_support", "stats", "_statistics"),
     "_table",
     *("_words", "_catalog", "metrics", "fusions"),
     *("_results", "report"),
@@ -131,6 +131,7 @@ def test_modules_stay_short() -> None:
 
 BUDGET = {
     "_support": 634,
+    "_statistics": 0,
     "_table": 2328,
     "_words": 1588,
     "_catalog": 892,
