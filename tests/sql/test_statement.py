@@ -12,7 +12,7 @@ import pytest
 import sqlglot
 
 import rankframe as rf
-from tests.sql.databases import DuckDB
+from tests.sql.databases import DuckDB, assert_rows
 from tests.sql.laws import texts
 from tests.support.each import each
 
@@ -60,9 +60,9 @@ def test_a_statement_is_the_same_from_call_to_call_and_names_each_step() -> None
 
 def test_sixty_metrics_take_less_than_200_kb_and_three_seconds() -> None:
     calls = texts()[:: len(texts()) // 60][:60]
-    start = time.perf_counter()
+    start = time.thread_time()  # of this thread: others may keep the processor busy
     text = rf.sql(*calls, dialect="postgres", table="judged", names=NAMES)
-    assert time.perf_counter() - start < 3
+    assert time.thread_time() - start < 3
     assert len(text) < 200_000
 
 
@@ -77,18 +77,21 @@ def test_a_metric_declared_today_has_sql_today() -> None:
     def half_hits(r: rf.Ranking, k: int | None = None) -> pl.Expr:
         return r.total(r.relevant * r.so_far(r.relevant).clip(upper_bound=2.0).sqrt(), k) / 2
 
+    @rf.metric(bounds=(None, None))
+    def cut_towards_zero(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+        cut = (1.4 * r.label - 1.7).cast(pl.Int64).cast(pl.Float64)  # -1, 0 and 1 of labels 0, 1 and 2
+        return r.total(cut * (r.label - 3).abs(), k)
+
     try:
         df = rf.load_example()
         db = DuckDB()
         db.load("documents", df.select("query_id", "doc_id", "score", "label"))
-        found = {
-            row["query_id"]: row["half_hits_at_5"]
-            for row in db.run(rf.sql("half_hits@5", dialect="duckdb", table="documents"))
-        }
-        for query, value in df.rank.evaluate("half_hits@5").iter_rows():
-            assert found[query] == pytest.approx(value, rel=1e-9)
+        names = {"half_hits@5": "half", "cut_towards_zero@5": "cut"}
+        wanted = df.rank.evaluate(*names).rename(names).to_dicts()
+        assert_rows(db.run(rf.sql(*names, dialect="duckdb", table="documents", names=names)), wanted, ["query_id"])
     finally:
         rf.unregister("half_hits")
+        rf.unregister("cut_towards_zero")
 
 
 def formulas() -> dict[str, Any]:
