@@ -85,10 +85,9 @@ FIRST = (verbs.evaluate, verbs.compare, verbs.check)
 
 def start(arguments: argparse.Namespace) -> Outcome:
     """Show the commands to begin with."""
-    lines = [line for command in FIRST for line in (f"{command.examples[0]}", f"    {command.help}", "")]
-    return Outcome(
-        "\n".join([*lines, "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."])
-    )
+    lines = [line for command in FIRST for line in (command.examples[0], f"    {command.help}", "")]
+    more = "'rankframe --help' lists all commands, 'rankframe COMMAND --help' its options."
+    return Outcome("\n".join([*lines, more]))
 
 
 def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:

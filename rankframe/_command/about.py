@@ -155,10 +155,8 @@ def demo(arguments: Namespace) -> Outcome:
     worst = per_query.bottom_k(3, by="ndcg@10").sort("ndcg@10")
     costs = rf.rank(df.join(worst, on="query_id", how="semi")).explain("ndcg@10")
     costs = costs.join(df.select("query_id", "doc_id", "digit", "doc_digit"), on=["query_id", "doc_id"])
-    table = pl.DataFrame({"metric": DEMO_METRICS}).with_columns(
-        pl.Series(name, rf.rank(df).on(score=name).evaluate(*DEMO_METRICS).drop("query_id").mean().row(0))
-        for name in SCORERS
-    )
+    ranked = {name: rf.rank(df).on(score=name).evaluate(*DEMO_METRICS).drop("query_id") for name in SCORERS}
+    table = pl.DataFrame({"metric": DEMO_METRICS, **{name: found.mean().row(0) for name, found in ranked.items()}})
     about = (
         f"{len(per_query)} images of handwritten digits, each a query for images of the same digit. "
         "Three scorers searched: the cosine of the pixels, a distance in six principal components, "

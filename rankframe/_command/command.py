@@ -66,16 +66,9 @@ ELSEWHERE = ("runs", "run", "qrels", "margin", "items", "interactions", "progres
 nothing that is printed."""
 
 METAVARS = {
-    "baseline": "RUN",
-    "fail_on": "PROBLEM",
-    "fusion": "METHOD",
-    "title": "TEXT",
-    "normalize": "NAME",
-    "convention": "NAME",
-    "dialect": "NAME",
-    "table": "TABLE",
-    "judgments": "TABLE",
-}
+    "baseline": "RUN", "fail_on": "PROBLEM", "fusion": "METHOD", "title": "TEXT", "normalize": "NAME", "convention": "NAME",
+    "dialect": "NAME", "table": "TABLE", "judgments": "TABLE",
+}  # fmt: skip
 """The placeholders of text options that do not name a column."""
 
 
@@ -220,11 +213,9 @@ class Command:
         sub.usage = " ".join(["rankframe", self.name, *options, *must, *named])
 
     def _add_format(self, sub: Parser) -> None:
-        text = f"the format of the output: {', '.join(self.formats)}; {self.about_formats}csv, tsv, json, ndjson, parquet and "
-        text += (
-            "ipc have all digits, safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of "
-        )
-        text += f"FILE, else {self.usual_format}"
+        text = f"the format of the output: {', '.join(self.formats)}; {self.about_formats}csv, tsv, json, ndjson, parquet and ipc "
+        text += "have all digits, safe-csv is for spreadsheets: no text in it is a formula; default: by the ending of FILE, else "
+        text += self.usual_format
         sub.add_argument("--format", choices=self.formats, metavar="FORMAT", help=text)
         of_text = {**self.endings, **ENDINGS, **self.endings}.items()
         tables = {x: kind for x, kind in of_text if kind in self.formats and x not in self.pictures}

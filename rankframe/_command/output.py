@@ -142,19 +142,14 @@ def _wrapped(grid: Grid, wraps: Collection[str], width: int) -> Grid:
     """The grid with the cells of the columns `wraps` broken at blanks into further rows, until its lines fit the width."""
     columns = [*zip(grid.head, *([cell.line for cell in row] for row in grid.rows), strict=True)]
     wide = [max(map(len, column)) for column in columns]
-    longest = {
-        i: max(len(word) for text in column for word in text.split())
-        for i, column in enumerate(columns)
-        if column[0] in wraps
-    }
+    prose = [(i, column) for i, column in enumerate(columns) if column[0] in wraps]
+    longest = {i: max(len(word) for text in column for word in text.split()) for i, column in prose}
     while sum(wide) + 2 * len(wide) - 2 > width and (wider := [i for i in longest if wide[i] > longest[i]]):
         wide[max(wider, key=wide.__getitem__)] -= 1
     rows = []
     for row in grid.rows:
-        lines = [
-            broken(cell.line, room) if i in longest else [cell.line]
-            for i, (cell, room) in enumerate(zip(row, wide, strict=True))
-        ]
+        cells = enumerate(zip(row, wide, strict=True))
+        lines = [broken(cell.line, room) if i in longest else [cell.line] for i, (cell, room) in cells]
         rows += [tuple(map(Cell, line)) for line in zip_longest(*lines, fillvalue="")]
     return replace(grid, rows=tuple(rows))
 
@@ -213,14 +208,8 @@ def _value(value: object) -> str:
 # files and standard output
 
 ENDINGS = {
-    **SUFFIXES,
-    ".json": "json",
-    ".md": "markdown",
-    ".tex": "latex",
-    ".html": "html",
-    ".htm": "html",
-    ".txt": "table",
-}
+    **SUFFIXES, ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html", ".htm": "html", ".txt": "table",
+}  # fmt: skip
 """The formats of tables, by the endings of files: those that commands read, and those for people."""
 
 PICTURE = "picture"

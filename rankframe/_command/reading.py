@@ -276,10 +276,9 @@ def with_names(arguments: Namespace) -> Namespace:
     given["flat"] = FLAT in (names or ())
     given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
     no_columns = "--names flat names columns of metrics, which this command does not print; leave it out"
-    refuse(
-        (given["flat"] and not given.get("flattens"), no_columns),
-        (rank is not None and arguments.score, "--rank and --score both name the column to rank by; name one of them"),
-    )
+    two_names = "--rank and --score both name the column to rank by; name one of them"
+    of_names = given["flat"] and not given.get("flattens")
+    refuse((of_names, no_columns), (rank is not None and arguments.score, two_names))
     return Namespace(**given | ({} if rank is None else {"score": rank, "ascending": True}))
 
 

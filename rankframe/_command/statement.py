@@ -10,11 +10,8 @@ from . import reading
 from .command import COLUMN_OPTIONS, DEFAULT_METRICS, POLICIES, TABLES_OF_ITEMS, Outcome, command, keywords
 from .output import refuse, writable
 
-NAMES = {
-    "--names": {"dest": "column_names", "action": "append"},
-    "--run": {"default": None},
-    "--baseline": {"default": None},
-}
+UNSET = {"default": None}
+NAMES = {"--names": {"dest": "column_names", "action": "append"}, "--run": UNSET, "--baseline": UNSET}
 
 
 @command(options=NAMES, metrics=DEFAULT_METRICS, verb=rf.sql, formats=())

@@ -94,10 +94,9 @@ def evaluate(arguments: Namespace) -> Outcome:
         scores = scores.select(RUN, "query_id", by, pl.exclude(RUN, "query_id", by))
     if arguments.per_query:
         return Outcome(OutputTable(scores.rename({RUN: RUN_OF_TABLE}) if key else scores.drop(RUN)))
-    averaged = pl.concat(
-        means(part, calls, by).select(*(pl.lit(run).alias(name) for name in key), pl.all())
-        for (run,), part in scores.partition_by(RUN, maintain_order=True, as_dict=True).items()
-    )
+    of_runs = scores.partition_by(RUN, maintain_order=True, as_dict=True).items()
+    parts = ((means(part, calls, by), run) for (run,), part in of_runs)
+    averaged = pl.concat(part.select(*(pl.lit(run).alias(name) for name in key), pl.all()) for part, run in parts)
     if not key or by is not None or arguments.format not in FOR_PEOPLE:
         return Outcome(OutputTable(averaged))
     counted = queries_of(averaged.select(n_queries="queries").to_dicts())
@@ -106,10 +105,8 @@ def evaluate(arguments: Namespace) -> Outcome:
 
 def _numbers(calls: Mapping[str, Call], how: Callable[[Mean, pl.Expr], pl.Expr]) -> dict[str, pl.Expr]:
     """Each column as one number; null for texts, which have none."""
-    return {
-        name: how(Mean.of(call), pl.col(name)) if call.metric.dtype == pl.Float64 else pl.lit(None, pl.Float64)
-        for name, call in calls.items()
-    }
+    of = {name: Mean.of(call) for name, call in calls.items() if call.metric.dtype == pl.Float64}
+    return {name: how(of[name], pl.col(name)) if name in of else pl.lit(None, pl.Float64) for name in calls}
 
 
 def means(scores: pl.DataFrame, calls: Mapping[str, Call], by: str | None) -> pl.DataFrame:
@@ -164,13 +161,12 @@ def curve(arguments: Namespace) -> Outcome:
             (call.cutoff, f"{call.text!r} names a cutoff, and a curve shows all; give the last rank with --to"),
             (call.metric.dtype != pl.Float64, f"{call.text} is no number, {no_curve}"),
         )
-    bounds, of_pictures = arguments.unjudged == "bounds", {"background": arguments.background, "title": arguments.title}
+    bounds = arguments.unjudged == "bounds" and not drawn
+    of_pictures = {"background": arguments.background, "title": arguments.title}
     for name, given in of_pictures.items():
         refuse((given is not None and not drawn, f"--{name} is that of a picture. Name its file too: -o curve.png"))
-    refuse(
-        (drawn and arguments.per_query, "a picture shows means. Leave --per-query out, or -o"),
-        (bounds and not drawn, "bounds have no curve; set another rule: --unjudged nonrelevant"),
-    )
+    of_bounds = "bounds have no curve; set another rule: --unjudged nonrelevant"
+    refuse((drawn and arguments.per_query, "a picture shows means. Leave --per-query out, or -o"), (bounds, of_bounds))
     ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *(call.text for call in calls))
     if drawn:
         with Progress("drawing"):
@@ -219,11 +215,8 @@ LINES = get_args(Style)
 TREC = {".run": "trec", ".trec": "trec", ".txt": "trec", ".gz": "trec"}
 """The endings of files that hold a run."""
 
-BUDGET = {
-    "dest": "budgets",
-    "action": "append",
-    "help": f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated",
-}
+HELP_OF_BUDGETS = f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated"
+BUDGET = {"dest": "budgets", "action": "append", "help": HELP_OF_BUDGETS}
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.compare)
@@ -313,11 +306,8 @@ def report(arguments: Namespace) -> Outcome:
     $ rankframe report bm25.run dense.run --qrels qrels.txt -m ndcg@10 -m map --baseline bm25 --budget map=0.01 -o report.html
     $ rankframe report table.parquet --runs bm25,ltr --by market --show title -o report.html
     """
-    target, metrics, options = (
-        writable(arguments.output, ENDINGS),
-        reading.metrics_of(arguments),
-        reading.values_of(arguments),
-    )
+    target, metrics = writable(arguments.output, ENDINGS), reading.metrics_of(arguments)
+    options = reading.values_of(arguments)
     of_gate = first_run(arguments) | {x: options[x] for x in ("baseline", "resamples", "seed") if x in options}
     budgets: Any = budgets_of(arguments) if arguments.budgets else {}
     also = reading.reads_of(arguments, PolarsRanker.gate, budgets, **of_gate) if budgets else set()

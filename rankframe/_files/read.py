@@ -198,10 +198,8 @@ class FileRows:
             with self.file.as_invalid_data():
                 pl.scan_lines(self.file.content, glob=False).select(pl.col("line").null_count()).collect()
         failure = pl.col(PROBLEM).cast(pl.Int8)  # this cast always fails, and its error shows the message
-        checked = (
-            pl.when(pl.col(PROBLEM).is_null()).then(column).otherwise(failure.cast(dtype)).alias(column)
-            for column, dtype in self.text.items()
-        )
+        fine = pl.when(pl.col(PROBLEM).is_null())
+        checked = (fine.then(x).otherwise(failure.cast(dtype)).alias(x) for x, dtype in self.text.items())
         return self.table.with_columns(checked).drop(PROBLEM, NUMBER)
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from .. import metrics
+from .._table.table import R
 from .method import Metrics, formula_as_method as formula
-
-R = TypeVar("R")
 
 
 class AllMetrics(Metrics[R]):

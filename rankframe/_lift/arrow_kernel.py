@@ -101,13 +101,9 @@ def _fusing(setup: Setup, fusion: str | FittedFusion[object], runs: Sequence[str
     else:
         method = fusion_of(fusion)
     if not names:
-        raise InvalidOption(
-            "a fusion needs the runs of the whole table: their columns of scores, as ",
-            option(runs=["bm25", "dense"]),
-            ", or, beside ",
-            option(run="system"),
-            ", their names in that column",
-        )
+        says = "a fusion needs the runs of the whole table: their columns of scores, as "
+        as_column = option(run="system"), ", their names in that column"
+        raise InvalidOption(says, option(runs=["bm25", "dense"]), ", or, beside ", *as_column)
     chosen = Runs(names) if run is None else Runs.of(None, run)
     call = VerbCall(verb_of(fuse), {**call_of_verb(fuse, fusion, run="").arguments, "method": method, "runs": chosen})
     return OnQueries(call, setup, Whole({}, None if run is None else names))
@@ -190,9 +186,8 @@ class ArrowKernel:
             return
         unknown = [name for name in runs.names(frame) if name not in known]
         if unknown:
-            raise InvalidData(
-                f"run {unknown[0]!r} of column {runs.column!r} is none of runs={list(known)!r}; name it there, too"
-            )
+            one = f"run {unknown[0]!r} of column {runs.column!r}"
+            raise InvalidData(f"{one} is none of runs={list(known)!r}; name it there, too")
 
     @property
     def _evaluating(self) -> VerbCall:
@@ -232,9 +227,8 @@ def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
 def seen(given: pa.Schema, names: Sequence[str]) -> pl.DataFrame:
     """An empty frame with all columns of a schema; columns that are not named have type Null."""
     found = read(given.empty_table(), names)
-    return pl.DataFrame(
-        {name: found[name] if name in found.columns else pl.Series([], dtype=pl.Null) for name in given.names}
-    )
+    nothing = pl.Series([], dtype=pl.Null)
+    return pl.DataFrame({name: found[name] if name in found.columns else nothing for name in given.names})
 
 
 def as_table(given: object) -> pa.Table:

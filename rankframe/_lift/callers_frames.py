@@ -56,10 +56,8 @@ def _of_polars(tables: Mapping[str, Any]) -> pl.DataFrame | pl.LazyFrame:
         for name in others:
             dtype, other = schemas[first][column], schemas[name][column]
             if pl.Null not in (dtype, other) and _sort_of(dtype) != _sort_of(other):
-                raise InvalidData(
-                    f"column {column!r} holds {dtype} in the table of {first!r} and {other} in the table of {name!r}; "
-                    "cast one of them to the type of the other"
-                )
+                differ = f"{dtype} in the table of {first!r} and {other} in the table of {name!r}"
+                raise InvalidData(f"column {column!r} holds {differ}; cast one of them to the type of the other")
     named = (table.select(*shared, pl.lit(str(name)).alias(RUN_OF_TABLE)) for name, table in tables.items())
     result: pl.DataFrame | pl.LazyFrame = pl.concat(named, how="vertical_relaxed")
     return result

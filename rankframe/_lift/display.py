@@ -66,10 +66,9 @@ def shown_of(
             missing = f" (not in the table: {_listed(lacking)})" if len(names) > 1 else " (not in the table)"
             facts.append((role, (_listed(names) or "none") + missing * bool(lacking)))
     others = [name for name in columns or () if name not in setup.roles.names]
-    kinds = {
-        "other columns": [name for name in others if name not in levels],
-        "other levels": [name for name in others if name in levels],
-    }
+    kinds: dict[str, list[str]] = {"other columns": [], "other levels": []}
+    for name in others:
+        kinds["other levels" if name in levels else "other columns"].append(name)
     for kind, there in kinds.items():
         if there:
             more = f" and {len(there) - FEW} more" if len(there) > FEW else ""
@@ -142,22 +141,20 @@ def page_of_ranker(ranker: Any, about: str) -> str:
     paragraph, *_ = about.split("\n\nExamples\n")
     methods = [(name, x) for kind in type(ranker).__mro__ for name, x in vars(kind).items() if not name.startswith("_")]
     verbs = {name: x for name, x in methods if isinstance(x, (Lifted, property)) and not _is_formula(x)}
-    prefix = "df.rank" if len(verbs) > 1 else "rf.expr"
-    example = EXAMPLE if len(verbs) > 1 else OF_EXPRESSIONS
-    methods_of = (
-        "df.rank.metrics.nerr8() and, if many type it, df.rank.ndcg(k=10)" if len(verbs) > 1 else "rf.expr.ndcg(k=10)"
-    )
+    of_frame = len(verbs) > 1
+    prefix, example = ("df.rank", EXAMPLE) if of_frame else ("rf.expr", OF_EXPRESSIONS)
+    of_table = "df.rank.metrics.nerr8() and, if many type it, df.rank.ndcg(k=10)"
+    methods_of = of_table if of_frame else "rf.expr.ndcg(k=10)"
     for polars, own in ranker._examples:
         example = example.replace(polars, own)
-    families_of = [
-        f"{family}\n{_in_lines(x.formula.__name__ for x in found)}"
-        for (family, _), found in families(METRICS.values()).items()
-    ]
+    found_in = (
+        (family, [x.formula.__name__ for x in found]) for (family, _), found in families(METRICS.values()).items()
+    )
+    families_of = [f"{family}\n{_in_lines(names)}" for family, names in found_in]
     of_parts = {title: PARTS[part] for part, title in WHAT.items()}
     others = [name for name in OPTIONS if not any(name in names for names in PARTS.values())]
-    options = [
-        f"{title}\n{_in_lines(names)}" for title, names in {**of_parts, "Several of these at once": others}.items()
-    ]
+    of_parts["Several of these at once"] = tuple(others)
+    options = [f"{title}\n{_in_lines(names)}" for title, names in of_parts.items()]
     parts = {
         "Verbs": _a_line_each(verbs),
         "Metrics": "\n".join(

@@ -16,12 +16,11 @@ from .._catalog.registry import of
 from .._support.methods import Lifted, Owner, function_as_method
 from .._support.option_kinds import annotation_of
 from .._support.threads import use_polars
-from .._table.table import Table
+from .._table.table import R, Table
 from .._verbs.declaration import Verb, verb_of
 from ..errors import Advice, Code, InvalidOption, with_code
 
 P = ParamSpec("P")
-R = TypeVar("R")
 X = TypeVar("X")
 
 

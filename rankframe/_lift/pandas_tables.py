@@ -203,15 +203,13 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
     usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
     truth = _as_pandas(call.arguments["qrels"])
     unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
-    run, judged = (
-        Source(
-            _levels_as_columns(x, needed),
-            needed,
-            tried=[name for name in map(text_of, x.columns) if name.lower() in usual or (x is truth and unlabelled)],
-            lists=setup.roles.lists,
-        )
-        for x in (frame, truth)
-    )
+
+    def source(x: pd.DataFrame) -> Source:
+        names = map(text_of, x.columns)
+        tried = [name for name in names if name.lower() in usual or (x is truth and unlabelled)]
+        return Source(_levels_as_columns(x, needed), needed, tried=tried, lists=setup.roles.lists)
+
+    run, judged = source(frame), source(truth)
     both = on_rows(call.changed(qrels=judged.with_row(QRELS_ROW)), Table(run.with_row(ROW), setup, whole))
     left, right = (both[name].cast(pl.Int64).fill_null(-1).to_numpy() for name in (ROW, QRELS_ROW))
     result = _rows(run.frame, left)
@@ -300,7 +298,5 @@ def _as_pandas(frame: object) -> pd.DataFrame:
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return as_pandas(frame.lazy().collect())
     made = ", as qrels.to_frame() makes" if isinstance(frame, pd.Series) else ""
-    raise InvalidData(
-        f"{shown(frame)} is no frame of judgments; give a pandas DataFrame{made}, or read the judgments of a file by "
-        "rf.read_qrels"
-    )
+    or_read = "or read the judgments of a file by rf.read_qrels"
+    raise InvalidData(f"{shown(frame)} is no frame of judgments; give a pandas DataFrame{made}, {or_read}")

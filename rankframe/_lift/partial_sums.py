@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, TypeVar, cast
+from typing import Annotated, Any, Generic, Literal, cast
 
 import polars as pl
 
@@ -20,12 +20,11 @@ from .._support.option_kinds import check
 from .._support.option_values import Range
 from .._support.statistical_options import Confidence, Correction
 from .._table.runs import names_of
+from .._table.table import R
 from .._verbs.compare import TABLE, Comparison, adjusted
 from .._verbs.gate import Verdict, budgets_of, judged, queries_needed
 from ..errors import InvalidData, InvalidOption, MissingColumn, option
 from .callers_frames import in_polars
-
-R = TypeVar("R")
 
 SUMS = ("n", "mean", "m2", "min", "max")
 DIFFERENCES = ("diff_n", "diff_mean", "diff_m2", "wins", "losses")
@@ -75,9 +74,8 @@ def partial_sums(frame: R, *metrics: Request, run: str | None = None) -> Partial
     names = {}
     for call in calls:
         if Mean.of(call).is_geometric:
-            raise InvalidOption(
-                f"{call.text} has a geometric mean, which sums of values do not give; sum up rows per query"
-            )
+            says = "has a geometric mean, which sums of values do not give; sum up rows per query"
+            raise InvalidOption(f"{call.text} {says}")
         found = [x for x in (call.text, flat_name(call.text)) if f"{x}__n" in rows.columns]
         if not found:
             raise MissingColumn(f"no column {flat_name(call.text) + '__n'!r}; the table has {', '.join(rows.columns)}")
@@ -196,17 +194,15 @@ class PartialSums(Generic[R]):
         failures = found.filter(~pl.col("passed"))
         budget_by_text = {call.text: budget for call, budget in budget_of.items()}
         settings = self._settings(by, figures) | {"budgets": budget_by_text, "confidence": confidence}
-        return Verdict(
-            failures.is_empty(), self._give(found), self._give(failures), self._give(pl.DataFrame()), settings
-        )
+        table, failed, moved = (self._give(x) for x in (found, failures, pl.DataFrame()))
+        return Verdict(failures.is_empty(), table, failed, moved, settings)
 
     def _compared(self, by: str | Sequence[str] | None, ci: float) -> pl.DataFrame:
         """The table of a comparison, without correction."""
         slices, keys = self._by(by), self._keys(by)
         if self._run is None:
-            raise InvalidOption(
-                "a comparison needs runs: name their column, as rf.partial_sums(rows, 'map', run='system')"
-            )
+            example = "rf.partial_sums(rows, 'map', run='system')"
+            raise InvalidOption(f"a comparison needs runs: name their column, as {example}")
         parts = []
         for call, name in self._names.items():
             if f"{name}__diff_n" not in self._rows.columns:
@@ -255,13 +251,8 @@ class PartialSums(Generic[R]):
         n, mean, m2, low, high = (pl.col(f"{name}__{part}").cast(pl.Float64).fill_null(0.0) for part in parts)
         overall = (n * mean).sum() / n.sum()
         ends = (low.sum(), high.sum()) if parts is DIFFERENCES else (low.min(), high.max())
-        sums = {
-            "n": n.sum(),
-            "mean": overall,
-            "m2": m2.sum() + (n * (mean - overall) ** 2).sum(),
-            "min": ends[0],
-            "max": ends[1],
-        }
+        around = m2.sum() + (n * (mean - overall) ** 2).sum()
+        sums = {"n": n.sum(), "mean": overall, "m2": around, "min": ends[0], "max": ends[1]}
         rows = self._rows.group_by(keys, maintain_order=True) if keys else self._rows.group_by(pl.lit(0).alias("#all"))
         return rows.agg(**sums).select(*keys, *sums)
 
@@ -270,12 +261,8 @@ class PartialSums(Generic[R]):
         n = found["n_queries"].to_numpy().astype(float)
         errors = found[std].fill_null(np.nan).to_numpy() / np.sqrt(np.maximum(n, 1))
         half = pl.Series("#half", stats.reach(errors, n, ci)).fill_nan(None)
-        there = half.is_not_null()
-        return found.with_columns(
-            ci_low=pl.col(mean) - half,
-            ci_high=pl.col(mean) + half,
-            interval=pl.when(there).then(pl.lit("t")),
-        )
+        interval = pl.when(half.is_not_null()).then(pl.lit("t"))
+        return found.with_columns(ci_low=pl.col(mean) - half, ci_high=pl.col(mean) + half, interval=interval)
 
     def _by(self, by: str | Sequence[str] | None) -> list[str]:
         names = [*names_of(by)]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import polars as pl
 
 from .._table.setup import Setup
-from .._table.table import Table
+from .._table.table import R, Table
 from .._verbs.declaration import VerbCall
 from .._verbs.running import on_rows, plan_of
 from .ranker import FrameRanker
-
-R = TypeVar("R")
 
 ATTRIBUTE = "_rankframe_setup"
 """The name of the setup on a Polars frame, which `judge` sets so that the next call has the same options."""

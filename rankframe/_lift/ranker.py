@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import wraps
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -16,12 +16,13 @@ from .._catalog.flat_names import flat_name
 from .._catalog.registry import METRICS, near_names
 from .._pictures.report_page import report
 from .._plan.plan import aggregation
-from .._support.methods import function_as_method as function
+from .._support.methods import F, function_as_method as function
 from .._support.option_kinds import bind, kinds_of
 from .._support.threads import use_polars
 from .._table.policies import NoRelevant, ScoresAs, Unjudged, Unretrieved
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
+from .._table.table import R
 from .._table.ties import Ties
 from .._verbs import evaluate as verbs
 from .._verbs.catalog import catalog, compare as compare_catalogs, counts
@@ -50,8 +51,6 @@ from .method import Metrics, Verbs, formula_as_method as formula, lift
 if TYPE_CHECKING:
     from altair import LayerChart
 
-F = TypeVar("F", bound=Callable[..., object])
-R = TypeVar("R")
 S = TypeVar("S", bound="Ranker[Any]")
 T = TypeVar("T")
 
@@ -243,9 +242,8 @@ class Ranker(Metrics[R]):
         raise NotImplementedError  # the declarations of policies and roles read the options
 
     def _on(self: S, options: Mapping[str, object]) -> S:
-        return self._with(
-            self._setup.on(**{name: in_polars(x) if name in TABLES else x for name, x in options.items()})
-        )
+        own = {name: in_polars(x) if name in TABLES else x for name, x in options.items()}
+        return self._with(self._setup.on(**own))
 
     @abstractmethod
     def _with(self: S, setup: Setup) -> S:
@@ -373,9 +371,8 @@ class FrameRanker(Ranker[R], Verbs[R]):
         rare = {key: f"'metrics.{name}'" for key, name in methods.items() if not hasattr(type(self), name)}
         topics = {"plot": PLOTS, "fusion": dir(self.fusion), "items": dir(self.items)}
         own = dir(self)
-        return {
-            name: f"'{topic}.{name}'" for topic, names in topics.items() for name in names if name not in own
-        } | rare
+        listed = ((name, topic) for topic, names in topics.items() for name in names if name not in own)
+        return {name: f"'{topic}.{name}'" for name, topic in listed} | rare
 
     @property
     def fusion(self) -> FusionVerbs[R]:
@@ -559,10 +556,8 @@ class ExprRanker(Ranker[pl.Expr], AllMetrics[pl.Expr]):
         if others:
             name, option = call.metric.formula.__name__, call.metric.first
             cutoffs = [other.arguments.get(str(option)) for other in calls]
-            raise InvalidOption(
-                f"an expression is one column; write one for each {option}, as in "
-                f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
-            )
+            example = f"[rf.expr.{name}({option}=x) for x in {cutoffs}]"
+            raise InvalidOption(f"an expression is one column; write one for each {option}, as in {example}")
         values = aggregation(call, self._setup)
         return values.alias(flat_name(call.text)) if self._setup.flat else values
 

@@ -50,12 +50,8 @@ def spark_type(x: pa.DataType) -> Any:
     import pyarrow as pa
     from pyspark.sql.pandas.types import from_arrow_type  # pyright: ignore[reportMissingImports]
 
-    wider = {
-        pa.uint8(): pa.int16(),
-        pa.uint16(): pa.int32(),
-        pa.uint32(): pa.int64(),
-        pa.uint64(): pa.decimal128(20, 0),
-    }
+    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+    wider[pa.uint64()] = pa.decimal128(20, 0)
     return from_arrow_type(wider.get(x, x))
 
 
@@ -75,10 +71,8 @@ def on_buckets(tables: Sequence[DataFrame], work: Work, key: Sequence[str] | Non
 
     df, kept, function = tables[0], work.kept, OnArrow(work)
     out = function(*(arrow_schema(table, table.columns).empty_table() for table in tables)).schema
-    fields = [
-        StructField(field.name, df.schema[kept[field.name]].dataType if field.name in kept else spark_type(field.type))
-        for field in out
-    ]
+    types = {x.name: df.schema[kept[x.name]].dataType if x.name in kept else spark_type(x.type) for x in out}
+    fields = [StructField(name, of_spark) for name, of_spark in types.items()]
     fault = fresh("#fault", out.names)
     struct = StructType([*fields, StructField(fault, StringType())])
     new = [field for field in struct if field.name not in kept]

@@ -313,11 +313,8 @@ def background_of(colour: str) -> str:
     digits = NAMED.get(colour.lower(), colour)
     if re.fullmatch("#[0-9a-fA-F]{6}", digits):
         return digits.lower()
-    raise InvalidOption(
-        option(background=colour),
-        " is no colour that is known here; write white, black or six hexadecimal digits, as ",
-        option(background="#1e1e1e"),
-    )
+    says = " is no colour that is known here; write white, black or six hexadecimal digits, as "
+    raise InvalidOption(option(background=colour), says, option(background="#1e1e1e"))
 
 
 def ink_on(background: str) -> str:

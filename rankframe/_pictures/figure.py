@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypedDict, cast
 
 import polars as pl
 
@@ -15,6 +15,7 @@ from .._catalog.call import Call
 from .._catalog.requests import averaged
 from .._results.grid import intervals_of as kinds_of, percent, queries
 from .._results.markup import rewritten
+from .._support.methods import F
 from .._support.option_kinds import Column
 from .._support.statistical_options import Confidence
 from .._table.runs import RUN, Runs, TheRuns
@@ -24,8 +25,6 @@ from .._verbs.declaration import verb
 from .._verbs.resampling import Resampling
 from .._verbs.summary import Summary, averages, keys
 from ..errors import InvalidOption, asked_as
-
-F = TypeVar("F", bound=Callable[..., object])
 
 LINES = 12
 """The most lines that can be told apart: six colours, each solid and dashed."""

@@ -103,15 +103,11 @@ def exposure(
     gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared.get("ci", CI))
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
-    rows = [
-        _lorenz(found.filter(pl.col(RUN) == run)["exposure"], size).with_columns(series=pl.lit(run)) for run in names
-    ]
+    of_runs = ((run, found.filter(pl.col(RUN) == run)["exposure"]) for run in names)
+    rows = [_lorenz(exposed, size).with_columns(series=pl.lit(run)) for run, exposed in of_runs]
     equal = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0], "series": [EQUAL] * 2})
-    subtitle = "; ".join(
-        f"{f'{row[RUN]}: ' if len(names) > 1 else ''}Gini {_with_ends(row)}"
-        for row in gini.iter_rows(named=True)
-        if row["value"] is not None
-    )
+    ends = ((row[RUN], _with_ends(row)) for row in gini.iter_rows(named=True) if row["value"] is not None)
+    subtitle = "; ".join(f"{f'{run}: ' * (len(names) > 1)}Gini {value}" for run, value in ends)
     x = Axis("share of the catalog's items, the least shown first", limits=(0, 1))
     y, marks = Axis("share of exposure", limits=(0, 1)), (Mark("line", pl.concat([*rows, equal], how="diagonal")),)
     return Figure(f"Lorenz curve of exposure{at}", subtitle or "no item is shown", x, y, marks, (*names, EQUAL))
@@ -121,15 +117,12 @@ def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
     """The corners of the curve of a run, thinned to `POINTS`; items that are never shown count with exposure 0."""
     missing = pl.zeros(size - len(exposed), pl.Float64, eager=True) if size > len(exposed) else exposed.clear()
     falling = pl.concat([missing, exposed.rename(missing.name).sort()])
-    share = (
-        pl.concat([pl.Series([0.0]), (falling.cum_sum() / falling.sum()).rename("")]) if len(exposed) else pl.Series([])
-    )
+    shares = (falling.cum_sum() / falling.sum()).rename("")
+    share = pl.concat([pl.Series([0.0]), shares]) if len(exposed) else pl.Series([])
     rows = pl.DataFrame({"y": share.cast(pl.Float64)}).with_row_index("items")
-    n = max(len(rows) - 1, 1)
-    kept = (pl.col("items") * POINTS // n).diff().fill_null(1) > 0
-    return rows.filter(kept | (pl.col("items") == n)).select(
-        x=pl.col("items") / n, y="y", items=pl.col("items").cast(pl.Int64)
-    )
+    n, items = max(len(rows) - 1, 1), pl.col("items").cast(pl.Int64)
+    kept = (items * POINTS // n).diff().fill_null(1) > 0
+    return rows.filter(kept | (items == n)).select(x=items / n, y="y", items=items)
 
 
 @plot()
@@ -172,31 +165,22 @@ def long_tail(
     found = _exposed(frame, setup, runs, Weighing.of(k, weight))
     counts = _popularity(frame, setup, runs)
     names = runs.named(found)
-    ranked = (
-        pl.concat([counts.select(doc), found.select(pl.col(doc).cast(counts.schema[doc]))])
-        .unique()
-        .join(counts, on=doc, how="left")
-        .with_columns(pl.col("users").fill_null(0))
-        .sort("users", doc, descending=[True, False])
-        .with_row_index("rank", 1)
-    )
-    shares = [
-        (run, found.filter(pl.col(RUN) == run).select(pl.col(doc).cast(counts.schema[doc]), y="share")) for run in names
-    ]
+    found = found.with_columns(pl.col(doc).cast(counts.schema[doc]))
+    ranked = pl.concat([counts.select(doc), found.select(doc)]).unique().join(counts, on=doc, how="left")
+    ranked = ranked.with_columns(pl.col("users").fill_null(0)).sort("users", doc, descending=[True, False])
+    ranked = ranked.with_row_index("rank", 1)
+    shares = [(run, found.filter(pl.col(RUN) == run).select(doc, y="share")) for run in names]
     shares.append((PAST, counts.select(doc, y=pl.col("users") / pl.col("users").sum())))
-    band = (pl.col("rank").log(STEP)).floor()
-    rows = pl.concat(
-        ranked.join(share, on=doc, how="left")
-        .group_by(band.alias("band"), maintain_order=True)
-        .agg(x=pl.col("rank").mean(), y=pl.col("y").fill_null(0.0).mean(), items=pl.len().cast(pl.Int64))
-        .select("x", "y", "items", series=pl.lit(run))
-        for run, share in shares
-    )
+    band, n = pl.col("rank").log(STEP).floor().alias("band"), pl.len().cast(pl.Int64)
+    means, parts = {"x": pl.col("rank").mean(), "y": pl.col("y").fill_null(0.0).mean(), "items": n}, []
+    for run, share in shares:
+        bands = ranked.join(share, on=doc, how="left").group_by(band, maintain_order=True).agg(**means)
+        parts.append(bands.select(*means, series=pl.lit(run)))
+    rows = pl.concat(parts)
     last = max(len(ranked), 2)
     at = "" if k is None else f"@{k}"
-    subtitle = (
-        f"Mean share of an item; rank 1 is the most popular of {len(ranked):,} items. Neighbouring ranks are combined"
-    )
+    most = f"rank 1 is the most popular of {len(ranked):,} items"
+    subtitle = f"Mean share of an item; {most}. Neighbouring ranks are combined"
     ticks = tuple((float(n), f"{n:,}") for n in nice_cutoffs(last))
     x, y = Axis("rank by popularity", log=True, ticks=ticks, limits=(1, last)), Axis("share of exposure")
     return Figure(f"Exposure{at} of items by popularity", subtitle, x, y, (Mark("line", rows),), (*names, PAST))
@@ -249,9 +233,8 @@ def catalog(
         raise InvalidOption("name a metric of the catalog, as plot.catalog('coverage', items=...)")
     for call in drawn:
         if "k" not in call.metric.parameters or call.cutoff:
-            raise InvalidOption(
-                f"{call.text!r} has no curve: name a metric that takes a cutoff, without one, as 'coverage'"
-            )
+            says = "name a metric that takes a cutoff, without one, as 'coverage'"
+            raise InvalidOption(f"{call.text!r} has no curve: {says}")
     at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
     calls = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in at}
     found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items, shared.get("ci", CI))
@@ -318,11 +301,8 @@ def _popularity(frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
     """A row per item of the interactions: the item, and the number of its users."""
     known, of_run = setup.background.interactions, runs.queries(setup)
     if known is None:
-        raise InvalidOption(
-            "the popularity of items is that of past interactions; say ",
-            option(interactions=Verbatim("train")),
-            ", a frame with the columns of users and items",
-        )
+        says, of = "the popularity of items is that of past interactions; say ", option(interactions=Verbatim("train"))
+        raise InvalidOption(says, of, ", a frame with the columns of users and items")
     doc = item_column(setup, frame.columns)
     counts = known.named(of_run.roles.query, doc).counts
     return counts.select(doc, users=counts.columns[-1])

@@ -104,9 +104,8 @@ def curve(
     if cutoffs is None:
         cutoffs = spaced(deepest(frame, setup, runs))
     if not isinstance(cutoffs, Collection) or isinstance(cutoffs, str) or not cutoffs:
-        raise InvalidOption(
-            f"cutoffs={cutoffs!r} lists no cutoffs; write them as cutoffs=[1, 5, 10], or leave them out"
-        )
+        says = f"cutoffs={cutoffs!r} lists no cutoffs"
+        raise InvalidOption(f"{says}; write them as cutoffs=[1, 5, 10], or leave them out")
     at = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in cutoffs}
     measured, last = Measured.of(table, list(at), shared), max(cutoffs)
     rows = measured.means(SERIES)
@@ -314,21 +313,14 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     order = shown.sort("y", SLICE)[SLICE].to_list()
     if given is not None:
         order.sort(key=list(given).index, reverse=True)
-    place = pl.col(SLICE).replace_strict(
-        {name: float(i) for i, name in enumerate(order)}, default=None, return_dtype=pl.Float64
-    )
+    numbers = {name: float(i) for i, name in enumerate(order)}
+    place = pl.col(SLICE).replace_strict(numbers, default=None, return_dtype=pl.Float64)
     high = max(28, GAP * (len(names) + 1))
     offsets = {name: ((len(names) - 1) / 2 - i) * GAP / high for i, name in enumerate(names)}
     kinds = measured.intervals(rows)
-    rows = rows.filter(pl.col(SLICE).is_in(order)).select(
-        pl.col(RUN).alias("series"),
-        x="y",
-        low="low",
-        high="high",
-        y=place + pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64),
-        slice=pl.col(SLICE),
-        queries="queries",
-    )
+    at = place + pl.col(RUN).replace_strict(offsets, return_dtype=pl.Float64)
+    rows = rows.filter(pl.col(SLICE).is_in(order))
+    rows = rows.select(series=RUN, x="y", low="low", high="high", y=at, slice=SLICE, queries="queries")
     n = dict(sizes.select(SLICE, "queries").iter_rows())
     left = len(sizes) - len(order)
     some = f"; the {len(order)} largest of {len(sizes)} slices" if left else ""
@@ -338,11 +330,9 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     ticks = tuple((float(i), f"{name} ({n[name]:,})") for i, name in enumerate(order))
     y = Axis(by, grid=False, ticks=ticks, limits=(-0.5, max(len(order), 1) - 0.5))
     subtitle = f"Mean over {measured.count}{kinds}{some}{'; dashed: all queries' if rule else ''}"
-    marks, height = (
-        (between, *rule, Mark("interval", bars), Mark("point", rows.drop("low", "high"))),
-        high * max(len(order), 2),
-    )
-    return Figure(f"{call.display} by {by}", subtitle, Axis(call.display), y, marks, tuple(names), height=height)
+    marks = (between, *rule, Mark("interval", bars), Mark("point", rows.drop("low", "high")))
+    axes, height = (Axis(call.display), y), high * max(len(order), 2)
+    return Figure(f"{call.display} by {by}", subtitle, *axes, marks, tuple(names), height=height)
 
 
 @plot()
@@ -472,9 +462,8 @@ def contributions(
     found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column)
     found = found.filter(pl.col("fused_rank") <= k)
     if found["contribution"].has_nulls():
-        raise InvalidOption(
-            f"{text_of(method)} is no sum of what each run contributes; plot a method that is one, as contributions('rrf')"
-        )
+        says = f"{text_of(method)} is no sum of what each run contributes"
+        raise InvalidOption(f"{says}; plot a method that is one, as contributions('rrf')")
     names = list(runs.scores or found[RUN_OF_TABLE].unique(maintain_order=True))
     query, doc = pl.struct(runs.queries(setup).roles.query), setup.roles.doc_in(found.columns)
     width, rank = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
@@ -528,27 +517,19 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     one_way = found.table.select("run", "other", "jaccard", "overlap", "rbo").drop_nulls()
     both = pl.concat([one_way, one_way.rename({"run": "other", "other": "run"}).select(one_way.columns)])
     x, y = (pl.col(name).replace_strict(place, return_dtype=pl.Float64) for name in ("other", "run"))
-    cells = both.select(
-        *(pl.lit("jaccard").alias("series"), "run", "other", "jaccard", "overlap", "rbo"),
-        x=x - 0.5,
-        x2=x + 0.5,
-        y=-y - 0.5,
-        y2=-y + 0.5,
-        size="jaccard",
-        label=pl.col("jaccard").map_elements(lambda share: f"{share:.2f}", return_dtype=pl.String),
-    )
+    label = pl.col("jaccard").map_elements(lambda share: f"{share:.2f}", return_dtype=pl.String)
+    corners = {"x": x - 0.5, "x2": x + 0.5, "y": -y - 0.5, "y2": -y + 0.5}
+    cells = both.select(pl.lit("jaccard").alias("series"), pl.all(), **corners, size="jaccard", label=label)
     n = max(found.table["n_queries"], default=0)
     top = "the documents" if k is None else f"the top {k} documents"
     subtitle = f"Share of {top} of either run that both have: Jaccard index, mean over {queries(n)}"
     across = [(i, f"{i:g}") for i in place.values()]
     down = [(-i, f"{name} ({i:g})") for name, i in reversed(place.items())]
     low, high, height = 0.5, len(names) + 0.5, max(120, 44 * len(names))
-    axes = (
-        Axis("", grid=False, ticks=tuple(across), limits=(low, high)),
-        Axis("", grid=False, ticks=tuple(down), limits=(-high, -low)),
-    )
+    of_x = Axis("", grid=False, ticks=tuple(across), limits=(low, high))
+    of_y = Axis("", grid=False, ticks=tuple(down), limits=(-high, -low))
     title, marks = "Documents that two runs have in common", (Mark("bar", cells),)
-    return Figure(title, subtitle, *axes, marks, ("jaccard",), legend=False, height=height)
+    return Figure(title, subtitle, of_x, of_y, marks, ("jaccard",), legend=False, height=height)
 
 
 def middles(name: str, of: pl.DataFrame) -> pl.Expr:

@@ -164,10 +164,8 @@ def _query(query: dict[str, Any], documents: pl.DataFrame, setup: Setup, call: C
     names = dict.fromkeys(("rank", *([] if doc is None else [doc]), *show, *numbers))
     figures = [name for name in names if name in numbers and name in own.columns and name != "rank"]
     words = [name for name in names if name in own.columns and name not in figures]
-    rows = [
-        tuple(shown(row[name]) for name in (*words, *figures))
-        for row in (*ranked.head(SHOWN).to_dicts(), *missed.head(MISSED).to_dicts())
-    ]
+    there = (*ranked.head(SHOWN).to_dicts(), *missed.head(MISSED).to_dicts())
+    rows = [tuple(shown(row[name]) for name in (*words, *figures)) for row in there]
     notes = []
     if len(ranked) > SHOWN:
         notes.append(f"The first {SHOWN} of {len(ranked):,} documents.")
@@ -296,15 +294,13 @@ def report(
         raise InvalidOption(f"path={path!r}: write the name of the file to make, as report('report.html', 'ndcg@10')")
     if Path(path).suffix.lower() not in ENDINGS:
         ends = " or ".join(ENDINGS)
-        raise InvalidOption(
-            f"path={str(path)!r} does not end in {ends}; write it first, as report('report.html', 'ndcg@10')"
-        )
+        example = "report('report.html', 'ndcg@10')"
+        raise InvalidOption(f"path={str(path)!r} does not end in {ends}; write it first, as {example}")
     chosen, slices, columns = Runs.of(runs, run), names_of(by), names_of(show)
     jinja = load("jinja2", "report")
     if not (folder := Path(path).parent).is_dir():  # found out before the work, not after it
-        raise FileNotFoundError(
-            f"there is no folder {str(folder)!r} for the report; make it, as with Path({str(folder)!r}).mkdir(parents=True)"
-        )
+        made = f"Path({str(folder)!r}).mkdir(parents=True)"
+        raise FileNotFoundError(f"there is no folder {str(folder)!r} for the report; make it, as with {made}")
     for name in columns:
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
@@ -447,17 +443,15 @@ class ReportPage:
         of_pairs = {} if pairs is None else _by_run(pairs.table.with_columns(name), "run", "metric", SLICE)
         sizes = means.filter(metric=self.calls[0].text).group_by(SLICE, by).agg(pl.col("n_queries").max())
         sizes = sizes.sort("n_queries", by, descending=[True, False], nulls_last=True)
-        cells = {text: shown("null" if value is None else value) for text, value in sizes.select(SLICE, by).iter_rows()}
+        rows = {text: shown("null" if value is None else value) for text, value in sizes.select(SLICE, by).iter_rows()}
         tests = 1 if pairs is None else max(len(pairs.table), 1)
         few = 2 + math.floor(math.log2(tests / ALPHA))  # n queries have a p-value of 2 / 2**n at least
         parts: list[Section] = []
         for call in self.calls:
-            lines = [
-                RowOfRuns(x, of_means[call.text, at], of_pairs.get((call.text, at), {})) for at, x in cells.items()
-            ]
+            lines = [RowOfRuns(x, of_means[call.text, at], of_pairs.get((call.text, at), {})) for at, x in rows.items()]
             parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few)))
         measured = Measured(self.table, self.runs, self.calls[:1], by, self.resampling)
-        drawn = [picture("slices", plots.of_slices, measured, by, [*cells])]
+        drawn = [picture("slices", plots.of_slices, measured, by, [*rows])]
         parts[0] = replace(parts[0], pictures=drawn)
         mark = f"“{TOO_FEW}”: of fewer than {few} queries, even gains on all of them are not significant."
         marked = any(row[-1].below for part in parts for table in part.tables for row in table.rows)
@@ -479,9 +473,8 @@ class ReportPage:
     def fusion(self, method: FusionMethod) -> dict[str, object]:
         """The fused run beside the runs, the gain of an oracle, and the overlap of the runs."""
         if not self.runs.columns:
-            raise InvalidOption(
-                option(fusion=text_of(method)), " fuses runs; name them, as ", option(runs=["bm25", "dense"])
-            )
+            runs = option(runs=["bm25", "dense"])
+            raise InvalidOption(option(fusion=text_of(method)), " fuses runs; name them, as ", runs)
         best = oracle(self.table, *self.calls, **self.named, fusion=method, **self.draws)
         common = overlap(self.table, **self.named, k=RANKS)
         drawn = [self.picture(plots.contributions, method, k=RANKS), self.picture(plots.overlap, k=RANKS)]

@@ -370,9 +370,8 @@ def _by_number(
         return
     sizes = rows.group_by("query", maintain_order=True).agg(pl.len().cast(pl.Int64), pl.col("n_open").first())
     # m > 0: the first m; m < 0: the last -m
-    numbers = sizes.filter(pl.col("n_open") > 0).with_columns(
-        m=pl.int_ranges(1 - pl.col("n_open"), pl.col("n_open") + 1)
-    )
+    n = pl.col("n_open")
+    numbers = sizes.filter(n > 0).with_columns(m=pl.int_ranges(1 - n, n + 1))
     numbers = numbers.explode("m").with_columns(part=pl.col("len").cum_sum() // ROWS_AT_ONCE)
     first, last = pl.col("nth") <= pl.col("m"), pl.col("nth") > pl.col("n_open") + pl.col("m")
     relevant = pl.when(pl.col("m") > 0).then(first).otherwise(last)

@@ -92,11 +92,8 @@ class Part:
             place = with_gain(label, self.order.ends[:-1])
             label = label.take(place)
         rows = self.order.rows(place)
-        columns = {
-            **({"#raw": _raw(self.table).cast(pl.Float64)} if needed.reads(RAW) else {}),
-            **carry,
-            **needed.source,
-        }
+        raw = {"#raw": _raw(self.table).cast(pl.Float64)} if needed.reads(RAW) else {}
+        columns = {**raw, **carry, **needed.source}
         if columns:
             rows = rows.hstack(self.frame.select_seq(**columns)[rows["#row"]])
         rank = rows["#position"].cast(pl.Float64)
@@ -185,9 +182,8 @@ def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     rows = part.rows(needed)
     number = rows["#query"].to_numpy()
     starts = starts_of(number)
-    found = part.run(
-        needed.compute(rows.lazy()).select_seq(*needed.constant, **needed.sums, **needed.maxima, **needed.flags)
-    )
+    sums = needed.compute(rows.lazy()).select_seq(*needed.constant, **needed.sums, **needed.maxima, **needed.flags)
+    found = part.run(sums)
     columns = found[needed.constant][pl.Series(starts, dtype=pl.UInt32)].get_columns() if needed.constant else []
     columns.append(pl.Series("#query", number[starts]))
     for names, add, nothing in ((needed.sums, np.add, 0.0), ([*needed.maxima, *needed.flags], np.fmax, math.nan)):

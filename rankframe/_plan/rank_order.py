@@ -89,15 +89,8 @@ class RankOrder:
         else:
             row, starts = row.take(place), np.searchsorted(place, starts)
         query, number = _run_of_rows(starts, len(row)), pl.Series("#row", row)
-        position = place + (1 - self.ends).take(query)
-        return pl.DataFrame(
-            [
-                pl.Series("#query", query).set_sorted(),
-                number,
-                pl.Series("#position", position),
-                self.score.gather(number),
-            ]
-        )
+        position = pl.Series("#position", place + (1 - self.ends).take(query))
+        return pl.DataFrame([pl.Series("#query", query).set_sorted(), number, position, self.score.gather(number)])
 
 
 def _run_of_rows(starts: NDArray[np.int64], rows: int) -> NDArray[np.uint32]:
@@ -243,9 +236,8 @@ def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Co
         held = (key.alias(f"#{i}") for i, (key, _) in enumerate(keys))
         ties = frame[some].select(pl.Series("#group", group[tied]), *held, some)
         falling = [False, *(falls for _, falls in keys)]
-        ties = ties.sort(
-            ties.columns[:-1], descending=falling, nulls_last=True, maintain_order=True, multithreaded=False
-        )
+        by: dict[str, Any] = {"nulls_last": True, "maintain_order": True, "multithreaded": False}
+        ties = ties.sort(ties.columns[:-1], descending=falling, **by)
         row[tied] = ties["#row"].to_numpy()
     return row
 

@@ -98,7 +98,5 @@ def refuse_agreement(table: Columns) -> None:
     """Refuse to compare documents that have several rows."""
     if table.setup.roles.subtopic is not None and not table.lists_subtopics:
         key = table.key_of_documents
-        raise InvalidOption(
-            "agreement compares rows, of which a document has several here; keep one of each: ",
-            one_kept(key, then=".rank"),
-        )
+        says = "agreement compares rows, of which a document has several here; keep one of each: "
+        raise InvalidOption(says, one_kept(key, then=".rank"))

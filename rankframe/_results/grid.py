@@ -118,9 +118,8 @@ def of_summary(frame: Any, digits: int) -> Grid:
     table = records(frame)
     names = list(table[0]) if table else []
     if not {"metric", "mean"} <= set(names):
-        raise InvalidOption(
-            f"the frame has columns {', '.join(names) or 'none'}, and is no summary; give what df.rank.summarize(...) made"
-        )
+        there, made = ", ".join(names) or "none", "give what df.rank.summarize(...) made"
+        raise InvalidOption(f"the frame has columns {there}, and is no summary; {made}")
     by = [name for name in names if name not in {*NAMES, *INTERVAL, "interval"}]
     with_interval = set(INTERVAL) <= set(names)
     figures = ["mean", *(["interval"] if with_interval else []), *(x for x in ("std", "n_queries") if x in names)]
@@ -209,9 +208,8 @@ def percent(settings: Mapping[str, Any]) -> str:
 def left_out(of: Any, rows: Sequence[Record], most: int | None) -> list[str]:
     """A line on the rows that are not shown, and one with the code that collects the tables of a LazyFrame's result."""
     first, *others = (f".{name}" for name in of.tables)
-    more = (
-        [f"The first {most} of {len(rows):,} rows; {first} has all."] if most is not None and len(rows) > most else []
-    )
+    cut = most is not None and len(rows) > most
+    more = [f"The first {most} of {len(rows):,} rows; {first} has all."] * cut
     if not hasattr(getattr(of, first[1:]), "collect"):
         return more
     names = f"{', '.join([first, *others[:-1]])} and {others[-1]}" if others else first

@@ -142,11 +142,8 @@ def _markdown(block: Block) -> str:
     return markdown(block) if isinstance(block, Grid) else "\n\n".join(f"**{markdown_text(line)}**" for line in block)
 
 
-WRITERS: Mapping[str, tuple[Callable[[Block], str], str]] = {
-    "text": (_text, "\n\n"),
-    "html": (_html, ""),
-    "markdown": (_markdown, "\n\n"),
-}
+WRITERS: Mapping[str, tuple[Callable[[Block], str], str]]
+WRITERS = {"text": (_text, "\n\n"), "html": (_html, ""), "markdown": (_markdown, "\n\n")}
 """The writer of each part of a display, and the text between two parts."""
 
 

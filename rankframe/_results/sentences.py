@@ -55,14 +55,11 @@ def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quo
         if p is None:
             return f"No test of {run} against {base} on {metric}: a difference of {shown}, no p-value, {counted}"
         return f"No significant difference of {run} from {base} on {metric}: {shown}, {p_of(p, adjusted)}, {counted}"
-    wins_, losses_, word, verb = (
-        (wins, losses, "better", "beats")
-        if (difference > 0) == better_if_higher
-        else (losses, wins, "worse", "loses to")
-    )
+    better = (difference > 0) == better_if_higher
+    wins_, losses_ = (wins, losses) if better else (losses, wins)
+    word, other, verb = ("better", "worse", "beats") if better else ("worse", "better", "loses to")
     low, high = ends if difference > 0 or None in ends else (-ends[1], -ends[0])
     by = f"{abs(difference):.{decimals(difference)}f}{interval(low, high, decimals(difference))}"
-    other = "worse" if word == "better" else "better"
     counted = f"{word} on {wins_:,}" + (f" and {other} on {losses_:,}" if losses_ >= wins_ else "")
     return f"{run} {verb} {base} on {metric} by {by}, {p_of(p, adjusted)}, {counted} of {queries(n)}"
 
@@ -77,11 +74,8 @@ def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quote
     found = sum(bool(direction(row)) for row in rows)
     counted = f"{found:,} of {len(rows):,} differences {'is' if found == 1 else 'are'} significant (p < {ALPHA:g})"
     of_pairs, of_metrics = (_by(rows, *key) for key in (("run", "baseline"), ("metric", *settings["by"])))
-    lines = (
-        [_of_pair(pair, settings, quotes) for pair in of_pairs]
-        if len(of_pairs) <= SENTENCES
-        else [_of_metric(group, settings, quotes) for group in of_metrics]
-    )
+    write, groups = (_of_pair, of_pairs) if len(of_pairs) <= SENTENCES else (_of_metric, of_metrics)
+    lines = [write(group, settings, quotes) for group in groups]
     return [counted, *filter(None, lines[:OF_SEVERAL])]
 
 
@@ -94,9 +88,8 @@ def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes
     for sign, words in ((1, "significantly better"), (-1, "significantly worse"), (0, "no significant difference")):
         there = [row for row in rows if direction(row) == sign]
         names = ", ".join(metric_of(row, settings) for row in there)
-        parts += [f"{words} on {names if len(there) <= NAMED else f'{len(there):,} of {len(rows):,} {unit}'}"] * bool(
-            there
-        )
+        where = names if len(there) <= NAMED else f"{len(there):,} of {len(rows):,} {unit}"
+        parts += [f"{words} on {where}"] * bool(there)
     return f"{run} against {base}: {'; '.join(parts)}"
 
 

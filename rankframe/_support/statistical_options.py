@@ -34,18 +34,14 @@ VERY_FEW = 10
 PairedTest: TypeAlias = Literal["permutation", "t", "bootstrap"]
 Test: TypeAlias = Literal[PairedTest, "tukey"]
 TESTS: Mapping[Test, str] = {
-    "permutation": "the paired permutation test",
-    "t": "the paired t-test",
-    "bootstrap": "the paired bootstrap test",
+    "permutation": "the paired permutation test", "t": "the paired t-test", "bootstrap": "the paired bootstrap test",
     "tukey": "Tukey's test",
-}
+}  # fmt: skip
 
 Correction: TypeAlias = Literal["holm", "bh", "by"]
 CORRECTIONS: Mapping[Correction, str] = {
-    "holm": "Holm's correction",
-    "bh": "Benjamini and Hochberg's correction",
-    "by": "Benjamini and Yekutieli's correction",
-}
+    "holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction", "by": "Benjamini and Yekutieli's correction",
+}  # fmt: skip
 
 Family: TypeAlias = Literal["all", "metric"]
 """The p-values that are corrected together: all of them, or each metric's."""

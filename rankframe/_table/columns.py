@@ -115,10 +115,8 @@ def failing(faults: Sequence[tuple[pl.Expr, str | pl.Expr]]) -> pl.Expr:
 
     It is a strict cast of the message, so it needs no Python and survives in any plan.
     """
-    texts = [
-        pl.when(holds).then(pl.lit(MARK) + (pl.lit(message) if isinstance(message, str) else message))
-        for holds, message in faults
-    ]
+    plain = [(holds, pl.lit(message) if isinstance(message, str) else message) for holds, message in faults]
+    texts = [pl.when(holds).then(pl.lit(MARK) + message) for holds, message in plain]
     return pl.coalesce(*texts, pl.lit(None, dtype=pl.String)).cast(pl.Float64)
 
 
@@ -143,11 +141,8 @@ class Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
         setup = setup.of_table(schema)
         doc, rule, labelled = setup.roles.doc_name, setup.policies.tie_rule, label or setup.policies.orders_by_label
-        named = [
-            (name, role)
-            for name, role in setup.roles.named
-            if (role != "label" or labelled) and not (ROLES[role].of_items and setup.background.has(name))
-        ]
+        roles = [(name, role) for name, role in setup.roles.named if role != "label" or labelled]
+        named = [(x, role) for x, role in roles if not (ROLES[role].of_items and setup.background.has(x))]
         require_all(schema, named)
         if doc is None and rule.needs_document:
             raise InvalidOption(*TEXTS["no document"](setup), kind="no document")

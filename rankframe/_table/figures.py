@@ -121,11 +121,9 @@ class Figures(dict[str, Any]):
 
     def _of_scores(self) -> dict[str, Any]:
         score = self.score if not self.setup.policies.drops_first else self.score.filter(pl.Series(self.retrieved))
-        return {
-            "retrieved": len(score) - score.null_count(),
-            "least score": math.nan if (least := score.min()) is None else least,
-            "most score": math.nan if (most := score.max()) is None else most,
-        }
+        ends = {"least score": score.min(), "most score": score.max()}
+        there = {name: math.nan if end is None else end for name, end in ends.items()}
+        return {"retrieved": len(score) - score.null_count(), **there}
 
     def _of_queries(self) -> dict[str, Any]:
         import numpy as np
@@ -214,13 +212,8 @@ def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     found: dict[str, Any] = {}
     for name in (name for names in TOGETHER for name in names):
         values = [part[name] for part in parts if part[name] == part[name]]
-        put = (
-            min
-            if name.startswith("least ")
-            else max
-            if name.startswith("most ") or name.endswith(" separator")
-            else sum
-        )
+        most = name.startswith("most ") or name.endswith(" separator")
+        put = min if name.startswith("least ") else max if most else sum
         found[name] = put(values) if values else math.nan
     return found | means(found)
 

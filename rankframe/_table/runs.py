@@ -26,12 +26,9 @@ RUN_OF_TABLE = "run"
 """The column of the runs' names if each run is a table."""
 
 WHICH_RUNS: tuple[Text, ...] = (
-    "name the runs: ",
-    option(runs=["bm25", "ltr"]),
-    ", columns of scores, or ",
-    option(run="system"),
+    "name the runs: ", option(runs=["bm25", "ltr"]), ", columns of scores, or ", option(run="system"),
     ", the column that names the run of each row",
-)
+)  # fmt: skip
 """The advice for a call that names no runs, or names them in two ways."""
 
 
@@ -66,9 +63,8 @@ class Runs:
             return runs
         if isinstance(runs, Mapping) and runs:
             if run is not None:
-                raise InvalidOption(
-                    option(run=run), " names the run of each row of one table; leave it out beside a table for each run"
-                )
+                says = " names the run of each row of one table; leave it out beside a table for each run"
+                raise InvalidOption(option(run=run), says)
             return cls(column=RUN_OF_TABLE, tables=runs)
         scores = check("runs", runs, Sequence[Column] | Mapping[Column, object] | None)
         return cls(tuple(scores or ()), check("run", run, Column | None))
@@ -126,11 +122,9 @@ class Runs:
             require(frame.schema, self.column, "run")
             if frame.schema[self.column].is_float() and (frame[self.column] % 1 != 0).any():
                 others = [name for name in (setup.roles.score, self.column) if name in frame.columns]
-                raise InvalidOption(
-                    option(run=self.column),
-                    " is a column of fractions, which name no run; columns of scores are named by ",
-                    option(runs=others if len({*others}) > 1 else [self.column, ...]),
-                )
+                says = " is a column of fractions, which name no run; columns of scores are named by "
+                scores = others if len({*others}) > 1 else [self.column, ...]
+                raise InvalidOption(option(run=self.column), says, option(runs=scores))
             if frame[self.column].has_nulls():
                 raise InvalidData(_nameless(frame, setup, self.column))
 
@@ -147,10 +141,9 @@ class Runs:
             found = by_query(setup.changed(query=(self.column, *self.queries(setup).roles.query)))
             found = found.select(pl.col(self.column).cast(pl.String).alias(RUN), pl.exclude(self.column))
             return found if only is None else found.filter(pl.col(RUN) == only)
-        return pl.concat(
-            by_query(setup.changed(score=score)).select(pl.lit(score).alias(RUN), pl.all())
-            for score in ([only] if only is not None else self.scores or [setup.roles.score])
-        )
+        scores = [only] if only is not None else self.scores or [setup.roles.score]
+        tables = ((score, by_query(setup.changed(score=score))) for score in scores)
+        return pl.concat(found.select(pl.lit(score).alias(RUN), pl.all()) for score, found in tables)
 
 
 def names_of(columns: ColumnNames | None) -> tuple[str, ...]:

@@ -172,9 +172,8 @@ class Setup:
             theirs, kept = setup.values, self.given.intersection(PARTS["policies"]).difference(given)
             if lost := {name: x for name, x in self.values.items() if name in kept and x != theirs[name]}:
                 new, says = option(**{name: theirs[name] for name in lost}), " as set before; to keep that, say "
-                raise InvalidOption(
-                    f"{tool} counts by ", new, ", not by ", option(**lost), says, on(convention=tool, **lost)
-                )
+                kept_too = on(convention=tool, **lost)
+                raise InvalidOption(f"{tool} counts by ", new, ", not by ", option(**lost), says, kept_too)
         setup = setup.changed(**given)
         before = self.given - {"rank"} if "score" in given or "ascending" in given else self.given
         return replace(setup, given=before | named)
@@ -212,14 +211,12 @@ class Setup:
         convention = convention_of(self.convention)
         name, text = call.metric.name, repr(str(call))
         if (other := convention.otherwise.get(name)) is not None:
-            raise InvalidOption(
-                f"{name} of {self.convention} is no option here: {other.says}; conventions({text}) shows it"
-            )
+            says = f"{name} of {self.convention} is no option here: {other.says}"
+            raise InvalidOption(f"{says}; conventions({text}) shows it")
         if name not in convention.metrics:
             known = ", ".join(convention.metrics)
-            raise InvalidOption(
-                f"{self.convention} has no {name}; it has {known}; evaluate {text} without the convention"
-            )
+            says = f"{self.convention} has no {name}; it has {known}"
+            raise InvalidOption(f"{says}; evaluate {text} without the convention")
         settings, parameters = convention.metrics[name], call.metric.parameters
         options = {x: value for x, value in settings.items() if x in parameters and x not in call.given}
         policies = {x: value for x, value in settings.items() if x not in parameters and x not in self.given}

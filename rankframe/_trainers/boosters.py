@@ -232,9 +232,8 @@ class BoosterMetric:
             raise InvalidData(f"the groups have {sizes.sum()} rows, and there are {len(labels)} labels")
         table, roles = self._table, self._means.setup.roles
         if table is None:
-            return pl.DataFrame(
-                {"query_id": np.repeat(np.arange(len(sizes)), sizes), "label": labels.astype(np.float64)}
-            )
+            query = np.repeat(np.arange(len(sizes)), sizes)
+            return pl.DataFrame({"query_id": query, "label": labels.astype(np.float64)})
         order = "first come the trainer's rows, in its order, and below them those without a prediction"
         if len(labels) > table.height:
             raise InvalidData(f"there are {len(labels)} predictions, and `table` has {table.height} rows; {order}")
@@ -353,9 +352,8 @@ class CatBoostCallback(BoosterMetric):
                 self.best_iteration, self._best = info.iteration - 1, better
         if self.best_iteration is None:
             both = "CatBoostRanker(eval_metric=callback) and fit(..., eval_set=pool), with this callback and its pool"
-            raise InvalidOption(
-                f"CatBoost shows predictions to its metric alone, and showed none for `pool`; write {both}"
-            )
+            says = "CatBoost shows predictions to its metric alone, and showed none for `pool`"
+            raise InvalidOption(f"{says}; write {both}")
         return self._patience is None or info.iteration - 1 - self.best_iteration < self._patience
 
 

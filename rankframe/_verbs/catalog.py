@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
@@ -27,7 +27,7 @@ from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.setup import Setup
-from .._table.table import Table, refuse_names
+from .._table.table import R, Table, refuse_names
 from ..errors import InvalidOption, RankframeError, option, shown
 from .compare import Significance
 from .declaration import verb
@@ -36,8 +36,6 @@ from .paired_values import Design, two_or_more
 from .recount import ItemMetrics, Recount, about, evaluated, resamples_of, users_of
 from .resampling import Resampling
 from .summary import Sliced, in_slices, keys, table_of
-
-R = TypeVar("R")
 
 SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
 """The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
@@ -99,9 +97,8 @@ class Parts(Sliced):
     ) -> Parts:
         """The metrics that a call of a verb asks for."""
         if ci is not None:
-            raise InvalidOption(
-                "an interval draws users of the whole table, of which each worker has a part; say ", option(ci=None)
-            )
+            says = "an interval draws users of the whole table, of which each worker has a part; say "
+            raise InvalidOption(says, option(ci=None))
         calls = catalog_calls(metrics, setup, "items.catalog('coverage@10', items=...)")
         refuse_names([*TABLE], names_of(by), "by")
         return cls(tuple(calls), setup, names_of(by), unknown_items)
@@ -298,10 +295,8 @@ def catalog(
         for where, recount in parts.recounts(measured, lists):
             values = recount.plain()
             ends = () if ci is None else about(values, resamples_of(recount, resampling, bar), ci, measured.calls)
-            rows += [
-                (*where, call.text, *figures, recount.n, measured.size)
-                for call, *figures in zip(measured.calls, values, *ends, strict=True)
-            ]
+            figures = zip(measured.calls, values, *ends, strict=True)
+            rows += [(*where, call.text, *numbers, recount.n, measured.size) for call, *numbers in figures]
     columns = WITHOUT_INTERVALS if ci is None else TABLE
     return table.give(table_of(rows, parts.by, lists.schema, columns))
 
@@ -431,11 +426,9 @@ def compare(
     found = measured.known.catalog.within(found)
     names = two_or_more(design.runs.named(found))
     with Progress("comparing runs", resampling.progress) as bar:
-        figures = [
-            (i, (*where, *row))
-            for where, part in in_slices(found, keys(design.by)).items()
-            for i, row in _compared(part, query, names, design.pairs(names), measured, resampling, bar)
-        ]
+        of_slices = in_slices(found, keys(design.by)).items()
+        args = query, names, design.pairs(names), measured, resampling, bar
+        figures = [(i, (*where, *row)) for where, part in of_slices for i, row in _compared(part, *args)]
     figures.sort(key=itemgetter(0))  # by metric, then by slice, then by pair of runs
     found_table = table_of([row for _, row in figures], design.by, found.schema, COMPARED)
     settings = {"by": design.by, "ci": ci, **asdict(significance)}

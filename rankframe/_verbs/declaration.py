@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias
 
 import polars as pl
 
@@ -15,15 +15,13 @@ from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
 from .._catalog.requests import Request, calls_of, read_requests
 from .._plan.per_query import names_of
+from .._support.methods import F
 from .._support.option_kinds import annotation_of, bind, kinds_of, names_columns
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
-from .._table.table import Table, refuse_names
+from .._table.table import R, Table, refuse_names
 
-F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")
-R = TypeVar("R")
-
 Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "whole"]
 """The shape of a verb's result.
 
@@ -146,9 +144,8 @@ class Verb:
     def takes_metrics(self) -> str:
         """The parameter of its metrics; empty if it has none."""
         several = (name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL)
-        one = (
-            name for name, x in self.parameters.items() if annotation_of(name, x.annotation, self.function) == Request
-        )
+        hints = ((name, annotation_of(name, x.annotation, self.function)) for name, x in self.parameters.items())
+        one = (name for name, hint in hints if hint == Request)
         return next(several, next(one, ""))
 
 
@@ -186,9 +183,8 @@ class VerbCall:
 
     def mergeable(self, setup: Setup, largest_labels: Mapping[str, float] | None = None) -> Mergeable | None:
         """The object that computes the verb's table in parts; None for a verb that works query by query."""
-        found: Mergeable | None = (
-            None if self.verb.merges is None else self._run(self.verb.merges, setup, largest_labels)
-        )
+        merges = self.verb.merges
+        found: Mergeable | None = None if merges is None else self._run(merges, setup, largest_labels)
         return found
 
     def changed(self, **arguments: object) -> VerbCall:
@@ -300,10 +296,8 @@ def verb_of(function: Callable[..., object]) -> Verb:
     try:
         declared: Verb = function.verb  # type: ignore[attr-defined]
     except AttributeError:
-        raise TypeError(
-            f"{function.__name__} is not declared as a verb, so no front knows the shape of its result; write "
-            "@verb(gives=...) above it"
-        ) from None
+        says = f"{function.__name__} is not declared as a verb, so no front knows the shape of its result"
+        raise TypeError(f"{says}; write @verb(gives=...) above it") from None
     return declared
 
 

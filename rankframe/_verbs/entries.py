@@ -104,10 +104,8 @@ def _of_names(
     """The documents, the number of the document of each row, and the rows with a score."""
     column, doc = str(runs.column), setup.roles.doc_in(frame.columns)
     if doc is None:
-        raise InvalidOption(
-            "documents of several runs are the same if they have the same id, and the table has no document column; say ",
-            on(doc=...),
-        )
+        says = "documents of several runs are the same if they have the same id, and the table has no document column"
+        raise InvalidOption(f"{says}; say ", on(doc=...))
     of_run = setup.changed(query=(column, *setup.roles.query))
     table = Columns.of(of_run, frame.schema, label=False)
     run = pl.lit(0, pl.Int64)
@@ -137,10 +135,8 @@ def _labels(
         doc = str(setup.roles.doc_name)
         row = frame.filter(pl.Series(number) == unlike["document"][0]).row(0, named=True)
         of = ", ".join(f"{name} {row[name]!r}" for name in setup.roles.query)
-        raise InvalidData(
-            f"document {row[doc]!r} of {of} has the labels {unlike['least'][0]!r} and {unlike['label'][0]!r} in different runs; "
-            "give it one label"
-        )
+        both = f"{unlike['least'][0]!r} and {unlike['label'][0]!r} in different runs"
+        raise InvalidData(f"document {row[doc]!r} of {of} has the labels {both}; give it one label")
     return found["label"].alias(label.name)
 
 

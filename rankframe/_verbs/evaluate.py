@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 from polars import selectors as cs
@@ -31,15 +31,13 @@ from .._support.option_kinds import Column
 from .._table.columns import Columns
 from .._table.roles import ROW, carried, require
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import Table, in_memory, refuse_names
+from .._table.table import R, Table, in_memory, refuse_names
 from .._words.columns_needed import Needed
 from .._words.rows import Answer
 from .._words.two_rankings import Pair
 from ..errors import Code, InvalidOption, option
 from .declaration import VerbCall, call_of_verb, verb
 from .running import plan_of
-
-R = TypeVar("R")
 
 
 @verb(gives="query", among=METRICS, watched=True)
@@ -167,23 +165,16 @@ def with_ranks(table: Table[R], name: str | None = None) -> R:
     setup, schema = table.setup, table.rows.schema
     Columns.of(setup, schema, label=False)
     new = rank_column(schema) if name is None else name
-    refuse_names(
-        [new],
-        schema,
-        "the table",
-        ("name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")),
-    )
+    advice = "name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")
+    refuse_names([new], schema, "the table", advice)
     return table.give(table.rows.hstack(ranks_of(table.rows, setup, new)))
 
 
 def ranks_of(rows: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
     """The rank of each row in a column of its own; null for a document that was not retrieved."""
     if setup.policies.tie_rule.averages:
-        raise InvalidOption(
-            option(ties=setup.policies.ties),
-            " ranks tied documents in all orders at once; with_ranks needs one, as with ",
-            option(ties="doc_desc"),
-        )
+        says = " ranks tied documents in all orders at once; with_ranks needs one, as with "
+        raise InvalidOption(option(ties=setup.policies.ties), says, option(ties="doc_desc"))
     return in_parts(rows, setup, [], lambda part: _ranks(part, setup, name))
 
 
@@ -291,9 +282,8 @@ def _rows_of_part(
     refuse_names([rank, *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
     meant = [setup.resolve(call) for call in calls]
     if len({policies for policies, _ in meant}) > 1:
-        raise InvalidOption(
-            f"{setup.convention} ranks documents, or counts queries, differently for each of these metrics; ask for one"
-        )
+        says = f"{setup.convention} ranks documents, or counts queries, differently for each of these metrics"
+        raise InvalidOption(f"{says}; ask for one")
     names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
     along = {carried(name): pl.col(name) for name in named}
     part = part_of(frame, meant[0][0], largest)
@@ -366,7 +356,5 @@ def _output_name(request: pl.Expr, frame: pl.DataFrame) -> str:
     outputs = frame.lazy().select(request).collect_schema().names()
     if len(outputs) == 1:
         return outputs[0]
-    raise InvalidOption(
-        f"an expression makes {len(outputs)} columns ({', '.join(outputs)}); write an expression for each, as "
-        "*(pl.col(name).mean() for name in names)"
-    )
+    says = f"an expression makes {len(outputs)} columns ({', '.join(outputs)}); write an expression for each"
+    raise InvalidOption(f"{says}, as *(pl.col(name).mean() for name in names)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 import polars as pl
 from polars import selectors as cs
@@ -15,13 +15,11 @@ from .._table.policies import Cutoff
 from .._table.roles import ROW
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import Table, refuse_names
+from .._table.table import R, Table, refuse_names
 from .._words.ranking import Persistence
 from .declaration import verb
 from .entries import Entries, entries_of
 from .fuse import LISTED, Names, per_document
-
-R = TypeVar("R")
 
 Judgments: TypeAlias = Literal["complete", "incomplete"]
 
@@ -151,13 +149,10 @@ def _figures(entries: Entries, setup: Setup, k: int | None, persistence: float, 
     if setup.policies.no_relevant == "null":
         defined &= (judged & level.is_not_null() & (label >= setup.policies.relevant)).any()
     sums = {"ee_d": e**2, "ee_r": e * t, "ee_l": (e - t) ** 2}
-    found = documents.group_by(QUERY, maintain_order=True).agg(
-        cs.by_name(*setup.roles.query, ROW, require_all=False).first(),
-        **{name: pl.when(defined).then(x.sum()) for name, x in sums.items()},
-        n_rankings=n,
-    )
-    kept = cs.by_name(*setup.roles.query, ROW, require_all=False)
-    return found.select(kept, *(pl.col(name).cast(dtype) for name, dtype in FIGURES.items()))
+    ids = cs.by_name(*setup.roles.query, ROW, require_all=False)
+    means = {name: pl.when(defined).then(x.sum()) for name, x in sums.items()}
+    found = documents.group_by(QUERY, maintain_order=True).agg(ids.first(), **means, n_rankings=n)
+    return found.select(ids, *(pl.col(name).cast(dtype) for name, dtype in FIGURES.items()))
 
 
 def _with_exposure(entries: Entries, setup: Setup, k: int | None, persistence: float) -> pl.DataFrame:

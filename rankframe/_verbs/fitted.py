@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, TypeAlias, TypeVar, cast
+from typing import Annotated, Any, TypeAlias, cast
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from .._catalog.fusions import TRAINED_FUSIONS, Trained, fusion_of
 from .._catalog.parse import parse
 from .._plan.per_query import measure
 from .._results.grid import Cell, Grid, number, queries, records
-from .._results.result import MOST_ROWS, Result
+from .._results.result import MOST_ROWS, R_co, Result
 from .._results.sentences import IN_TEXT, Quotes
 from .._support.methods import called_by_users
 from .._support.option_kinds import Column, ReadInside
@@ -23,16 +23,12 @@ from .._table.policies import Cutoff
 from .._table.roles import require, require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import Table
+from .._table.table import R, Table
 from .._words.rankings import JudgedRankings, Learned, Missing, Rankings
 from ..errors import InvalidData, InvalidOption, on, shown
 from .compare import settings_of
 from .declaration import verb
 from .entries import entries_of, of_run
-
-R = TypeVar("R")
-
-R_co = TypeVar("R_co", covariant=True)
 
 FORMAT = 1
 """The version of the JSON text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
 import polars as pl
 
@@ -19,15 +19,13 @@ from .._table.policies import Cutoff
 from .._table.roles import ROW
 from .._table.runs import RUN_OF_TABLE, Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import Table, refuse_names
+from .._table.table import R, Table, refuse_names
 from .._words.columns_needed import Needed
 from .._words.rankings import How, Missing, Rankings
 from ..errors import InvalidData, InvalidOption, option
 from .declaration import verb, with_options_of
 from .entries import Entries, entries_of
 from .fitted import FittedFusion, FusionMethod, runs_for
-
-R = TypeVar("R")
 
 Names: TypeAlias = Sequence[str] | frozenset[str]
 """The names of the runs of a whole table; in a set if they have no order."""
@@ -47,9 +45,8 @@ def method_of(method: str | Call | FittedFusion[object], **options: object) -> C
     if isinstance(method, FittedFusion):
         given = {name: value for name, value in options.items() if value is not None}
         if given:
-            raise InvalidOption(
-                option(**given), f" belongs to the training of {method.method}; train it so, and leave it out"
-            )
+            says = f" belongs to the training of {method.method}; train it so, and leave it out"
+            raise InvalidOption(option(**given), says)
         return method.call
     return method if isinstance(method, Call) else fusion_of(method, **options)
 
@@ -61,10 +58,8 @@ def with_weights(weights: Sequence[float] | Mapping[str, float] | None, names: S
     if not names:  # of an empty table
         return list(weights.values())
     if {*map(str, weights)} != {*names}:
-        raise InvalidOption(
-            option(weights=dict(weights)),
-            f" name other runs than the table, which has {', '.join(names)}; give one for each",
-        )
+        names_there = f"which has {', '.join(names)}; give one for each"
+        raise InvalidOption(option(weights=dict(weights)), f" name other runs than the table, {names_there}")
     return [{str(name): x for name, x in weights.items()}[name] for name in names]
 
 
@@ -74,13 +69,9 @@ def formulated(
     """The columns that a method needs, and its value for each document; with the columns of `shared`."""
     options = call.arguments
     normalize = options.pop("normalize", None)
-    rankings = Rankings(
-        Needed(["#list"]) if shared is None else shared.needed,
-        entries.n_runs,
-        None if normalize is None else NORMALIZATIONS[normalize],
-        options.pop("missing", "skip"),
-        expected,
-    )
+    needed = Needed(["#list"]) if shared is None else shared.needed
+    formula_of_scores = None if normalize is None else NORMALIZATIONS[normalize]
+    rankings = Rankings(needed, entries.n_runs, formula_of_scores, options.pop("missing", "skip"), expected)
     if shared is not None:
         rankings.of_documents = shared.of_documents
     options.pop(cast("Fusion", call.metric).depth[0], None)
@@ -121,9 +112,8 @@ def scored(entries: Entries, calls: Sequence[Call], *, expected: bool) -> pl.Dat
     scores = per_document(rows, rankings.of_documents, entries.documents.height).select(**values)
     for call, column in zip(calls, scores, strict=True):
         if not column.is_finite().all():
-            raise InvalidData(
-                f"{call.text} gives a document a score that is NaN or infinite; give smaller scores, weights or exponents"
-            )
+            says = f"{call.text} gives a document a score that is NaN or infinite"
+            raise InvalidData(f"{says}; give smaller scores, weights or exponents")
     return entries.documents.with_columns(scores)
 
 
@@ -178,14 +168,11 @@ def over_runs(
     weights = options.get("weights")
     call = method_of(method, **{**options, "weights": with_weights(weights, known)})
     if unordered and not isinstance(weights, Mapping) and call.arguments.get("weights") is not None:
-        raise InvalidOption(
-            f"weights are given in the order of the runs, and the rows of this table have no order, so that the runs of "
-            f"column {runs.column!r} have none; name the run of each weight: ",
-            option(weights={"bm25": 0.7, "dense": 0.3}),
-        )
-    return in_parts(
-        rows, of_query, [*runs.columns, setup.roles.label], lambda part: work(part, of_query, call, runs, known)
-    )
+        says = "weights are given in the order of the runs, and the rows of this table have no order, so that the runs "
+        so = f"of column {runs.column!r} have none; name the run of each weight: "
+        raise InvalidOption(says, so, option(weights={"bm25": 0.7, "dense": 0.3}))
+    columns = [*runs.columns, setup.roles.label]
+    return in_parts(rows, of_query, columns, lambda part: work(part, of_query, call, runs, known))
 
 
 @verb(gives="list", runs=runs_for)

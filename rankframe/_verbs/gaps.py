@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
@@ -31,7 +31,7 @@ from .._results.grid import (
     queries,
     records,
 )
-from .._results.result import MOST_ROWS, Result
+from .._results.result import MOST_ROWS, R_co, Result
 from .._results.sentences import IN_TEXT, Quotes, p_of
 from .._support.draws import each, words
 from .._support.floats import Booleans, Floats, Integers, np
@@ -41,17 +41,13 @@ from .._support.statistical_options import Confidence, Correction, Resamples, Se
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs, names_of
 from .._table.setup import refuse_bounds
-from .._table.table import Table, refuse_names
+from .._table.table import R, Table, refuse_names
 from .._words.pairs import starts_of
 from ..errors import InvalidData, option, warn
 from .compare import adjusted, settings_of
 from .declaration import verb
 from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import Summary, keys
-
-R = TypeVar("R")
-
-R_co = TypeVar("R_co", covariant=True)
 
 FIGURES = ("difference", "ratio", "relative_std", "mean_difference")
 """The figures of a gap, in the order of rows."""
@@ -177,28 +173,24 @@ def gaps(
     refuse_names([*TABLE, "mean"], of, "by")
     for name in runs_in(table.setup):
         if table.rows[name].n_unique() > 1:
-            warn(
-                f"column {name!r} names runs, and each user counts once for each run, which makes gaps look surer; keep one run"
-            )
+            says = f"column {name!r} names runs, and each user counts once for each run"
+            warn(f"{says}, which makes gaps look surer; keep one run")
     users = Summary(tuple(calls), table.setup, Runs(), of, None, resampling).per_query(table.rows)
     found = users.select(keys(of)).unique(maintain_order=True).sort(keys(of), nulls_last=True).with_row_index("#group")
     if found.height < 2:
-        raise InvalidData(
-            "all users are in one group; name the column, or columns, that tell groups apart, as ", option(by="age")
-        )
+        says = "all users are in one group; name the column, or columns, that tell groups apart, as "
+        raise InvalidData(says, option(by="age"))
     users = users.join(found, on=keys(of), nulls_equal=True).sort("#group", *table.setup.roles.query)
     values = users.select(pl.col([call.text for call in calls]).fill_null(math.nan)).to_numpy()
-    groups = Groups(
-        scaled(values, calls), starts_of(users["#group"].to_numpy()), calls, limits(values, calls), resampling
-    )
+    starts = starts_of(users["#group"].to_numpy())
+    groups = Groups(scaled(values, calls), starts, calls, limits(values, calls), resampling)
     names = pl.concat_str([pl.col(key).cast(pl.String).fill_null("null") for key in keys(of)], separator=", ")
     with Progress("resampling users", resampling.progress) as bar:
         figures = groups.table(found.select(names).to_series(), bar)
     warn_of_t(figures, resampling)
     settings = settings_of(table, calls, {"by": list(of), "correction": correction}, asdict(resampling))
-    of_groups = groups.means_by_group(
-        found.select(pl.col(key).alias(name) for name, key in zip(of, keys(of), strict=True))
-    )
+    named = [pl.col(key).alias(name) for name, key in zip(of, keys(of), strict=True)]
+    of_groups = groups.means_by_group(found.select(named))
     return Gaps(table.give(adjusted(figures, correction, ["gap"])), table.give(of_groups), settings)
 
 
@@ -280,15 +272,13 @@ class Groups:
     def means_by_group(self, groups: pl.DataFrame) -> pl.DataFrame:
         """A row per metric and group, the best group of each metric first."""
         means, counts = self.means(self.values)
-        return pl.concat(
-            groups.select(
-                pl.lit(call.text).alias("metric"),
-                pl.all(),
-                pl.Series("mean", means[:, i]).fill_nan(None),
-                pl.Series("n_queries", counts[:, i]).cast(pl.UInt32),
-            ).sort("mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True)
-            for i, call in enumerate(self.calls)
-        )
+        parts = []
+        for i, call in enumerate(self.calls):
+            mean = pl.Series("mean", means[:, i]).fill_nan(None)
+            size = pl.Series("n_queries", counts[:, i]).cast(pl.UInt32)
+            part = groups.select(pl.lit(call.text).alias("metric"), pl.all(), mean, size)
+            parts.append(part.sort("mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True))
+        return pl.concat(parts)
 
     def _intervals(self, value: Floats, progress: Progress) -> tuple[Floats, Floats, list[str]]:
         """The intervals of the figures, and the kind of each metric's: users are resampled inside their groups.
@@ -332,9 +322,8 @@ class Groups:
         noise = 1e-12
         ratio = FIGURES.index("ratio")
         as_large = np.zeros(value.shape)
-        for drawn in each(
-            partial(words, kind="<u8"), self.resampling.resamples, self.resampling.seed, len(self.values), progress
-        ):
+        draws = self.resampling.resamples, self.resampling.seed, len(self.values), progress
+        for drawn in each(partial(words, kind="<u8"), *draws):
             means, _ = self.means(self.values[np.argsort(drawn, kind="stable")])
             found = figures_of(means)
             large = found >= value * (1 - noise)

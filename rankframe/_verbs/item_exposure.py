@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import polars as pl
 
@@ -14,13 +14,11 @@ from .._table.policies import Cutoff
 from .._table.roles import require_number
 from .._table.runs import names_of
 from .._table.setup import Setup
-from .._table.table import Table, refuse_names
+from .._table.table import R, Table, refuse_names
 from .._words.exposure import LABEL, Persistence, Weight, weight_of
 from .declaration import verb
 from .item_tables import ITEM, RANK, item_column, lists_of
 from .summary import Sliced
-
-R = TypeVar("R")
 
 FIGURES = ("shown", "exposure", "share", "relevant_shown")
 """The columns beside the slices and the item."""
@@ -87,23 +85,16 @@ class Exposures(Sliced):
             rows = rows.filter(pl.col(RANK) <= self.weighing.k)
         is_relevant = (pl.col(LABEL) >= self.setup.policies.relevant).fill_null(False)
         relevant = is_relevant.cast(pl.UInt32) if judged else pl.lit(None, pl.UInt32)
-        rows = rows.select(
-            *self.slices,
-            pl.col(ITEM).alias(doc),
-            shown=pl.lit(1, pl.UInt32),
-            exposure=weight_of(self.weighing.weight, self.weighing.p).cast(pl.Float64),
-            relevant_shown=relevant,
-        )
+        exposed = weight_of(self.weighing.weight, self.weighing.p).cast(pl.Float64)
+        sums = {"shown": pl.lit(1, pl.UInt32), "exposure": exposed, "relevant_shown": relevant}
+        rows = rows.select(*self.slices, pl.col(ITEM).alias(doc), **sums)
         return self._added(rows, doc)
 
     def _added(self, rows: pl.LazyFrame, doc: str) -> pl.LazyFrame:
         relevant = pl.col("relevant_shown")
-        known = pl.when(relevant.is_not_null().any()).then(relevant.sum())
-        return rows.group_by(*self.slices, doc, maintain_order=True).agg(
-            pl.col("shown").sum().cast(pl.UInt32),
-            pl.col("exposure").sum(),
-            known.cast(pl.UInt32).alias("relevant_shown"),
-        )
+        known = pl.when(relevant.is_not_null().any()).then(relevant.sum()).alias("relevant_shown")
+        counts = pl.col("shown").sum().cast(pl.UInt32), pl.col("exposure").sum(), known.cast(pl.UInt32)
+        return rows.group_by(*self.slices, doc, maintain_order=True).agg(*counts)
 
     def table(self, sums: pl.LazyFrame, doc: str) -> pl.LazyFrame:
         """One row per slice and item: the sums of all parts, and the share of the slice's exposure."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -23,7 +23,7 @@ from .._table.columns import Columns, failing, refuse_objects
 from .._table.roles import require_all
 from .._table.run_and_judgments import SHOWN
 from .._table.setup import Setup
-from .._table.table import Table, refuse_names
+from .._table.table import R, Table, refuse_names
 from .._words.exposure import LABEL, SCORE, Group
 from ..errors import InvalidData, InvalidOption, on, option, shown, warn
 from .declaration import VerbCall, verb
@@ -40,9 +40,8 @@ def item_column(setup: Setup, names: Collection[str]) -> str:
     """The column that names items, which a table of lists needs."""
     doc = setup.roles.doc_in(names)
     if doc is None:
-        raise InvalidOption(
-            f"no column names the items; the table has {', '.join(names)}. Say which one does: ", on(doc=...)
-        )
+        there = f"no column names the items; the table has {', '.join(names)}"
+        raise InvalidOption(f"{there}. Say which one does: ", on(doc=...))
     return doc
 
 
@@ -78,17 +77,12 @@ def _values(setup: Setup, table: Columns, name: str) -> pl.Expr:
             values = pl.when(pl.col(RANK).is_not_null()).then(values)
     else:
         if setup.policies.ascending:
-            raise InvalidOption(
-                f"column {setup.roles.score!r} orders items by its lowest value, as ranks and distances do, and tells no "
-                "relevance; write relevance=label, or name scores that grow with relevance: ",
-                on(score=..., ascending=False),
-            )
+            says = f"column {setup.roles.score!r} orders items by its lowest value, as ranks and distances do, and tells no "
+            so = "relevance; write relevance=label, or name scores that grow with relevance: "
+            raise InvalidOption(says, so, on(score=..., ascending=False))
         values, column = pl.col(setup.roles.score).cast(pl.Float64), setup.roles.score
         faults = [((values < 0) | values.is_infinite(), NO_RELEVANCE.format(column))]
     return pl.coalesce(failing(faults), values).alias(name)
-
-
-R = TypeVar("R")
 
 
 def _kept(frame: pl.LazyFrame, setup: Setup, train: object) -> pl.LazyFrame:
@@ -150,10 +144,9 @@ def _warn_of_other_ids(rows: pl.DataFrame, setup: Setup, train: object) -> None:
     for name in (*users, doc):
         one = common_type(rows.schema[name], others.schema[name])
         if others.height and not rows[name].cast(one).is_in(others[name].cast(one).implode()).any():
-            first = rows[name].min(), others[name].min()
-            warn(
-                f"nothing is left out: no {name!r} of train is in the table, as {shown(first[1])} and {shown(first[0])}"
-            )
+            first = others[name].min(), rows[name].min()
+            ids = " and ".join(map(shown, first))
+            warn(f"nothing is left out: no {name!r} of train is in the table, as {ids}")
             return
 
 
@@ -200,10 +193,8 @@ class Catalog:
     def refuse_more(self, n: int) -> None:
         """Refuse more shown items than the catalog has."""
         if self.size is not None and n > self.size:
-            raise InvalidData(
-                option(items=self.size),
-                f", but {n:,} different items are shown; write the number of all items that could be shown, or give them",
-            )
+            says = f", but {n:,} different items are shown; write the number of all items that could be shown, or give them"
+            raise InvalidData(option(items=self.size), says)
 
     def within(self, lists: pl.DataFrame) -> pl.DataFrame:
         """The lists with items of the catalog only; items that it lacks are refused, or no longer count as shown."""
@@ -220,13 +211,10 @@ class Catalog:
             values = [name for name in (RANK, LABEL, SCORE) if name in lists.columns]
             return lists.with_columns(pl.when(~unknown).then(pl.col(values)))
         ids = lists.filter(strange)[ITEM].unique().sort()
-        raise InvalidData(
-            f"{int(strange.sum()):,} rows show {len(ids):,} items that the catalog lacks ("
-            f"{', '.join(map(repr, ids.head(SHOWN)))}{' ...' if len(ids) > SHOWN else ''}); give all items that could be "
-            "shown, or say ",
-            option(unknown_items="drop"),
-            " to count without them",
-        )
+        some = f"{', '.join(map(repr, ids.head(SHOWN)))}{' ...' * (len(ids) > SHOWN)}"
+        says = f"{int(strange.sum()):,} rows show {len(ids):,} items that the catalog lacks ({some})"
+        give = "; give all items that could be shown, or say "
+        raise InvalidData(says, give, option(unknown_items="drop"), " to count without them")
 
 
 @dataclass(frozen=True)

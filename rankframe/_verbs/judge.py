@@ -6,27 +6,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
 from .._plan.per_query import collect
 from .._results.grid import Cell, Grid, Record, left_out, named, numbers, records
 from .._results.markup import WIDTH, visible
-from .._results.result import MOST_ROWS, Block, Format, Result
+from .._results.result import MOST_ROWS, Block, Format, R_co, Result
 from .._results.sentences import IN_TEXT, Quotes
 from .._support.option_kinds import Column
 from .._table.check import COLUMNS, PROBLEMS, check as check_frame
 from .._table.roles import carried
 from .._table.run_and_judgments import Tables, Unmatched, unless
 from .._table.setup import Setup
-from .._table.table import Table
+from .._table.table import R, Table
 from ..errors import InvalidData, InvalidOption, did_you_mean, shown
 from .compare import settings_of
 from .declaration import VerbCall, verb
-
-R = TypeVar("R")
-R_co = TypeVar("R_co", covariant=True)
 
 
 def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
@@ -166,15 +163,12 @@ class Findings(Result[R_co]):
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per kind of finding."""
-        rows = [
-            (
-                Cell(row["severity"], best=row["severity"] == "error"),
-                Cell(row["problem"]),
-                *numbers(row, "findings", "rows", digits=0),
-                *named(row, "where", "advice"),
+        rows = []
+        for row in records(self.table):
+            is_error, counts = row["severity"] == "error", numbers(row, "findings", "rows", digits=0)
+            rows.append(
+                (Cell(row["severity"], best=is_error), Cell(row["problem"]), *counts, *named(row, "where", "advice"))
             )
-            for row in records(self.table)
-        ]
         notes = left_out(self, [], None) if rows else ["Nothing found."]
         return [Grid(KINDS[:2], KINDS[2:4], rows, notes, KINDS[4:])]
 
@@ -306,6 +300,5 @@ def _lazy(qrels: object) -> pl.LazyFrame | None:
 def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:
     if isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
         return qrels
-    raise InvalidOption(
-        f"{shown(qrels)} is no Polars frame of judgments; give one, as pl.from_pandas or rf.read_qrels make it"
-    )
+    says = f"{shown(qrels)} is no Polars frame of judgments"
+    raise InvalidOption(f"{says}; give one, as pl.from_pandas or rf.read_qrels make it")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import polars as pl
 
@@ -28,7 +28,7 @@ from .._results.grid import (
     queries_of,
     records,
 )
-from .._results.result import MOST_ROWS, Result
+from .._results.result import MOST_ROWS, R_co, Result
 from .._results.sentences import IN_TEXT, Quotes, quoted
 from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import Column
@@ -38,7 +38,7 @@ from .._table.policies import Cutoff
 from .._table.roles import require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Roles, Setup
-from .._table.table import Table, in_memory
+from .._table.table import R, Table, in_memory
 from ..errors import InvalidOption
 from .compare import compared_values, settings_of
 from .declaration import call_of_verb, verb
@@ -48,10 +48,6 @@ from .fitted import FittedFusion, FusionMethod, text_of
 from .fuse import SCORE, fuse
 from .paired_values import Design, Lacking, PairedValues, paired_values, two_or_more
 from .resampling import Resampling, warn_of_t
-
-R = TypeVar("R")
-
-R_co = TypeVar("R_co", covariant=True)
 
 PAIRS = {
     "run": pl.String, "other": pl.String, "overlap": pl.Float64, "jaccard": pl.Float64, "rbo": pl.Float64,
@@ -110,12 +106,9 @@ class Overlap(Result[R_co]):
         counts = [name for name in names if any(row[name] is not None for row in runs)]
         of_runs = [(*named(row, "run"), *(Cell(f"{row[name]:,}", row[name]) for name in counts)) for row in runs]
         own = f"Documents{self._top} over all queries; only: those that no other run has there."
-        return [
-            Grid(("run", "other"), figures, body, (note,)),
-            Grid(
-                ("run",), tuple(name.replace("_", " ") for name in counts), of_runs, (own, *left_out(self, pairs, most))
-            ),
-        ]
+        of_pairs = Grid(("run", "other"), figures, body, (note,))
+        heads = tuple(name.replace("_", " ") for name in counts)
+        return [of_pairs, Grid(("run",), heads, of_runs, (own, *left_out(self, pairs, most)))]
 
     @property
     def _top(self) -> str:
@@ -283,28 +276,20 @@ class Oracle(Result[R_co]):
                 continue
             best = (max if higher_is_better(metric) else min)(single, key=lambda row: float(row["mean"]))
             over = [f"{estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best single run"]
-            over += [
-                f"{estimated(row, 'gain').line} over the fusion {quoted(fusion, quotes)}"
-                for row in own
-                if row["run"] == fusion
-            ]
-            lines.append(
-                f"{metric} would be {best['oracle']:.3f} with the best run of each query: {', and '.join(over)}"
-            )
+            fused = (estimated(row, "gain").line for row in own if row["run"] == fusion)
+            over += [f"{gain} over the fusion {quoted(fusion, quotes)}" for gain in fused]
+            says = f"{metric} would be {best['oracle']:.3f} with the best run of each query"
+            lines.append(f"{says}: {', and '.join(over)}")
         return lines
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and run."""
         rows = records(self.table)
-        body = [
-            (
-                *named(row, "metric", "run"),
-                *numbers(row, "mean", "oracle"),
-                estimated(row, "gain"),
-                Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"]),
-            )
-            for row in rows[:most]
-        ]
+        body = []
+        for row in rows[:most]:
+            better = Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"])
+            means = numbers(row, "mean", "oracle")
+            body.append((*named(row, "metric", "run"), *means, estimated(row, "gain"), better))
         note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries. "
         note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
         figures = ("mean", "oracle", f"gain [{percent(self.settings)} interval]", "better")

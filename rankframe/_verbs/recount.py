@@ -217,9 +217,8 @@ def evaluated(
     if check:
         for call, value in zip(metrics.calls, formulas, strict=True):
             if (n := table.select(value).height) != 1:
-                raise InvalidOption(
-                    f"{call.text} gives {n} values, one for each item; a catalog metric gives one, as of x.sum()"
-                )
+                says = f"{call.text} gives {n} values, one for each item"
+                raise InvalidOption(f"{says}; a catalog metric gives one, as of x.sum()")
     return [float("nan") if x is None else x for x in table.select(formulas).row(0)]
 
 

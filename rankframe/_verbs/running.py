@@ -110,9 +110,8 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
         except MissingColumn:
             call.on(Table(frame.collect_schema().to_frame(), setup))  # names all columns of the table in its error
             raise
-    schema = call.on(
-        Table(frame.collect_schema().to_frame(), setup)
-    ).schema  # errors of columns and options at the call
+    # errors of columns and options come at the call
+    schema = call.on(Table(frame.collect_schema().to_frame(), setup)).schema
     kept = None if verb.keeps is None else _by_query(frame, call.runs.queries(setup), call, keeps=True)
 
     def work(give: Give, *_: object) -> None:
@@ -247,9 +246,8 @@ class Watch:
             read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
             rows = rows[[name for name in rows.columns if name in read]]
         sample = _sample(rows, self.setup.roles.query)
-        if not self._held(Figures(sample, self.resolved, sample=True)) and (
-            rows.height >= ROWS_OF_SAMPLE or not self.found
-        ):
+        raised = self._held(Figures(sample, self.resolved, sample=True))
+        if not raised and (rows.height >= ROWS_OF_SAMPLE or not self.found):
             self.clear = True
             return
         found = together([Figures(rows, self.resolved)])
@@ -269,10 +267,8 @@ class Watch:
         if suspicion.labels and not (call.labels and call.metric.over == "documents"):
             return False
         if suspicion.role is not None:
-            return suspicion.role in call.metric.needs or (suspicion.role, call.metric.over) == (
-                "subtopic",
-                "subtopics",
-            )
+            over_subtopics = suspicion.role == "subtopic" and call.metric.over == "subtopics"
+            return suspicion.role in call.metric.needs or over_subtopics
         try:
             if suspicion.zero:
                 return bool((_values_under(rows, self.setup, call) == 0).all())

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
+from typing import Any
 
 import polars as pl
 
@@ -22,7 +22,7 @@ from .._results.result import bundle, with_display
 from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import Table, in_memory
+from .._table.table import R, Table, in_memory
 from ..errors import (
     Code,
     InvalidData,
@@ -127,8 +127,6 @@ def in_words(name: str, value: object, shown: str) -> str:
     clause = clauses.get(known, clauses.get(..., f"{name} is {{}}"))
     return clause.format(shown)
 
-
-R = TypeVar("R")
 
 SCHEMA = {
     "tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String,
@@ -318,12 +316,9 @@ class _Numbers:
 
     def single_choices(self) -> Iterator[Row]:
         """The number that each single choice gives: another word of an option, or a number that a tool uses."""
-        settings = [
-            setting
-            for convention in CONVENTIONS.values()
-            for some in (convention.policies, convention.metrics.get(self.call.metric.name, {}))
-            for setting in some.items()
-        ]
+        name = self.call.metric.name
+        sets = [x for tool in CONVENTIONS.values() for x in (tool.policies, tool.metrics.get(name, {}))]
+        settings = [setting for some in sets for setting in some.items()]
         label = self.setup.roles.label
         labels = self.table[label].drop_nulls().unique().sort().to_list() if label in self.table.columns else []
         settings += [("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS]
@@ -400,9 +395,8 @@ def _only(text: str) -> Call:
     """The metric that a text names."""
     calls = _named(text)
     if len(calls) != 1:
-        raise InvalidOption(
-            f"{text!r} names {len(calls)} metrics; ask for one, as in ", asked_as("conventions('ndcg@10')")
-        )
+        says = f"{text!r} names {len(calls)} metrics; ask for one, as in "
+        raise InvalidOption(says, asked_as("conventions('ndcg@10')"))
     return averaged(calls, "conventions('ndcg@10')")[0]
 
 
@@ -491,11 +485,8 @@ class Seen:
         except InvalidOperation:
             number = Decimal("NaN")
         if not number.is_finite():
-            raise InvalidOption(
-                option(observed=given),
-                " is no number; give the one that was printed, with its digits, as ",
-                Code("observed=0.81", command="--observed 0.81"),
-            )
+            says = " is no number; give the one that was printed, with its digits, as "
+            raise InvalidOption(option(observed=given), says, Code("observed=0.81", command="--observed 0.81"))
         return cls(number)
 
     @property

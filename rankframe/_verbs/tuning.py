@@ -7,21 +7,18 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
 from math import comb, prod
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 
-from .. import (
-    fusions,  # noqa: F401 - fills the registry
-    stats,
-)
+from .. import fusions, stats  # noqa: F401 - fusions fills the registry
 from .._catalog.call import Call, call_of
 from .._catalog.fusions import fusion_of
 from .._catalog.means import scaled, unscaled
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import measure
 from .._results.grid import Cell, Grid, interval, intervals_of, number, percent, queries_of, records
-from .._results.result import MOST_ROWS, Block, Format, Result
+from .._results.result import MOST_ROWS, Block, Format, R_co, Result
 from .._results.sentences import IN_TEXT, Quotes, headlines
 from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ReadInside
@@ -31,7 +28,7 @@ from .._support.statistical_options import Confidence, Correction, Interval, Pai
 from .._table.roles import require_all, require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import Table, refuse_names
+from .._table.table import R, Table, refuse_names
 from ..errors import InvalidOption, option
 from .compare import Significance, compared_values, pairs_shown, settings_of
 from .declaration import verb
@@ -45,15 +42,13 @@ Search: TypeAlias = Literal["grid", "coordinate"]
 Score: TypeAlias = Callable[[Sequence[Call]], Sequence[float]]
 """The mean of each call over the training queries, the higher the better."""
 
-CHOICES: Mapping[str, tuple[float, ...]] = {
-    "k": (60, 0, 5, 10, 20, 40, 80, 100),
-    "gamma": (1, 0, -1, -0.5, 0.5, 1.5, 2),
-    "sigma": (0.01, 0, 0.05, 0.1, 0.2, 0.5, 1),
-    "phi": (0.8, 0.5, 0.6, 0.7, 0.85, 0.9, 0.95),
-}
+WEIGHTS = "weights"
+CHOICES: Mapping[str, Sequence[object]] = {
+    "k": (60, 0, 5, 10, 20, 40, 80, 100), "gamma": (1, 0, -1, -0.5, 0.5, 1.5, 2), "sigma": (0.01, 0, 0.05, 0.1, 0.2, 0.5, 1),
+    "phi": (0.8, 0.5, 0.6, 0.7, 0.85, 0.9, 0.95), WEIGHTS: (None,),
+}  # fmt: skip
 """The values of an option that are tried if the caller gives none, the default first."""
 
-WEIGHTS = "weights"
 GRID_RUNS = 3
 """The most runs whose weights are searched by a grid if the caller does not say."""
 MOST = 20_000
@@ -195,34 +190,25 @@ def _with(weights: Sequence[float], run: int, weight: float) -> tuple[float, ...
 
 def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
     """The settings of each method; refused if there is nothing to choose, or too much for a grid."""
-    calls = [fusion_of(text) for text in tuning.methods]
+    calls, methods = [fusion_of(text) for text in tuning.methods], ", ".join(tuning.methods)
     spaces = [Space(call, _choices(call, tuning.options), tuning, n_runs) for call in calls]
     for name in tuning.options:
         if not any(name in space.choices for space in spaces):
-            raise InvalidOption(
-                f"none of {', '.join(tuning.methods)} takes, or leaves open, the option {name!r} of options"
-            )
+            raise InvalidOption(f"none of {methods} takes, or leaves open, the option {name!r} of options")
     sizes = [space.size for space in spaces]
     if sum(sizes) < 2 or 0 in sizes:
-        raise InvalidOption(
-            f"{', '.join(tuning.methods) or 'no method'} leaves nothing to choose; give options={{...}} with the values to try, "
-            "several methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as ",
-            option(normalize=["min_max", "zmuv"]),
+        says = (
+            f"{methods or 'no method'} leaves nothing to choose; give options={{...}} with the values to try, several "
         )
+        so = "methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as "
+        raise InvalidOption(says, so, option(normalize=["min_max", "zmuv"]))
     if tuning.searched(n_runs) == "coordinate":
         return spaces
     if sum(sizes) > MOST:
-        raise InvalidOption(
-            f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write ",
-            option(search="coordinate"),
-            f", or a greater step than {tuning.step:g}",
-        )
-    return [
-        replace(space, choices={**space.choices, WEIGHTS: [None, *_simplex(tuning.n_steps, n_runs)]})
-        if space.steps_weights
-        else space
-        for space in spaces
-    ]
+        other = option(search="coordinate"), f", or a greater step than {tuning.step:g}"
+        raise InvalidOption(f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write ", *other)
+    simplex = [None, *_simplex(tuning.n_steps, n_runs)] if any(x.steps_weights for x in spaces) else []
+    return [replace(x, choices={**x.choices, WEIGHTS: simplex}) if x.steps_weights else x for x in spaces]
 
 
 def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, Sequence[object]]:
@@ -234,8 +220,6 @@ def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, S
             continue
         if name in options:
             found[name] = [tuple(x) if isinstance(x, list) else x for x in options[name]]
-        elif name == WEIGHTS:
-            found[name] = [None]
         elif name in CHOICES:
             found[name] = CHOICES[name]
     return found
@@ -247,10 +231,6 @@ def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
     parts = [[b - a - 1 for a, b in zip((-1, *x), (*x, steps + n - 1), strict=True)] for x in bars]
     return [tuple(x / steps for x in part) for part in sorted(parts, key=lambda part: sum(x * x for x in part))]
 
-
-R = TypeVar("R")
-
-R_co = TypeVar("R_co", covariant=True)
 
 TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
 """The names of the rankings beside the single runs."""
@@ -519,18 +499,14 @@ def tune(
         chosen = [_chosen(spaces, values, order[fold[order] != i], folds) for i in range(folds)]
         final = _chosen(spaces, values, order, folds)
         untuned = spaces[0].untuned
+        in_sample, of_untuned = values.of([final, untuned]).T
         of_folds = values.of(chosen)
-        rankings = {
-            TUNED: of_folds[np.arange(len(fold)), fold],
-            IN_SAMPLE: values.of([final])[:, 0],
-            UNTUNED: values.of([untuned])[:, 0],
-        }
+        rankings = {TUNED: of_folds[np.arange(len(fold)), fold], IN_SAMPLE: in_sample, UNTUNED: of_untuned}
         full = values.entries(setup.policies.depth, False)
         rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
     of_rankings = np.stack([unscaled(x[:, None], [measured]) for x in rankings.values()])
-    found = PairedValues(
-        query, [*rankings], [measured], queries.with_columns(pl.lit(1.0).alias("#weight")), of_rankings
-    )
+    weighted = queries.with_columns(pl.lit(1.0).alias("#weight"))
+    found = PairedValues(query, [*rankings], [measured], weighted, of_rankings)
     (of_all,) = found.slices
     pairs = [(i, 0) for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
     with Progress("comparing runs", resampling.progress) as progressing:

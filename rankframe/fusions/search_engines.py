@@ -85,9 +85,8 @@ def elasticsearch_linear(
 
 def _elasticsearch_minmax(r: Scores) -> pl.Expr:
     greatest = _greatest_above_0(r)
-    return (
-        pl.when((greatest - r.least).abs() < 1e-6).then(r.least).otherwise((r.score - r.least) / (greatest - r.least))
-    )
+    least, width = r.least, greatest - r.least
+    return pl.when(width.abs() < 1e-6).then(least).otherwise((r.score - least) / width)
 
 
 def _elasticsearch_l2(r: Scores) -> pl.Expr:
@@ -133,11 +132,8 @@ def opensearch_hybrid(
     OpenSearch neural-search 3, ``NormalizationProcessor``.
     """
     if normalization == "z_score" and combination != "arithmetic_mean":
-        raise InvalidOption(
-            option(normalization="z_score"),
-            f" gives no {combination}, as OpenSearch refuses it; leave out combination, or write ",
-            option(normalization="min_max"),
-        )
+        says = f" gives no {combination}, as OpenSearch refuses it; leave out combination, or write "
+        raise InvalidOption(option(normalization="z_score"), says, option(normalization="min_max"))
     normalize = {"min_max": _opensearch_min_max, "l2": _opensearch_l2, "z_score": _opensearch_z_score}[normalization]
     score, weight = r.normalized(normalize), _share(r, weights)
     counts = score >= 0 if combination == "arithmetic_mean" else score > 0
@@ -360,8 +356,6 @@ def _share(r: Rankings, weights: Sequence[float] | None) -> pl.Expr:
         return pl.lit(1 / max(r.n_rankings, 1))
     weight = r.weight(weights)
     if min(weights) < 0 or not 0 < sum(weights) < math.inf:
-        raise InvalidOption(
-            option(weights=list(weights)),
-            " cannot be brought to a sum of 1; give weights from 0 on, one of them above 0, whose sum is finite",
-        )
+        says = " cannot be brought to a sum of 1; give weights from 0 on, one of them above 0, whose sum is finite"
+        raise InvalidOption(option(weights=list(weights)), says)
     return weight / sum(weights)
