@@ -18,12 +18,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 from polars import selectors as cs
 
 from .._catalog.call import Call
+from .._support.floats import np
 from .._table.columns import Columns, fresh, is_finite
 from .._table.policies import Policies
 from .._table.roles import ROW
@@ -32,10 +33,7 @@ from ..errors import InvalidOption, Text, on
 from ..metrics.gain import divisor_at
 from .rank_order import in_rank_order
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array: TypeAlias = np.ndarray[Any, Any]
+Array: TypeAlias = "np.ndarray[Any, Any]"
 
 CELLS_OF_ARRAY = 5_000_000
 """The most numbers that an array of a batch of queries holds."""
@@ -76,8 +74,6 @@ def extreme_labels(
     rows: pl.DataFrame, call: Call, policies: Policies, labels: tuple[int, int], just_relevant: int
 ) -> Iterator[pl.DataFrame]:
     """The rows with the labels that make the call least, then with those that make it greatest."""
-    import numpy as np  # imported late, to keep other calls fast
-
     least, greatest = labels
     # whether the label changes any gain
     counts = pl.col("rank").is_not_null() if _option(call, "ideal") == "retrieved" else pl.lit(True)
@@ -126,8 +122,6 @@ class _Sums:
     """DCG and ideal DCG of some queries, as sums over levels, for each number of open documents above a level."""
 
     def __init__(self, rows: pl.DataFrame, queries: pl.DataFrame, call: Call, gains: Array) -> None:
-        import numpy as np
-
         q, is_open, nth = (rows[name].to_numpy() for name in ("q", "open", "nth"))
         rank, worth = rows["rank"].fill_null(0).to_numpy(), rows["worth"].to_numpy()
         n = len(queries)
@@ -163,8 +157,6 @@ class _Sums:
 
     def worst_number(self, lowest: Array) -> Array:
         """For the least value, the number of open documents, counted from the last, that get the greatest label."""
-        import numpy as np
-
         others = np.maximum(self.n_open[:, None] - self.numbers, 0)
         last = self.found[:, -1:] - np.take_along_axis(self.found, others, axis=1)
         value = _ratio(self.dcg[:, None] + self.widths.sum() * last, self.best[:, None] + self.bests.sum(axis=1))
@@ -174,8 +166,6 @@ class _Sums:
 
     def best_numbers(self, lowest: Array, relevant_levels: int) -> Array:
         """For the greatest value, the number of open documents, counted from the first, above each level."""
-        import numpy as np
-
         founds = self.widths[:, None] * self.found[:, None, :]
         numbers = np.repeat(self.n_open[:, None], len(self.widths), axis=1)
         value = self._value(founds, numbers)
@@ -194,16 +184,12 @@ class _Sums:
             numbers, value = np.where(better[:, None], found, numbers), np.where(better, found_value, value)
 
     def _value(self, founds: Array, numbers: Array) -> Array:
-        import numpy as np
-
         at = numbers[:, :, None]
         dcg, best = (np.take_along_axis(x, at, axis=2).sum(axis=(1, 2)) for x in (founds, self.bests))
         return _ratio(self.dcg + dcg, self.best + best)
 
 
 def _ratio(a: Array, b: Array) -> Array:
-    import numpy as np
-
     value: Array = np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
     return value
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from .._support.floats import NDArray, np
 from .._support.threads import at_once, threads
 from .._table.roles import ROW
 from .._table.setup import Setup
 from ..errors import RankframeError
 from .rank_order import hash_of, numbered, starts_of_runs
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 ROWS_OF_PART = 2**19
 """The most rows of a part, so that memory for their columns does not grow with the table."""
@@ -79,16 +75,12 @@ def number_of_parts(rows: int) -> int:
 
 def _ends(starts: NDArray[np.int64], n: int, height: int) -> list[int]:
     """The rows at which `n` parts start and end, each of them near a multiple of an equal share."""
-    import numpy as np
-
     at = np.searchsorted(starts, np.arange(1, n) * height // n)
     return [0, *np.unique(starts[at[at < len(starts)]]).tolist(), height]
 
 
 def _by_part(ids: pl.DataFrame, n: int, start: int, end: int) -> tuple[NDArray[np.uint32], list[int]]:
     """The rows of a slice, part by part, and where those of each part start and end; a query's hash says its part."""
-    import numpy as np
-
     first_bits = (hash_of(ids[start:end]) >> np.uint64(48)).astype(np.uint32)
     part = ((first_bits * np.uint32(n)) >> np.uint32(16)).astype(np.uint8 if n <= 2**8 else np.uint16)
     row = np.argsort(part, kind="stable").astype(np.uint32)
@@ -98,7 +90,5 @@ def _by_part(ids: pl.DataFrame, n: int, start: int, end: int) -> tuple[NDArray[n
 
 def _gathered(frame: pl.DataFrame, rows: Sequence[NDArray[np.uint32]]) -> pl.DataFrame:
     """The rows of a part, with their numbers."""
-    import numpy as np
-
     row = pl.Series(ROW, np.concatenate(rows))
     return frame[row].with_columns(row)

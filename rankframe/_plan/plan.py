@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from .._catalog.call import Call
+from .._support.floats import NDArray, np
 from .._table.background import NO_TABLES
 from .._table.columns import Columns, failing, naming
 from .._table.setup import Setup
@@ -32,9 +33,6 @@ from .._words.rows import Answer
 from .._words.sorted_rows import RANK, RAW, SortedRows
 from ..errors import InvalidOption, on, option
 from .rank_order import RankOrder, with_gain
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
@@ -177,8 +175,6 @@ _cached_formulas = lru_cache(maxsize=512)(_run_formulas)  # saves a third of the
 
 def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     """The sums, maxima and constants of each query for `guarded`; NumPy adds up at a fraction of the cost of a group_by."""
-    import numpy as np  # imported late, to keep other calls fast
-
     rows = part.rows(needed)
     number = rows["#query"].to_numpy()
     starts = starts_of(number)

@@ -7,16 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
+from .._support.floats import NDArray, np
 from .._table.columns import Columns
 from .._words.pairs import starts_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 CODE_BITS = 64
 """Bits per code: the query's number, the leading bits of the score, and the row's number."""
@@ -69,8 +66,6 @@ class RankOrder:
     @property
     def position(self) -> NDArray[np.int64]:
         """The position of each row of the frame in its query, from 1 on."""
-        import numpy as np
-
         position = np.empty(len(self.row), dtype=np.int64)
         position[self.row] = np.arange(1, len(self.row) + 1)
         position -= self.ends.take(self.number)
@@ -81,8 +76,6 @@ class RankOrder:
 
         Each query has such a place.
         """
-        import numpy as np
-
         row, starts = self.row, self.ends[:-1]
         if place is None:
             place = np.arange(len(row))
@@ -95,8 +88,6 @@ class RankOrder:
 
 def _run_of_rows(starts: NDArray[np.int64], rows: int) -> NDArray[np.uint32]:
     """The number of each row's run, of runs that start at different rows, the first at row 0."""
-    import numpy as np
-
     run = np.zeros(rows, dtype=np.uint32)
     run[starts[1:]] = 1
     return np.cumsum(run, out=run)
@@ -119,8 +110,6 @@ class Queries(NamedTuple):
 
 def in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
     """The rows of a frame in rank order."""
-    import numpy as np  # imported late, as it is slow to import
-
     score = column_of(frame, table.score).alias("#score")
     number, first = numbered(frame[list(table.setup.roles.query)])
     codes = _codes(number, _from_the_top(score))
@@ -136,8 +125,6 @@ def column_of(frame: pl.DataFrame, x: pl.Expr) -> pl.Series:
 
 def numbered(ids: pl.DataFrame) -> Queries:
     """Number the different rows of `ids` by first appearance."""
-    import numpy as np
-
     value = _whole_ids(ids)
     if value is not None:
         step = np.diff(value)
@@ -167,7 +154,6 @@ def starts_of_runs(
     ids: pl.DataFrame, over: Callable[[Starts], Sequence[NDArray[np.int64]]] | None = None
 ) -> NDArray[np.int64] | None:
     """Where the rows of each query start, if they stand together; else None. `over` runs a function over slices of the rows."""
-    import numpy as np
 
     def starts(start: int, end: int) -> NDArray[np.int64]:
         """The rows that differ from the row above them, and row 0."""
@@ -191,8 +177,6 @@ def _n_unique(ids: pl.DataFrame) -> int:
 
 def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
     """Whether a query may hold a value twice: False if the hashes of query and value all differ."""
-    import numpy as np
-
     hashes = number.astype(np.uint64)
     hashes *= np.uint64(OF_QUERY)
     hashes += value.hash().to_numpy()
@@ -202,8 +186,6 @@ def repeats_may_be(value: pl.Series, number: NDArray[np.integer[Any]]) -> bool:
 
 def _codes(number: NDArray[np.integer[Any]], score: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Sorted codes of query number, leading bits of the score, and row number; overwrites `score`."""
-    import numpy as np
-
     room = CODE_BITS - len(score).bit_length() - int(number.max(initial=0)).bit_length()
     score >>= np.uint64(max(int(score.max(initial=0)).bit_length() - room, 0))
     score |= np.left_shift(number, room, dtype=np.int64).view(np.uint64)
@@ -212,8 +194,6 @@ def _codes(number: NDArray[np.integer[Any]], score: NDArray[np.uint64]) -> NDArr
 
 def _sorted_with_rows(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Append row numbers to the values as low bits, and sort them; overwrites `values`."""
-    import numpy as np
-
     values <<= np.uint64(len(values).bit_length())
     values |= np.arange(len(values), dtype=np.uint64)
     values.sort()
@@ -222,8 +202,6 @@ def _sorted_with_rows(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 def _with_ties_in_order(code: NDArray[np.uint64], frame: pl.DataFrame, table: Columns) -> NDArray[np.uint32]:
     """The rows of sorted codes; rows whose codes differ only in the row's number are sorted by the full keys."""
-    import numpy as np
-
     bits = np.uint64(len(code).bit_length())
     row = (code & _ones(bits)).astype(np.uint32)
     query_and_score = code >> bits
@@ -262,8 +240,6 @@ def _whole_ids(ids: pl.DataFrame) -> NDArray[np.int64] | None:
 
 def _by_value(value: NDArray[np.int64]) -> Queries:
     """Number queries by a lookup table over the range of whole ids."""
-    import numpy as np
-
     rows = len(value)
     first = np.full(int(value.max()) + 1, rows, dtype=np.uint32)
     first[value[::-1]] = np.arange(rows - 1, -1, -1, dtype=np.uint32)  # the last write stays
@@ -275,8 +251,6 @@ def _by_value(value: NDArray[np.int64]) -> Queries:
 
 def _by_hash(ids: pl.DataFrame) -> Queries:
     """Number queries by the leading bits of their hashes."""
-    import numpy as np
-
     bits = np.uint64(ids.height.bit_length())
     codes = _sorted_with_rows(hash_of(ids) >> bits)
     row = (codes & _ones(bits)).astype(np.uint32)
@@ -295,8 +269,6 @@ def hash_of(ids: pl.DataFrame) -> NDArray[np.uint64]:
 
 def _by_group(ids: pl.DataFrame) -> Queries:
     """Number queries by group_by."""
-    import numpy as np
-
     grouped = ids.lazy().with_row_index("#row").group_by(ids.columns, maintain_order=True).agg("#row").collect()
     row, sizes = grouped["#row"], grouped["#row"].list.len().to_numpy()
     number = np.empty(ids.height, dtype=np.uint32)
@@ -306,8 +278,6 @@ def _by_group(ids: pl.DataFrame) -> Queries:
 
 def _by_appearance(first: NDArray[np.uint32], height: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
     """The place of each of these rows in ascending order, and the rows in that order; a flag per row is cheaper than a sort."""
-    import numpy as np
-
     seen = np.zeros(height, dtype=bool)
     seen[first] = True
     return np.cumsum(seen, dtype=np.uint32)[first] - np.uint32(1), np.flatnonzero(seen).astype(np.uint32)
@@ -318,8 +288,6 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
 
     Scores that 64-bit floats cannot tell apart share one, and so do null and negative infinity.
     """
-    import numpy as np
-
     score = score.cast(pl.Float64)
     score = score.fill_null(-math.inf) if score.has_nulls() else score
     value = score.to_numpy() + 0.0  # turns -0.0 into 0.0
@@ -332,8 +300,6 @@ def _from_the_top(score: pl.Series) -> NDArray[np.uint64]:
 
 def labels_of(label: pl.Series) -> tuple[NDArray[np.integer[Any] | np.floating[Any]], int | None]:
     """The labels, 0 for negative ones and null; if all are whole numbers small enough for look-ups, as bytes, and the largest."""
-    import numpy as np
-
     if label.dtype in WIDE or not (label.dtype.is_integer() or label.dtype.is_float()):
         label = label.cast(pl.Float64)
     whole = label.dtype.is_integer() or not (label - label.floor() != 0).any()
@@ -345,14 +311,10 @@ def labels_of(label: pl.Series) -> tuple[NDArray[np.integer[Any] | np.floating[A
 
 def with_gain(label: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The places of rows with a label above 0, and of the first row of each query."""
-    import numpy as np
-
     listed = label > 0
     listed[starts] = True
     return np.flatnonzero(listed)
 
 
 def _ones(bits: np.uint64) -> np.uint64:
-    import numpy as np
-
     return (np.uint64(1) << bits) - np.uint64(1)

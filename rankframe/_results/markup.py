@@ -91,8 +91,8 @@ def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> s
     """A table with booktabs' rules, and the notes below."""
     wrong = None if label is None else WRONG_IN_LABELS.search(label)
     if wrong is not None:
-        says = f"label={label!r} has {wrong[0]!r}, which LaTeX takes no label with"
-        raise InvalidOption(f"{says}; write one of letters, digits and :.-_ as in label='tab:runs'")
+        says = "which LaTeX takes no label with; write one of letters, digits and :.-_ as in label='tab:runs'"
+        raise InvalidOption(f"label={label!r} has {wrong[0]!r}, {says}")
     lines = [
         r"\begin{table}",
         r"\centering",

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
-    import numpy.typing as npt
+    from numpy.typing import NDArray
 else:
 
     class NumPy:
-        """The module, without the time that its import takes."""
+        """The module, without the time that its import takes; what was read once is an attribute."""
 
         def __getattr__(self, name: str) -> Any:
             import numpy
 
-            return getattr(numpy, name)
+            found = vars(self)[name] = getattr(numpy, name)
+            return found
 
-    np = NumPy()
+    np, NDArray = NumPy(), Any
 
-Floats: TypeAlias = "npt.NDArray[np.float64]"
-Integers: TypeAlias = "npt.NDArray[np.int64]"
-Booleans: TypeAlias = "npt.NDArray[np.bool_]"
-Unsigned: TypeAlias = "npt.NDArray[np.uint64]"
+Floats: TypeAlias = "NDArray[np.float64]"
+Integers: TypeAlias = "NDArray[np.int64]"
+Booleans: TypeAlias = "NDArray[np.bool_]"
+Unsigned: TypeAlias = "NDArray[np.uint64]"

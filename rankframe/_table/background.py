@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 import polars as pl
 
 from .._support.arrow_stream import from_stream
+from .._support.floats import np
 from .._support.option_kinds import check
 from .._support.option_values import Range
 from ..errors import Code, InvalidData, InvalidOption, Verbatim, on, option, shown
@@ -203,8 +204,6 @@ class History(Cached):
 
     def seen(self, rows: pl.DataFrame) -> pl.Series:
         """1.0 for a row whose user has interacted with its item, else 0.0."""
-        import numpy as np
-
         known = self.known_codes.to_numpy()
         of_rows = rows.select(self.codes("user", "item").fill_null(-1)).to_series().to_numpy()
         return pl.Series((known[np.searchsorted(known[:-1], of_rows)] == of_rows).astype(np.float64))

@@ -11,14 +11,13 @@ from polars import selectors as cs
 
 from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Text, on, option, worded
 from .columns import TEXTS, Columns, nameless
-from .figures import Figures
 from .policies import IN_WORDS
 from .roles import carried, require
 from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_in, is_usual, runs_in
 from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
-from .suspicions import SUSPICIONS, suspicions_of
+from .suspicions import SUSPICIONS, Figures, suspicions_of
 from .ties import TIE_RULES
 
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")

@@ -141,8 +141,9 @@ class Columns:
         """Check the names and types that ranking needs, and resolve the default document column."""
         setup = setup.of_table(schema)
         doc, rule, labelled = setup.roles.doc_name, setup.policies.tie_rule, label or setup.policies.orders_by_label
-        roles = [(name, role) for name, role in setup.roles.named if role != "label" or labelled]
-        named = [(x, role) for x, role in roles if not (ROLES[role].of_items and setup.background.has(x))]
+        named = [(name, role) for name, role in setup.roles.named if role != "label" or labelled]
+        if setup.background.items is not None:
+            named = [(x, role) for x, role in named if not (ROLES[role].of_items and setup.background.has(x))]
         require_all(schema, named)
         if doc is None and rule.needs_document:
             raise InvalidOption(*TEXTS["no document"](setup), kind="no document")

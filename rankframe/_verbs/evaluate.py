@@ -356,5 +356,5 @@ def _output_name(request: pl.Expr, frame: pl.DataFrame) -> str:
     outputs = frame.lazy().select(request).collect_schema().names()
     if len(outputs) == 1:
         return outputs[0]
-    says = f"an expression makes {len(outputs)} columns ({', '.join(outputs)}); write an expression for each"
-    raise InvalidOption(f"{says}, as *(pl.col(name).mean() for name in names)")
+    says = f"an expression makes {len(outputs)} columns ({', '.join(outputs)})"
+    raise InvalidOption(f"{says}; write an expression for each, as *(pl.col(name).mean() for name in names)")

@@ -10,12 +10,12 @@ import polars as pl
 from .._catalog.call import Call
 from .._plan.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
+from .._support.floats import np
 from .._table.background import Items
-from .._table.figures import Figures, numbered, together
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs
 from .._table.setup import Setup
-from .._table.suspicions import Suspicion, suspicions_of
+from .._table.suspicions import Figures, Suspicion, numbered, suspicions_of, together
 from .._table.table import Table, Whole
 from ..errors import (
     InvalidOption,
@@ -300,8 +300,6 @@ def _values_under(rows: pl.DataFrame, setup: Setup, call: Call) -> pl.Series:
 
 def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
     """Rows of the first queries: the first rows, some rows of each long query, or rows that stand apart."""
-    import numpy as np  # imported late, to keep other calls fast
-
     if rows.height <= ROWS_OF_SAMPLE:
         return rows
     near = numbered(rows.head(ROWS_NEAR), query)

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from .._support.floats import np
 from .._support.option_values import Range
 from .._table.background import (
     SIZE,
@@ -288,8 +289,6 @@ def _divided(kinds: pl.DataFrame) -> pl.DataFrame:
 
 def _by_row(rows: pl.DataFrame, found: pl.DataFrame) -> pl.Series:
     """The values by row number, 0.0 for other rows."""
-    import numpy as np
-
     values = np.zeros(rows.height)
     values[found["#row"].to_numpy()] = found["value"].to_numpy()
     return pl.Series(values)
@@ -318,8 +317,6 @@ def sums_of_distances(rows: pl.DataFrame, distance: str) -> pl.Series:
 
 def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
     """The sums of Euclidean distances, by the pairs of each number of ranks apart."""
-    import numpy as np
-
     x, query = every.select(names).to_numpy(), every[QUERY].to_numpy()
     value = np.zeros(len(query))
     for apart in range(1, int(every["#above"].to_numpy().max(initial=0)) + 1):

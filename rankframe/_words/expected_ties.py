@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from .._support.floats import np
 from ..errors import InvalidOption, on
 from .columns_needed import POSITION, STARTS
 from .sorted_rows import SortedRows
@@ -90,8 +91,6 @@ def stop_in_group(rows: pl.Series) -> pl.Series:
     in a set of t with probability t / s, so M(t) = M'(t) (1 - t / s) + (1 - x) M'(t - 1) t / s. Documents with x = 0
     change nothing and need no step; all groups take a step together.
     """
-    import numpy as np  # imported late, to keep other calls fast
-
     every = rows.struct.unnest().with_row_index("row")
     tied = every.filter(pl.col("size") > 1).sort("group", "above")
     if tied.is_empty():

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from .._support.floats import NDArray, np
 
-    Places = NDArray[np.integer[Any]]
-    Counts = NDArray[np.int32]
+Places: TypeAlias = "NDArray[np.integer[Any]]"
+Counts: TypeAlias = "NDArray[np.int32]"
 
 BITS_OF_STEP = 4
 """The number of binary digits of a level used in one step."""
@@ -26,8 +24,6 @@ def lower_before(level: Places, first: Places, last: Places, *before: Places) ->
     Two levels differ first in one digit. For each digit, from the highest, rows are counted among the rows of their run
     with the same higher digits; then the rows of a run are sorted by the digit, stably, which splits the run.
     """
-    import numpy as np
-
     counts = [np.zeros(len(level), dtype=np.int32) for _ in before]
     at: Places = np.arange(len(level))
     places = list(before)
@@ -54,8 +50,6 @@ def lower_before(level: Places, first: Places, last: Places, *before: Places) ->
 
 def _so_far(rows: NDArray[np.bool_]) -> Counts:
     """The number of rows before each place."""
-    import numpy as np
-
     counts = np.zeros(len(rows) + 1, dtype=np.int32)
     np.cumsum(rows, out=counts[1:])
     return counts
@@ -67,8 +61,6 @@ def lower_labelled(rows: pl.Series) -> pl.Series:
     `rows` has the fields ``query``, one value per query, ``tied``, one value per group of ties, and ``level``, null
     for rows that are in no pair. The rows of a query are ordered by falling score.
     """
-    import numpy as np
-
     every = rows.struct.unnest()
     here = every["level"].is_not_null()
     some = every.filter(here) if every["level"].has_nulls() else every
@@ -87,8 +79,6 @@ def greater_before(rows: pl.Series) -> pl.Series:
 
     `rows` has the fields ``query``, ``order`` and ``value``; a row without a value counts nowhere and gets 0.
     """
-    import numpy as np
-
     every = rows.struct.unnest().with_row_index("row")
     some = every.filter(pl.col("value").is_not_null()).sort("query", "order")
     first, last = _runs(some["query"].to_numpy())
@@ -101,15 +91,11 @@ def greater_before(rows: pl.Series) -> pl.Series:
 
 def starts_of(runs: NDArray[Any]) -> NDArray[np.int64]:
     """Where each run of equal numbers starts."""
-    import numpy as np
-
     return np.flatnonzero(np.concatenate([np.ones(len(runs[:1]), dtype=bool), runs[1:] != runs[:-1]]))
 
 
 def _runs(of: NDArray[np.generic]) -> tuple[Places, Places]:
     """Where each row's run of equal values begins, and where it ends."""
-    import numpy as np
-
     starts = starts_of(of)
     sizes = np.diff(starts, append=len(of))
     return np.repeat(starts, sizes), np.repeat(starts + sizes, sizes)

@@ -6,20 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import polars as pl
 
+from .._support.floats import NDArray, np
 from ..errors import InvalidOption, option
 from .columns_needed import Needed
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Votes = NDArray[np.float32]
-
 Missing: TypeAlias = Literal["skip", "zero", "min"]
+Votes: TypeAlias = "NDArray[np.float32]"
 How: TypeAlias = Literal["sum", "min", "max", "median", "first"]
 Normalization: TypeAlias = Callable[["Scores"], pl.Expr]
 
@@ -316,8 +312,6 @@ class JudgedRankings:
 
 def _duels(columns: Sequence[pl.Series], n_rankings: int, weights: Sequence[float] | None) -> pl.Series:
     """The duels that the document of each row wins."""
-    import numpy as np
-
     document, ranking, run, place = (column.to_numpy() for column in columns)
     seen, number = np.unique(document, return_inverse=True)
     places = np.zeros((len(seen), n_rankings), dtype=np.float32)
@@ -332,8 +326,6 @@ def duels_won(place: Votes, query: NDArray[np.int64], weights: Sequence[float] |
     `place` has a row per document and a column per ranking, which votes for the document of lower place. Queries are
     compared in blocks of similar size, padded to the largest with documents that draw every duel.
     """
-    import numpy as np
-
     by_query = np.argsort(query, kind="stable")
     _, starts, sizes = np.unique(query[by_query], return_index=True, return_counts=True)
     by_size = np.argsort(sizes, kind="stable")
@@ -354,8 +346,6 @@ def duels_won(place: Votes, query: NDArray[np.int64], weights: Sequence[float] |
 
 def _won(left: Votes, right: Votes, weights: Sequence[float] | None) -> NDArray[np.float64]:
     """The duels that documents of each query win against all of that query."""
-    import numpy as np
-
     votes = np.zeros((*left.shape[:2], right.shape[1]), dtype=np.int32 if weights is None else np.float64)
     for ranking in range(left.shape[2]):
         own, other = left[:, :, None, ranking], right[:, None, :, ranking]
@@ -368,8 +358,6 @@ def _won(left: Votes, right: Votes, weights: Sequence[float] | None) -> NDArray[
 
 def _blocks(sizes: NDArray[np.int64]) -> Iterator[slice]:
     """Slices of queries, which are sorted by size, with at most `PAIRS` pairs; a query with more is one by itself."""
-    import numpy as np
-
     start = 0
     while start < len(sizes):
         pairs = np.arange(1, len(sizes) - start + 1) * sizes[start:] ** 2

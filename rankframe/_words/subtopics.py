@@ -7,6 +7,7 @@ from functools import partial
 
 import polars as pl
 
+from .._support.floats import np
 from .._support.option_kinds import check
 from .._table.policies import Label
 from ..errors import InvalidOption, option
@@ -130,8 +131,6 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     The rows are structs of ``query``, ``doc``, ``subtopic`` and ``relevant``. A subtopic that n documents have met is
     worth (1 - alpha)^n to the next one; of equal documents the one with the larger id is taken.
     """
-    import numpy as np  # imported late, to keep other calls fast
-
     every = rows.struct.unnest()
     pairs = every.with_row_index("row").filter("relevant").sort("query", "doc", descending=[False, True])
     if pairs.is_empty():

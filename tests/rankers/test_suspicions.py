@@ -13,9 +13,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._table.figures import Figures
 from rankframe._table.setup import Setup
-from rankframe._table.suspicions import ENOUGH_QUERIES, LEAST_AUC, STANDARD_ERRORS
+from rankframe._table.suspicions import ENOUGH_QUERIES, LEAST_AUC, STANDARD_ERRORS, Figures
 from tests.support.each import each
 
 QUIET = {"progress": False, "resamples": 99}

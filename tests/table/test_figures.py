@@ -12,9 +12,8 @@ import pytest
 
 import rankframe as rf
 from rankframe._table.columns import Columns
-from rankframe._table.figures import Figures, together
 from rankframe._table.setup import Setup
-from rankframe._table.suspicions import suspicions_of
+from rankframe._table.suspicions import Figures, suspicions_of, together
 from rankframe._verbs import running as watch
 
 CATEGORIES = ["Action|Comedy", "Comedy|Drama", "Drama", "War|Drama", "Horror, War"]
