@@ -17,7 +17,7 @@ from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.subtopics import documents, row_faults
 from .._table.table import refuse_names
-from .._words.columns_needed import LARGEST_LABEL
+from .._words.sorted_rows import LARGEST_LABEL
 from ..errors import InvalidData, InvalidOption
 from .bounds import bounds, bounds_of
 from .parts import in_parts, number_of_parts

@@ -15,22 +15,24 @@ from .._support.floats import NDArray, np
 from .._table.background import NO_TABLES
 from .._table.columns import Columns, failing, naming
 from .._table.setup import Setup
-from .._words.columns_needed import (
-    LABEL_REFUSED,
-    LARGEST_LABEL,
-    POSITION,
-    QUERY,
-    SCORE,
-    Needed,
-    at_first_tied,
-    at_last_tied,
-)
 from .._words.expected_ties import Expectation
 from .._words.group_rows import GroupRows
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
-from .._words.sorted_rows import RANK, RAW, SortedRows
+from .._words.sorted_rows import (
+    LABEL_REFUSED,
+    LARGEST_LABEL,
+    POSITION,
+    QUERY,
+    RANK,
+    RAW,
+    SCORE,
+    Needed,
+    SortedRows,
+    at_first_tied,
+    at_last_tied,
+)
 from ..errors import InvalidOption, on, option
 from .rank_order import RankOrder, with_gain
 

@@ -12,8 +12,8 @@ from .._table.columns import Columns
 from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.steps import one_kept
-from .._words.columns_needed import Needed
 from .._words.expected_ties import NoExpectation
+from .._words.sorted_rows import Needed
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
 from .plan import values_of_groups

@@ -9,8 +9,8 @@ import polars as pl
 from sqlglot import exp
 
 from .._catalog.call import Call
-from .._words.columns_needed import Needed
 from .._words.ranking import Ranking
+from .._words.sorted_rows import Needed
 from ..errors import InvalidOption
 from .expressions import Node, Reader, Sql, Tree, case, filled, flag, tree_of
 from .ranked import Ranks, Step, named

@@ -7,9 +7,8 @@ from typing import Literal
 
 import polars as pl
 
-from .._words.columns_needed import POSITION
 from .._words.rows import PairCounts, name_of
-from .._words.sorted_rows import SortedRows
+from .._words.sorted_rows import POSITION, SortedRows
 from ..errors import RankframeError
 
 TIED = ["#query", "#score"]

@@ -32,8 +32,8 @@ from .._table.columns import Columns
 from .._table.roles import ROW, carried, require
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import R, Table, in_memory, refuse_names
-from .._words.columns_needed import Needed
 from .._words.rows import Answer
+from .._words.sorted_rows import Needed
 from .._words.two_rankings import Pair
 from ..errors import Code, InvalidOption, option
 from .declaration import VerbCall, call_of_verb, verb

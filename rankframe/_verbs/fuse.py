@@ -20,8 +20,8 @@ from .._table.roles import ROW
 from .._table.runs import RUN_OF_TABLE, Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import R, Table, refuse_names
-from .._words.columns_needed import Needed
 from .._words.rankings import How, Missing, Rankings
+from .._words.sorted_rows import Needed
 from ..errors import InvalidData, InvalidOption, option
 from .declaration import verb, with_options_of
 from .entries import Entries, entries_of

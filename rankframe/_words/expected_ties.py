@@ -11,8 +11,7 @@ import polars as pl
 
 from .._support.floats import np
 from ..errors import InvalidOption, on
-from .columns_needed import POSITION, STARTS
-from .sorted_rows import SortedRows
+from .sorted_rows import POSITION, STARTS, SortedRows
 
 
 class NoExpectation(InvalidOption):

@@ -12,7 +12,7 @@ import polars as pl
 
 from .._support.floats import NDArray, np
 from ..errors import InvalidOption, option
-from .columns_needed import Needed
+from .sorted_rows import Needed
 
 Missing: TypeAlias = Literal["skip", "zero", "min"]
 Votes: TypeAlias = "NDArray[np.float32]"

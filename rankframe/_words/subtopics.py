@@ -11,10 +11,10 @@ from .._support.floats import np
 from .._support.option_kinds import check
 from .._table.policies import Label
 from ..errors import InvalidOption, option
-from .columns_needed import Needed
 from .pairs import starts_of
 from .ranking import Used
 from .rows import Answer, Factor
+from .sorted_rows import Needed
 
 ONE = 2.0**40
 """The gain of a subtopic that was not met yet; gains are whole numbers, so that sums are equal in any order."""

@@ -7,8 +7,8 @@ from copy import copy
 
 import polars as pl
 
-from .columns_needed import QUERY, Needed
 from .pairs import greater_before
+from .sorted_rows import QUERY, Needed
 
 
 class Pair:

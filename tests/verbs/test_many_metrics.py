@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from rankframe._catalog.call import Call
-from rankframe._words.columns_needed import Needed
+from rankframe._words.sorted_rows import Needed
 
 TABLE = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": list("aba"), "score": [2.0, 1.0, 1.0], "label": [1, 0, 1]})
 
