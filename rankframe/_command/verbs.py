@@ -186,10 +186,8 @@ def by_rank(table: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]
     """A row per run, query and rank, with a column per metric."""
     at = {(call, k): call.with_defaults({"k": k}) for k in range(1, last + 1) for call in calls}
     found = values(table, setup, runs, list(dict.fromkeys(at.values()))).with_row_index("#query")
-    rows = pl.concat(
-        found.select("#query", RUN, "query_id", rank=pl.lit(k), **{x.text: pl.col(at[x, k].text) for x in calls})
-        for k in range(1, last + 1)
-    )
+    columns = {k: {x.text: pl.col(at[x, k].text) for x in calls} for k in range(1, last + 1)}
+    rows = pl.concat(found.select("#query", RUN, "query_id", rank=pl.lit(k), **of_k) for k, of_k in columns.items())
     rows = rows.sort(pl.col("#query").min().over(RUN), "#query", "rank")
     return rows.select(*([pl.col(RUN).alias("run")] if runs.columns else []), pl.exclude("#query", RUN))
 
@@ -396,12 +394,8 @@ def tune(arguments: Namespace) -> Outcome:
 
 
 OF_BOTH_FILES = (
-    "query without judgments",
-    "nothing retrieved",
-    "repeated judgment",
-    "document without score",
-    "ids alike",
-)
+    "query without judgments", "nothing retrieved", "repeated judgment", "document without score", "ids alike",
+)  # fmt: skip
 
 
 @command(files=1, verb=PolarsRanker.check)

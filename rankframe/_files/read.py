@@ -22,11 +22,9 @@ DType: TypeAlias = pl.DataType | type[pl.DataType]
 PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
 
 OTHER_NAMES = {
-    "query_id": ("query_id", *USUAL_NAMES["query"]),
-    "doc_id": ("doc_id", *USUAL_NAMES["doc"]),
-    "score": ("score", *USUAL_NAMES["score"]),
-    "label": ("label", *USUAL_NAMES["label"], "score"),
+    name: (name, *USUAL_NAMES[name.removesuffix("_id")]) for name in ("query_id", "doc_id", "score", "label")
 }
+OTHER_NAMES["label"] += ("score",)
 
 
 class Layout(NamedTuple):
@@ -207,11 +205,9 @@ def from_lines(file: SourceFile) -> FileRows:
     """TREC text: fields separated by C's white space, as in trec_eval; an id may hold a no-break space."""
     layout, fields, n = file.layout, pl.col("fields"), len(file.layout.line.split())
     n_fields = fields.list.len()
-    lines = (
-        pl.scan_lines(file.content, name="line", row_index_name=NUMBER, row_index_offset=1, glob=False)
-        .with_columns(fields=pl.col("line").str.strip_prefix("\ufeff").str.extract_all(r"[^ \t\r\x0b\x0c]+"))
-        .filter(n_fields > 0)
-    )
+    lines = pl.scan_lines(file.content, name="line", row_index_name=NUMBER, row_index_offset=1, glob=False)
+    parts = pl.col("line").str.strip_prefix("\ufeff").str.extract_all(r"[^ \t\r\x0b\x0c]+")
+    lines = lines.with_columns(fields=parts).filter(n_fields > 0)
     if file.comments:
         lines = lines.filter(fields.list.first().str.starts_with("#").not_())
     text = {name: fields.list.get(i, null_on_oob=True) for name, i in layout.places.items()}
@@ -313,15 +309,9 @@ def scan_ndjson(file: SourceFile, text: list[str]) -> pl.LazyFrame:
 
 def scan_csv(file: SourceFile, text: list[str]) -> pl.LazyFrame:
     """CSV or TSV, with NUMBER, the number of the row."""
-    return pl.scan_csv(
-        file.content,
-        separator=file.format.separator,
-        schema_overrides=dict.fromkeys(text, pl.String),
-        infer_schema_length=10_000,
-        row_index_name=NUMBER,
-        row_index_offset=1,
-        glob=False,
-    )
+    number: Any = {"row_index_name": NUMBER, "row_index_offset": 1}
+    types: Any = {"schema_overrides": dict.fromkeys(text, pl.String), "infer_schema_length": 10_000}
+    return pl.scan_csv(file.content, separator=file.format.separator, **types, **number, glob=False)
 
 
 def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) -> None:

@@ -147,32 +147,16 @@ def page_of_ranker(ranker: Any, about: str) -> str:
     methods_of = of_table if of_frame else "rf.expr.ndcg(k=10)"
     for polars, own in ranker._examples:
         example = example.replace(polars, own)
-    found_in = (
-        (family, [x.formula.__name__ for x in found]) for (family, _), found in families(METRICS.values()).items()
-    )
-    families_of = [f"{family}\n{_in_lines(names)}" for family, names in found_in]
+    of_families = families(METRICS.values()).items()
+    families_of = [f"{name}\n{_in_lines(x.formula.__name__ for x in found)}" for (name, _), found in of_families]
     of_parts = {title: PARTS[part] for part, title in WHAT.items()}
     others = [name for name in OPTIONS if not any(name in names for names in PARTS.values())]
     of_parts["Several of these at once"] = tuple(others)
     options = [f"{title}\n{_in_lines(names)}" for title, names in of_parts.items()]
-    parts = {
-        "Verbs": _a_line_each(verbs),
-        "Metrics": "\n".join(
-            [
-                f'A method each, as {methods_of}; in texts, as "ndcg@10", a metric may have a shorter name.',
-                "",
-                *families_of,
-            ]
-        ),
-        "Columns and policies": "\n".join(
-            [
-                f'{prefix}.on(...) gives the same ranker with other ones, as {prefix}.on(query="qid", ties="order"):',
-                "",
-                *options,
-            ]
-        ),
-        "Examples": example,
-    }
+    of_metrics = f'A method each, as {methods_of}; in texts, as "ndcg@10", a metric may have a shorter name.'
+    of_on = f'{prefix}.on(...) gives the same ranker with other ones, as {prefix}.on(query="qid", ties="order"):'
+    parts = {"Verbs": _a_line_each(verbs), "Metrics": "\n".join([of_metrics, "", *families_of])}
+    parts |= {"Columns and policies": "\n".join([of_on, "", *options]), "Examples": example}
     sections = [f"{title}\n{'-' * len(title)}\n{text}" for title, text in parts.items()]
     more = (
         "The rows of a query are its ranking, by falling score; their labels tell which documents are relevant. Nothing is "

@@ -254,11 +254,9 @@ def run(
     if verb.labels is not True:
         calls = []
     refuse_row_order(setup, calls, joined.columns, engine.name)
-    labels = {
-        of_run.roles.score: _largest_label(engine, sides, key, of_run, calls, joined.schema, judging, judged_only)
-        for of_run in setups
-        if calls and needs_largest_label(of_run, joined.schema, calls)
-    }
+    needing = [x for x in setups if calls and needs_largest_label(x, joined.schema, calls)]
+    args = calls, joined.schema, judging, judged_only
+    labels = {x.roles.score: _largest_label(engine, sides, key, x, *args) for x in needing}
     whole = Whole(labels, _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None)
     found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
     figures = call.mergeable(setup, labels)

@@ -441,9 +441,10 @@ class FrameRanker(Ranker[R], Verbs[R]):
         title = f".rank of a {self._library}{type(self._frame).__name__}: {size}"
         metrics = [entry.formula.__name__ for entry in METRICS.values()]
         verbs = [name for name in self.__dir__() if name not in metrics]
+        of_metrics = f"ndcg, average_precision, reciprocal_rank and {len(metrics) - 3} more"
         methods = [
             ("verbs", ", ".join(verbs)),
-            ("metrics", f"ndcg, average_precision, reciprocal_rank and {len(metrics) - 3} more"),
+            ("metrics", of_metrics),
             ("such as", ".rank.evaluate('ndcg@10', 'map')"),
         ]
         return shown_of(self._setup, title, columns, methods, self._levels())

@@ -102,10 +102,8 @@ def plot(**declared: Any) -> Callable[[F], F]:
         options = globals()[keywords.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
         types = {name: options[name].__forward_arg__ for name in HELP if name in options} | {"ax": "Axes | None"}
         by_name = inspect.Parameter.KEYWORD_ONLY
-        shared = [
-            inspect.Parameter(name, by_name, default=CI if name == "ci" else None, annotation=kind)
-            for name, kind in types.items()
-        ]
+        usual = {"ci": CI}
+        shared = [inspect.Parameter(x, by_name, default=usual.get(x), annotation=kind) for x, kind in types.items()]
         about, returns, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
         head = "\n" if "\nParameters\n" in about else "\n\nParameters\n----------\n"
         text = "\n".join(dict.fromkeys(HELP[name] for name in HELP if name in types or name in signature.parameters))
@@ -150,9 +148,8 @@ class Measured:
         run = pl.col(RUN) if runs.scores else at[0].cast(pl.String) if runs.key else pl.lit(setup.roles.score)
         found = found.with_columns(run.alias(RUN), **({} if by is None else {SLICE: at[-1]}))
         if by is not None and len(found):
-            found = pl.concat(
-                [part.sort(SLICE, nulls_last=True) for part in found.partition_by(RUN, maintain_order=True)]
-            )
+            of_runs = found.partition_by(RUN, maintain_order=True)
+            found = pl.concat([part.sort(SLICE, nulls_last=True) for part in of_runs])
         self.runs = runs.named(found)
         of_slice = [] if by is None else [pl.col(SLICE).cast(pl.String).fill_null("null")]
         of_run = [pl.col(RUN)] if by is None or (len(self.runs) > 1 and by not in runs.key) else []
@@ -172,13 +169,9 @@ class Measured:
         of = self.values if values is None else values
         rows = averages(of, self.key, self.calls, key, self.resampling)
         ends = {"low": "ci_low", "high": "ci_high", "interval": "interval"}
-        return rows.select(
-            *(pl.col(name).alias("series" if name == SERIES else name) for name in key),
-            "metric",
-            y="mean",
-            queries="n_queries",
-            **{name: at if at in rows.columns else pl.lit(None, pl.Float64) for name, at in ends.items()},
-        ).drop_nulls("y")
+        columns = [pl.col(name).alias("series" if name == SERIES else name) for name in key]
+        figures = {name: at if at in rows.columns else pl.lit(None, pl.Float64) for name, at in ends.items()}
+        return rows.select(*columns, "metric", y="mean", queries="n_queries", **figures).drop_nulls("y")
 
     @property
     def count(self) -> str:

@@ -168,12 +168,9 @@ def differences(table: Table[Any], metric: str, *, baseline: Column | None = Non
     measured = Measured.of(table, [call], shared)
     found, names = measured.values, measured.runs
     if len(names) < 2:
-        raise InvalidOption(
-            "differences are those between runs; name at least two score columns, as ",
-            option(runs=["bm25", "ltr"]),
-            ", or the column that tells runs apart, as ",
-            option(run="run"),
-        )
+        says = "differences are those between runs; name at least two score columns, as "
+        or_column = ", or the column that tells runs apart, as ", option(run="run")
+        raise InvalidOption(says, option(runs=["bm25", "ltr"]), *or_column)
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
         raise InvalidOption(option(baseline=baseline), f" is none of the runs, {', '.join(names)}")
@@ -183,14 +180,11 @@ def differences(table: Table[Any], metric: str, *, baseline: Column | None = Non
     n = max(paired["series"].value_counts()["count"], default=0)
     place, of = pl.int_range(pl.len()).over("series"), pl.len().over("series")
     x, x2 = pl.col("x").first().cast(pl.Float64), pl.col("x").last().cast(pl.Float64) + 1
-    sorted_ = (
-        paired.sort("series", "difference", descending=[False, True])
-        .with_columns(x=place, bar=place * pl.min_horizontal(of, BARS) // of)
-        .group_by("series", "bar", maintain_order=True)
-        .agg(x, x2=x2, y=pl.col("difference").mean(), queries=pl.len())
-        .with_columns(y2=pl.lit(0.0), difference="y")
-        .drop("bar")
-    )
+    sorted_ = paired.sort("series", "difference", descending=[False, True])
+    bars = sorted_.with_columns(x=place, bar=place * pl.min_horizontal(of, BARS) // of)
+    means = {"x2": x2, "y": pl.col("difference").mean(), "queries": pl.len()}
+    sorted_ = bars.group_by("series", "bar", maintain_order=True).agg(x, **means)
+    sorted_ = sorted_.with_columns(y2=pl.lit(0.0), difference="y").drop("bar")
     several = len(others) > 1
     pair = f"{'run' if several else others[0]} minus {baseline}"
     each_own = ". Each run has its own order, so one place is not one query" if several else ""
@@ -253,15 +247,11 @@ def distribution(table: Table[Any], metric: str, **shared: Unpack[SlicedOptions]
     margin = MARGIN * (high - low)
     width = (high - low) / BINS
     bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
-    bars = (
-        found.with_columns(bin=bin_, n=pl.len().over("series"))
-        .group_by("series", "bin", maintain_order=True)
-        .agg(queries=pl.len(), share=pl.len() / pl.col("n").first())
-        .sort("series", "bin")
-        .with_columns(x=low + pl.col("bin") * width, y=row)
-        .with_columns(x2=pl.col("x") + width, y2=pl.col("y") + 0.85 * pl.col("share") / pl.col("share").max())
-        .drop("bin")
-    )
+    bins = found.with_columns(bin=bin_, n=pl.len().over("series")).group_by("series", "bin", maintain_order=True)
+    bars = bins.agg(queries=pl.len(), share=pl.len() / pl.col("n").first()).sort("series", "bin")
+    bars = bars.with_columns(x=low + pl.col("bin") * width, y=row).drop("bin")
+    high_of_bar = 0.85 * pl.col("share") / pl.col("share").max()
+    bars = bars.with_columns(x2=pl.col("x") + width, y2=pl.col("y") + high_of_bar)
     middle = found.group_by("series", maintain_order=True).agg(x=pl.col("value").median()).with_columns(y=row)
     at = rows.select("series", x="y", x2="high", low="low", y=row - 0.1, mean="y", queries="queries")
     several = ", on the same scale for all" if len(names) > 1 else ""
@@ -467,15 +457,12 @@ def contributions(
     names = list(runs.scores or found[RUN_OF_TABLE].unique(maintain_order=True))
     query, doc = pl.struct(runs.queries(setup).roles.query), setup.roles.doc_in(found.columns)
     width, rank = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
-    rows = (
-        found.with_columns(queries=query.n_unique().over("fused_rank"))
-        .group_by("fused_rank", RUN_OF_TABLE)
-        .agg(width.sum() / pl.col("queries").first(), pl.col("queries").first())
-        .sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
-        .with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
-        .with_columns(x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE)
-        .rename({"fused_rank": "rank"})
-    )
+    ranks = found.with_columns(queries=query.n_unique().over("fused_rank")).group_by("fused_rank", RUN_OF_TABLE)
+    rows = ranks.agg(width.sum() / pl.col("queries").first(), pl.col("queries").first())
+    rows = rows.sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
+    rows = rows.with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
+    rows = rows.with_columns(x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE)
+    rows = rows.rename({"fused_rank": "rank"})
     n, text = found.select(query.n_unique()).item(), pl.col("fused_rank").cast(pl.String)
     mean, of, subject = "mean ", "fused rank", "Mean contribution to the fused score at each rank"
     if n == 1 and doc is not None:

@@ -156,12 +156,8 @@ def _run_formulas(
     calls: tuple[Call, ...], texts: tuple[str, ...], setup: Setup, top: int | None, answer: Answer
 ) -> Needed:
     if answer == "document" and setup.policies.tie_rule.averages:
-        raise InvalidOption(
-            option(ties=setup.policies.ties),
-            " averages over orders, in which a document has no single rank; set another rule for ties to "
-            "explain, as in ",
-            on(ties="doc_desc"),
-        )
+        says = " averages over orders, in which a document has no single rank; set another rule for ties to explain"
+        raise InvalidOption(option(ties=setup.policies.ties), f"{says}, as in ", on(ties="doc_desc"))
     needed = Needed(["#query"], answer == "query" and all(call.gains_only(setup) for call in calls))
     rows = SortedRows(needed, answer, top)
     ranking = Ranking(rows, setup, Expectation(rows) if setup.policies.tie_rule.averages else None)

@@ -65,11 +65,11 @@ def temporary_folder() -> Iterator[Path]:
 
 def _no_room(error: Exception) -> OutOfSpace:
     folder = "" if tempfile.tempdir is None else f" {str(tempfile.tempdir)!r}"
-    return OutOfSpace(
+    says = (
         f"the rows exceed the memory limit, and the temporary folder{folder} cannot hold them ({error}); name another "
-        "folder in the environment variable TMPDIR, or set a larger limit, as ",
-        on(memory_limit="8GB"),
     )
+    other = "folder in the environment variable TMPDIR, or set a larger limit, as "
+    return OutOfSpace(says, other, on(memory_limit="8GB"))
 
 
 def _remove_folder(folder: Path, failed: type[BaseException] | None, *_: object) -> None:

@@ -68,13 +68,9 @@ def _relevant(
 
 def _refuse_ties(setup: Setup, call: Call) -> None:
     if setup.policies.tie_rule.by_label:
-        raise InvalidOption(
-            f"{call.text}: ",
-            option(ties=setup.policies.ties),
-            " orders tied documents by label, which does not say what a document adds to those above it; say another "
-            "rule for ties, as in ",
-            on(ties="doc_desc"),
-        )
+        says = " orders tied documents by label, which does not say what a document adds to those above it"
+        other = "; say another rule for ties, as in ", on(ties="doc_desc")
+        raise InvalidOption(f"{call.text}: ", option(ties=setup.policies.ties), says, *other)
     if setup.policies.tie_rule.averages:
         raise InvalidOption(f"{call.text}: ", NoExpectation().parts)
 

@@ -93,22 +93,14 @@ def latex(grid: Grid, caption: str | None = None, label: str | None = None) -> s
     if wrong is not None:
         says = "which LaTeX takes no label with; write one of letters, digits and :.-_ as in label='tab:runs'"
         raise InvalidOption(f"label={label!r} has {wrong[0]!r}, {says}")
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        *([] if caption is None else [rf"\caption{{{_tex(caption)}}}"]),
-        *([] if label is None else [rf"\label{{{label}}}"]),
-        rf"\begin{{tabular}}{{{''.join('r' if right else 'l' for right in grid.right)}}}",
-        r"\toprule",
-        " & ".join(map(_tex, grid.head)) + r" \\",
-        r"\midrule",
-        *(" & ".join(map(_tex_cell, row)) + r" \\" for row in grid.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        *([r"\par\smallskip", rf"{{\footnotesize {' '.join(map(_tex, grid.notes))}}}"] if grid.notes else []),
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+    lines = [r"\begin{table}", r"\centering"]
+    lines += [] if caption is None else [rf"\caption{{{_tex(caption)}}}"]
+    lines += [] if label is None else [rf"\label{{{label}}}"]
+    lines += [rf"\begin{{tabular}}{{{''.join('r' if right else 'l' for right in grid.right)}}}", r"\toprule"]
+    lines += [" & ".join(map(_tex, grid.head)) + r" \\", r"\midrule"]
+    lines += [" & ".join(map(_tex_cell, row)) + r" \\" for row in grid.rows] + [r"\bottomrule", r"\end{tabular}"]
+    lines += [r"\par\smallskip", rf"{{\footnotesize {' '.join(map(_tex, grid.notes))}}}"] if grid.notes else []
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
 def _tex_cell(cell: Cell) -> str:

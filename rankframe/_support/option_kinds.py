@@ -219,13 +219,9 @@ SIMPLE: Mapping[object, Alternative] = {
 """The types that are one alternative."""
 
 
-ANY_OPTION = Kind(
-    (
-        Alternative("a number", values.real),
-        *map(SIMPLE.__getitem__, (str, bool, None, pl.Expr, collections.abc.Callable)),
-        Alternative("a mapping of numbers", partial(values.of_type, Mapping)),
-    )
-)
+OF_NUMBERS = Alternative("a mapping of numbers", partial(values.of_type, Mapping))
+PLAIN = map(SIMPLE.__getitem__, (str, bool, None, pl.Expr, collections.abc.Callable))
+ANY_OPTION = Kind((Alternative("a number", values.real), *PLAIN, OF_NUMBERS))
 """The values of a metric's option whose annotation says nothing."""
 
 

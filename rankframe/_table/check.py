@@ -92,22 +92,11 @@ NOTES = (
 """The notes on rows and queries."""
 
 
-PROBLEMS = tuple(
-    sorted(
-        {
-            *("table", "types differ", "no labels", "no common query", "repeated judgment"),
-            *(
-                "document without score",
-                "ids alike",
-                "documents not named",
-                "no retrieved document judged",
-                "tied scores",
-                "gaps in ranks",
-            ),
-            *(*TEXTS, *(note.problem for note in NOTES), *(x.problem for x in SUSPICIONS)),
-        }
-    )
-)
+OTHERS = (
+    "table", "types differ", "no labels", "no common query", "repeated judgment", "document without score", "ids alike",
+    "documents not named", "no retrieved document judged", "tied scores", "gaps in ranks",
+)  # fmt: skip
+PROBLEMS = tuple(sorted({*OTHERS, *TEXTS, *(note.problem for note in NOTES), *(x.problem for x in SUSPICIONS)}))
 """The names of all problems."""
 
 

@@ -136,15 +136,9 @@ class Figures(dict[str, Any]):
         above, n_best, pairs, before, length = [x[pairs > 0] for x in (above, n_best, pairs, first, n)]
         auc = (above - n_best * (before + (n_best + 1) / 2)) / pairs
         auc = 1 - auc if self.setup.policies.ascending else auc
-        return {
-            "queries": n_queries,
-            "retrieving": len(n),
-            "several": np.count_nonzero(n > 1),
-            "ordered": len(auc),
-            "auc": auc.sum(),
-            "squares": (auc**2).sum(),
-            "variance": ((length + 1) / (12 * pairs)).sum(),  # of the AUC of random orders
-        }
+        counts = {"queries": n_queries, "retrieving": len(n), "several": np.count_nonzero(n > 1), "ordered": len(auc)}
+        variance = ((length + 1) / (12 * pairs)).sum()  # of the AUC of random orders
+        return {**counts, "auc": auc.sum(), "squares": (auc**2).sum(), "variance": variance}
 
     def _of_ranks(self) -> dict[str, Any]:
         """The number of queries whose scores are 1, 2 and so on."""

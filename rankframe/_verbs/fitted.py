@@ -141,15 +141,12 @@ class FittedFusion(Result[R_co]):
         found: dict[tuple[int, ...], dict[str, float]] = {}
         for row in rows:
             found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
-        body = [
-            (*(Cell(str(x)) for x in at), *(Cell(number(found[at].get(run, 0.0), 4)) for run in self.runs))
-            for at in sorted(found)[:most]
-        ]
-        more = (
-            [f"The first {most} of {len(found):,} {place[0]}s; .learned has all."]
-            if most is not None and len(found) > most
-            else []
-        )
+        body = []
+        for at in sorted(found)[:most]:
+            figures = (Cell(number(found[at].get(run, 0.0), 4)) for run in self.runs)
+            body.append((*(Cell(str(x)) for x in at), *figures))
+        cut = most is not None and len(found) > most
+        more = [f"The first {most} of {len(found):,} {place[0]}s; .learned has all."] if cut else []
         return [Grid((), (*place, *self.runs), body, (f"Figures: {value}.", *more))]
 
 
@@ -276,11 +273,8 @@ def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
     entries = entries_of(frame, setup, runs, names, depth=options.get("depth", setup.policies.depth), absent=False)
     is_relevant = (entries.documents[label].cast(pl.Float64) >= setup.policies.relevant).fill_null(False)
     if not is_relevant.any():
-        raise InvalidData(
-            f"no document has a {label!r} of {setup.policies.relevant:g} or more, so there is nothing to learn; join the "
-            "judgments, or set the least relevant label, ",
-            on(relevant=...),
-        )
+        says = f"no document has a {label!r} of {setup.policies.relevant:g} or more, so there is nothing to learn"
+        raise InvalidData(f"{says}; join the judgments, or set the least relevant label, ", on(relevant=...))
     relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
     if setup.policies.tie_rule.averages:
         relevant = relevant.mean().over("#list", "#score")

@@ -99,11 +99,10 @@ class Exposures(Sliced):
     def table(self, sums: pl.LazyFrame, doc: str) -> pl.LazyFrame:
         """One row per slice and item: the sums of all parts, and the share of the slice's exposure."""
         slices, total = [*self.slices], pl.col("exposure").sum()
-        found = (
-            self._added(sums, doc)
-            .with_columns((pl.col("exposure") / (total.over(slices) if slices else total)).alias("share"))
-            .sort(*slices, "exposure", doc, descending=[*[False] * len(slices), True, False], nulls_last=True)
-        )
+        share = (pl.col("exposure") / (total.over(slices) if slices else total)).alias("share")
+        falling = [*[False] * len(slices), True, False]
+        found = self._added(sums, doc).with_columns(share)
+        found = found.sort(*slices, "exposure", doc, descending=falling, nulls_last=True)
         return found.rename(dict(self.slices)).select(*self.by, doc, *FIGURES)
 
 

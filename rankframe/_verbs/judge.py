@@ -272,17 +272,12 @@ def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:
     kinds: dict[tuple[str, str, str], list[Record]] = {}
     for row in findings:
         kinds.setdefault((row["severity"], row["problem"], row["advice"]), []).append(row)
-    return [
-        {
-            "severity": severity,
-            "problem": problem,
-            "findings": len(found),
-            "rows": sum(row["rows"] for row in found),
-            "where": "; ".join(filter(None, map(_place, found[:PLACES]))) + " ..." * (len(found) > PLACES),
-            "advice": advice,
-        }
-        for (severity, problem, advice), found in sorted(kinds.items(), key=lambda kind: SEVERITIES.index(kind[0][0]))
-    ]
+    rows = []
+    for (severity, problem, advice), found in sorted(kinds.items(), key=lambda kind: SEVERITIES.index(kind[0][0])):
+        where = "; ".join(filter(None, map(_place, found[:PLACES]))) + " ..." * (len(found) > PLACES)
+        n = {"findings": len(found), "rows": sum(row["rows"] for row in found)}
+        rows.append({"severity": severity, "problem": problem, **n, "where": where, "advice": advice})
+    return rows
 
 
 def _place(finding: Record) -> str:

@@ -62,16 +62,9 @@ class Resampling:
         ends = np.full((2, len(kinds)), np.nan)
         for kind in {*kinds} - {None}:
             at = np.array([x == kind for x in kinds])
-            ends[:, at] = stats.intervals(
-                values[:, at],
-                weights,
-                self.ci or math.nan,
-                kind,
-                self.resamples,
-                self.seed,
-                progress,
-                (limits.least[at], limits.greatest[at]),
-            )
+            how = self.ci or math.nan, kind, self.resamples, self.seed, progress
+            within = limits.least[at], limits.greatest[at]
+            ends[:, at] = stats.intervals(values[:, at], weights, *how, within)
         there = ~np.isnan(ends[0])
         return ends[0], ends[1], [kind if has else None for kind, has in zip(kinds, there, strict=True)]
 

@@ -512,15 +512,13 @@ def tune(
     with Progress("comparing runs", resampling.progress) as progressing:
         compared, _ = compared_values(found, of_all, pairs, test, resampling, progressing)
     chosen_texts = [call.text for call in chosen]
+    methods = pl.Series("method", [chosen_texts[i] for i in fold], pl.String)
+    columns = [pl.Series(name, x[:, 0]).fill_nan(None) for name, x in zip(found.runs, found.values, strict=True)]
     result = {
         "table": _table(found, measured, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),
         "comparison": significance.adjusted(compared),
         "folds": _folds(fold, chosen_texts, of_folds, measured),
-        "per_query": queries.with_columns(
-            pl.Series("fold", fold + 1),
-            pl.Series("method", [chosen_texts[i] for i in fold], pl.String),
-            *(pl.Series(name, x[:, 0]).fill_nan(None) for name, x in zip(found.runs, found.values, strict=True)),
-        ),
+        "per_query": queries.with_columns(pl.Series("fold", fold + 1), methods, *columns),
         "candidates": _candidates(values, measured),
     }
     weights = final.arguments.get("weights")

@@ -63,11 +63,9 @@ class GroupRows(Rows):
         """The faults of the columns, whose types are not known, with their messages."""
         setup, doc, none = self.setup, columns_of(self.setup), pl.lit(False)
         texts = {name: cs.by_name(name) - cs.numeric() - cs.boolean() for name in numbers}
-        found = {
-            "NaN score": pl.any_horizontal(none, (cs.by_name(setup.roles.score) & cs.float()).is_nan()),
-            "label not finite": ~is_finite(label),
-            "repeated document": pl.any_horizontal(none, doc.is_duplicated()),
-        }
+        is_nan = pl.any_horizontal(none, (cs.by_name(setup.roles.score) & cs.float()).is_nan())
+        found = {"NaN score": is_nan, "label not finite": ~is_finite(label)}
+        found["repeated document"] = pl.any_horizontal(none, doc.is_duplicated())
         if setup.roles.weight is not None:
             found["weight"] = (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
         if setup.policies.tie_rule.as_text:

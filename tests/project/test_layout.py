@@ -130,24 +130,24 @@ def test_modules_stay_short() -> None:
 
 
 BUDGET = {
-    "_support": 631,
+    "_support": 627,
     "_statistics": 0,
-    "_table": 2288,
-    "_words": 1573,
+    "_table": 2271,
+    "_words": 1553,
     "_catalog": 892,
     "metrics": 1423,
     "fusions": 294,
-    "_plan": 1319,
-    "_verbs": 4396,
-    "_pictures": 1395,
-    "_lift": 1795,
+    "_plan": 1313,
+    "_verbs": 4375,
+    "_pictures": 1375,
+    "_lift": 1776,
     "_shapes": 440,
-    "_files": 912,
+    "_files": 902,
     "_trainers": 443,
-    "_command": 1384,
+    "_command": 1378,
     ".": 1055,
-    "_results": 449,
-    "_sql": 1307,
+    "_results": 441,
+    "_sql": 1306,
 }
 """The code lines that each folder may have; `.` are the public modules beside them.
 
