@@ -148,9 +148,8 @@ def rank(frame: Any) -> PolarsRanker[Any] | PandasRanker:
     if (table := from_stream(frame)) is not None:
         return PolarsRanker(table)
     kinds = "a DataFrame of Polars or pandas, a LazyFrame, or a table with the Arrow PyCapsule interface"
-    raise InvalidData(
-        f"{type(frame).__name__} is no frame; give {kinds}; rf.from_dicts, rf.from_arrays and rf.from_lists make frames"
-    )
+    makers = "rf.from_dicts, rf.from_arrays and rf.from_lists make frames"
+    raise InvalidData(f"{type(frame).__name__} is no frame; give {kinds}; {makers}")
 
 
 def __getattr__(name: str) -> Any:

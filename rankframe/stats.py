@@ -218,7 +218,7 @@ def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step
         return np.full((runs, runs), np.nan)
     worth = values[whole] * weights[whole, None]
     sums = worth.sum(axis=0)
-    apart = np.abs(sums[:, None] - sums)
+    gaps = np.abs(sums[:, None] - sums)
     noise = NOISE * np.abs(worth).sum()
     worth = worth[np.ptp(worth, axis=1) > 0]
     exceeded = np.zeros((runs, runs), dtype=np.int64)
@@ -227,7 +227,7 @@ def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step
             keys = stream.random_raw(rows * worth.size).reshape(rows, *worth.shape)
             dealt = np.take_along_axis(worth[None], np.argsort(keys, axis=2), axis=2).sum(axis=1)
             ranges = np.ptp(dealt, axis=1) + noise
-            exceeded += (ranges[:, None, None] >= apart).sum(axis=0)
+            exceeded += (ranges[:, None, None] >= gaps).sum(axis=0)
         if step is not None:
             step(done, resamples)
     return (exceeded + 1) / (resamples + 1)

@@ -178,9 +178,9 @@ METHODS = {"check": "rankframe check", "judge": "--qrels QRELS"}
 """The spelling of a method of the ranker; `on` has none, only its options."""
 
 
-def in_options(said: Text) -> str:
+def in_options(message: Text) -> str:
     """The message in one line, with its advice spelled as options of the command line."""
-    return " ".join(worded(said, spelled).split())
+    return " ".join(worded(message, spelled).split())
 
 
 def spelled(advice: Advice | Code) -> str:
@@ -242,9 +242,9 @@ def writable(path: str, endings: Sequence[str] = (), ending: str | None = None) 
     """The file to write; refuse a missing folder and an ending that is not one of these."""
     file = as_path(path)
     unknown = endings and (ending or file.suffix.lower()) not in endings
+    no_folder = f"-o {path}: there is no folder {file.parent}"
     refuse(
-        (unknown, f"-o {path}: write a file that ends in {' or '.join(endings)}"),
-        (not file.parent.is_dir(), f"-o {path}: there is no folder {file.parent}"),
+        (unknown, f"-o {path}: write a file that ends in {' or '.join(endings)}"), (not file.parent.is_dir(), no_folder)
     )
     there = file.exists()
     file.open("ab").close()

@@ -469,8 +469,8 @@ def conventions(arguments: Namespace) -> Outcome:
         found = of_run(arguments, [arguments.explain]) if run else explained(arguments.explain)
         if not people:
             return Outcome(OutputTable(found))
-        said = found.filter(pl.col("says") != "").select("tool", "says").rows()
-        sentences = [text if "difference" in found.columns else f"{tool}: {text}" for tool, text in said]
+        rows = found.filter(pl.col("says") != "").select("tool", "says").rows()
+        sentences = [text if "difference" in found.columns else f"{tool}: {text}" for tool, text in rows]
         return Outcome(OutputTable(found.drop("says", "note"), [*sentences, *notes_of(found)]))
     if run:
         table = of_run(arguments, [call.text for call in calls_of(*reading.metrics_of(arguments))]).drop("says")

@@ -100,9 +100,8 @@ def rows(
     A column that `columns` renames to one of `must` has to exist, even if a column has the default name.
     """
     kind = label_dtype if isinstance(label_dtype, type) else type(label_dtype)
-    if not issubclass(kind, pl.DataType) or not (
-        label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String
-    ):
+    a_type = issubclass(kind, pl.DataType)
+    if not a_type or not (label_dtype.is_integer() or label_dtype.is_float() or label_dtype == pl.String):
         raise InvalidOption(f"label_dtype={label_dtype!r}: write a type of whole numbers or floats, or pl.String")
     if format in (None, "beir") and not layout.of_run and beir_folder(source):
         path, queries = of_beir(Path(source), layout)  # type: ignore[arg-type]

@@ -21,9 +21,8 @@ from .writable import Writer, first_of, refuse_repeated
 DType: TypeAlias = pl.DataType | type[pl.DataType]
 PROBLEM, NUMBER = "__problem", "__number"  # the fault of a row (null: none), and the number of the row
 
-OTHER_NAMES = {
-    name: (name, *USUAL_NAMES[name.removesuffix("_id")]) for name in ("query_id", "doc_id", "score", "label")
-}
+OF_FILES = ("query_id", "doc_id", "score", "label")
+OTHER_NAMES = {name: (name, *USUAL_NAMES[name.removesuffix("_id")]) for name in OF_FILES}
 OTHER_NAMES["label"] += ("score",)
 
 
@@ -328,10 +327,8 @@ def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) 
 def missing(file: SourceFile, lacking: list[str], stored: list[str]) -> MissingColumn:
     """The error for missing columns, with the names of those that are likely meant."""
     plain = {column.lower().replace("-", "_"): column for column in reversed(stored)}
-    meant = {
-        next((plain[x] for x in OTHER_NAMES[new] if x in plain), f"its {new.removesuffix('_id')} column"): new
-        for new in lacking
-    }
+    there = {new: next((plain[x] for x in OTHER_NAMES[new] if x in plain), None) for new in lacking}
+    meant = {name or f"its {new.removesuffix('_id')} column": new for new, name in there.items()}
     names = ", ".join(map(repr, lacking))
     options = " ".join(f"--{new.removesuffix('_id')} {shlex.quote(old)}" for old, new in meant.items())
     code = Code(f"columns={meant}", command=options, phrase=". Say {}")

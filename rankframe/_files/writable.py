@@ -33,9 +33,8 @@ BLANK = Unfit(WHITE, "holds white space, which separates fields there; replace i
 OF_COMMENTS = "starts as a comment, a byte-order mark or JSON does, and readers take it for one; put a letter before it"
 COMMENT = Unfit('^(#|\ufeff|[{]["}])', OF_COMMENTS)
 BREAK = Unfit(r"[\t\r\n]", "holds a tab or a line break, which ends fields or lines there; replace it")
-PADDED = Unfit(
-    rf"^{WHITE}|{WHITE}$|[\r\n]", "starts or ends with white space, or holds a line break, which Quepid removes; do so"
-)
+OF_WHITE = "starts or ends with white space, or holds a line break, which Quepid removes; do so"
+PADDED = Unfit(rf"^{WHITE}|{WHITE}$|[\r\n]", OF_WHITE)
 
 
 class Writer(NamedTuple):

@@ -31,18 +31,15 @@ def stacked(own: object, setup: Setup, runs: Runs) -> Any:
             says = f"each of runs is a table of Polars or pandas, like that of .rank, a {kind_of_rank}"
             raise InvalidOption(f"{says}; {name!r} is a {given}")
     if not any(table is own for table in runs.tables.values()):
-        says = (
-            f"runs are the tables of {', '.join(map(repr, runs.tables)) or 'nothing'}, and the table of .rank is none "
-        )
+        says = f"runs are the tables of {', '.join(map(repr, runs.tables)) or 'nothing'}, and the table of .rank is "
         example = Code("df_a.rank.compare('ndcg@10', runs={'a': df_a, 'b': df_b})", phrase=", as {}")
-        raise InvalidOption(says, "of them; begin with one of them", example)
+        raise InvalidOption(says, "none of them; begin with one of them", example)
     if RUN_OF_TABLE in {*setup.roles.names} - {*setup.roles.query}:
         says = f"column {RUN_OF_TABLE!r} would name the run of each row, and has another part"
         raise InvalidOption(f"{says}; give that column another name")
     if kind not in (pl.DataFrame, pl.LazyFrame):
-        return sys.modules["pandas"].concat(
-            [table.assign(**{RUN_OF_TABLE: str(name)}) for name, table in runs.tables.items()], join="inner"
-        )
+        named = [table.assign(**{RUN_OF_TABLE: str(name)}) for name, table in runs.tables.items()]
+        return sys.modules["pandas"].concat(named, join="inner")
     return _of_polars(runs.tables)
 
 

@@ -33,9 +33,8 @@ def _refusing_half_characters(column: pd.Series[Any], name: str) -> Iterator[Non
         yield
     except UnicodeEncodeError:
         texts = ([value] if isinstance(value, str) else value for value in column)
-        row = next(
-            i for i, values in enumerate(texts) if _is_list(values) and any(text_of(x) != str(x) for x in values)
-        )
+        lists = ((i, values) for i, values in enumerate(texts) if _is_list(values))
+        row = next(i for i, values in lists if any(text_of(x) != str(x) for x in values))
         raise InvalidData(
             f"column {name!r} holds {column.iloc[row]!r} at df.iloc[{row}], with half of a character (a lone surrogate), which "
             "UTF-8 cannot write; spell it out, as text.encode('utf-8', 'backslashreplace').decode('utf-8') does"
@@ -69,9 +68,8 @@ def _cross(column: pd.Series[Any], name: str) -> pl.Series:
     if dtype.kind in "biuf" and dtype.itemsize <= 8:
         return pl.Series(name, column.to_numpy(), nan_to_null=True)
     advice = f"make real numbers of it, as numpy.real(df[{name!r}]) does" if dtype.kind == "c" else None
-    raise InvalidData(
-        f"column {name!r} holds {dtype}, a type that rankframe does not read; {advice or f'cast it, as {_cast(name)} does'}"
-    )
+    advice = advice or f"cast it, as {_cast(name)} does"
+    raise InvalidData(f"column {name!r} holds {dtype}, a type that rankframe does not read; {advice}")
 
 
 def cross_lists(column: pd.Series[Any], name: str) -> pl.Series | None:

@@ -47,7 +47,7 @@ Shape: TypeAlias = Callable[..., Any]
 ROW, QRELS_ROW = carried("pandas row"), carried("qrels row")
 """The columns that carry a row's number through a verb."""
 
-TELLS_APART = (*USUAL_NAMES["run"], *USUAL_NAMES["subtopic"])
+OF_ROWS = (*USUAL_NAMES["run"], *USUAL_NAMES["subtopic"])
 """Usual names of columns that distinguish rows of the same document."""
 
 
@@ -200,7 +200,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
     """The joined rows of two frames, with a new index; dtypes change as in a merge of pandas."""
     keys = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None]
     needed = [*keys, setup.roles.label, *call.named]
-    usual = (*TELLS_APART, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
+    usual = (*OF_ROWS, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
     truth = _as_pandas(call.arguments["qrels"])
     unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
 

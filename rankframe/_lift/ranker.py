@@ -442,11 +442,8 @@ class FrameRanker(Ranker[R], Verbs[R]):
         metrics = [entry.formula.__name__ for entry in METRICS.values()]
         verbs = [name for name in self.__dir__() if name not in metrics]
         of_metrics = f"ndcg, average_precision, reciprocal_rank and {len(metrics) - 3} more"
-        methods = [
-            ("verbs", ", ".join(verbs)),
-            ("metrics", of_metrics),
-            ("such as", ".rank.evaluate('ndcg@10', 'map')"),
-        ]
+        methods = [("verbs", ", ".join(verbs)), ("metrics", of_metrics)]
+        methods.append(("such as", ".rank.evaluate('ndcg@10', 'map')"))
         return shown_of(self._setup, title, columns, methods, self._levels())
 
 

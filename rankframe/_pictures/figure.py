@@ -85,11 +85,8 @@ class SlicedOptions(Estimated, total=False):
     by: Column | None
 
 
-HELP = {
-    name: entry
-    for entry in re.split(r"\n(?=\w)", inspect.cleandoc(Shared.__doc__ or "").partition("\n\n")[2])
-    for name in entry.partition("\n")[0].split(", ")
-}
+ENTRIES = re.split(r"\n(?=\w)", inspect.cleandoc(Shared.__doc__ or "").partition("\n\n")[2])
+HELP = {name: entry for entry in ENTRIES for name in entry.partition("\n")[0].split(", ")}
 """The entry of each option in the help of a plot."""
 
 

@@ -613,14 +613,11 @@ def _without_cutoff(call: Call) -> str:
 
 def _rendered(jinja: ModuleType, page: dict[str, object]) -> str:
     """Render the page from its template, which escapes all text."""
-    html, style, script = (
-        files("rankframe").joinpath("_pictures", "page", f"report.{kind}").read_text("utf-8")
-        for kind in ("html", "css", "js")
-    )
+    page_of = files("rankframe").joinpath("_pictures", "page")
+    html, style, script = (page_of.joinpath(f"report.{kind}").read_text("utf-8") for kind in ("html", "css", "js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    environment = jinja.Environment(
-        autoescape=True, undefined=jinja.StrictUndefined, finalize=_legible, trim_blocks=True, lstrip_blocks=True
-    )
+    blocks = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja.StrictUndefined}
+    environment = jinja.Environment(autoescape=True, finalize=_legible, **blocks)
     return str(environment.from_string(html).render(page, style=style, script=script, digest=digest))
 
 

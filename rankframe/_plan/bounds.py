@@ -84,11 +84,9 @@ def extreme_labels(
     judged = rows.filter(~pl.col("open"))["label"].unique().drop_nulls()
     worths = {label: _worth(call, policies, label) for label in judged if label >= 0}
     worth = pl.col("label").replace_strict(list(worths), list(worths.values()), default=None, return_dtype=pl.Float64)
-    rows = rows.with_row_index("row").with_columns(
-        worth=pl.when(counts & ~pl.col("open")).then(worth),
-        open=pl.col("open") & counts,
-        unseen=pl.col("open") & ~counts,
-    )
+    opened = pl.col("open")
+    columns = {"worth": pl.when(counts & ~opened).then(worth), "open": opened & counts, "unseen": opened & ~counts}
+    rows = rows.with_row_index("row").with_columns(**columns)
     start = rows.select(pl.when("unseen").then(float(greatest)).otherwise("label")).to_series().to_numpy()
     found = [start.copy(), start.copy()]
     levels = greatest - least
@@ -276,9 +274,8 @@ def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
     if judging is None:
         reason: Text = "its value follows the judgments in no way that is known"
         if "max_label" in call.metric.parameters and not isinstance(options.get("max_label"), (int, float)):
-            reason = (
-                "the top of its label scale would depend on the judgments; where max_label is a number, err has bounds"
-            )
+            top = "the top of its label scale would depend on the judgments"
+            reason = f"{top}; where max_label is a number, err has bounds"
         raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
     reason = ""
     if call.expressions:

@@ -133,9 +133,8 @@ def source(
     def work(give: Give, names: Sequence[str] | None, predicate: pl.Expr | None) -> None:
         of_query = predicate is not None and {*predicate.meta.root_names()} <= {*setup.roles.query}
         of_query = of_query and whole is None and check is None
-        computed = (
-            names if names is None or predicate is None else [*dict.fromkeys([*names, *predicate.meta.root_names()])]
-        )
+        further = [] if predicate is None else predicate.meta.root_names()
+        computed = names if names is None else [*dict.fromkeys([*names, *further])]
         carried = () if not carries else schema if computed is None else computed
         wanted = rows.select(x for x in schema if x in {*reads, *carried})
         wanted = wanted.filter(predicate) if of_query and predicate is not None else wanted

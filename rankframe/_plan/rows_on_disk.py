@@ -65,10 +65,8 @@ def temporary_folder() -> Iterator[Path]:
 
 def _no_room(error: Exception) -> OutOfSpace:
     folder = "" if tempfile.tempdir is None else f" {str(tempfile.tempdir)!r}"
-    says = (
-        f"the rows exceed the memory limit, and the temporary folder{folder} cannot hold them ({error}); name another "
-    )
-    other = "folder in the environment variable TMPDIR, or set a larger limit, as "
+    says = f"the rows exceed the memory limit, and the temporary folder{folder} cannot hold them ({error}); name "
+    other = "another folder in the environment variable TMPDIR, or set a larger limit, as "
     return OutOfSpace(says, other, on(memory_limit="8GB"))
 
 
@@ -182,8 +180,8 @@ def _remove_abandoned(root: Path) -> None:
             marker = os.open(folder / MARKER, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             at_end.callback(os.close, marker)
             found = tuple((x.st_uid, stat.S_IFMT(x.st_mode)) for x in (folder.lstat(), os.fstat(marker)))
-            said = re.fullmatch(MARK.format(r"(\d+)", "(.*)"), os.read(marker, 1000).decode())
-            if found == own and said is not None and _is_gone(*said.groups()) and _lock(marker):
+            written = re.fullmatch(MARK.format(r"(\d+)", "(.*)"), os.read(marker, 1000).decode())
+            if found == own and written is not None and _is_gone(*written.groups()) and _lock(marker):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

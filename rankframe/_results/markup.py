@@ -143,9 +143,8 @@ def great_html(grid: Grid, title: str | None = None) -> str:
     names = [f"c{i}" for i in range(len(grid.head))]
     columns = {name: [_html_cell(row[i]) for row in grid.rows] for i, name in enumerate(names)}
     table = gt.GT(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)))
-    table = table.fmt(lambda cell: cell, columns=names).cols_label(
-        {name: gt.html(_escaped(head)) for name, head in zip(names, grid.head, strict=True)}
-    )
+    heads = {name: gt.html(_escaped(head)) for name, head in zip(names, grid.head, strict=True)}
+    table = table.fmt(lambda cell: cell, columns=names).cols_label(heads)
     for name, right in zip(names, grid.right, strict=True):
         table = table.cols_align("right" if right else "left", columns=name)
     if title is not None:

@@ -173,7 +173,6 @@ def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.S
     names = given.unique(maintain_order=True)
     if not flat:
         return names, None
-    found = given.to_frame().join(
-        names.to_frame().with_row_index(ROW), on="query", how="left", nulls_equal=True, maintain_order="left"
-    )
+    number: Any = names.to_frame().with_row_index(ROW)
+    found = given.to_frame().join(number, on="query", how="left", nulls_equal=True, maintain_order="left")
     return names, found[ROW].cast(pl.Int64).to_numpy()

@@ -86,11 +86,8 @@ def _table(given: object, name: str, number: str) -> pl.DataFrame:
     lengths: list[int] = []
     for query, documents in given.items():
         unordered = isinstance(documents, (set, frozenset))
-        if (
-            isinstance(documents, (str, bytes))
-            or not isinstance(documents, Collection)
-            or (unordered and number == "score")
-        ):
+        no_list = isinstance(documents, (str, bytes)) or not isinstance(documents, Collection)
+        if no_list or (unordered and number == "score"):
             kinds = f"{{document: {number}}}, or a list of documents, best first"
             raise InvalidData(f"{name} has {shown(documents)} for query {shown(query)}; write {kinds}")
         if unordered:

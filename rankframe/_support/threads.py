@@ -22,10 +22,8 @@ def use_polars() -> None:
     global _used, _forked
     if _forked:
         if _used or _lacks_threads():
-            says = (
-                "this process was forked after an evaluation or other work of Polars, without the threads that it needs"
-            )
-            raise RankframeError(f'{says}; start workers as multiprocessing.get_context("spawn") does')
+            says = "this process was forked after an evaluation or other work of Polars, without the threads that it"
+            raise RankframeError(f'{says} needs; start workers as multiprocessing.get_context("spawn") does')
         _forked = False
     _used = True
 

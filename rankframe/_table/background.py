@@ -434,9 +434,8 @@ def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """A row per item: its features as a vector of length 1, a column of floats for each feature."""
     features = features_of(items, names)
     if features is None or not features.select(pl.all_horizontal(pl.all().is_finite().fill_null(False).all())).item():
-        raise InvalidData(
-            "items have features that are null, NaN, infinite, or lists of several lengths; give each all"
-        )
+        says = "items have features that are null, NaN, infinite, or lists of several lengths"
+        raise InvalidData(f"{says}; give each all")
     return features.select(units(features.columns))
 
 

@@ -185,9 +185,8 @@ class Tables:
         folded = pl.col(key).str.strip_chars().str.to_lowercase().alias("#folded")
         of_run = run.join(judged, on=key, how="anti").with_columns(folded)
         of_judged = judged.join(run, on=key, how="anti").select(folded).unique()
-        return (
-            of_run.join(of_judged, on="#folded", how="semi").sort(key).select(pl.col(key).alias(carried(key)), "rows")
-        )
+        alike = of_run.join(of_judged, on="#folded", how="semi").sort(key)
+        return alike.select(pl.col(key).alias(carried(key)), "rows")
 
     @property
     def matched(self) -> pl.LazyFrame:

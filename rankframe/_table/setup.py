@@ -246,10 +246,8 @@ class Setup:
         return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
 
 
-PARTS = {
-    part: tuple(field.name for field in fields(of))
-    for part, of in (("roles", Roles), ("policies", Policies), ("running", Running), ("background", Background))
-}
+OF_PARTS = {"roles": Roles, "policies": Policies, "running": Running, "background": Background}
+PARTS = {part: tuple(field.name for field in fields(of)) for part, of in OF_PARTS.items()}
 
 RECORDED = frozenset({"label", "rank", "ascending", *PARTS["policies"]}).difference({*FACTS} - {"ascending"})
 """The options of which a setup records that they were named, and not only set by a preset or a convention."""

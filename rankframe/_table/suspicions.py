@@ -371,9 +371,8 @@ def _of_separator(role: str) -> Suspicion:
         values = f"most values of column {column!r} hold {mark!r}, and each counts as one {role}"
         return (f"{values}; make lists of them, as .str.split({mark!r}) does",)
 
-    return Suspicion(
-        f"{role} with separators", "rows", lambda _, x: x[name] != "", says, reads=(), labels=False, role=role
-    )
+    problem, there = f"{role} with separators", lambda _, x: x[name] != ""
+    return Suspicion(problem, "rows", there, says, reads=(), labels=False, role=role)
 
 
 upside_down = partial(Suspicion, labels=False, differs=_both_ways)

@@ -166,9 +166,8 @@ class Findings(Result[R_co]):
         rows = []
         for row in records(self.table):
             is_error, counts = row["severity"] == "error", numbers(row, "findings", "rows", digits=0)
-            rows.append(
-                (Cell(row["severity"], best=is_error), Cell(row["problem"]), *counts, *named(row, "where", "advice"))
-            )
+            cells = Cell(row["severity"], best=is_error), Cell(row["problem"])
+            rows.append((*cells, *counts, *named(row, "where", "advice")))
         notes = left_out(self, [], None) if rows else ["Nothing found."]
         return [Grid(KINDS[:2], KINDS[2:4], rows, notes, KINDS[4:])]
 

@@ -168,9 +168,8 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     """The largest label of a table, which may be larger than memory."""
     ranked, is_plain = setup_of_largest(setup, rows.collect_schema(), calls)
     if not is_plain:  # policies may leave labels out: rank each query first
-        rows = source(
-            rows, ranked, lambda rows, *_: measure(rows, ranked, LARGEST), "largest_label", reads=ranked.roles.names
-        )
+        names = ranked.roles.names
+        rows = source(rows, ranked, lambda rows, *_: measure(rows, ranked, LARGEST), "largest_label", reads=names)
     return largest_in(rows.select(ranked.roles.label if is_plain else LARGEST.text))
 
 

@@ -362,9 +362,8 @@ class _Values:
         k = self.numbers.call.arguments.get("k")
         call = call_of(call.metric, (), {**call.arguments, "k": k}, call.relevant)
         table, setup = self.numbers.table, self.setup
-        value = (
-            self.numbers.value(setup, call) if items is None else of_table(table, setup.on(items=items), call, "drop")
-        )
+        known = self.numbers.value
+        value = known(setup, call) if items is None else of_table(table, setup.on(items=items), call, "drop")
         return math.nan if value is None else value
 
 

@@ -197,10 +197,8 @@ def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
             raise InvalidOption(f"none of {methods} takes, or leaves open, the option {name!r} of options")
     sizes = [space.size for space in spaces]
     if sum(sizes) < 2 or 0 in sizes:
-        says = (
-            f"{methods or 'no method'} leaves nothing to choose; give options={{...}} with the values to try, several "
-        )
-        so = "methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as "
+        says = f"{methods or 'no method'} leaves nothing to choose; give options={{...}} with the values to try, "
+        so = "several methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as "
         raise InvalidOption(says, so, option(normalize=["min_max", "zmuv"]))
     if tuning.searched(n_runs) == "coordinate":
         return spaces

@@ -319,9 +319,9 @@ def _pairwise(every: pl.DataFrame, names: list[str]) -> pl.Series:
     """The sums of Euclidean distances, by the pairs of each number of ranks apart."""
     x, query = every.select(names).to_numpy(), every[QUERY].to_numpy()
     value = np.zeros(len(query))
-    for apart in range(1, int(every["#above"].to_numpy().max(initial=0)) + 1):
-        same = query[apart:] == query[:-apart]
-        value[apart:] += np.where(same, np.sqrt(((x[apart:] - x[:-apart]) ** 2).sum(axis=1)), 0.0)
+    for step in range(1, int(every["#above"].to_numpy().max(initial=0)) + 1):
+        same = query[step:] == query[:-step]
+        value[step:] += np.where(same, np.sqrt(((x[step:] - x[:-step]) ** 2).sum(axis=1)), 0.0)
     return pl.Series(value)
 
 

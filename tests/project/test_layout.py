@@ -130,23 +130,23 @@ def test_modules_stay_short() -> None:
 
 
 BUDGET = {
-    "_support": 627,
+    "_support": 625,
     "_statistics": 0,
-    "_table": 2271,
+    "_table": 2266,
     "_words": 1553,
     "_catalog": 892,
     "metrics": 1423,
     "fusions": 294,
-    "_plan": 1313,
-    "_verbs": 4375,
-    "_pictures": 1375,
-    "_lift": 1776,
-    "_shapes": 440,
-    "_files": 902,
+    "_plan": 1307,
+    "_verbs": 4370,
+    "_pictures": 1369,
+    "_lift": 1768,
+    "_shapes": 436,
+    "_files": 897,
     "_trainers": 443,
     "_command": 1378,
-    ".": 1055,
-    "_results": 441,
+    ".": 1054,
+    "_results": 440,
     "_sql": 1306,
 }
 """The code lines that each folder may have; `.` are the public modules beside them.
