@@ -228,6 +228,7 @@ def report(
     interval: Bound = "bounded",
     resamples: Resamples = 10_000,
     seed: Seed = 0,
+    progress: bool = True,
 ) -> Path:
     """Write one self-contained HTML file: how good the ranking is, and all settings that its numbers depend on.
 
@@ -260,7 +261,7 @@ def report(
         ``"bounded"`` holds for any number of queries, so that it suits the smallest slice.
     resamples
         The number of resamples for intervals and tests; a thousand is enough for hundreds of thousands of queries.
-    seed
+    seed, progress
         As for :meth:`summarize`.
 
     Returns
@@ -304,7 +305,10 @@ def report(
     for name in columns:
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
-    frame, resampling = with_labels(table.rows, table.setup, calls), Resampling(0.95, interval, resamples, seed, True)
+    frame, resampling = (
+        with_labels(table.rows, table.setup, calls),
+        Resampling(0.95, interval, resamples, seed, progress),
+    )
     found = ReportPage(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
     page = copy_context().run(found.page, slices, int(worst), columns, gate, fusion)
     target = Path(path)
@@ -398,7 +402,7 @@ class ReportPage:
     @property
     def draws(self) -> dict[str, Any]:
         """The intervals and draws as options of verbs."""
-        return {name: getattr(self.resampling, name) for name in ("interval", "resamples", "seed")}
+        return {name: getattr(self.resampling, name) for name in ("interval", "resamples", "seed", "progress")}
 
     def means(self, calls: Sequence[Any], by: tuple[str, ...] = (), **options: Any) -> pl.DataFrame:
         """The summary of every run."""
@@ -545,7 +549,7 @@ class ReportPage:
             "versions": versions(),
             "written": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         }
-        known = {**settings, **intervals, "progress": True}
+        known = {**settings, **intervals, "progress": self.resampling.progress}
         for name, result in of.items():  # a gate may have been made with other policies
             if result is not None:
                 settings[name] = {key: x for key, x in result.settings.items() if known.get(key, ...) != x}

@@ -22,6 +22,7 @@ from rankframe._pictures import report_page
 from rankframe._pictures.figure import Figure
 from rankframe._pictures.report_page import Picture
 from rankframe._results.markup import CONTROL
+from rankframe._support.progress import Progress
 from tests.support.browser import CHROMIUM, frame, read
 from tests.support.undrawn import undrawn
 
@@ -345,6 +346,19 @@ def test_a_slice_without_a_value_comes_last() -> None:
 
 
 # what the page is made of
+
+
+@of_texts
+@pytest.mark.parametrize("shows", [True, False])
+def test_a_report_shows_the_progress_of_its_resamples_as_other_verbs_do(
+    shows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: set[bool] = set()
+    begin = Progress.__init__
+    monkeypatch.setattr(Progress, "__init__", lambda of, what, show=True: (shown.add(show), begin(of, what, False))[1])
+    page = written(table({"x": (2, 1, 1)}), "rr", runs=["old", "new"], progress=shows)
+    assert shown == {shows}
+    assert "progress" not in section(page, "Settings")
 
 
 @of_texts

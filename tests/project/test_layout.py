@@ -139,7 +139,7 @@ BUDGET = {
     "fusions": 294,
     "_plan": 1307,
     "_verbs": 4370,
-    "_pictures": 1369,
+    "_pictures": 1373,
     "_lift": 1768,
     "_shapes": 436,
     "_files": 897,
