@@ -16,14 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import polars as pl
 
 from ._catalog.requests import Request
+from ._lift import spark_tables as _tables
 from ._lift.arrow_kernel import bound, seen
 from ._lift.engine import Side, Work, run as run_on
-from ._lift.spark_tables import (
-    arrow_schema as _arrow_schema,
-    on_buckets as _on_buckets,
-    only as _only,
-    quoted as _quoted,
-)
 from ._support.option_kinds import check
 from ._support.option_values import Range
 from ._table.columns import fresh
@@ -113,9 +108,9 @@ def with_metrics(df: DataFrame, *metrics: Request, buckets: int | None = None, *
     new = [name for name in values.columns if name not in query]
     refuse_names(new, df.columns, "the table")
     keys = [fresh(f"#{name}", [*df.columns, *new]) for name in query]
-    named = [f"{_quoted(name)} AS {_quoted(key)}" for name, key in zip(query, keys, strict=True)]
-    values = values.selectExpr(*named, *map(_quoted, new))
-    same = [df[_quoted(name)].eqNullSafe(values[_quoted(key)]) for name, key in zip(query, keys, strict=True)]
+    pairs = [*zip(map(_tables.quoted, query), map(_tables.quoted, keys), strict=True)]
+    values = values.selectExpr(*(f"{name} AS {key}" for name, key in pairs), *map(_tables.quoted, new))
+    same = [df[name].eqNullSafe(values[key]) for name, key in pairs]
     return df.join(values, same, "left").drop(*keys)
 
 
@@ -308,15 +303,15 @@ class SparkEngine:
         if not type(table).__module__.startswith("pyspark."):
             raise InvalidData(f"{type(table).__name__} is no Spark table; for other frames write rankframe.rank(frame)")
         names = [name for name in table.columns if read is None or name in read]
-        return seen(_arrow_schema(table, names), names)
+        return seen(_tables.arrow_schema(table, names), names)
 
     def by_key(self, work: Work, key: Sequence[str] | None, *sides: Side[DataFrame]) -> DataFrame:
         """Run the work on every bucket; without a key, on every batch of rows that Spark sends."""
-        tables = [_only(side.table, side.names) for side in sides]
+        tables = [_tables.only(side.table, side.names) for side in sides]
         if key is not None and self._buckets is None:
             rows = sum(side.table.count() for side in sides)
             self._buckets = math.ceil(max(rows, 1) / ROWS_PER_BUCKET)
-        return _on_buckets(tables, work, key, self._buckets)
+        return _tables.on_buckets(tables, work, key, self._buckets)
 
     def collect(self, table: DataFrame) -> pl.DataFrame:
         """The rows, as Arrow."""

@@ -13,7 +13,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.requests import averaged
-from .._results.grid import intervals_of as kinds_of, percent, queries
+from .._results.grid import intervals_of as kinds_of, queries, with_intervals
 from .._results.markup import rewritten
 from .._support.methods import F
 from .._support.option_kinds import Column
@@ -183,11 +183,6 @@ class Measured:
 def most_queries(per_query: pl.DataFrame) -> str:
     """The number of queries of the run that has the most, as text."""
     return queries(max(per_query[RUN].value_counts()["count"], default=0))
-
-
-def with_intervals(ci: float | None, how: str) -> str:
-    """The end of a sentence on values that have intervals."""
-    return "" if ci is None else f", with {percent({'ci': ci})} intervals ({how})"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
-from .._results.grid import queries
+from .._results.grid import queries, with_intervals
 from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
@@ -19,21 +19,7 @@ from .._verbs.catalog import catalog as catalog_table, catalog_calls, reads_labe
 from .._verbs.item_exposure import Exposures, Weighing
 from .._verbs.item_tables import Unknown, catalog_and_past, item_column
 from ..errors import InvalidOption, Verbatim, option
-from .figure import (
-    CI,
-    ENDS,
-    Axis,
-    Estimated,
-    Figure,
-    Mark,
-    Measured,
-    Shared,
-    at_cutoffs,
-    one_call,
-    plot,
-    unpacked,
-    with_intervals,
-)
+from .figure import CI, ENDS, Axis, Estimated, Figure, Mark, Measured, Shared, at_cutoffs, one_call, plot, unpacked
 from .plots import deepest, nice_cutoffs
 
 if TYPE_CHECKING:

@@ -205,6 +205,11 @@ def percent(settings: Mapping[str, Any]) -> str:
     return f"{100 * settings['ci']:.6g}%"
 
 
+def with_intervals(ci: float | None, how: str) -> str:
+    """The end of a sentence on values that have intervals."""
+    return "" if ci is None else f", with {percent({'ci': ci})} intervals ({how})"
+
+
 def left_out(of: Any, rows: Sequence[Record], most: int | None) -> list[str]:
     """A line on the rows that are not shown, and one with the code that collects the tables of a LazyFrame's result."""
     first, *others = (f".{name}" for name in of.tables)

@@ -1,4 +1,4 @@
-"""The result of a comparison in one sentence of plain text; names of runs and slices are not escaped."""
+"""The result of a comparison, or a gap, in one sentence of plain text; names of runs and slices are not escaped."""
 
 from __future__ import annotations
 
@@ -168,3 +168,20 @@ def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
     """The end of a note on intervals beside corrected p-values."""
     jointly = settings["test"] == "tukey" and len(settings["runs"]) > 2
     return " Intervals are not corrected." if jointly or correction_of(settings, comparisons) is not None else ""
+
+
+def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
+    """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
+    metric, of = row["metric"], " and ".join(settings["by"])
+    value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
+    if value is None:
+        return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
+    ends = row["ci_low"], row["ci_high"]
+    by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
+    counted = f"{groups:,} groups of {queries(row['n_queries'])}"
+    means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
+    adjusted = p != row["p_value"]
+    if p >= ALPHA:
+        return f"No significant gap of {metric} between groups of {of}: {by}, {p_of(p, adjusted)}, {counted}"
+    best, worst = name_of(row["best"]), name_of(row["worst"])
+    return f"{metric} is best for {of} {best} and worst for {worst}, {means}: a gap of {by}, {p_of(p, adjusted)}, {counted}"

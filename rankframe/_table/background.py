@@ -218,6 +218,15 @@ class History(Cached):
         sums = terms.group_by("#row", maintain_order=True).agg(pl.col("#cosine").mean().alias("#mean"))
         return pairs.select("#row").join(sums, on="#row", how="left", maintain_order="left")["#mean"]
 
+    def similar_features(self, rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame) -> pl.Series:
+        """The mean cosine of the features of each row's item and of the items of its user, both by number; null: no user.
+
+        `features` and `profiles` have a row for each item and user; a missing item has the cosine 0.
+        """
+        own, profile = _rows_at(features, rows["item"]), _rows_at(profiles, rows["user"])
+        products = pl.DataFrame([profile[name] * own[name] for name in features.columns])
+        return products.select(pl.when(rows["user"].is_not_null()).then(pl.sum_horizontal(pl.all()))).to_series()
+
     # profiles of users
 
     def categories(self, items: pl.DataFrame) -> pl.DataFrame:
@@ -437,16 +446,6 @@ def unit_features(items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
         says = "items have features that are null, NaN, infinite, or lists of several lengths"
         raise InvalidData(f"{says}; give each all")
     return features.select(units(features.columns))
-
-
-def similar_features(rows: pl.DataFrame, features: pl.DataFrame, profiles: pl.DataFrame) -> pl.Series:
-    """The mean cosine of the features of each row's item and of the items of its user, both by number; null: no user.
-
-    `features` and `profiles` have a row for each item and user; a missing item has the cosine 0.
-    """
-    own, profile = _rows_at(features, rows["item"]), _rows_at(profiles, rows["user"])
-    products = pl.DataFrame([profile[name] * own[name] for name in features.columns])
-    return products.select(pl.when(rows["user"].is_not_null()).then(pl.sum_horizontal(pl.all()))).to_series()
 
 
 def _rows_at(values: pl.DataFrame, places: pl.Series) -> pl.DataFrame:

@@ -15,24 +15,9 @@ from .._catalog.call import Call
 from .._catalog.means import scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._results.grid import (
-    ALPHA,
-    Cell,
-    Grid,
-    Record,
-    decimals,
-    interval,
-    left_out,
-    name_of,
-    named,
-    number,
-    p_cell,
-    percent,
-    queries,
-    records,
-)
+from .._results.grid import Cell, Grid, decimals, interval, left_out, name_of, named, number, p_cell, percent, records
 from .._results.result import MOST_ROWS, R_co, Result
-from .._results.sentences import IN_TEXT, Quotes, p_of
+from .._results.sentences import IN_TEXT, Quotes, gap_sentence
 from .._support.draws import each, words
 from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import ColumnNames
@@ -340,20 +325,3 @@ def _largest(below: Floats, above: Floats) -> Floats:
     for first in range(1, len(below) if (below != above).any() else 1):
         found = np.fmax(found, spreads_of(np.concatenate([below[:first], above[first:]])))
     return found
-
-
-def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
-    """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
-    metric, of = row["metric"], " and ".join(settings["by"])
-    value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
-    if value is None:
-        return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"
-    ends = row["ci_low"], row["ci_high"]
-    by = f"{abs(value):.{decimals(value)}f}{interval(*ends, decimals(value))}"
-    counted = f"{groups:,} groups of {queries(row['n_queries'])}"
-    means = " and ".join(f"{row[name]:.{decimals(value)}f}" for name in ("best_mean", "worst_mean"))
-    adjusted = p != row["p_value"]
-    if p >= ALPHA:
-        return f"No significant gap of {metric} between groups of {of}: {by}, {p_of(p, adjusted)}, {counted}"
-    best, worst = name_of(row["best"]), name_of(row["worst"])
-    return f"{metric} is best for {of} {best} and worst for {worst}, {means}: a gap of {by}, {p_of(p, adjusted)}, {counted}"

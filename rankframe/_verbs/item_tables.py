@@ -10,15 +10,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from .._plan.per_query import collect
-from .._table.background import (
-    SIZE,
-    History,
-    common_type,
-    looked_up,
-    of_common_types,
-    pairs_of,
-    refuse_nameless,
-)
+from .._table.background import SIZE, History, common_type, looked_up, of_common_types, pairs_of, refuse_nameless
 from .._table.columns import Columns, failing, refuse_objects
 from .._table.roles import require_all
 from .._table.run_and_judgments import SHOWN

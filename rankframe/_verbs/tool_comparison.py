@@ -13,7 +13,7 @@ import polars as pl
 
 from .._catalog.call import Call, call_of
 from .._catalog.means import Mean
-from .._catalog.registry import CATALOG_METRICS
+from .._catalog.registry import CATALOG_METRICS, METRICS
 from .._catalog.requests import averaged, calls_of
 from .._plan.per_query import measure
 from .._results.grid import Cell, Grid, numbers, records
@@ -23,19 +23,7 @@ from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import R, Table, in_memory
-from ..errors import (
-    Code,
-    InvalidData,
-    InvalidOption,
-    RankframeError,
-    Spelling,
-    UnknownMetric,
-    Verbatim,
-    asked_as,
-    on,
-    option,
-    worded,
-)
+from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Verbatim, asked_as, on, option, worded
 from .catalog import catalog
 from .declaration import call_of_verb, verb
 from .item_tables import Unknown
@@ -383,11 +371,10 @@ def of_table(table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "
 
 def _named(text: str) -> list[Call]:
     """The calls that a text names, of one query's ranking or of the whole table."""
-    with suppress(UnknownMetric):
-        return calls_of(text, example="conventions('ndcg@10')")
-    with suppress(RankframeError):
-        return calls_of(text, among=CATALOG_METRICS)
-    return calls_of(text)  # refuses it
+    for among in (METRICS, CATALOG_METRICS):
+        with suppress(RankframeError):
+            return calls_of(text, among=among)
+    return calls_of(text, example="conventions('ndcg@10')")  # refuses it
 
 
 def _only(text: str) -> Call:

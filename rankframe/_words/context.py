@@ -12,18 +12,7 @@ import polars as pl
 
 from .._support.floats import np
 from .._support.option_values import Range
-from .._table.background import (
-    SIZE,
-    USER,
-    History,
-    Items,
-    features_of,
-    in_lists,
-    place_in,
-    similar_features,
-    unit_features,
-    units,
-)
+from .._table.background import SIZE, USER, History, Items, features_of, in_lists, place_in, unit_features, units
 from .._table.roles import ROLES
 from .._table.setup import Setup
 from ..errors import InvalidOption, Verbatim, on
@@ -235,7 +224,7 @@ class Context(ABC):
         rows = items.rows(self.doc)
         features = history.once(("features", names, items), lambda: unit_features(rows, names))
         profiles = history.once(("profiles", names, items), lambda: history.features(rows[self.doc], features))
-        similar = partial(similar_features, features=features, profiles=profiles)
+        similar = partial(history.similar_features, features=features, profiles=profiles)
         return self.rows.mapped(similar, user=self.user, item=self._item(items))
 
 
