@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ._catalog.fusions import FUSIONS, TRAINED_FUSIONS
     from ._catalog.parse import parse
     from ._catalog.registry import AGREEMENTS, CATALOG_METRICS, METRICS, catalog_metric, metric, unregister
+    from ._catalog.values import value
     from ._files.write import write_qrels, write_run
     from ._lift.arrow_kernel import arrow_kernel
     from ._lift.pandas import PandasRanker
@@ -62,7 +63,7 @@ __all__ = [
     "RankframeWarning", "Ranking", "UnknownMetric", "arrow_kernel", "catalog_metric", "catboost_callback", "expr",
     "fit_fusion", "from_arrays", "from_dicts", "from_lists", "fuse", "hook", "lightgbm_metric", "load_example",
     "metric", "parse", "partial_sums", "rank", "read_qrels", "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator",
-    "sql", "unregister", "write_qrels", "write_run", "xgboost_metric",
+    "sql", "unregister", "value", "write_qrels", "write_run", "xgboost_metric",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ NAMES_OF = {
     "_catalog.fusions": "FUSIONS TRAINED_FUSIONS",
     "_catalog.parse": "parse",
     "_catalog.registry": "AGREEMENTS CATALOG_METRICS METRICS catalog_metric metric unregister",
+    "_catalog.values": "value",
     "_lift.arrow_kernel": "arrow_kernel",
     "_lift.partial_sums": "partial_sums",
     "_lift.ranker": "expr",

@@ -38,6 +38,9 @@ df.rank.metrics.rbp(p=0.95, k=20)  # the same metrics as methods, with typed opt
 
 CONTENTS
 
+Values that no ranking made, such as the faithfulness of an answer, are [asked for in the same
+way](decisions.md#values-that-no-ranking-made): `rf.value("faithfulness", bounds=(0, 1))`, as text `"value:faithfulness"`.
+
 The formulas give the value for one query, with the default options:
 
 | | |

@@ -42,12 +42,15 @@ class Call:
         A relevance threshold of this column's own, as in ``precision(relevant=2)@5``.
     given
         The options that were given, also those equal to their defaults; a convention does not change them.
+    column
+        Of a value that is not a ranking's: the expression that makes it of the rows of a query; None for a metric.
     """
 
     metric: Metric
     options: tuple[tuple[str, object], ...] = ()
     relevant: float | None = None
     given: frozenset[str] = field(default=frozenset(), compare=False)
+    column: Expression | None = None
 
     @cached_property
     def text(self) -> str:
@@ -57,12 +60,17 @@ class Call:
     @property
     def display(self) -> str:
         """The text with the metric's name as people write it, as ``nDCG@10``, for pictures and pages."""
-        return self._written(self.metric.display or self.metric.name)
+        return self._written(self.metric.name if self.metric.display is None else self.metric.display)
 
     def _written(self, name: str) -> str:
         options = dict(self.options)
         first = self.metric.first
         at = f"@{_literal(options.pop(first))}" if first in options else ""
+        if self.column is not None:
+            column = self.column.x.meta.output_name()
+            if not name:
+                return column
+            name += f":{_literal(column)}"
         if self.relevant is not None:
             options["relevant"] = self.relevant
         inside = ",".join(f"{option}={_literal(value)}" for option, value in options.items())
@@ -76,8 +84,16 @@ class Call:
     @property
     def bounds(self) -> Bounds:
         """The least and the greatest value that the call can have; ``None`` for no limit."""
+        if self.column is not None:
+            bounds: Bounds = self.arguments.get("bounds", self.metric.bounds)
+            return bounds
         given = {text for name, value in self.options for text in (name, f"{name}={value}")}
         return self.metric.bounds if given.isdisjoint(self.metric.beyond) else (None, None)
+
+    @property
+    def of_ranking(self) -> bool:
+        """Whether it is a metric of a ranking, and not another value of a query's rows."""
+        return self.column is None
 
     def value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
         """Run the formula over the kind of ranking that it takes, and apply the policy for queries without relevant documents."""
@@ -154,8 +170,9 @@ class Call:
 
     @property
     def expressions(self) -> list[pl.Expr]:
-        """The options that are expressions over the table's columns."""
-        return [x for x in self.arguments.values() if isinstance(x, pl.Expr)]
+        """The expressions over the table's columns: options, and that of a value."""
+        own = [] if self.column is None else [self.column.x]
+        return own + [x for x in self.arguments.values() if isinstance(x, pl.Expr)]
 
     @cached_property
     def columns(self) -> list[str]:
@@ -210,7 +227,7 @@ def call_of(
 def _freeze(value: object) -> object:
     """A mapping of numbers as a sorted tuple of pairs, so that calls can be compared and hashed."""
     if isinstance(value, pl.Expr):
-        return _Expression(value)
+        return Expression(value)
     if not isinstance(value, Mapping):
         return value
     if not all(is_number(x) for pair in value.items() for x in pair):
@@ -224,14 +241,14 @@ class _Pairs(tuple[tuple[float, float], ...]):
     __slots__ = ()
 
 
-class _Expression:
+class Expression:
     """A frozen expression, equal to an equivalent one."""
 
     def __init__(self, x: pl.Expr) -> None:
         self.x = x
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Expression) and self.x.meta.eq(other.x)
+        return isinstance(other, Expression) and self.x.meta.eq(other.x)
 
     def __hash__(self) -> int:
         return hash(self.x.meta.serialize())
@@ -241,7 +258,7 @@ class _Expression:
 
 
 def _thaw(value: object) -> Any:
-    if isinstance(value, _Expression):
+    if isinstance(value, Expression):
         return value.x
     return dict(value) if isinstance(value, _Pairs) else value
 

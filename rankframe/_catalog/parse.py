@@ -16,6 +16,7 @@ from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, UnknownMetric, on, shown
 from .call import Call, call_of
 from .registry import METRICS, Metric, find
+from .values import call_of_value, column_in
 
 OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
 """ir_measures' names of options, and ours."""
@@ -46,7 +47,8 @@ def parse(text: Annotated[str, ReadInside], among: Mapping[str, Metric] = METRIC
     text
         A metric as in ``ndcg@10``, ``err(max_label=4)@20``, or in the spelling of ranx (``ndcg_burges@10``,
         ``rbp.95``, ``map@100-l2``), ir_measures (``nDCG(dcg='exp-log2')@10``, ``AP(rel=2)@5``) or trec_eval
-        (``P_5``, ``ndcg_cut.5,10``, ``recip_rank``, ``iprec_at_recall_0.30``).
+        (``P_5``, ``ndcg_cut.5,10``, ``recip_rank``, ``iprec_at_recall_0.30``); or a column with a value per query, as
+        ``value:faithfulness`` (see :func:`value`).
 
     Returns
     -------
@@ -74,6 +76,8 @@ def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         raise InvalidOption(f"{shown(text)} is no metric; write text, as 'ndcg@10', or a function")
     if len(text) > MOST:
         raise InvalidOption(f"{shown(text)} is too long: the text of a metric has at most {MOST:,} letters")
+    if among is METRICS and (found := column_in(text)) is not None:
+        return [call_of_value(found[0], dict(_inside(found[1], text)))]
     match = _TEXT.fullmatch(text)
     if match is None:
         raise UnknownMetric(f"{shown(text)} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
@@ -102,11 +106,12 @@ def texts_of(text: str) -> list[str]:
     """
     parts, depth, quote = [""], 0, ""
     for character in text:
-        if quote or (depth and character in "'\""):  # an option may be a text with brackets
+        # an option may be a text with brackets, and a column one with commas
+        if quote or (character in "'\"" and (depth or parts[-1].rstrip()[-1:] == ":")):
             quote = character if not quote else "" if character == quote else quote
         else:
             depth += (character in "({[") - (character in ")}]")
-        if character == "," and not depth:
+        if character == "," and not depth and not quote:
             parts.append("")
         else:
             parts[-1] += character

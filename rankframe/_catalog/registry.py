@@ -26,7 +26,7 @@ T = TypeVar("T")
 Bounds: TypeAlias = tuple[float | None, float | None]
 MeanOf: TypeAlias = Literal["mean", "sum", "geometric mean"]
 Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
-Over: TypeAlias = Literal["documents", "subtopics"]
+Over: TypeAlias = Literal["documents", "subtopics", "rows"]
 
 
 class Registry(Mapping[str, T]):
@@ -136,7 +136,8 @@ class Metric:
     judging
         How the value reacts to judging unjudged documents; ``None`` if that is not known.
     over
-        The rows of the formula's ranking: one per document, or per subtopic that a document is relevant to.
+        The rows of the formula's ranking: one per document, or per subtopic that a document is relevant to; ``"rows"`` of
+        a value, which is no ranking's.
     gains_only
         Whether documents with label 0, negative or missing add nothing to the value.
     labels
@@ -202,7 +203,7 @@ class Metric:
         """The values that options take, by their annotations."""
         kinds = {}
         for name, parameter in self.parameters.items():
-            annotation = annotation_of(name, parameter.annotation, self.formula)
+            annotation = annotation_of(name, parameter.annotation, inspect.unwrap(self.formula))
             if name == "k" and annotation in (Any, parameter.empty):
                 annotation = int | None
             kind = kind_of(annotation, CUTOFF if name == "k" else Range())

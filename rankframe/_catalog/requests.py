@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import polars as pl
 
-from ..errors import InvalidOption, asked_as
+from ..errors import InvalidOption, RankframeError, asked_as
 from .call import Call, call_of
 from .parse import calls_in, texts_of
 from .registry import METRICS, Metric, Registry, of
+from .values import call_of_expression
 
-Request: TypeAlias = str | pl.Expr | Callable[..., pl.Expr]
+Request: TypeAlias = str | pl.Expr | Call | Callable[..., pl.Expr]
 
 LONGEST = 500
 """The longest text, in letters, whose calls are kept."""
@@ -30,7 +32,7 @@ def calls_of(
         if isinstance(request, pl.Expr):
             raise InvalidOption("an expression has no name among the metrics; write text, as in ", asked_as(example))
         if isinstance(request, Call):
-            calls.append(request)
+            calls += [request] if among is METRICS else only_of_rankings([request], example)
         elif callable(request):
             calls.append(call_of(of(request, among), (), {}))
         else:
@@ -65,13 +67,34 @@ def _calls_in(text: str, among: Mapping[str, Metric]) -> Sequence[Call]:
     return calls
 
 
-def averaged(requests: Iterable[Request | Call], example: str) -> list[Call]:
-    """The named calls; refuse those without a mean."""
-    calls = calls_of(*requests, example=example)
+def averaged(requests: Iterable[Request], example: str, *, of_rankings: bool = False) -> list[Call]:
+    """The named calls, and the values that expressions make; refuse those without a mean, or that are not `of_rankings`."""
+    each = (x if of_rankings or not isinstance(x, pl.Expr) else _value(x) for x in requests)
+    calls = calls_of(*each, example=example)
+    if of_rankings:
+        only_of_rankings(calls, example)
     for call in calls:
         if call.metric.dtype != pl.Float64:
             raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
     return calls
+
+
+def only_of_rankings(calls: Sequence[Call], example: str) -> Sequence[Call]:
+    """The calls; refuse values that are not a ranking's."""
+    for call in calls:
+        if not call.of_ranking:
+            raise InvalidOption(
+                f"{call.text} does not depend on a ranking; name a metric that does, as in ", asked_as(example)
+            )
+    return calls
+
+
+def _value(x: pl.Expr) -> Call:
+    """The value of an expression; named like a metric, as those of `rf.expr` are, it has that metric's direction and bounds."""
+    like: list[Call] = []
+    with suppress(RankframeError):
+        like = calls_in(x.meta.output_name(raise_if_undetermined=False) or "")
+    return call_of_expression(x, *like[:1])
 
 
 def no_metric(example: str) -> InvalidOption:

@@ -27,7 +27,7 @@ from .._table.name_presets import FLAT, roles_of
 from .._table.roles import require_all
 from .._table.runs import Runs
 from .._table.setup import TABLES, Setup
-from .._verbs.declaration import verb_of
+from .._verbs.declaration import VerbCall, verb_of
 from .._verbs.summary import by_query, keys
 from ..errors import InvalidData
 from .command import COLUMN_OPTIONS, COLUMNS, DEFAULT_METRICS, POLICIES, keywords
@@ -56,16 +56,24 @@ def answered(arguments: Namespace, doing: str, *asked: object, labels: bool = Tr
 
 def reads_of(arguments: Namespace, verb: Any, *asked: object, **options: object) -> set[str]:
     """The columns of the files that a verb reads by its declaration, those of the runs among them if it takes several."""
-    setup, runs = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup, _runs(arguments)
-    own = runs if "runs" in verb_of(verb).parameters else {}
-    return verb_of(verb).bound(asked, {**own, **options}).columns(setup) | {*Runs.of(**runs).columns}
+    setup = PolarsRanker(pl.DataFrame()).on(**for_on(arguments, {}))._setup
+    return _bound(arguments, verb, *asked, **options).columns(setup) | {*Runs.of(**_runs(arguments)).columns}
+
+
+def _bound(arguments: Namespace, verb: Any, *asked: object, **options: object) -> VerbCall:
+    """The call of a verb, with the runs if it takes several."""
+    own = _runs(arguments) if "runs" in verb_of(verb).parameters else {}
+    return verb_of(verb).bound(asked, {**own, **options})
 
 
 def ranked(
     arguments: Namespace, verb: Any, *asked: object, also: Collection[str] = (), labels: bool = True, **options: Any
 ) -> tuple[PolarsRanker[pl.DataFrame], dict[str, Any]]:
     """The ranker of the files with the columns that a verb reads and those in `also`, and the runs as a verb's arguments."""
-    table, runs = judged(arguments, {*reads_of(arguments, verb, *asked, **options), *also}, labels=labels)
+    calls = _bound(arguments, verb, *asked, **options).calls
+    of_rankings = not calls or any(call.of_ranking for call in calls)
+    reads = {*reads_of(arguments, verb, *asked, **options), *also}
+    table, runs = judged(arguments, reads, labels=labels and of_rankings, scores=of_rankings)
     return ranker(table, arguments), runs
 
 
@@ -80,10 +88,10 @@ def _runs(arguments: Namespace) -> dict[str, Any]:
     return {name: x for name, x in {"runs": arguments.runs, "run": run}.items() if x}
 
 
-def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool = True) -> Joined:
+def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool = True, scores: bool = True) -> Joined:
     """Read the files as one table, with its runs as a verb's arguments; its columns have the library's names.
 
-    `reads` are the further columns that a verb reads; ``None``: all. `labels` says whether it needs labels.
+    `reads` are the further columns that a verb reads; ``None``: all. `labels` and `scores` say whether it needs these.
     """
     named, several = Runs.of(arguments.runs, arguments.run), len(arguments.files) > 1
     option = "--run names a column" if arguments.run else "--runs names columns"
@@ -92,7 +100,8 @@ def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool 
         (several and named.columns, f"{option} of one table, and there are several files; leave it out, or give one"),
         (unjudged, "several runs are evaluated with one file of judgments; say --qrels QRELS"),
     )
-    tables, qrels = runs_and_judgments(arguments, None if reads is None else {*reads, *_slices(arguments)})
+    reads_of_files = None if reads is None else {*reads, *_slices(arguments)}
+    tables, qrels = runs_and_judgments(arguments, reads_of_files, scores=scores)
     files, names = [*tables, *([] if qrels is None else [qrels])], names_of_runs(arguments.files)
     for table in tables:
         named.require(table, Setup())
@@ -151,11 +160,14 @@ def naming_file(arguments: Namespace) -> Iterator[None]:
 # files
 
 
-def runs_and_judgments(arguments: Namespace, reads: Collection[str] | None, *, once: bool = True) -> Files:
+def runs_and_judgments(
+    arguments: Namespace, reads: Collection[str] | None, *, once: bool = True, scores: bool = True
+) -> Files:
     """Read the runs, and the judgments if they are given; with `once`, repeated judgments are refused."""
     refuse_two_inputs([*arguments.files, arguments.qrels])
     qrels = None if arguments.qrels is None else judgments_of(arguments, reads, once=once)
-    left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if arguments.runs else [])}
+    unscored = arguments.runs or (qrels is None and not scores)
+    left_out = {*(["doc_id"] if qrels is None else []), *(["score"] if unscored else [])}
     needed = tuple(name for name in RUN.needed if name not in left_out)
     layout = RUN._replace(needed=needed)
     renamed = COLUMNS if qrels is None else needed

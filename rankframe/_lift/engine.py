@@ -253,7 +253,9 @@ def run(
     calls, setups = call.calls if call.reads_labels else [], [*call.runs.apart(setup, ())[0].values()]
     if verb.labels is not True:
         calls = []
-    refuse_row_order(setup, calls, joined.columns, engine.name)
+    ranked = call.runs.scores or setup.roles.score in joined.columns  # else the table has values of queries
+    if ranked and (not calls or any(x.of_ranking for x in calls)):
+        refuse_row_order(setup, calls, joined.columns, engine.name)
     needing = [x for x in setups if calls and needs_largest_label(x, joined.schema, calls)]
     args = calls, joined.schema, judging, judged_only
     labels = {x.roles.score: _largest_label(engine, sides, key, x, *args) for x in needing}

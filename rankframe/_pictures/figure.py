@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, cast
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.requests import averaged
+from .._catalog.requests import Request, averaged
 from .._results.grid import intervals_of as kinds_of, queries, with_intervals
 from .._results.markup import rewritten
 from .._support.methods import F
@@ -315,7 +315,7 @@ def legible(names: Sequence[str] | pl.Series, most: int, what: str) -> None:
         raise InvalidOption(f"{len(names)} {what} in one picture can't be told apart; plot {most} at most")
 
 
-def one_call(metric: str, example: str) -> Call:
+def one_call(metric: Request, example: str) -> Call:
     calls = averaged([metric], f"plot.{example}")
     if len(calls) > 1:
         raise InvalidOption(f"{metric!r} names {len(calls)} metrics; ask for one, as in ", asked_as(f"plot.{example}"))

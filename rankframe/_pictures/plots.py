@@ -10,7 +10,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.parse import parse
 from .._catalog.registry import METRICS
-from .._catalog.requests import averaged
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import by_document
 from .._results.grid import queries
 from .._support.option_kinds import Column
@@ -65,7 +65,7 @@ CELLS = 30
 
 @plot(among=METRICS)
 def curve(
-    table: Table[Any], *metrics: str, cutoffs: Sequence[int] | None = None, **shared: Unpack[SlicedOptions]
+    table: Table[Any], *metrics: Request, cutoffs: Sequence[int] | None = None, **shared: Unpack[SlicedOptions]
 ) -> Figure:
     """The mean of metrics at every cutoff, with confidence bands: it shows at which ranks a run gains.
 
@@ -95,7 +95,7 @@ def curve(
     'P, Recall at every cutoff'
     """
     frame, setup, runs = unpacked(table, shared)
-    drawn = averaged(metrics, "plot.curve('ndcg', 'recall')")
+    drawn = averaged(metrics, "plot.curve('ndcg', 'recall')", of_rankings=True)
     for call in drawn:
         if "k" not in call.metric.parameters:
             raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; plot.distribution shows it")
@@ -142,7 +142,9 @@ def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figu
 
 
 @plot()
-def differences(table: Table[Any], metric: str, *, baseline: Column | None = None, **shared: Unpack[Shared]) -> Figure:
+def differences(
+    table: Table[Any], metric: Request, *, baseline: Column | None = None, **shared: Unpack[Shared]
+) -> Figure:
     """Each query's difference from the baseline, sorted: how many queries gain, how many lose, and how much.
 
     Parameters
@@ -217,7 +219,7 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
 
 
 @plot()
-def distribution(table: Table[Any], metric: str, **shared: Unpack[SlicedOptions]) -> Figure:
+def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) -> Figure:
     """The distribution of a metric over the queries, per run or slice: it shows whether values are similar, or mostly zeros and ones.
 
     Parameters
@@ -270,7 +272,7 @@ def distribution(table: Table[Any], metric: str, **shared: Unpack[SlicedOptions]
 
 
 @plot()
-def slices(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
+def slices(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
     """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
 
     Parameters
@@ -326,7 +328,7 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
 
 
 @plot()
-def over(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
+def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
     """The mean of a metric by day, version or another ordered column, with its interval: it shows when quality changed.
 
     Parameters
@@ -371,7 +373,7 @@ def over(table: Table[Any], metric: str, *, by: Column, **shared: Unpack[Estimat
 
 
 @plot()
-def judged(table: Table[Any], metric: str, **shared: Unpack[SlicedOptions]) -> Figure:
+def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) -> Figure:
     """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
 
     Parameters

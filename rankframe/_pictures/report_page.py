@@ -21,7 +21,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.registry import METRICS
-from .._catalog.requests import averaged
+from .._catalog.requests import Request, averaged
 from .._plan.per_query import with_labels
 from .._results.grid import ALPHA, Cell, Grid, Record, estimated, numbers, p_cell, plain, queries, records
 from .._results.markup import visible
@@ -114,11 +114,11 @@ def side_by_side(of: str, lines: Sequence[RowOfRuns], runs: Sequence[str], few: 
 
 @dataclass(frozen=True)
 class Query:
-    """A query, its value of the metric, its number of relevant documents, and the table of its documents."""
+    """A query, its value of the metric, its number of relevant documents, and the table of its documents, or of its rows."""
 
     name: str
     value: float
-    relevant: int
+    relevant: int | None
     documents: Grid
 
 
@@ -146,6 +146,8 @@ def _documents(
 ) -> pl.DataFrame:
     """The documents of the chosen queries in a run, with the contribution of each if the metric is a sum over documents."""
     query = runs.queries(setup).roles.query
+    if not has_rankings(frame, setup, runs):
+        return runs.each(frame, setup, lambda _: frame, only=run).join(chosen, on=query, how="semi", nulls_equal=True)
     try:
         rows = explained(frame, setup, runs, run, call, carry=[name for name in show if name not in query])
     except InvalidOption:
@@ -158,6 +160,11 @@ def _documents(
 def _query(query: dict[str, Any], documents: pl.DataFrame, setup: Setup, call: Call, show: Sequence[str]) -> Query:
     roles = setup.roles
     own = documents.filter(pl.all_horizontal(pl.col(name).eq_missing(pl.lit(query[name])) for name in roles.query))
+    name = ", ".join(shown(query[name]).text for name in roles.query)
+    if roles.score not in own.columns:  # a query is a row
+        return Query(
+            name, query[call.text], None, Grid(tuple(show), (), [tuple(map(shown, x)) for x in own.select(show).rows()])
+        )
     relevant = own.filter(pl.col(roles.label) >= setup.policies.relevant)
     ranked, missed = own.drop_nulls("rank"), relevant.filter(pl.col("rank").is_null())
     doc, numbers = roles.doc_in(own.columns), (roles.score, roles.label, call.text)
@@ -172,9 +179,13 @@ def _query(query: dict[str, Any], documents: pl.DataFrame, setup: Setup, call: C
     if len(missed):
         some = f"; {MISSED} of them are shown" if len(missed) > MISSED else ""
         notes.append(f"{len(missed):,} of {len(relevant):,} relevant documents not retrieved{some}.")
-    name = ", ".join(shown(query[name]).text for name in roles.query)
     table = Grid(tuple(words), tuple(figures), rows, notes)
     return Query(name, query[call.text], len(relevant), table)
+
+
+def has_rankings(frame: pl.DataFrame, setup: Setup, runs: Runs) -> bool:
+    """Whether a table has documents to rank, and not only values of queries."""
+    return bool(runs.scores) or setup.roles.score in frame.columns
 
 
 def of_settings(settings: Mapping[str, object]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -215,7 +226,7 @@ RANKS = 10
 def report(
     table: Table[Any],
     path: Annotated[str | Path, ReadInside],
-    *metrics: str,
+    *metrics: Request,
     by: ColumnNames | None = None,
     runs: TheRuns | None = None,
     run: Column | None = None,
@@ -382,7 +393,10 @@ class ReportPage:
             "answers": answers,
             "summary": Section("", [*ranking, *self.overall(means, pairs, names)]),
             "captions": [brackets + bold_of(pairs), *self.unequal()],
-            "check": self.findings(),
+            "check": self.findings()
+            if self.ranked
+            else ("The table has values of queries, and no rankings to check.", Grid((), (), [])),
+            "ranked": self.ranked,
             "slices": {name: self.by_slice(names, name) for name in slices},
             "comparison": comparison,
             "fusion": None if fusion is None else self.fusion(fusion),
@@ -393,6 +407,11 @@ class ReportPage:
             "settings": of_settings(settings),
             "raw": json.dumps(plain(settings), indent=2, ensure_ascii=False),
         }
+
+    @property
+    def ranked(self) -> bool:
+        """Whether the table has documents to rank, and not only values of queries."""
+        return has_rankings(self.table.rows, self.table.setup, self.runs)
 
     @property
     def named(self) -> dict[str, Any]:
@@ -428,7 +447,7 @@ class ReportPage:
             "num_retrieved": ("The runs differ in depth, the mean number of documents retrieved per query", ",.1f"),
             f"judged@{RANKS}": (f"The runs differ in how much of their top {RANKS} is judged", ".0%"),
         }
-        if not self.runs.columns:
+        if not (self.runs.columns and self.ranked):
             return []
         found, lines = self.means(averaged([*says], ""), ci=None), []
         for metric, (start, digits) in says.items():
@@ -471,7 +490,7 @@ class ReportPage:
             raw = (Cell(p_cell({"p_adjusted": row["p_value"]}), row["p_value"]) for row in rows)
             cells = [(*of_row, p) for of_row, p in zip(tests.rows, raw, strict=True)]
             tests = replace(tests, figures=(*tests.figures, "p, not corrected"), rows=cells)
-        drawn = self.picture(plots.differences, self.calls[0].text, baseline=self.baseline)
+        drawn = self.picture(plots.differences, self.calls[0], baseline=self.baseline)
         return answers, ranking, Section("", [on_page(tests)], [drawn])
 
     def fusion(self, method: FusionMethod) -> dict[str, object]:
@@ -493,13 +512,15 @@ class ReportPage:
     def pictures(self) -> list[Picture]:
         """The plots of the whole table; those of the items that all users are shown, if the roles for them are given."""
         runs, first, context = self.runs, self.calls[0], self.table.setup.background
+        if not self.ranked:
+            return [self.picture(plots.distribution, first)]
         k = first.arguments.get("k")
         curves = list(dict.fromkeys(_without_cutoff(call) for call in self.calls if "k" in call.metric.parameters))
         drawn = [self.picture(plots.curve, *(curves[:1] if runs.columns else curves))] if curves else []
         drawn.append(self.picture(plots.precision_recall))
-        drawn.append(self.picture(plots.distribution, first.text))
+        drawn.append(self.picture(plots.distribution, first))
         if not runs.columns:
-            drawn.append(picture("judged", plots.judged, self.table, first.text))
+            drawn.append(picture("judged", plots.judged, self.table, first))
         if context.items is not None:
             cutoffs = [x for x in COVERED if x <= plots.deepest(self.table.rows, self.table.setup, runs)]
             drawn.append(self.picture(item_plots.exposure, k))
@@ -560,7 +581,8 @@ class ReportPage:
         rows, roles = self.table.rows, self.table.setup.roles
         judged, doc = rows.filter(pl.col(roles.label).is_not_null()), roles.doc_in(rows.columns)
         judgments = judged.height if doc is None else judged.select(*roles.query, doc).n_unique()
-        return f"{rows.height:,} rows, {rows.select(roles.query).n_unique():,} queries, {judgments:,} judgments"
+        found = f"{rows.height:,} rows, {rows.select(roles.query).n_unique():,} queries"
+        return f"{found}, {judgments:,} judgments" if self.ranked else found
 
 
 def without_kind(text: str) -> str:

@@ -24,6 +24,7 @@ from .parts import in_parts, number_of_parts
 from .plan import Part, add_up, guarded, run_formulas, with_rank
 from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
 from .subtopics import evaluate as evaluate_subtopics, without_subtopics
+from .values import values_of_rows
 
 ROWS_OF_SMALL_TABLE = 2**16
 """The most rows for which one unoptimized plan for all metrics is the fastest."""
@@ -34,7 +35,17 @@ def measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest_label: floa
 
     For a part of a table, `largest_label` is the largest of the whole table.
     """
-    refuse_names([name for call in calls for name in names_of(setup, call)], setup.roles.query, "the query")
+    names, query = [name for call in calls for name in names_of(setup, call)], setup.roles.query
+    refuse_names(names, query, "the query")
+    others = [call for call in calls if not call.of_ranking]
+    if others:
+        twice = [name for name in names if names.count(name) > 1]
+        refuse_names(twice, names, "another metric or expression", "give it another name by .alias")
+        found, ranked = values_of_rows(frame, setup, others), [call for call in calls if call.of_ranking]
+        if ranked:
+            of_rankings = measure(frame, setup, *ranked, largest_label=largest_label)
+            found = of_rankings.join(found, on=query, how="left", nulls_equal=True, maintain_order="left")
+        return found.select(*query, *names)
     frame = with_labels(frame, setup, calls)
     largest = largest_of_parts(frame, setup, calls) if largest_label is None else largest_label
     reads = [name for call in calls for name in call.columns]
@@ -227,7 +238,7 @@ def _repeats(frame: pl.DataFrame, table: Columns, order: RankOrder | None, value
 def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) -> bool:
     """Whether a value depends on the largest label of the whole table, not of its query alone."""
     if setup.policies.unjudged == "bounds":
-        return setup.policies.unjudged_labels is None
+        return setup.policies.unjudged_labels is None and any(call.of_ranking for call in calls)
     for call in calls:
         if call.metric.over == "documents" and call.labels:
             policies, meant = setup.resolve(call)
@@ -239,7 +250,7 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
 
 def names_of(setup: Setup, call: Call) -> Sequence[str]:
     """The result columns of a call."""
-    return bounds_of(call) if setup.policies.unjudged == "bounds" else [call.text]
+    return bounds_of(call) if setup.policies.unjudged == "bounds" and call.of_ranking else [call.text]
 
 
 def collect(lf: pl.LazyFrame, frame: pl.DataFrame, setup: Setup, *, optimized: bool = True) -> pl.DataFrame:

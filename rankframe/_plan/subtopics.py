@@ -82,7 +82,10 @@ def without_subtopics(call: Call) -> InvalidOption:
 
 
 def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
-    """Refuse to show metrics of diversity document by document."""
+    """Refuse to show metrics of diversity, and values of queries, document by document."""
+    for call in calls:
+        if not call.of_ranking:
+            raise InvalidOption(f"{call.text} is one value per query, which no document contributes to; use evaluate")
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     for call in of_subtopics:
         if setup.roles.subtopic is None:

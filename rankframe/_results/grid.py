@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
+from .._catalog.call import Call
 from .._catalog.parse import parse
 from .._support.option_values import Range
 from .._support.statistical_options import INTERVALS
-from ..errors import InvalidOption, UnknownMetric
+from ..errors import InvalidOption, RankframeError
 
 Record: TypeAlias = Mapping[str, Any]
 """A row of a table, its values by column, as Polars types it."""
@@ -162,10 +163,20 @@ def plain(value: Any) -> Any:
 
 
 def higher_is_better(metric: str) -> bool:
+    return all(call.higher_is_better for call in _calls(metric))
+
+
+def in_words(metric: str) -> str:
+    """The name of a metric in a sentence: of a value, its column's name."""
+    return next((call.display for call in _calls(metric) if not call.of_ranking), metric)
+
+
+def _calls(metric: str) -> Sequence[Call]:
+    """The call that a text names; none of an expression, or of a user's metric that was unregistered in the meantime."""
     try:
-        return parse(metric)[0].higher_is_better
-    except UnknownMetric:  # a user's metric that was unregistered in the meantime
-        return True
+        return parse(metric)[:1]
+    except RankframeError:
+        return ()
 
 
 def number(value: float | None, digits: int) -> str:

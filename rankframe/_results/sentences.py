@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from .._support.statistical_options import CORRECTIONS, TESTS
-from .grid import ALPHA, Record, decimals, higher_is_better, interval, name_of, p_value, queries, signed
+from .grid import ALPHA, Record, decimals, higher_is_better, in_words, interval, name_of, p_value, queries, signed
 
 SENTENCES = 3
 """The most rows that have a sentence each; more are counted, with a sentence per pair of runs or per metric."""
@@ -138,7 +138,7 @@ def metric_of(row: Record, settings: Mapping[str, Any]) -> str:
     """The metric of a row, with its slice, and with a word on metrics whose lower values are better."""
     details = [*([] if higher_is_better(row["metric"]) else ["lower is better"])]
     details += [f"{name} {name_of(row[name])}" for name in settings["by"]]
-    return str(row["metric"]) + (f" ({'; '.join(details)})" if details else "")
+    return in_words(row["metric"]) + (f" ({'; '.join(details)})" if details else "")
 
 
 def p_of(p: float, adjusted: bool) -> str:
@@ -172,7 +172,7 @@ def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
 
 def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
-    metric, of = row["metric"], " and ".join(settings["by"])
+    metric, of = in_words(row["metric"]), " and ".join(settings["by"])
     value, p, groups = row["value"], row["p_adjusted"], row["n_groups"]
     if value is None:
         return f"No gap of {metric} between groups of {of}: fewer than two groups have a value"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from .._catalog.flat_names import flat_names
-from .._catalog.requests import Request, calls_of
+from .._catalog.requests import Request, calls_of, only_of_rankings
 from .._lift.arrow_kernel import bound
 from .._support.extras import load
 from .._support.option_kinds import check
@@ -123,7 +123,7 @@ def sql(
         options["names"] = others
     setup = _read(bound(options, sql), options, run)
     kind = _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
-    calls = calls_of(*metrics, example=EXAMPLE) if metrics or kind != "findings" else []
+    calls = only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE) if metrics or kind != "findings" else []
     resolved = [setup.resolve(call) for call in calls]
     setups = {of for of, _ in resolved} or {setup}
     if len(setups) > 1:

@@ -52,7 +52,7 @@ class MetricMeans:
         if not metrics:
             raise InvalidOption(f"no metric given; name at least one, as in {caller.__name__}('ndcg@10')")
         refuse_bounds(setup)
-        return cls(tuple(averaged(metrics, "evaluate('ndcg@10')")), setup)
+        return cls(tuple(averaged(metrics, "evaluate('ndcg@10')", of_rankings=True)), setup)
 
     @property
     def names(self) -> list[str]:

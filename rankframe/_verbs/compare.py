@@ -165,7 +165,7 @@ def compare(
     Parameters
     ----------
     *metrics
-        Texts and functions, as for :meth:`evaluate`.
+        Texts, functions, values and expressions, as for :meth:`evaluate`.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
         table with labels for each run, including the table of `.rank`: ``{"old": df_old, "new": df_new}``. Other

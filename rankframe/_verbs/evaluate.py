@@ -27,9 +27,10 @@ from .._plan.per_query import (
 from .._plan.plan import by_row, run_formulas, values_of_groups
 from .._plan.rank_order import in_rank_order, numbered
 from .._plan.subtopics import refuse_agreement, refuse_by_document
+from .._plan.values import output_name
 from .._support.option_kinds import Column
 from .._table.columns import Columns
-from .._table.roles import ROW, carried, require
+from .._table.roles import ROW, carried, require, require_all
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import R, Table, in_memory, refuse_names
 from .._words.rows import Answer
@@ -50,7 +51,8 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
         Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or trec_eval; a text
         may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and
         Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are evaluated inside each
-        query.
+        query. Also columns with one value per query, as ``"value:faithfulness"`` or :func:`rankframe.value`, beside
+        metrics or alone: then the table needs no documents, scores or labels.
 
     Returns
     -------
@@ -84,7 +86,7 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
             if not request.meta.has_multiple_outputs():  # a selector finds its columns itself
                 for column in request.meta.root_names():
                     require(frame.schema, column, "an expression")
-            name = _output_name(request, frame)
+            name = output_name(request, frame)
             expressions[name] = request
             names.append(name)
         elif request not in calls:
@@ -97,7 +99,7 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
     twice = [name for name in expressions if names.count(name) > 1]
     refuse_names(twice, names, "another metric or expression", "give it another name by .alias")
     refuse_names(names, setup.roles.query, "the query")
-    Columns.of(setup, frame.schema, label=any(call.labels for call in calls))
+    require_all(frame.schema, [(name, "query") for name in setup.roles.query])
     own = frame.lazy().group_by(setup.roles.query, maintain_order=True)
     result = own.agg(x.alias(name) for name, x in expressions.items())
     if calls:
@@ -348,13 +350,3 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     queries = queries_of(frame, setup, order)
     number = pl.DataFrame({"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)})
     return queries.hstack(values_of_groups(rows, needed, number, empty=None))
-
-
-def _output_name(request: pl.Expr, frame: pl.DataFrame) -> str:
-    if not request.meta.has_multiple_outputs():
-        return request.meta.output_name()
-    outputs = frame.lazy().select(request).collect_schema().names()
-    if len(outputs) == 1:
-        return outputs[0]
-    says = f"an expression makes {len(outputs)} columns ({', '.join(outputs)})"
-    raise InvalidOption(f"{says}; write an expression for each, as *(pl.col(name).mean() for name in names)")

@@ -109,7 +109,7 @@ def gaps(
     Parameters
     ----------
     *metrics
-        Texts and functions, as for :meth:`evaluate`.
+        Texts, functions, values and expressions, as for :meth:`evaluate`.
     by
         The column, or columns, whose values tell the groups apart, as for :meth:`summarize`; null is a group, too.
     correction

@@ -15,7 +15,7 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import with_labels
-from .._results.grid import Cell, Grid, Record, left_out, name_of, named, numbers, records
+from .._results.grid import Cell, Grid, Record, in_words, left_out, name_of, named, numbers, records
 from .._results.markup import visible
 from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes
@@ -154,7 +154,7 @@ def gate(
     ----------
     *budgets
         How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``: in units of the
-        metric, less than its range, with a warning above a quarter of it. Or texts and functions, as for
+        metric, less than its range, with a warning above a quarter of it. Or texts, functions, values and expressions, as for
         :meth:`evaluate`, all of which have the budget `margin`.
     margin
         One budget for all metrics, the margin of a test of noninferiority: ``gate("rr", "map", margin=0.01, ...)``.
@@ -166,7 +166,8 @@ def gate(
         The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by exactly the
         budget passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
     interval
-        The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` guarantees that
+        The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
+        bounds given) guarantees that
         probability. The others need 50 queries and pass more runs: more runs that are no worse, but also more with rare, large losses.
     most_moved
         How many queries to show per metric and run, those whose values changed most first.
@@ -205,6 +206,14 @@ def gate(
         design = replace(design, baseline=_first(design.runs))
     budget_of = budgets_of(budgets, margin)
     calls = list(budget_of)
+    for call in calls:
+        if interval == "bounded" and not call.of_ranking and None in call.bounds:
+            raise InvalidOption(
+                f"{call.text} has no bounds, within which ",
+                option(interval=interval),
+                " is valid for any losses; give them",
+                Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
+            )
     refuse_names(JUDGED, design.by, "by")
     found, figures, _ = compared(rows, setup, calls, design, None, resampling)
     low, high, _ = limits(found.values, calls)
@@ -313,7 +322,7 @@ def _moved(frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Desig
     parts = []
     for i, call in enumerate(found.calls):
         of_call, documents = replace(found, calls=[call]), dict[int, pl.DataFrame]()
-        if doc is not None:
+        if doc is not None and call.of_ranking:
             with suppress(InvalidOption):  # the metric is no sum over documents
                 for which in {run for pair in design.pairs(found.runs) for run in pair}:
                     documents[which] = explained(frame, setup, design.runs, found.runs[which], call)
@@ -351,7 +360,7 @@ def _with_documents(
 def _line(row: Record, by: Sequence[str], format: Style) -> str:
     """One row of a verdict as a line."""
     where = "".join(f", {name} {name_of(row[name])}" for name in by)
-    title = f"{row['metric']} of {row['run']}{where}"
+    title = f"{in_words(row['metric'])} of {row['run']}{where}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
     outcome, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"
     if row["verdict"] == TOO_FEW:

@@ -18,7 +18,7 @@ from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from ..errors import InvalidData, InvalidOption, Text, option
 from .evaluate import explain
-from .summary import by_query, in_slices, keys
+from .summary import by_query, in_slices, keys, refuse_values_of_scores
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
 Pairs: TypeAlias = Sequence[tuple[int, int]]
@@ -189,7 +189,8 @@ def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], t
 
 def _refuse_zero(calls: Sequence[Call]) -> None:
     for call in calls:
-        if not call.higher_is_better or (call.bounds[0] or 0) > 0:
+        least = call.bounds[0]
+        if not call.higher_is_better or (least or 0) > 0 or (least != 0 and not call.of_ranking):
             raise InvalidOption(
                 f"{call.text} of a query that a run lacks is not 0; say ",
                 option(missing="drop"),
@@ -200,6 +201,7 @@ def _refuse_zero(calls: Sequence[Call]) -> None:
 def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
     """A row per run and query: the run, the query columns, and a column per metric."""
     refuse_bounds(setup)
+    refuse_values_of_scores(runs, calls)
     return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls))
 
 

@@ -52,7 +52,7 @@ def power(
     Parameters
     ----------
     *metrics
-        Texts and functions, as for :meth:`evaluate`.
+        Texts, functions, values and expressions, as for :meth:`evaluate`.
     difference
         The difference of the means to detect, above 0; or several.
     power

@@ -206,13 +206,13 @@ class Watch:
     """The suspicions about a table, or about the parts of one, with whole queries, that change the value of a metric."""
 
     def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
-        self.setup, self.calls, self.at, self.of = setup, calls, at, ""
+        self.setup, self.calls, self.at, self.of = setup, [x for x in calls if x.of_ranking], at, ""
         self.resolved = setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []
         self.last: list[Suspicion] = []
         self.samples: list[pl.DataFrame] = []
-        self.clear = not calls or setup.policies.unjudged == "bounds"  # bounds show what is unknown
+        self.clear = not self.calls or setup.policies.unjudged == "bounds"  # bounds show what is unknown
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a table, or at a part of one."""

@@ -30,7 +30,7 @@ from .._table.roles import require, require_number
 from .._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
-from ..errors import InvalidOption
+from ..errors import InvalidOption, option
 from .declaration import verb, with_names
 from .resampling import Resampling, intervals_of, limits, warn_of_t
 
@@ -134,6 +134,17 @@ def by_query(frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weigh
     return found.select(*query, *keys(by), weight.alias("#weight"))
 
 
+def refuse_values_of_scores(runs: Runs, calls: Sequence[Call]) -> None:
+    """Refuse runs that are columns of scores for a value that depends on no score."""
+    for call in calls:
+        if runs.scores and not call.of_ranking:
+            raise InvalidOption(
+                f"{call.text} is the same for all runs that are columns of scores; put the runs' rows below each other, with "
+                "a column that names the run: ",
+                option(run="system"),
+            )
+
+
 @dataclass(frozen=True)
 class Summary:
     """A summary of the values of all queries: its metrics, runs, slices and intervals.
@@ -165,6 +176,9 @@ class Summary:
     whole: Mapping[str, float] | None = None
 
     verb: ClassVar = "summarize"
+
+    def __post_init__(self) -> None:
+        refuse_values_of_scores(self.runs, self.calls)
 
     @classmethod
     def of(
@@ -387,7 +401,7 @@ def mean(
     Parameters
     ----------
     *metrics
-        Texts and functions, as for :meth:`evaluate`.
+        Texts, functions, values and expressions, as for :meth:`evaluate`.
     runs
         The columns of the runs' scores, or a table for each run, as for :meth:`compare`.
     run
@@ -450,7 +464,7 @@ def summarize(
     Parameters
     ----------
     *metrics
-        Texts and functions, as for :meth:`evaluate`.
+        Texts, functions, values and expressions, as for :meth:`evaluate`.
     runs, run
         As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
     by

@@ -383,7 +383,7 @@ def _only(text: str) -> Call:
     if len(calls) != 1:
         says = f"{text!r} names {len(calls)} metrics; ask for one, as in "
         raise InvalidOption(says, asked_as("conventions('ndcg@10')"))
-    return averaged(calls, "conventions('ndcg@10')")[0]
+    return averaged(calls, "conventions('ndcg@10')", of_rankings=True)[0]
 
 
 def _meant(call: Call) -> Iterator[tuple[str, Convention, Otherwise | None]]:

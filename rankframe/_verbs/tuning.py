@@ -476,7 +476,7 @@ def tune(
     tuning = Tuning(texts, choices, step, search, folds, seed)
     rows, setup, chosen_runs = table.rows, table.setup, Runs.of(runs, run).required()
     significance, resampling = Significance(test, correction), Resampling(ci, interval, resamples, seed, progress)
-    (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])")
+    (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
     refuse_bounds(setup)
     of_queries = chosen_runs.queries(setup)
     query = list(of_queries.roles.query)

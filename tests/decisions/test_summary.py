@@ -237,8 +237,8 @@ def test_a_query_column_with_a_name_of_the_plan_is_refused(name: str) -> None:
 def test_what_is_no_metric_is_refused() -> None:
     with pytest.raises(rf.InvalidOption, match="summarize"):
         DF.rank.summarize()
-    with pytest.raises(rf.InvalidOption, match="an expression"):
-        DF.rank.summarize(pl.len())
+    with pytest.raises(rf.InvalidData, match="d is String, not a number"):
+        DF.rank.summarize(pl.col("day").first().alias("d"))
     with pytest.raises(rf.InvalidOption, match="two columns"):
         DF.rank.on(unjudged="bounds").summarize("rr")
 

@@ -16,7 +16,8 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._catalog import call, fusions, parse, registry, requests
+from rankframe._catalog import call, fusions, parse, registry, requests, values as values_module
+from rankframe._plan import values as values_of_rows
 from rankframe._support import option_kinds
 from rankframe._table import (
     background,
@@ -55,6 +56,7 @@ RANKS = RUN.drop("score").with_columns(rank=pl.Series([1, 2, 1], dtype=pl.UInt32
 LISTED = pl.DataFrame({"query_id": [1, 2], "retrieved": [["a", "b"], ["c"]], "relevant": [["b"], ["c"]]})
 TUNED = "tuned := df.rank.tune('wsum', metric='rr', runs=['score', 'new'], folds=2, resamples=99)"
 TWO = OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))
+VALUES = pl.DataFrame({"query_id": [1, 1, 2], "faithfulness": [0.5, 1.0, 1.0]})
 STACK = pl.concat([OK.with_columns(run=pl.lit("a")), OK.with_columns(run=pl.lit("b"))])
 PART_OF_RUNS = Table[pl.DataFrame](STACK, setup.Setup(), Whole(runs=frozenset("ab")))
 NAN, INF = float("nan"), float("inf")
@@ -129,6 +131,42 @@ CASES = {
     "objects as ids": Case(
         "OK.with_columns(query_id=pl.Series([1, 1, 2], dtype=pl.Object))", "df.rank.rr()", "ADVICE.rank.rr()",
         polars_only=True,
+    ),
+    # values that are no ranking's
+    "several rows of a query": Case(
+        "VALUES", "df.rank.mean(rf.value('faithfulness'))", "df.rank.mean(ADVICE)", r"as (pl\.col.*)$",
+        polars_only=True,
+    ),
+    "several values of a query's documents": Case(
+        "OK", "df.rank.mean('rr', rf.value('label'))", "df.rank.mean('rr', ADVICE)", r"as (pl\.col.*)$",
+        polars_only=True,
+    ),
+    "a value of a row by an expression": Case(
+        "VALUES", "df.rank.mean((pl.col('faithfulness') / 2).alias('half'))", "df.rank.mean((pl.col('faithfulness') / 2).mean())"
+    ),
+    "a value that is infinite": Case("VALUES", "df.rank.mean(pl.lit(INF))", "df.rank.mean(pl.lit(None, pl.Float64))", polars_only=True),
+    "a value beyond its bounds": Case(
+        "VALUES", "df.rank.mean(rf.value(pl.col('faithfulness').sum(), bounds=(0, 1)))",
+        "df.rank.mean(rf.value(pl.col('faithfulness').sum(), bounds=(0, 2)))",
+    ),
+    "a value that is text": Case("OK", "df.rank.mean(pl.col('doc_id').first())", "df.rank.mean(pl.col('doc_id').len())"),
+    "an expression with several columns": Case(
+        "OK", "df.rank.mean(pl.col('label', 'score').mean())", "df.rank.mean(*(pl.col(name).mean() for name in ('label', 'score')))"
+    ),
+    "several columns under one name": Case(
+        "OK", "df.rank.mean(pl.selectors.numeric().mean().alias('x'))",
+        "df.rank.mean(*(pl.col(name).mean() for name in ('score', 'label')))",
+    ),
+    "bounds in falling order": Case("VALUES", "rf.value('faithfulness', bounds=(1, 0))", "rf.value('faithfulness', ADVICE)", r"as (bounds=.*)$"),
+    "a value without its column": Case("OK", "df.rank.mean('value:')", "'ADVICE'", "write '(.*)'"),
+    "a value where a ranking is compared": Case("OK", "df.rank.conventions('value:label')", "ADVICE", r"df\.rank\.conventions"),
+    "runs that are columns of scores": Case(
+        "TWO.with_columns(run=pl.lit('a'), cost=1.0)", "df.rank.mean(rf.value('cost'), runs=['score', 'new'])",
+        "df.rank.mean(rf.value('cost'), run='run')",
+    ),
+    "a gate without bounds": Case(
+        "STACK.with_columns(latency=1.0)", "df.rank.gate({rf.value('latency'): 0.1}, run='run', baseline='a')",
+        "df.rank.gate({ADVICE: 0.1}, run='run', baseline='a')", r"as (rf\.value\(.*?\)\))",
     ),
     # arguments
     'a budget that is lacking': Case('TWO', "df.rank.gate(runs=['score', 'new'])", "df.rank.gate({'rr': 0.1}, runs=['score', 'new']).table"),
@@ -807,6 +845,8 @@ MODULES: list[ModuleType] = [
     registry,
     requests,
     roles,
+    values_module,
+    values_of_rows,
     columns_module,
     run_and_judgments,
     search_engines,

@@ -1,0 +1,112 @@
+"""Values as metrics: a number per query that is not computed from a ranking, such as an answer's faithfulness."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from .._support.methods import called_by_users
+from .._support.option_kinds import Column
+from ..errors import InvalidOption, shown
+from .call import Call, Expression, call_of
+from .registry import Metric
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_TEXT = re.compile(
+    rf"\s*value\s*:\s*(?P<column>{_QUOTED}|.*?)\s*(?:\((?P<options>\s*\w+\s*=.*)\))?\s*", re.DOTALL | re.IGNORECASE
+)
+
+
+@called_by_users
+def value(of: pl.Expr | Column, *, bounds: Sequence[float | None] | None = None, higher_is_better: bool = True) -> Call:
+    """A column with one value per query as a metric, for tables without rankings or beside metrics of rankings.
+
+    ``evaluate``, ``mean``, ``summarize``, ``compare``, ``gate``, ``power``, ``gaps``, plots and reports take it. A
+    table of values needs no document, score or label. These verbs also take a Polars expression as it is, such as
+    ``pl.col("latency").max()``: it then has the bounds and the direction of the metric that its column is named after,
+    as ``rf.expr.ndcg(k=10)`` is; else no bounds, and higher values are better.
+
+    Parameters
+    ----------
+    of
+        The column, with numbers or truth values; or a Polars expression with one value per query, as
+        ``pl.col("faithfulness").mean()``. Where a row is a query, or an answer of a run to a query, a query (of a run)
+        has one row. In a table of documents, with a column of documents or scores, all rows of a query that are not
+        null have the same value. An expression that adds up the rows of a query takes any rows.
+    bounds
+        The least and the greatest value that a query can have, as ``(0, 1)``; ``None`` for no limit, as ``(0, None)``.
+        Intervals of few queries, and gates, are valid for any distribution of values within two bounds.
+    higher_is_better
+        False if lower values are better, as of a latency.
+
+    Returns
+    -------
+    A metric. Its text, which names it in results, and which verbs and the command line read, is ``value:faithfulness`` or
+    ``value:toxicity(bounds=[0,1],higher_is_better=False)``; a name with spaces or signs is quoted, ``value:'latency (s)'``.
+
+    Raises
+    ------
+    InvalidOption
+        If the bounds are not two numbers in rising order, or an expression makes several columns. The verbs raise
+        InvalidData if a query has several values, or one that is NaN, infinite or beyond the bounds.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> answers = pl.DataFrame({"question": [1, 2, 3], "faithfulness": [1.0, 0.5, None]})
+    >>> answers.rank.on(query="question").mean(rf.value("faithfulness", bounds=(0, 1))).item()   # the third has none
+    0.75
+    >>> print(rf.value("latency", higher_is_better=False))
+    value:latency(higher_is_better=False)
+    """
+    return call_of_value(of, {"bounds": bounds, "higher_is_better": higher_is_better})
+
+
+def _higher_is_better(*, bounds: object = None, higher_is_better: bool = True) -> bool:
+    return higher_is_better
+
+
+_formula: Any = value  # of no ranking
+VALUE = Metric(
+    "value", _formula, bounds=(None, None), higher_is_better=_higher_is_better, over="rows", labels=False, display=""
+)
+"""What values have in common; `value` has their options."""
+
+
+def call_of_value(of: pl.Expr | str, options: Mapping[str, object]) -> Call:
+    """The value of a column, or of an expression."""
+    column = of if isinstance(of, pl.Expr) else pl.col(of)
+    if column.meta.output_name(raise_if_undetermined=False) is None:
+        raise InvalidOption(f"{shown(of)} may make several columns; write an expression for each")
+    call = call_of(VALUE, (), {name: x for name, x in options.items() if x is not None})
+    call = replace(call, column=Expression(column))
+    ends = [x for x in call.bounds if x is not None]
+    if len(call.bounds) != 2 or ends != sorted(set(ends)):
+        raise InvalidOption(f"bounds={shown(call.bounds)}: write the least and the greatest value, as bounds=(0, 1)")
+    return call
+
+
+def call_of_expression(x: pl.Expr, like: Call | None = None) -> Call:
+    """The value of an expression as it is, called like its column, with the bounds and the direction of a metric."""
+    metric = VALUE if like is None else replace(VALUE, bounds=like.bounds, higher_is_better=like.higher_is_better)
+    return replace(call_of_value(x, {}), metric=replace(metric, name=""))
+
+
+def column_in(text: str) -> tuple[str, str] | None:
+    """The column and the options in a text such as ``value:faithfulness(bounds=[0,1])``; None for another text."""
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        return None
+    column = found["column"]
+    if column[:1] in ("'", '"'):
+        with suppress(SyntaxError, ValueError):
+            column = str(ast.literal_eval(column))
+    if not column:
+        raise InvalidOption(f"{shown(text)} names no column; write 'value:faithfulness'")
+    return column, found["options"] or ""
