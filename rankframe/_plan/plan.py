@@ -20,19 +20,7 @@ from .._words.group_rows import GroupRows
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
-from .._words.sorted_rows import (
-    LABEL_REFUSED,
-    LARGEST_LABEL,
-    POSITION,
-    QUERY,
-    RANK,
-    RAW,
-    SCORE,
-    Needed,
-    SortedRows,
-    at_first_tied,
-    at_last_tied,
-)
+from .._words.sorted_rows import LARGEST_LABEL, OF_LABEL, POSITION, QUERY, RANK, RAW, SCORE, Needed, SortedRows, listed
 from ..errors import InvalidOption, on, option
 from .rank_order import RankOrder, with_gain
 
@@ -78,7 +66,7 @@ class Part:
         else:
             lazy = with_rank(self.order, self.frame, self.table, {**(carry or {}), **needed.source})
             lazy = lazy.with_columns(**needed.early) if needed.early else lazy
-            lazy = lazy.filter(_listed(policies.tie_rule.averages)) if needed.gains_only else lazy
+            lazy = lazy.filter(listed(policies.tie_rule.averages)) if needed.gains_only else lazy
             rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
         if needed.reads(LARGEST_LABEL):
             largest = rows["#label"].max() if self.largest is None else self.largest
@@ -100,15 +88,6 @@ class Part:
         if not self.order.complete:
             rank = rank.set(rows["#score"].is_null(), None)
         return rows.hstack([rank.alias("#rank"), pl.Series("#label", label.astype("float64"))])
-
-
-def _listed(expected: bool) -> pl.Expr:
-    """The rows with gain, and the first row of each query; if `expected`, all rows that tie with one of them."""
-    listed = (RAW > 0).fill_null(False) | (POSITION == 1)
-    if not expected:
-        return listed
-    # each tied document may be at any rank of its group
-    return at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
 
 
 def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
@@ -212,7 +191,7 @@ def guarded(needed: Needed) -> list[pl.Expr]:
     """The values; each fails with the message of the first refused label found."""
     if not needed.refused:
         return [value.alias(text) for text, value in needed.values.items()]
-    found = [(pl.col(x.column), x.message, x.kind.startswith(LABEL_REFUSED)) for x in needed.refused.values()]
+    found = [(pl.col(x.column), x.message, x.kind.startswith(OF_LABEL)) for x in needed.refused.values()]
     guard = failing([(bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in found])
     return [pl.coalesce(guard, value).alias(text) for text, value in needed.values.items()]
 

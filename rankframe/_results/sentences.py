@@ -113,6 +113,11 @@ def _of_metric(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quot
     return f"{quoted(best[0], quotes)} has {of}, {'' if beaten else 'not '}significantly better than {than}"
 
 
+def best_of(rows: Sequence[Record]) -> Record:
+    """The row of a metric with the best mean."""
+    return (max if higher_is_better(rows[0]["metric"]) else min)(rows, key=lambda row: float(row["mean"]))
+
+
 def quoted(run: str, quotes: Quotes) -> str:
     before, after = quotes
     return f"{before}{run}{after}"

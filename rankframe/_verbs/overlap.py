@@ -14,22 +14,9 @@ from .._catalog.call import Call, call_of
 from .._catalog.registry import AGREEMENTS, METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import measure
-from .._results.grid import (
-    Cell,
-    Grid,
-    Record,
-    estimated,
-    higher_is_better,
-    intervals_of,
-    left_out,
-    named,
-    numbers,
-    percent,
-    queries_of,
-    records,
-)
+from .._results.grid import Cell, Grid, estimated, intervals_of, left_out, named, numbers, percent, queries_of, records
 from .._results.result import MOST_ROWS, R_co, Result
-from .._results.sentences import IN_TEXT, Quotes, quoted
+from .._results.sentences import IN_TEXT, Quotes, best_of, quoted
 from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import Column
 from .._support.progress import Progress
@@ -224,11 +211,11 @@ def _counts(top: Booleans) -> tuple[list[int], list[int]]:
     return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()
 
 
-def _both(row: Record, quotes: tuple[str, str]) -> str:
+def _both(row: Mapping[str, Any], quotes: tuple[str, str]) -> str:
     return " and ".join(quoted(row[name], quotes) for name in ("run", "other"))
 
 
-def _share(row: Record) -> str:
+def _share(row: Mapping[str, Any]) -> str:
     share = 100 * row["jaccard"]
     return f"{share:.{int(0 < share < 10)}f}%"
 
@@ -274,7 +261,7 @@ class Oracle(Result[R_co]):
             if not single:
                 lines.append(f"No query has a value of {metric}")
                 continue
-            best = (max if higher_is_better(metric) else min)(single, key=lambda row: float(row["mean"]))
+            best = best_of(single)
             over = [f"{estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best single run"]
             fused = (estimated(row, "gain").line for row in own if row["run"] == fusion)
             over += [f"{gain} over the fusion {quoted(fusion, quotes)}" for gain in fused]

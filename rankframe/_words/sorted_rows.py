@@ -34,7 +34,7 @@ LARGEST_LABEL = pl.col("#largest")
 
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
 
-LABEL_REFUSED = "label"
+OF_LABEL = "label"
 """The kind of a refusal that names the label found."""
 
 
@@ -46,6 +46,15 @@ def at_first_tied(x: pl.Expr) -> pl.Expr:
 def at_last_tied(x: pl.Expr) -> pl.Expr:
     """`x` at the last of each group of tied documents."""
     return pl.when(STARTS.shift(-1, fill_value=True)).then(x).backward_fill()
+
+
+def listed(expected: bool) -> pl.Expr:
+    """The rows with gain, and the first row of each query; if `expected`, all rows that tie with one of them."""
+    listed = (RAW > 0).fill_null(False) | (POSITION == 1)
+    if not expected:
+        return listed
+    # each tied document may be at any rank of its group
+    return at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
 
 
 def roots(of: Iterable[pl.Expr]) -> set[str]:
@@ -122,7 +131,7 @@ class Needed:
 
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         """Fail with `message` where `bad` holds; it names the label found, if the fault is one `of_label`."""
-        kind = f"{LABEL_REFUSED if of_label else 'document'} {len(self.refused)}"
+        kind = f"{OF_LABEL if of_label else 'document'} {len(self.refused)}"
         self.refused.setdefault(message, Fault(kind, "", bad, message))
 
     def settle(self) -> None:
