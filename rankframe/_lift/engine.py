@@ -256,9 +256,21 @@ def run(
     ranked = call.runs.scores or setup.roles.score in joined.columns  # else the table has values of queries
     if ranked and (not calls or any(x.of_ranking for x in calls)):
         refuse_row_order(setup, calls, joined.columns, engine.name)
-    needing = [x for x in setups if calls and needs_largest_label(x, joined.schema, calls)]
-    args = calls, joined.schema, judging, judged_only
-    labels = {x.roles.score: _largest_label(engine, sides, key, x, *args) for x in needing}
+
+    def largest_label(of_run: Setup) -> float:
+        """The largest label of the table, among documents that count."""
+        ranked, shown = setup_of_largest(of_run, joined.schema, calls)
+        if judging is not None and of_run.roles.label not in sides[-1].names:
+            return 1.0  # every judgment counts 1
+        if shown and (judging is None or judged_only != "drop"):
+            found = engine.by_key(LargestLabel(of_run, False), None, sides[-1].only([of_run.roles.label]))
+        else:  # rows are left out; only a ranking tells which
+            needed = VerbCall(verb_of(evaluate), {"metrics": ()}).columns(ranked)
+            found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
+        return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
+
+    needing = (x for x in setups if calls and needs_largest_label(x, joined.schema, calls))
+    labels = {x.roles.score: largest_label(x) for x in needing}
     whole = Whole(labels, _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None)
     found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
     figures = call.mergeable(setup, labels)
@@ -313,28 +325,6 @@ def _names_of_runs(engine: Engine[T], table: Side[T], runs: Runs) -> frozenset[s
         return None
     found = engine.collect(engine.by_key(Distinct(runs.key), None, table.only(runs.key)))
     return frozenset(found[runs.column].cast(pl.String).drop_nulls())
-
-
-def _largest_label(
-    engine: Engine[T],
-    sides: Sequence[Side[T]],
-    key: Sequence[str],
-    setup: Setup,
-    calls: Sequence[Call],
-    schema: pl.Schema,
-    judging: OnQueries | None,
-    judged_only: Unmatched,
-) -> float:
-    """The largest label of the table, among documents that count."""
-    ranked, shown = setup_of_largest(setup, schema, calls)
-    if judging is not None and setup.roles.label not in sides[-1].names:
-        return 1.0  # every judgment counts 1
-    if shown and (judging is None or judged_only != "drop"):
-        found = engine.by_key(LargestLabel(setup, False), None, sides[-1].only([setup.roles.label]))
-    else:  # rows are left out; only a ranking tells which
-        needed = VerbCall(verb_of(evaluate), {"metrics": ()}).columns(ranked)
-        found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
-    return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 
 
 def looks_at_whole(what: str, engine: Engine[T]) -> InvalidOption:

@@ -140,7 +140,7 @@ BUDGET = {
     "_plan": 1368,
     "_verbs": 4320,
     "_pictures": 1376,
-    "_lift": 1770,
+    "_lift": 1760,
     "_shapes": 436,
     "_files": 897,
     "_trainers": 443,
