@@ -33,7 +33,7 @@ from ..errors import InvalidOption, Text, on
 from ..metrics.gain import divisor_at
 from .rank_order import in_rank_order
 
-Array: TypeAlias = "np.ndarray[Any, Any]"
+Cells: TypeAlias = "np.ndarray[Any, Any]"
 
 CELLS_OF_ARRAY = 5_000_000
 """The most numbers that an array of a batch of queries holds."""
@@ -119,7 +119,7 @@ def _parts(rows: pl.DataFrame, levels: int, has_relevant: pl.Expr) -> list[pl.Da
 class _Sums:
     """DCG and ideal DCG of some queries, as sums over levels, for each number of open documents above a level."""
 
-    def __init__(self, rows: pl.DataFrame, queries: pl.DataFrame, call: Call, gains: Array) -> None:
+    def __init__(self, rows: pl.DataFrame, queries: pl.DataFrame, call: Call, gains: Cells) -> None:
         q, is_open, nth = (rows[name].to_numpy() for name in ("q", "open", "nth"))
         rank, worth = rows["rank"].fill_null(0).to_numpy(), rows["worth"].to_numpy()
         n = len(queries)
@@ -153,16 +153,16 @@ class _Sums:
             else:  # below all gains of open documents, or above them
                 self.best += width * discounts[above[:, step] + (self.n_open if level == 0 else 0)]
 
-    def worst_number(self, lowest: Array) -> Array:
+    def worst_number(self, lowest: Cells) -> Cells:
         """For the least value, the number of open documents, counted from the last, that get the greatest label."""
         others = np.maximum(self.n_open[:, None] - self.numbers, 0)
         last = self.found[:, -1:] - np.take_along_axis(self.found, others, axis=1)
         value = _ratio(self.dcg[:, None] + self.widths.sum() * last, self.best[:, None] + self.bests.sum(axis=1))
         value[(self.numbers > self.n_open[:, None]) | (self.numbers < lowest[:, None])] = np.inf
-        worst: Array = value.argmin(axis=1)
+        worst: Cells = value.argmin(axis=1)
         return worst
 
-    def best_numbers(self, lowest: Array, relevant_levels: int) -> Array:
+    def best_numbers(self, lowest: Cells, relevant_levels: int) -> Cells:
         """For the greatest value, the number of open documents, counted from the first, above each level."""
         founds = self.widths[:, None] * self.found[:, None, :]
         numbers = np.repeat(self.n_open[:, None], len(self.widths), axis=1)
@@ -181,14 +181,14 @@ class _Sums:
                 return numbers
             numbers, value = np.where(better[:, None], found, numbers), np.where(better, found_value, value)
 
-    def _value(self, founds: Array, numbers: Array) -> Array:
+    def _value(self, founds: Cells, numbers: Cells) -> Cells:
         at = numbers[:, :, None]
         dcg, best = (np.take_along_axis(x, at, axis=2).sum(axis=(1, 2)) for x in (founds, self.bests))
         return _ratio(self.dcg + dcg, self.best + best)
 
 
-def _ratio(a: Array, b: Array) -> Array:
-    value: Array = np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
+def _ratio(a: Cells, b: Cells) -> Cells:
+    value: Cells = np.divide(a, b, out=np.zeros(np.broadcast_shapes(a.shape, b.shape)), where=b > 0)
     return value
 
 
