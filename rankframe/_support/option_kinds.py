@@ -126,19 +126,14 @@ def kinds_of(function: Callable[..., object]) -> tuple[inspect.Signature, Mappin
 
 
 def read_arguments(
-    function: Callable[..., object],
-    args: Sequence[object],
-    options: Mapping[str, object],
-    *,
-    hidden: int = 0,
-    of_on: Collection[str] = (),
+    function: Callable[..., object], args: Sequence[object], options: Mapping[str, object], *, hidden: int = 0
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a call, bound to the function's signature and each read by its annotation, or refused.
 
     The first `hidden` parameters are left out of the signature that an error shows: they are the object of a method.
     """
     signature, kinds = kinds_of(function)
-    given = bind(function.__name__, signature, args, options, hidden=hidden, of_on=of_on)
+    given = bind(function.__name__, signature, args, options, hidden=hidden)
     for name in given.arguments.keys() & kinds.keys():
         given.arguments[name] = kinds[name].check(name, given.arguments[name])
     return given.args, given.kwargs

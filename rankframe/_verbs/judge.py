@@ -28,21 +28,17 @@ from .declaration import VerbCall, verb
 
 def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
     """The join as a plan, which refuses what it must when it runs."""
-    tables, missed, unjudged = _tables(run, setup, **call.arguments)
+    tables, missed, unjudged = _tables(run, setup, *call.arguments.values())
     refusals = [*tables.refusals(missed, unjudged), tables.no_common_query(unjudged)]
     return unless(tables.join(missed, unjudged, ordered=False), refusals)
 
 
 def _tables(
-    frame: pl.LazyFrame,
-    setup: Setup,
-    qrels: object,
-    run: str | None,
-    judged_only: Unmatched | None,
-    run_only: Unmatched | None,
+    frame: pl.LazyFrame, setup: Setup, qrels: object, run: str | None, *unmatched: Unmatched | None
 ) -> tuple[Tables, Unmatched, Unmatched]:
     """The two tables, and the treatment of queries that only one of them has."""
     tables = Tables.of(frame, _frame_of(qrels).lazy(), setup)
+    judged_only, run_only = unmatched
     return tables if run is None else tables.with_run(run), judged_only or "keep", run_only or "drop"
 
 
