@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
-from ._files.together import run_names
 from ._support.methods import called_by_users
 from ._support.option_kinds import Column, ReadInside
 from ._table.runs import TheRuns
-from ._verbs.fitted import FittedFusion, FusionMethod, ranker_of
-from .errors import InvalidOption, shown
-from .io import read_run
+from ._verbs.fitted import FittedFusion, FusionMethod
+from .evaluation import runs_by_name, table_of
 
 __all__ = ["FUSIONS", "NORMALIZATIONS", "TRAINED_FUSIONS", "fit_fusion", "fuse"]
 
@@ -32,8 +28,8 @@ def fuse(
     Parameters
     ----------
     runs
-        Frames, all of Polars, all lazy or all of pandas; or files, which :func:`rankframe.read_run` reads. A mapping
-        names the runs; the default names are the files' names, and ``run1``, ``run2`` ... for frames.
+        Frames, all of Polars, all lazy or all of pandas; or files, dictionaries or lists, as for :func:`evaluate`. A mapping
+        names the runs; the default names are the files' names, and ``run1``, ``run2`` ... for others.
     method
         As for :meth:`df.rank.fuse`.
     on
@@ -61,9 +57,7 @@ def fuse(
     >>> rf.fuse([bm25, dense], "comb_sum", normalize="min_max")["score"].to_list()
     [1.0, 1.0, 0.0]
     """
-    tables = {str(name): _table(run) for name, run in _named(runs).items()}
-    if not tables:
-        raise InvalidOption(f"{shown(runs)} holds no run; give at least one frame or file")
+    tables = {str(name): table_of(run) for name, run in runs_by_name(runs).items()}
     first = next(iter(tables.values())).rank.on(**(on or {}))
     return first.fuse(method, runs=tables, **options)
 
@@ -113,26 +107,7 @@ def fit_fusion(
     >>> rf.fit_fusion(train, "mapfuse", runs=["bm25", "dense"], qrels=qrels).learned.rows()
     [('bm25', 0.25), ('dense', 0.5)]
     """
-    own = _table(train)
+    own = table_of(train)
     if isinstance(runs, Mapping):
-        runs = {name: own if table is train else _table(table) for name, table in runs.items()}
+        runs = {name: own if table is train else table_of(table) for name, table in runs.items()}
     return own.rank.on(**dict(on or {})).fusion.fit(method, runs=runs, run=run, qrels=qrels, **options)  # type: ignore[no-any-return]
-
-
-def _named(runs: Sequence[object] | Mapping[str, object]) -> Mapping[str, object]:
-    """The runs by their names."""
-    if isinstance(runs, Mapping):
-        return runs
-    if isinstance(runs, (str, os.PathLike)) or hasattr(runs, "columns") or not isinstance(runs, Iterable):
-        raise InvalidOption(f"{shown(runs)} is no list of runs; list the runs")
-    files = [run for run in runs if isinstance(run, (str, os.PathLike))]
-    names, number = iter(run_names([os.fspath(file) for file in files])), count(1)
-    return {next(names) if isinstance(run, (str, os.PathLike)) else f"run{next(number)}": run for run in runs}
-
-
-def _table(run: object) -> Any:
-    """A run's frame; of a file, its rows."""
-    if isinstance(run, (str, os.PathLike)):
-        return read_run(run)
-    ranker_of(run)
-    return run

@@ -107,6 +107,19 @@ def _table(given: object, name: str, number: str) -> pl.DataFrame:
     return table if empty.is_empty() else pl.concat([table, empty], how="diagonal")
 
 
+FIELDS = ("query", "document", "number")
+"""The first fields of the tuples of other tools."""
+
+
+def from_rows(rows: Sequence[tuple[Any, ...]], name: str) -> pl.DataFrame:
+    """The rows of a list of tuples with a query, a document, and its score or label first; further fields are left out."""
+    number = "score" if name == "run" else "label"
+    queries, docs, numbers = zip(*(row[: len(FIELDS)] for row in rows), strict=True)
+    values = _numbers(numbers, number, lambda i: f"document {shown(docs[i])} of query {shown(queries[i])}")
+    ids = _ids(queries, f"the queries of {name}"), _ids(docs, f"the documents of {name}")
+    return pl.DataFrame({"query_id": ids[0], "doc_id": ids[1], number: values})
+
+
 def _ids(values: Sequence[Any], of: str, at: Callable[[int], str] = lambda i: "") -> pl.Series:
     """Ids of one type: texts, or whole numbers."""
     kinds = {*map(type, values)}

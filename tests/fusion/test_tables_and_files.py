@@ -54,7 +54,7 @@ def test_columns_of_other_names_are_bound() -> None:
     [
         ([], r"\[\] holds no run"),
         (BM25, "a DataFrame is no list of runs; list the runs"),
-        ([BM25, {"q": {"a": 1.0}}], "is no run; give a frame"),
+        ([BM25, 5], "is no run; give a frame"),
         ("bm25.run", "'bm25.run' is no list of runs; list the runs"),
         ([BM25, DENSE.to_pandas()], "'run2' is a pandas DataFrame"),
     ],
