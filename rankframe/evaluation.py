@@ -82,7 +82,9 @@ def evaluate(
     """
     of_run, judgments = _together([run], qrels)
     judged = of_run[0].rank.on(**(on or {})).judge(judgments, judged_only=judged_only, run_only=run_only)
-    return judged.rank.evaluate(*metrics)
+    setup = judged.rank._setup
+    key = setup.roles.query if setup.run in (None, *setup.roles.query) else (setup.run, *setup.roles.query)
+    return judged.rank.on(query=key).evaluate(*metrics)
 
 
 @called_by_users

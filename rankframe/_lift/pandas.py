@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .._table.roles import ROLES, of_lists
+from .._table.run_and_judgments import NAMED
 from .._table.setup import OPTIONS, Setup
 from .._table.table import Whole
 from .._verbs.declaration import VerbCall
@@ -27,14 +28,18 @@ if TYPE_CHECKING:
 
 KEY = "rankframe"
 """The name of the options in ``attrs``, which `judge` sets so that the next call has them."""
+RUN = "run"
+"""The name of the column of the runs among these."""
 
 
 def _kept(frame: pd.DataFrame) -> Setup:
     """The setup that a frame starts with."""
     options = getattr(frame, "attrs", {}).get(KEY)
-    if isinstance(options, Mapping) and {*options} <= {*OPTIONS}:
+    if isinstance(options, Mapping) and {*options} <= {*OPTIONS, RUN}:
+        run = options.get(RUN)
         with suppress(RankframeError):  # values that another version wrote; pandas' own `rank` is reached here, too
-            return Setup().on(**options)
+            setup = Setup().on(**{name: x for name, x in options.items() if name != RUN})
+            return replace(setup, run=run if isinstance(run, str) else None)
     return Setup()
 
 
@@ -71,7 +76,8 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
             result = SHAPES[call.verb.gives](self._frame, self._setup, call, whole)
         if call.verb.gives == "join":
             others = {name: value for name, value in result.attrs.items() if name != KEY}
-            options = self._setup.options
+            options, run = self._setup.options, others.pop(NAMED, None)
+            options |= {} if run is None else {RUN: run}
             result.attrs = others | ({KEY: dict(options)} if options else {})
         return result
 

@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 
 from .._table.roles import USUAL_NAMES, carried
+from .._table.run_and_judgments import NAMED
 from .._table.setup import Setup
 from .._table.table import Table, Whole
 from .._verbs.declaration import Gives, VerbCall
@@ -225,7 +226,9 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
     rest = judged.frame.iloc[:, new]
     if setup.roles.label not in judged.polars.columns:
         rest = rest.assign(**{setup.roles.label: 1})
-    return pd.concat([result, _rows(rest, right)], axis=1)
+    found = pd.concat([result, _rows(rest, right)], axis=1)
+    found.attrs[NAMED] = getattr(both, NAMED, None)
+    return found
 
 
 def _table(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import polars as pl
 
+from .._table.run_and_judgments import NAMED
 from .._table.setup import Setup
 from .._table.table import R, Table
 from .._verbs.declaration import VerbCall
@@ -36,7 +38,7 @@ class PolarsRanker(FrameRanker[R]):
         else:
             result = on_rows(call, Table(frame, self._setup))
         if call.verb.gives == "join":
-            setattr(result, ATTRIBUTE, self._setup)
+            setattr(result, ATTRIBUTE, replace(self._setup, run=getattr(result, NAMED, None)))
         return result
 
     def _table(self) -> tuple[str, Sequence[str] | None]:

@@ -27,7 +27,7 @@ from .._table.ties import Ties
 from .._verbs import evaluate as verbs
 from .._verbs.catalog import catalog, compare as compare_catalogs, counts
 from .._verbs.compare import compare
-from .._verbs.declaration import Verb, VerbCall, call_of_verb
+from .._verbs.declaration import ONE_RUN, Verb, VerbCall, call_of_verb
 from .._verbs.expected_exposure import expected_exposure
 from .._verbs.fitted import fit
 from .._verbs.fuse import explain as explain_fusion, fuse
@@ -399,7 +399,10 @@ class FrameRanker(Ranker[R], Verbs[R]):
         """The result of a call of a verb, in the caller's kind of frame."""
 
     def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
-        call = verb.bound(args, options)
+        call, run = verb.bound(args, options), self._setup.run
+        if run is not None and call.arguments.get("runs") == ONE_RUN and run not in self._setup.roles.query:
+            there = self._table()[1] or ()
+            call = call.changed(runs=Runs(column=run)) if run in there else call
         of_ranker = (*TABLES, "qrels") if verb.gives == "whole" else TABLES
         given = {name: call.arguments[name] for name in of_ranker if call.arguments.get(name) is not None}
         if not given and not call.runs.tables:

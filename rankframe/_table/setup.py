@@ -135,6 +135,8 @@ class Setup:
         A direction that was named is not suspected.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
+    run
+        The column that names the run of each row, if the judgments of each run were joined; verbs of runs need no other.
     """
 
     roles: Roles = Roles()
@@ -144,6 +146,7 @@ class Setup:
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     given: frozenset[str] = frozenset()
     flat: bool = False
+    run: str | None = None
 
     def __post_init__(self) -> None:
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
