@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from ..errors import InvalidOption, RankframeError, asked_as
+from ..errors import InvalidOption, RankframeError, UnknownMetric, asked_as
 from .call import Call, call_of
 from .parse import calls_in, texts_of
-from .registry import METRICS, Metric, Registry, of
+from .registry import CATALOG_METRICS, METRICS, Metric, Registry, of
 from .values import call_of_expression
 
 Request: TypeAlias = str | pl.Expr | Call | Callable[..., pl.Expr]
+
+_BOTH: Any = METRICS, CATALOG_METRICS
+EITHER: Mapping[str, Metric] = ChainMap(*_BOTH)
+"""The metrics of queries, and those of the whole table, whose calls are read as `OfItems`."""
+
+
+class OfItems(NamedTuple):
+    """A metric of the whole table, among the requests of a verb that also takes metrics of queries."""
+
+    call: Call
+
 
 LONGEST = 500
 """The longest text, in letters, whose calls are kept."""
@@ -42,12 +54,31 @@ def calls_of(
     return list(dict.fromkeys(calls))
 
 
-def read_requests(requests: Sequence[Any], among: Mapping[str, Metric]) -> tuple[Call | pl.Expr, ...]:
-    """The requests with calls for texts and functions; expressions are taken as they are."""
-    found: list[Call | pl.Expr] = []
+def read_requests(requests: Sequence[Any], among: Mapping[str, Metric]) -> tuple[Any, ...]:
+    """The requests with calls for texts and functions, `OfItems` for some of `EITHER`; expressions are taken as they are."""
+    found: list[Any] = []
     for request in requests:
-        found += [request] if isinstance(request, (pl.Expr, Call)) else calls_of(request, among=among)
+        if isinstance(request, Call) and among is EITHER and request.metric.listed == CATALOG_METRICS.name:
+            found.append(OfItems(request))
+        elif isinstance(request, (pl.Expr, Call, OfItems)):
+            found.append(request)
+        elif among is EITHER:
+            for one in texts_of(request) if isinstance(request, str) else [request]:
+                found += _of_either(one)
+        else:
+            found += calls_of(request, among=among)
     return tuple(found)
+
+
+def _of_either(request: Any) -> Sequence[Call | OfItems]:
+    """The calls of one metric of queries, or of the whole table."""
+    try:
+        return calls_of(request)
+    except UnknownMetric as error:
+        try:
+            return [OfItems(call) for call in calls_of(request, among=CATALOG_METRICS)]
+        except UnknownMetric:
+            raise error from None
 
 
 def _calls_in(text: str, among: Mapping[str, Metric]) -> Sequence[Call]:

@@ -38,7 +38,8 @@ from .._verbs.item_tables import without
 from .._verbs.judge import check, judge
 from .._verbs.overlap import oracle, overlap
 from .._verbs.power import power
-from .._verbs.summary import mean, summarize
+from .._verbs.summarize import summarize
+from .._verbs.summary import mean
 from .._verbs.tool_comparison import conventions
 from .._verbs.tuning import tune
 from ..errors import InvalidOption, did_you_mean

@@ -282,10 +282,11 @@ def verb(**declared: Any) -> Callable[[F], F]:
 def with_options_of(
     other: Callable[Concatenate[Table[R], P], R],
 ) -> Callable[[Callable[..., R]], Callable[Concatenate[Table[R], P], R]]:
-    """Give a verb the options of another one, which alone declares them."""
+    """Give a verb the options of another one, which alone declares them, and its help if it has none."""
 
     def declare(function: Callable[..., R]) -> Callable[Concatenate[Table[R], P], R]:
         function.__wrapped__ = other  # type: ignore[attr-defined] # inspect shows its signature
+        function.__doc__ = function.__doc__ or other.__doc__
         return function
 
     return declare

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.requests import OfItems
 from .._plan.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
 from .._support.floats import np
@@ -112,7 +113,8 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
             raise
     # errors of columns and options come at the call
     schema = call.on(Table(frame.collect_schema().to_frame(), setup)).schema
-    kept = None if verb.keeps is None else _by_query(frame, call.runs.queries(setup), call, keeps=True)
+    of_items = any(isinstance(x, OfItems) for x in call.requests)  # counted over all rows
+    kept = None if verb.keeps is None or of_items else _by_query(frame, call.runs.queries(setup), call, keeps=True)
 
     def work(give: Give, *_: object) -> None:
         rows = frame.collect_schema().to_frame()

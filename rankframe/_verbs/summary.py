@@ -464,7 +464,8 @@ def summarize(
     Parameters
     ----------
     *metrics
-        Texts, functions, values and expressions, as for :meth:`evaluate`.
+        Texts, functions, values and expressions, as for :meth:`evaluate`; and metrics of the whole table, such as
+        ``"coverage@10"``, as for ``items.catalog``, with the tables that they need in ``on(items=..., interactions=...)``.
     runs, run
         As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
     by
@@ -500,6 +501,9 @@ def summarize(
     for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
     ``ci_high`` (the interval of ``mean``), all Float64, and ``interval`` (String, its kind); the last three are null for
     fewer than two queries and left out with ``ci=None``.
+
+    Of a metric of the whole table, such as coverage, ``mean`` is its one value for the lists of all queries, ``std`` and
+    ``total`` are null, and the interval is ``"percentile"``, from at most 1,000 resamples of the queries, as of ``items.catalog``.
 
     Raises
     ------
