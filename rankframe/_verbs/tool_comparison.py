@@ -344,11 +344,16 @@ class _Values:
         """The number of users."""
         return self.numbers.table.select(self.setup.roles.query).n_unique()
 
-    def of(self, text: str, items: object = None) -> float:
-        """The value of a metric at the call's cutoff; NaN if undefined."""
+    @property
+    def call(self) -> Call:
+        """The call that is asked for."""
+        return self.numbers.call
+
+    def of(self, text: str, items: object = None, **options: object) -> float:
+        """The value of a metric at the call's cutoff, with options that no text holds; NaN if undefined."""
         (call,) = _named(text)
-        k = self.numbers.call.arguments.get("k")
-        call = call_of(call.metric, (), {**call.arguments, "k": k}, call.relevant)
+        k = self.call.arguments.get("k")
+        call = call_of(call.metric, (), {**call.arguments, "k": k, **options}, call.relevant)
         table, setup = self.numbers.table, self.setup
         known = self.numbers.value
         value = known(setup, call) if items is None else of_table(table, setup.on(items=items), call, "drop")

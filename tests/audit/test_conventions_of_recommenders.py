@@ -109,7 +109,7 @@ def test_what_a_formula_lacks_is_said_in_the_note() -> None:
 
 def test_conventions_of_catalog_metrics_are_told_without_a_table() -> None:
     told = {x["tool"]: x for x in explained("coverage@10").iter_rows(named=True)}
-    assert set(told) == {"rankframe", "replay", "rectools", "recbole", "microsoft_recommenders", "recmetrics", "elliot", "evidently"}  # fmt: skip
+    assert set(told) == {"rankframe", "replay", "rectools", "recbole", "microsoft_recommenders", "recmetrics", "recpack", "elliot", "evidently"}  # fmt: skip
     assert "per cent" in told["recmetrics"]["says"]
 
 
