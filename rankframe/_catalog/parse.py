@@ -207,6 +207,8 @@ def _inside(inside: str, entry: Metric, text: str) -> list[tuple[str, object]]:
         ours = (name, value) if name in entry.parameters else OTHER_VALUES.get((name, str(value)), (name, value))
         if ours == ("border", value) and is_number(value):  # in CatBoost, a label above it is relevant
             ours = ("relevant", math.nextafter(value, math.inf))
+        if name == "beta" and text.lstrip().lower().startswith("setf") and is_number(value) and value >= 0:
+            ours = (name, math.sqrt(value))  # that of ir_measures, as trec_eval's, is the square of beta
         if ours is not None:
             options.append((ours[0] if ours[0] in entry.parameters else OTHER_OPTIONS.get(ours[0], ours[0]), ours[1]))
     return options

@@ -166,6 +166,8 @@ def test_every_name_of_a_tool_means_a_metric_with_the_options_of_the_tool() -> N
         ("ndcg_at_10", "ndcg@10"),
         ("mrr_at_10", "rr@10"),
         ("hit_rate_at_5", "hit_rate@5"),
+        ("SetF(beta=4)", "f_beta(beta=2)"),
+        ("set_F.4", "f_beta(beta=2)"),
         ("SDCG-k@10", "sdcg@10"),
         ("NERR-EQ8@k=20", "nerr8@20"),
     ],
