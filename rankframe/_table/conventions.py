@@ -325,7 +325,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         "ties=order,no_relevant=null: precision recall f1 f_beta hit_rate rr ndcg(gain=exponential,min_label=1) "
         "mean_popularity(unseen_items=error) tail_share(unseen_items=zero) efd epc entropy aggregate_diversity rsp reo "
         "bias_disparity",
-        "of December 2025, read in its source, not run; ItemCoverage and UserCoverage are counts; the cutoff is always "
+        "of December 2025, whose accuracy metrics were run from the source, the others read in it; ItemCoverage and UserCoverage are counts; the cutoff is always "
         "given; relevance_threshold, 0 by default, is relevant here; nDCG subtracts it from the ratings and adds 1, and "
         "is ndcg here where it is 1; nDCGRendle2020 is ndcg(gain=binary); F1 and DSC are f1 and f_beta; AUC, GAUC and "
         "LAUC count items outside the list, and are not repeated; entropy, SEntropy there, equals this one where all lists have one length; ACLT counts the items in the "
