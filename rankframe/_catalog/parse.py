@@ -7,17 +7,20 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from .._support.methods import called_by_users
 from .._support.option_kinds import ReadInside
 from .._support.option_values import is_number
+from .._table.conventions import Settings
 from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, UnknownMetric, on, shown
 from .call import Call, call_of
 from .flat_names import flat_name, texts_behind
 from .registry import METRICS, Metric, find
 from .values import VALUE, call_of_value, column_in
+
+Options: TypeAlias = list[tuple[str, object]]
 
 OTHER_OPTIONS = {
     "rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label", "top": "k", "top_k": "k",
@@ -166,13 +169,7 @@ def texts_of(text: str) -> list[str]:
 
 
 def _call(
-    entry: Metric,
-    implied: Mapping[str, Any],
-    given: list[tuple[str, object]],
-    at: str | None,
-    level: str | None,
-    inside: str,
-    text: str,
+    entry: Metric, implied: Settings, given: Options, at: str | None, level: str | None, inside: str, text: str
 ) -> Call:
     usual = dict(implied)
     k = usual.pop("k", None)  # where none is given
@@ -198,9 +195,9 @@ def _call(
     return call_of(entry, (), options, relevant)
 
 
-def _inside(inside: str, entry: Metric, text: str) -> list[tuple[str, object]]:
+def _inside(inside: str, entry: Metric, text: str) -> Options:
     """The options between the parentheses, with other tools' options translated."""
-    options: list[tuple[str, object]] = []
+    options: Options = []
     for name, value in literals(inside, text, "'err(max_label=4)@20'"):
         if name == "judged_only":
             raise InvalidOption(f"{shown(text)}: judged_only is a policy of the table; say ", on(unjudged="drop"))
@@ -214,7 +211,7 @@ def _inside(inside: str, entry: Metric, text: str) -> list[tuple[str, object]]:
     return options
 
 
-def literals(inside: str, text: str, example: str) -> list[tuple[str, object]]:
+def literals(inside: str, text: str, example: str) -> Options:
     """The options and values between the parentheses of a text."""
     try:
         node = ast.parse(f"f({inside})", mode="eval").body
