@@ -33,7 +33,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "gains=": "a label that the mapping lacks gains itself, and is refused here",
         "NumQ": "the number of queries is no metric of a query here",
     },
-    "rax": {"opa_metric": "a query without a pair of two labels counts 0, and is null here"},
+    "rax": {},
     "pyndeval": {},
     "recommenders": {
         "diversity(item_cooccurrence_count)": "items are compared by the users that they share, which ild does not do",
@@ -208,7 +208,7 @@ def of_measure(text: str, provider: str, qrels: Sequence[Any], run: Sequence[Any
 
 RAX = {
     "mrr_metric": "rr", "recall_metric": "recall", "precision_metric": "precision(divisor='min(k,n)')", "ap_metric": "map",
-    "dcg_metric": "dcg(gain=exponential)", "ndcg_metric": "ndcg(gain=exponential)", "opa_metric": "ordered_pair_accuracy",
+    "dcg_metric": "dcg(gain=exponential)", "ndcg_metric": "ndcg(gain=exponential)", "opa_metric": "ordered_pair_accuracy(no_pairs=zero)",
 }  # fmt: skip
 
 

@@ -19,7 +19,7 @@ IN_TOOLS: Mapping[str, str] = {
         "CoverageK=coverage"
     ),
     "torchmetrics": (
-        "RetrievalMAP=map RetrievalMRR=rr RetrievalPrecision=precision RetrievalRecall=recall RetrievalAUROC=auc "
+        "RetrievalMAP=map RetrievalMRR=rr RetrievalPrecision=precision RetrievalRecall=recall RetrievalAUROC=auc retrieval_auroc=auc "
         "RetrievalHitRate=hit_rate RetrievalRPrecision=r_precision RetrievalFallOut=fall_out RetrievalNormalizedDCG=ndcg"
     ),
     "Spark": (

@@ -150,9 +150,9 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "torchmetrics": _of(
         "unretrieved=drop,ties=order,scores=float32: map(divisor=hits) rr precision recall hit_rate r_precision "
-        "ndcg(ties=expected) fall_out auc",
-        "a relevant document whose score is not above 0 counts in some metrics as not relevant; AUC is 0 where all are "
-        "relevant; ties are left to an unstable sort",
+        "ndcg(ties=expected) fall_out auc(no_pairs=zero)",
+        "a relevant document whose score is not above 0 counts in some metrics as not relevant; ties are left to an "
+        "unstable sort",
     ),
     "lightgbm": _of(
         f"unretrieved=drop,ties=order,{ABOVE_HALF},no_relevant=one: ndcg({ANY_GAIN},gain=exponential) "
@@ -166,10 +166,9 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "catboost": _of(
         f"unretrieved=drop,ties=worst,{ABOVE_HALF}: dcg ndcg({ANY_GAIN},no_relevant=one) map(divisor=min(k,R)) rr "
-        "precision(divisor=min(k,n)) recall(no_relevant=one) err(gain=linear,max_label=1) pfound mean_label auc "
-        "ordered_pair_accuracy(tied=0.5)",
-        "labels are rounded to 32-bit floats; AUC is 0 where all are relevant, and pair accuracy where all labels are "
-        "the same",
+        "precision(divisor=min(k,n)) recall(no_relevant=one) err(gain=linear,max_label=1) pfound mean_label "
+        "auc(no_pairs=zero) ordered_pair_accuracy(tied=0.5,no_pairs=zero)",
+        "labels are rounded to 32-bit floats",
     ),
     "spark": _of(
         "ties=order: precision map(divisor=min(k,R)) ndcg(gain=binary) recall",
@@ -178,9 +177,9 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "tf_ranking": _of(
         "unretrieved=drop,ties=order,scores=float32: rr hit_rate recall map bpref precision(divisor=min(k,n)) "
-        "dcg(gain=exponential) ndcg(gain=exponential) average_relevance_position ordered_pair_accuracy",
-        "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats; "
-        "pair accuracy is 0 where all labels are the same",
+        "dcg(gain=exponential) ndcg(gain=exponential) average_relevance_position "
+        "ordered_pair_accuracy(no_pairs=zero)",
+        "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats",
         also="tensorflow_ranking",
     ),
     "ptranking": _of(
@@ -240,13 +239,12 @@ CONVENTIONS: Mapping[str, Convention] = {
     # tools for recommenders
     "replay": _of(
         "no_relevant=null: precision recall hit_rate rr map(divisor=min(k,R)) ndcg(gain=binary) "
-        "auc(unretrieved=drop,no_relevant=zero) surprisal(divisor=k) unseen unexpectedness(divisor=k) "
+        "auc(unretrieved=drop,no_relevant=zero,no_pairs=one) surprisal(divisor=k) unseen unexpectedness(divisor=k) "
         "category_diversity(divisor=k)",
         "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an "
         "item that is recommended twice counts twice in MAP and nDCG, which go above 1; users without a relevant item "
-        "are left out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank, and is "
-        "1 where all of the list are relevant; users without recommendations count 1 in Novelty, which is unseen, and "
-        "0 elsewhere",
+        "are left out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank; users "
+        "without recommendations count 1 in Novelty, which is unseen, and 0 elsewhere",
         also="replay_rec",
         coverage=OF_PAST_ITEMS,
         novelty=Otherwise(

@@ -103,6 +103,11 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
     "p": {...: "the reader goes on with probability {}"},
     "first_rank": {...: "it numbers the ranks of the other ranking from {} on"},
+    "no_pairs": {
+        "null": "a list without a pair has no value",
+        "zero": "a list without a pair counts 0",
+        "one": "a list without a pair counts 1",
+    },
     "tied": {...: "a pair with equal scores counts {}"},
 }
 """The effect of each value of an option, as a clause; ``...`` stands for any other value, which takes the place of {}."""

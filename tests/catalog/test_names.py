@@ -139,8 +139,8 @@ def test_every_name_of_a_tool_means_a_metric_with_the_options_of_the_tool() -> N
         ("MRR:border=1", "rr(relevant=1.0000000000000002)"),
         ("ERR:top=5", "err(gain=linear,max_label=1)@5"),
         ("PrecisionAt:hints=skip_train~true;top=5", "precision(divisor='min(k,n)')@5"),
-        ("QueryAUC:type=Classic", "auc"),
-        ("QueryAUC:type=Ranking", "ordered_pair_accuracy(tied=0.5)"),
+        ("QueryAUC:type=Classic", "auc(no_pairs=zero)"),
+        ("QueryAUC:type=Ranking", "ordered_pair_accuracy(tied=0.5,no_pairs=zero)"),
         ("pre@5", "precision(divisor='min(k,n)')@5"),
         ("pre", "precision(divisor='min(k,n)')@32"),
         ("ndcg@5-", "ndcg(gain=exponential)@5"),
@@ -175,6 +175,17 @@ def test_every_name_of_a_tool_means_a_metric_with_the_options_of_the_tool() -> N
 def test_the_spelling_of_a_tool_with_its_options_is_read(text: str, meant: str) -> None:
     ((read,), (canonical,)) = rf.parse(text), rf.parse(meant)
     assert read == canonical
+
+
+@each(
+    ("tool", "none_relevant", "all_relevant"),
+    [("sklearn", None, None), ("torchmetrics", 0, 0), ("catboost", 0, 0), ("replay", 0, 1)],
+)
+def test_auc_of_a_query_without_a_pair_is_what_each_tool_has(
+    tool: str, none_relevant: object, all_relevant: object
+) -> None:
+    df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": [*"abab"], "score": [2, 1, 2, 1], "label": [0, 0, 1, 1]})
+    assert df.rank.on(convention=tool).auc()["auc"].to_list() == [none_relevant, all_relevant]
 
 
 @each(
