@@ -12,7 +12,7 @@ from pathlib import Path
 
 import rankframe as rf
 from rankframe._catalog.call import Call
-from rankframe._catalog.names import UNCLEAR
+from rankframe._catalog.names import IN_TOOLS, ROWS, UNCLEAR
 from rankframe._catalog.registry import Metric
 from rankframe._lift.display import families
 from rankframe._lift.ranker import FrameRanker
@@ -88,6 +88,11 @@ columns have the name on the right.
 ```python
 df.rank.evaluate("ndcg_cut_10", "Success@5", "mrr", "map-l2")  # columns ndcg@10, hit_rate@5, rr, map(relevant=2)
 ```
+
+A name that only one tool has stands for the metric with the options of that tool; policies, such as the rule for tied documents,
+are those of the table, and `on(convention="catboost")` sets them. The names of columns that `on(names="flat")` writes are read,
+too: `rbp_p_0_95` is `rbp(p=0.95)`. XGBoost's minus after a cutoff counts a query without a relevant document 0, which is the
+default; under `on(convention="xgboost")` also say `no_relevant="zero"`.
 
 A name that means different metrics in different tools, or whose number in a tool is another
 one than the metric's, is an error, and the error names the metrics. It is an error in any case of letters, or, if it has capitals
@@ -175,8 +180,9 @@ def names_page() -> str:
         for name, meant in UNCLEAR.items()
     ]
     parts = [NAMES_HEAD.replace("UNCLEAR\n", table(("name", "means"), rows))]
-    for tool, texts in SPELLINGS.items():
-        rows = [(f"`{text}`", ", ".join(map(link, meant(text)))) for text in texts.split()]
+    for tool in dict.fromkeys((*SPELLINGS, *IN_TOOLS)):
+        texts = [*SPELLINGS.get(tool, "").split(), *(at_10(name, ours) for of, name, ours, _ in ROWS if of == tool)]
+        rows = [(f"`{text}`", ", ".join(map(link, meant(text)))) for text in texts]
         parts.append(f"## {tool}\n\n{table((tool, 'here'), rows)}")
     metrics = [*rf.METRICS.values(), *rf.AGREEMENTS.values(), *rf.CATALOG_METRICS.values()]
     rows = [
@@ -199,6 +205,13 @@ def names_page() -> str:
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     """A table in Markdown."""
     return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, ("---",) * len(head), *rows])
+
+
+def at_10(name: str, metric: str) -> str:
+    """A tool's name with the cutoff 10, in the tool's spelling, if the metric takes one."""
+    if {**rf.METRICS, **rf.CATALOG_METRICS}[metric].first != "k":
+        return name
+    return f"{name}top=10" if name.endswith(":") else f"{name[:-1]}@10-" if name.endswith("-") else f"{name}@10"
 
 
 def policies() -> str:
@@ -339,7 +352,8 @@ def options(metric: Metric) -> str:
 def names(metric: Metric) -> list[str]:
     """The other names, those that imply options with them."""
     implied = [
-        f"{name} ({', '.join(f'{k}={v}' for k, v in given.items())})" for name, given in metric.spellings.items()
+        f"{name} ({', '.join(f'{k}={v}' for k, v in given.items())})" if given else name
+        for name, given in metric.spellings.items()
     ]
     return list(metric.aliases) + implied
 

@@ -1,4 +1,4 @@
-"""Text to calls: our own canonical text, and the spellings of ranx, ir_measures and trec_eval."""
+"""Text to calls: our own canonical text, and the spellings of ranx, ir_measures, trec_eval, CatBoost and others."""
 
 from __future__ import annotations
 
@@ -7,19 +7,42 @@ import math
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from .._support.methods import called_by_users
 from .._support.option_kinds import ReadInside
 from .._support.option_values import is_number
+from .._table.conventions import Settings
 from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, UnknownMetric, on, shown
 from .call import Call, call_of
+from .flat_names import flat_name, texts_behind
 from .registry import METRICS, Metric, find
-from .values import call_of_value, column_in
+from .values import VALUE, call_of_value, column_in
 
-OTHER_OPTIONS = {"rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label"}
-"""ir_measures' names of options, and ours."""
+Options: TypeAlias = list[tuple[str, object]]
+
+OTHER_OPTIONS = {
+    "rel": "relevant", "gains": "gain", "cutoff": "k", "T": "target", "max_rel": "max_label", "top": "k", "top_k": "k",
+    "K": "k", "n": "k", "min_rel_score": "relevant", "patience": "p",
+}  # fmt: skip
+"""Names of options in ir_measures, CatBoost, torchmetrics, recpack, LensKit and Evidently, and ours."""
+
+OTHER_VALUES: Mapping[tuple[str, str], tuple[str, str] | None] = {
+    ("dcg", "log2"): None,  # this discount is our default; another parameter sets the gain
+    ("dcg", "exp-log2"): ("gain", "exponential"),
+    ("min_rel", "0"): None,
+    ("relative", "False"): None,
+    ("relative", "True"): ("divisor", "min(k,R)"),
+    ("adaptive_k", "False"): ("divisor", "k"),
+    ("adaptive_k", "True"): ("divisor", "min(k,n)"),
+    ("type", "Base"): ("gain", "linear"),
+    ("type", "Exp"): ("gain", "exponential"),
+    ("type", "Classic"): None,
+    ("denominator", "LogPosition"): ("discount", "log2"),
+    ("denominator", "Position"): ("discount", "rank"),
+}
+"""Values of options in ir_measures, torchmetrics and CatBoost, with our option and value; None for a default."""
 
 WITH_CUTOFF = re.compile(r".*@(?=[^@]*$)|[^(]*_(?=[\d.]+$)", re.DOTALL)
 """The part of a text before its cutoff, as in ndcg@10 or trec_eval's P_5."""
@@ -31,9 +54,12 @@ NUMBER = re.compile(r"@?-?[\d.]+(=-?[\d.]+)?")
 """A further cutoff or parameter after a comma, optionally with a budget."""
 
 _TEXT = re.compile(
-    r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?P<at>[^@]*?))?(?:-l(?P<level>[\d.]+))?\s*",
+    r"\s*(?P<name>[^\s(@.]+?)\s*(?:\((?P<inside>.*)\))?(?:\.(?P<dotted>[^@]*?))?(?:@(?:\w+=)?(?P<at>[^@]*?))?(?P<minus>-?)"
+    r"(?:-l(?P<level>[\d.]+))?\s*",
     re.DOTALL,
 )
+_CATBOOST = re.compile(r"\s*(?P<name>\w+:)(?!type=Ranking)(?P<inside>[^()@]*)")
+_NUMBERED = re.compile(r"(?P<name>.+?)(?:_at)?_(?P<number>\d+(?:\.\d+)?)", re.DOTALL)
 
 
 @called_by_users
@@ -46,8 +72,10 @@ def parse(text: Annotated[str, ReadInside], among: Mapping[str, Metric] = METRIC
     ----------
     text
         A metric as in ``ndcg@10``, ``err(max_label=4)@20``, or in the spelling of ranx (``ndcg_burges@10``,
-        ``rbp.95``, ``map@100-l2``), ir_measures (``nDCG(dcg='exp-log2')@10``, ``AP(rel=2)@5``) or trec_eval
-        (``P_5``, ``ndcg_cut.5,10``, ``recip_rank``, ``iprec_at_recall_0.30``); or a column with a value per query, as
+        ``rbp.95``, ``map@100-l2``), ir_measures (``nDCG(dcg='exp-log2')@10``, ``AP(rel=2)@5``), trec_eval
+        (``P_5``, ``ndcg_cut.5,10``, ``recip_rank``, ``iprec_at_recall_0.30``), CatBoost (``NDCG:top=10;type=Exp``),
+        XGBoost (``pre@5``, ``ndcg@5-``), Spark (``precisionAt(5)``) or mteb (``ndcg_at_10``); or a column's name
+        as ``on(names="flat")`` writes it (``rbp_p_0_95``); or a column with a value per query, as
         ``value:faithfulness`` (see :func:`value`).
 
     Returns
@@ -77,26 +105,38 @@ def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     if len(text) > MOST:
         raise InvalidOption(f"{shown(text)} is too long: the text of a metric has at most {MOST:,} letters")
     if among is METRICS and (found := column_in(text)) is not None:
-        return [call_of_value(found[0], dict(_inside(found[1], text)))]
-    match = _TEXT.fullmatch(text)
-    if match is None:
+        return [call_of_value(found[0], dict(_inside(found[1], VALUE, text)))]
+    parts: dict[str, str | None] = dict.fromkeys(("dotted", "at", "level"))
+    if catboost := _CATBOOST.fullmatch(text):  # as NDCG:top=10;type=Exp
+        name, options = catboost["name"], catboost["inside"].split(";")
+        inside = ",".join(x for x in options if not x.startswith("hints="))  # of when to compute it
+    elif match := _TEXT.fullmatch(text):
+        parts = match.groupdict()
+        name, inside = match["name"] + match["minus"], parts["inside"] or ""  # XGBoost's minus belongs to its name
+    else:
         raise UnknownMetric(f"{shown(text)} is no metric; write a name, options and a cutoff, as in 'rbp(p=0.95)@10'")
-    name, inside, dotted, at, level = match.groups()
+    dotted, at, level = parts["dotted"], parts["at"], parts["level"]
+    if at is None and inside.strip().isdecimal():
+        inside, at = "", inside  # as precisionAt(5)
     try:
         entry, implied = find(name, text, among)
     except UnknownMetric:
-        # trec_eval: P_5, iprec_at_recall_0.30 (whose point was read as a dot)
-        before, _, number = name.rpartition("_")
-        number += "" if dotted is None else f".{dotted}"
+        # P_5, ndcg_at_10, iprec_at_recall_0.30 (whose point was read as a dot)
+        numbered = _NUMBERED.fullmatch(name if dotted is None else f"{name}.{dotted}")
         with suppress(UnknownMetric):
-            if at is None and re.fullmatch(r"\d+(\.\d+)?", number):
-                entry, implied = find(before, text, among)
-                return [_call(entry, [*implied.items()], number, level, inside, text)]
+            if at is None and numbered:
+                entry, implied = find(numbered["name"], text, among)
+                return [_call(entry, implied, [], numbered["number"], level, inside, text)]
+        for read in texts_behind(name, among) if (dotted, at, level, inside) == (None, None, None, "") else ():
+            with suppress(InvalidOption):
+                calls = calls_in(read, among)
+                if [flat_name(call.text) for call in calls] == [name]:
+                    return calls
         raise
-    if name in DEFAULTS and (at, inside, dotted) == (None, None, None):
+    if name in DEFAULTS and (at, inside, dotted) == (None, "", None):
         return [call_of(entry, (at,), implied) for at in DEFAULTS[name]]
     each: list[dict[str, object]] = [{}] if dotted is None else _dotted(name, entry, dotted, text)
-    return [_call(entry, [*implied.items(), *options.items()], at, level, inside, text) for options in each]
+    return [_call(entry, implied, [*options.items()], at, level, inside, text) for options in each]
 
 
 def texts_of(text: str) -> list[str]:
@@ -129,9 +169,11 @@ def texts_of(text: str) -> list[str]:
 
 
 def _call(
-    entry: Metric, given: list[tuple[str, object]], at: str | None, level: str | None, inside: str | None, text: str
+    entry: Metric, implied: Settings, given: Options, at: str | None, level: str | None, inside: str, text: str
 ) -> Call:
-    given += _inside(inside or "", text)
+    usual = dict(implied)
+    k = usual.pop("k", None)  # where none is given
+    given = [*usual.items(), *given, *_inside(inside, entry, text)]
     if level is not None:
         given.append(("min_label" if "min_label" in entry.parameters else "relevant", _number(level, text)))
     options: dict[str, Any] = {}
@@ -145,32 +187,31 @@ def _call(
         if entry.first in options:
             raise InvalidOption(f"{shown(text)} gives {entry.first} twice")
         options[entry.first] = _number(at, text)
+    if k is not None:
+        options.setdefault("k", k)
     relevant = options.pop("relevant", None)
     if relevant is not None and entry.name == "num_retrieved":
         entry = METRICS["hits"]  # ir_measures' NumRet(rel=1)
     return call_of(entry, (), options, relevant)
 
 
-def _inside(inside: str, text: str) -> list[tuple[str, object]]:
+def _inside(inside: str, entry: Metric, text: str) -> Options:
     """The options between the parentheses, with other tools' options translated."""
-    given = literals(inside, text, "'err(max_label=4)@20'")
-    options = []
-    for name, value in given:
-        if name == "dcg" and value == "log2":
-            continue  # this discount is our default; another parameter sets the gain
-        if name == "dcg" and value == "exp-log2":
-            name, value = "gain", "exponential"
+    options: Options = []
+    for name, value in literals(inside, text, "'err(max_label=4)@20'"):
         if name == "judged_only":
             raise InvalidOption(f"{shown(text)}: judged_only is a policy of the table; say ", on(unjudged="drop"))
-        if (name, value) in (("min_rel", 0), ("relative", False)):
-            continue  # the default of ir_measures, and of rankframe
-        if (name, value) == ("relative", True):
-            name, value = "divisor", "min(k,R)"
-        options.append((OTHER_OPTIONS.get(name, name), value))
+        ours = (name, value) if name in entry.parameters else OTHER_VALUES.get((name, str(value)), (name, value))
+        if ours == ("border", value) and is_number(value):  # in CatBoost, a label above it is relevant
+            ours = ("relevant", math.nextafter(value, math.inf))
+        if name == "beta" and text.lstrip().lower().startswith("setf") and is_number(value) and value >= 0:
+            ours = (name, math.sqrt(value))  # that of ir_measures, as trec_eval's, is the square of beta
+        if ours is not None:
+            options.append((ours[0] if ours[0] in entry.parameters else OTHER_OPTIONS.get(ours[0], ours[0]), ours[1]))
     return options
 
 
-def literals(inside: str, text: str, example: str) -> list[tuple[str, object]]:
+def literals(inside: str, text: str, example: str) -> Options:
     """The options and values between the parentheses of a text."""
     try:
         node = ast.parse(f"f({inside})", mode="eval").body

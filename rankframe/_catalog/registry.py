@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, overload
@@ -16,7 +16,7 @@ from .._support.methods import called_by_users
 from .._support.option_kinds import ANY_OPTION, CUTOFF, Kind, annotation_of, kind_of, role_of
 from .._support.option_values import Range
 from ..errors import InvalidOption, UnknownMetric, near_words, shown
-from .names import ENDING, UNCLEAR, unclear
+from .names import ENDING, UNCLEAR, spellings_of, unclear
 
 if TYPE_CHECKING:
     from polars._typing import PolarsDataType
@@ -176,7 +176,8 @@ class Metric:
     def names(self) -> dict[str, str]:
         """Every name that a text may call it by, with the name that an error proposes for one that is similar."""
         own = dict.fromkeys((*self.aliases, self.formula.__name__, self.name), self.name)
-        return own | {name: name for name in self.spellings}
+        of_tools = spellings_of(self.name, ())
+        return own | {name: self.name if name in of_tools else name for name in self.spellings}
 
     def meanings(self, name: str) -> list[Mapping[str, Any]]:
         """The options that a name implies for the metric, ignoring case; empty if it does not name this metric."""
@@ -424,6 +425,7 @@ def _declare(
             raise InvalidOption(f"{shown(formula)} is no function; write @rf.{decorator} above one")
         name, *own = dict.fromkeys([text or formula.__name__, formula.__name__, *others])
         entry = Metric(name, formula, tuple(own), **options)
+        entry = replace(entry, spellings={**entry.spellings, **spellings_of(name, entry.parameters)})
         _refuse_name(entry, among)
         among.put(name, entry)
         return formula

@@ -73,7 +73,7 @@ def meant(text: str, every: Mapping[str, Metric]) -> list[Metric]:
         return [call.metric for call in rf.parse(text, every)]
     part = plain(text)
     in_names = [metric for metric in every.values() if any(part in plain(name) for name in names_of(metric))]
-    in_tools = [every[name] for name in UNCLEAR.get(part, {}).values()]
+    in_tools = [every[name] for name in UNCLEAR.get(part, {}).values() if name]
     return [*in_names, *in_tools] or [call.metric for call in rf.parse(text)]
 
 
@@ -94,7 +94,7 @@ def record(metric: Metric) -> dict[str, str]:
     first, *more = about.split("\n\n")
     low, high = metric.bounds
     ends = [*([] if low is None else [f"from {low:g}"]), *([] if high is None else [f"to {high:g}"])]
-    implied = (f"{name} ({options_of(given)})" for name, given in metric.spellings.items())
+    implied = (f"{name} ({options_of(given)})" if given else name for name, given in metric.spellings.items())
     return {
         "metric": metric.name,
         "other names": ", ".join((*metric.aliases, *implied)),

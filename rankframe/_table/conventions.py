@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
 from ..errors import InvalidOption, nearest, option
@@ -102,6 +103,27 @@ COUNT = Otherwise(
     "it is the number of different items that are shown, aggregate_diversity here",
     lambda values: values.of("aggregate_diversity"),
 )
+
+
+def _mean_precision(values: Any) -> float:
+    """The mean of precision@1 to precision@k: a hit at a rank counts in the precisions from there on."""
+    k = values.call.arguments.get("k")
+    if k is None:
+        return math.nan
+    rest = [0.0, *accumulate(1 / n for n in range(k, 0, -1))]  # of the last ranks, 1 / n
+    discount = {rank: k / rest[k + 1 - rank] for rank in range(1, k + 1)}
+    found: float = values.of("dcg(gain=binary)", discount=lambda rank: rank.replace_strict(discount, default=math.inf))
+    return found
+
+
+def _f_of_means(values: Any) -> float:
+    """F-beta of the mean precision and the mean recall."""
+    p, r = values.of("precision(divisor='min(k,n)')"), values.of("recall")
+    squared = values.call.arguments.get("beta", 1.0) ** 2
+    return (1 + squared) * p * r / (squared * p + r) if p and r else math.nan
+
+
+F_OF_MEANS = Otherwise("it is that of the mean precision and the mean recall", _f_of_means)
 OF_PAST_ITEMS = Otherwise(
     "it divides the number of items that are shown and are in the interactions by the number of items there",
     lambda values: values.of("coverage", values.past_items),
@@ -128,9 +150,9 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "torchmetrics": _of(
         "unretrieved=drop,ties=order,scores=float32: map(divisor=hits) rr precision recall hit_rate r_precision "
-        "ndcg(ties=expected) fall_out auc",
-        "a relevant document whose score is not above 0 counts in some metrics as not relevant; AUC is 0 where all are "
-        "relevant; ties are left to an unstable sort",
+        "ndcg(ties=expected) fall_out auc(no_pairs=zero)",
+        "a relevant document whose score is not above 0 counts in some metrics as not relevant; ties are left to an "
+        "unstable sort",
     ),
     "lightgbm": _of(
         f"unretrieved=drop,ties=order,{ABOVE_HALF},no_relevant=one: ndcg({ANY_GAIN},gain=exponential) "
@@ -144,10 +166,9 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "catboost": _of(
         f"unretrieved=drop,ties=worst,{ABOVE_HALF}: dcg ndcg({ANY_GAIN},no_relevant=one) map(divisor=min(k,R)) rr "
-        "precision(divisor=min(k,n)) recall(no_relevant=one) err(gain=linear,max_label=1) pfound mean_label auc "
-        "ordered_pair_accuracy(tied=0.5)",
-        "labels are rounded to 32-bit floats; AUC is 0 where all are relevant, and pair accuracy where all labels are "
-        "the same",
+        "precision(divisor=min(k,n)) recall(no_relevant=one) err(gain=linear,max_label=1) pfound mean_label "
+        "auc(no_pairs=zero) ordered_pair_accuracy(tied=0.5,no_pairs=zero)",
+        "labels are rounded to 32-bit floats",
     ),
     "spark": _of(
         "ties=order: precision map(divisor=min(k,R)) ndcg(gain=binary) recall",
@@ -156,9 +177,9 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "tf_ranking": _of(
         "unretrieved=drop,ties=order,scores=float32: rr hit_rate recall map bpref precision(divisor=min(k,n)) "
-        "dcg(gain=exponential) ndcg(gain=exponential) average_relevance_position ordered_pair_accuracy",
-        "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats; "
-        "pair accuracy is 0 where all labels are the same",
+        "dcg(gain=exponential) ndcg(gain=exponential) average_relevance_position "
+        "ordered_pair_accuracy(no_pairs=zero)",
+        "ties are drawn at random; rows with a negative label are left out: filter them; results are 32-bit floats",
         also="tensorflow_ranking",
     ),
     "ptranking": _of(
@@ -218,13 +239,12 @@ CONVENTIONS: Mapping[str, Convention] = {
     # tools for recommenders
     "replay": _of(
         "no_relevant=null: precision recall hit_rate rr map(divisor=min(k,R)) ndcg(gain=binary) "
-        "auc(unretrieved=drop,no_relevant=zero) surprisal(divisor=k) unseen unexpectedness(divisor=k) "
+        "auc(unretrieved=drop,no_relevant=zero,no_pairs=one) surprisal(divisor=k) unseen unexpectedness(divisor=k) "
         "category_diversity(divisor=k)",
         "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an "
         "item that is recommended twice counts twice in MAP and nDCG, which go above 1; users without a relevant item "
-        "are left out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank, and is "
-        "1 where all of the list are relevant; users without recommendations count 1 in Novelty, which is unseen, and "
-        "0 elsewhere",
+        "are left out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank; users "
+        "without recommendations count 1 in Novelty, which is unseen, and 0 elsewhere",
         also="replay_rec",
         coverage=OF_PAST_ITEMS,
         novelty=Otherwise(
@@ -274,8 +294,10 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "recmetrics": _of(
-        "ties=order: novelty(unseen_items=error,divisor=k) personalization",
-        "version 0.1.5; its lists are cut beforehand; novelty divides by the length that it is given; an item that was "
+        "ties=order: precision(divisor=min(k,n)) recall map@10 novelty(unseen_items=error,divisor=k) personalization",
+        "version 0.1.5; its lists are cut beforehand, but for mark, which is map; precision and recall of each user are "
+        "rounded to four decimals; recall divides by 0 where nothing is relevant, and precision where nothing was "
+        "recommended; an item that is recommended twice counts twice in precision and recall; novelty divides by the length that it is given; an item that was "
         "never interacted with is a KeyError; personalization needs lists of one length; catalog_coverage is that of "
         "users drawn at random, which is not repeated",
         coverage=Otherwise(
@@ -287,14 +309,28 @@ CONVENTIONS: Mapping[str, Convention] = {
             lambda values: 1 - values.of("ild(distance=cosine)"),
         ),
     ),
+    "recpack": _of(
+        "no_relevant=null: precision recall rr hits dcg(gain=binary) ndcg(gain=binary) coverage",
+        "version 0.3; K is always given; tied items are left to an unstable sort; items with a score of 0 are not "
+        "recommended; coverage is that of users with a relevant item",
+    ),
+    "cornac": _of(
+        "ties=order,no_relevant=null: precision recall f1 hit_rate rr ndcg(gain=binary)",
+        "version 3.0; every item is scored, so that lists are never short; RR of a user without a hit is refused; AP "
+        "takes tied items at their last place, and AUC counts a tied pair 0",
+    ),
     "elliot": _of(
-        "ties=order: mean_popularity(unseen_items=error) tail_share(unseen_items=zero) efd epc entropy "
-        "aggregate_diversity rsp reo bias_disparity",
-        "of December 2025, read in its source, not run; ItemCoverage and UserCoverage are counts; the cutoff is always "
-        "given; entropy, SEntropy there, equals this one where all lists have one length; ACLT counts the items in the "
+        "ties=order,no_relevant=null: precision recall f1 f_beta hit_rate rr ndcg(gain=exponential,min_label=1) "
+        "mean_popularity(unseen_items=error) tail_share(unseen_items=zero) efd epc entropy aggregate_diversity rsp reo "
+        "bias_disparity",
+        "of December 2025, whose accuracy metrics were run from the source, the others read in it; ItemCoverage and UserCoverage are counts; the cutoff is always "
+        "given; relevance_threshold, 0 by default, is relevant here; nDCG subtracts it from the ratings and adds 1, and "
+        "is ndcg here where it is 1; nDCGRendle2020 is ndcg(gain=binary); F1 and DSC are f1 and f_beta; AUC, GAUC and "
+        "LAUC count items outside the list, and are not repeated; entropy, SEntropy there, equals this one where all lists have one length; ACLT counts the items in the "
         "tail, of which tail_share, APLT there, is the share; PopRSP and PopREO are rsp and reo with head=0.8 and the "
         "items of the interactions for the catalog, one of several equally popular items closing the head; RSP and REO "
         "have no value where a group has no candidate; the past of BiasDisparityBD is that of all users",
+        map=Otherwise("it is the mean of precision at each rank down to the cutoff", _mean_precision),
         coverage=COUNT,
         user_coverage=Otherwise(
             "it is the number of users with a recommendation",
@@ -306,11 +342,17 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "evidently": _of(
-        "ties=order: mean_popularity(unseen_items=skip) novelty(unseen_items=skip) ild(divisor=list) "
-        "serendipity(against=features,no_relevant=null) personalization",
-        "version 0.7; k is always given; tied items share their mean rank; normalize_arp divides by the popularity of "
+        f"ties=order,{ANY_GAIN},no_relevant=null,unretrieved=drop: precision(divisor=min(k,n)) recall hit_rate rr map "
+        "ndcg mean_popularity(unseen_items=skip) novelty(unseen_items=skip) ild(divisor=list) "
+        "serendipity(against=features) personalization",
+        "version 0.7; k is always given, and is at most the length of the longest list; tied items share their mean "
+        "rank; min_rel_score is relevant here, and makes the gains of nDCG binary; no_feedback_users=True is "
+        "no_relevant=zero; in MAP, a relevant item at the end of a list counts again at each rank below it, so that "
+        "MAP of lists shorter than k goes above 1; normalize_arp divides by the popularity of "
         "the most popular item; personalization takes all lists for lists of k items; serendipity leaves out users "
         "without a relevant recommendation, also those with a relevant item that was not recommended",
+        f1=F_OF_MEANS,
+        f_beta=F_OF_MEANS,
         coverage=OF_PAST_ITEMS,
         gini=Otherwise(
             "it is the normalized Gini index of the items that are shown, without those that nobody is shown",
@@ -318,8 +360,12 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "lenskit": _of(
-        "ties=order: popularity_percentile gini exposure_gini(weight=rbp,p=0.85) least_item_promoted(first_rank=0)@10",
-        "version 2025.8; exposures are 32-bit floats; the least item promoted of an empty list is 0",
+        "ties=order,no_relevant=null: precision(divisor=min(k,n),no_relevant=zero) hit_rate "
+        "rr map(divisor=min(n,R)) dcg(gain=binary,discount=original,no_relevant=zero) "
+        "ndcg(gain=binary,discount=original) rbp(p=0.85) popularity_percentile gini "
+        "exposure_gini(weight=rbp,p=0.85) least_item_promoted(first_rank=0)@10",
+        "version 2025.8; gain='rating' is gain=linear; precision and AP of an empty list are NaN; the summary of a run "
+        "counts NaN, also that of users without test items, as 0; exposures are 32-bit floats; the least item promoted of an empty list is 0",
         category_entropy=Otherwise("it adds 0.000001 to the weight of each category there is"),
     ),
 }

@@ -103,6 +103,11 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
     "p": {...: "the reader goes on with probability {}"},
     "first_rank": {...: "it numbers the ranks of the other ranking from {} on"},
+    "no_pairs": {
+        "null": "a list without a pair has no value",
+        "zero": "a list without a pair counts 0",
+        "one": "a list without a pair counts 1",
+    },
     "tied": {...: "a pair with equal scores counts {}"},
 }
 """The effect of each value of an option, as a clause; ``...`` stands for any other value, which takes the place of {}."""
@@ -344,11 +349,16 @@ class _Values:
         """The number of users."""
         return self.numbers.table.select(self.setup.roles.query).n_unique()
 
-    def of(self, text: str, items: object = None) -> float:
-        """The value of a metric at the call's cutoff; NaN if undefined."""
+    @property
+    def call(self) -> Call:
+        """The call that is asked for."""
+        return self.numbers.call
+
+    def of(self, text: str, items: object = None, **options: object) -> float:
+        """The value of a metric at the call's cutoff, with options that no text holds; NaN if undefined."""
         (call,) = _named(text)
-        k = self.numbers.call.arguments.get("k")
-        call = call_of(call.metric, (), {**call.arguments, "k": k}, call.relevant)
+        k = self.call.arguments.get("k")
+        call = call_of(call.metric, (), {**call.arguments, "k": k, **options}, call.relevant)
         table, setup = self.numbers.table, self.setup
         known = self.numbers.value
         value = known(setup, call) if items is None else of_table(table, setup.on(items=items), call, "drop")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import polars as pl
 
 from .._catalog.registry import Judging, metric
+from .._table.policies import NoRelevant
 from .._words.ranking import AverageDivisor, Proportion, Range, Ranking, Rounding
 from .binary import FIRST_FOUND, SHARE
 
@@ -190,21 +192,28 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     return pl.sum_horizontal(levels) / 11
 
 
-def _auc_judging(k: int | None = None, max_fpr: float | None = None) -> Judging:
-    return "threshold" if k is None and max_fpr is None else None
+NO_PAIRS: Mapping[NoRelevant, float | None] = {"null": None, "zero": 0.0, "one": 1.0}
+"""The values of a query without a pair, by the words of the option `no_pairs`."""
+
+
+def _auc_judging(k: int | None = None, max_fpr: float | None = None, no_pairs: NoRelevant = "null") -> Judging:
+    return "threshold" if k is None and max_fpr is None and no_pairs == "null" else None
 
 
 @metric(
     "area_under_curve",
     "roc_auc_score",
-    "retrieval_auroc",
     display="AUC",
     bounds=(0, 1),
     judging=_auc_judging,
     gains_only=True,
 )
 def auc(
-    r: Ranking, k: int | None = None, *, max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None
+    r: Ranking,
+    k: int | None = None,
+    *,
+    max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None,
+    no_pairs: NoRelevant = "null",
 ) -> pl.Expr:
     r"""AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 
@@ -222,10 +231,13 @@ def auc(
     max_fpr
         The greatest share of non-relevant documents to pass, above 0 and up to 1: the area under the ROC curve up
         to there, scaled so that a random order has 1/2 and the best one 1. ``None`` for the whole curve.
+    no_pairs
+        The value where all documents that count are relevant: ``"null"`` (scikit-learn's NaN), ``"zero"`` (torchmetrics,
+        CatBoost) or ``"one"`` (RePlay). Of a query without a relevant document, ``no_relevant`` sets the value.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where all documents that count are relevant.
+    One Float64 per query, from 0 to 1; null where all documents that count are relevant, unless `no_pairs` is a number.
 
     References
     ----------
@@ -260,11 +272,11 @@ def auc(
     if max_fpr is not None:
         least = max_fpr**2 / 2
         share = (1 + (share - least) / (max_fpr - least)) / 2
-    return pl.when((others > 0) | (relevant == 0)).then(share)
+    return pl.when((others > 0) | (relevant == 0)).then(share).otherwise(NO_PAIRS[no_pairs])
 
 
 @metric("opa", display="OPA", bounds=(0, 1))
-def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
+def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoRelevant = "null") -> pl.Expr:
     r"""Ordered pair accuracy: the share of pairs with different labels whose higher label has the higher score.
 
     Documents without a judgment have label 0 (``unjudged="drop"`` leaves them out); judged documents that were not
@@ -278,10 +290,13 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
     ----------
     tied
         The value of a pair with equal scores: 0 (TF-Ranking), or 1/2, so that a random order has 1/2 (CatBoost).
+    no_pairs
+        The value where no two documents differ in their labels: ``"null"``, ``"zero"`` (TF-Ranking, CatBoost) or ``"one"``.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where no two documents differ in their labels. ``relevant`` is not used.
+    One Float64 per query, from 0 to 1; null where no two documents differ in their labels, unless `no_pairs` is a number.
+    ``relevant`` is not used.
 
     References
     ----------
@@ -297,7 +312,7 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0) -> pl.Expr:
     """
     pairs = r.rows.pairs(r.label, r.retrieved | r.judged)
     lost = pairs.inverted + (1 - tied) * pairs.tied
-    return (1 - lost / pairs.unequal).fill_nan(None)  # 0 / 0 without pairs of different labels
+    return (1 - lost / pairs.unequal).fill_nan(NO_PAIRS[no_pairs])  # 0 / 0 without pairs of different labels
 
 
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:

@@ -48,12 +48,16 @@ PRINTED = {
     ("recmetrics", "coverage@3"): 83.33,
     ("recmetrics", "personalization@3"): 4 / 9,
     ("recmetrics", "ild@3"): (0.471405 + 0.402369 + 0.471405) / 3,
+    ("elliot", "map@3"): ((1 / 2 + 1 / 3) + (1 + 1 / 2 + 1 / 3) + 1 / 3) / 3 / 3,
+    ("elliot", "map@5"): (5 / 6 + 11 / 6 + 1 / 3 + 3 * (1 / 4 + 1 / 5)) / 3 / 5,  # lists of three, cut off at five
     ("elliot", "coverage@3"): 5,
     ("elliot", "user_coverage@3"): 3,
     ("elliot", "gini@3"): 1 - 19 / 45,
     ("elliot", "entropy@3"): NATS / math.log(2),
     ("elliot", "efd@3"): (0.888246 + 0.938557 + 0.703918) / 3,
     ("elliot", "epc@3"): (0.222061 + 0.234639 + 0.234639) / 3,
+    ("evidently", "f1@3"): 1 / 2,  # of a mean precision of 1/3 and a mean recall of 1
+    ("evidently", "f_beta(beta=2)@3"): 5 / 7,
     ("evidently", "coverage@3"): 3 / 4,
     ("evidently", "gini@3"): 10 / 36,  # (-4 - 2 + 0 + 4 + 12) / (4 * 9) of 1, 1, 2, 2, 3
     ("evidently", "personalization@3"): 4 / 9,
@@ -109,7 +113,7 @@ def test_what_a_formula_lacks_is_said_in_the_note() -> None:
 
 def test_conventions_of_catalog_metrics_are_told_without_a_table() -> None:
     told = {x["tool"]: x for x in explained("coverage@10").iter_rows(named=True)}
-    assert set(told) == {"rankframe", "replay", "rectools", "recbole", "microsoft_recommenders", "recmetrics", "elliot", "evidently"}  # fmt: skip
+    assert set(told) == {"rankframe", "replay", "rectools", "recbole", "microsoft_recommenders", "recmetrics", "recpack", "elliot", "evidently"}  # fmt: skip
     assert "per cent" in told["recmetrics"]["says"]
 
 

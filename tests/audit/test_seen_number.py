@@ -49,9 +49,9 @@ def test_rows_come_by_closeness_with_their_difference() -> None:
     ours = found.filter(tool="rankframe").row(0, named=True)
     assert ours["difference"] == pytest.approx(1 / (1 + X) - 1)
     tied = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, 1], "label": [1, 1]})
-    refused = tied.rank.conventions("map", observed=1).row(-1, named=True)  # scikit-learn has a rule of its own
-    assert (refused["tool"], refused["difference"]) == ("sklearn", None)
-    assert refused["says"] == "what sklearn prints is not known here"
+    unknown = tied.rank.conventions("map", observed=1).row(-1, named=True)  # Elliot has a cutoff always
+    assert (unknown["tool"], unknown["difference"]) == ("elliot", None)
+    assert unknown["says"] == "what elliot prints is not known here"
 
 
 def test_the_definition_may_be_whose_number_it_is() -> None:
@@ -75,8 +75,8 @@ MIXED = table((1, "a", 1, 0), (2, "a", 2, 1), (2, "b", 1, 2), (3, "a", 2, None),
 @each(
     ("of", "metric", "observed", "choices"),
     [
-        # b stands first by falling id, which gives 0.25, and twice as much where a gains its label
-        (TIED, "rbp(p=0.5)", "0.5", {"ties=doc_asc", "ties=order", "ties=best", "gain=linear"}),
+        # b stands first by falling id and as given, which gives 0.25
+        (table((1, "b", 1, 0), (1, "a", 1, 3)), "rbp(p=0.5)", "0.5", {"ties=doc_asc", "ties=best"}),
         (TIED, "rbp(p=0.5)", "0.375", {"ties=expected"}),
         # the relevant document has the higher one of two distances
         (table((1, "a", 2, 1), (1, "b", 1, 0)), "rbp(p=0.5)", "0.25", {"ascending=True"}),

@@ -1,9 +1,10 @@
-"""`on(names="flat")`: columns of metrics under names that SQL takes without quotes."""
+"""`on(names="flat")`: columns of metrics under names that SQL takes without quotes, which are read as metrics, too."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import suppress
 from time import process_time
 from typing import Any
 
@@ -11,7 +12,9 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._catalog.call import Call
 from rankframe._catalog.flat_names import flat_name, flat_names
+from tests.support import calls, recommenders
 from tests.support.each import each
 
 DF = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "new": [1.0, 2.0], "label": [0, 1]})
@@ -22,7 +25,7 @@ FLAT = {
     "precision": "precision_",  # a word of SQL's own
     "rbp(p=0.95)": "rbp_p_0_95",
     "ndcg(gain=exponential)@5": "ndcg_gain_exponential_at_5",
-    "ndcg(gain={1:3,2:7})@10": "ndcg_gain_1_3_2_7_at_10",
+    "ndcg(gain={1:3,2:7})@10": "ndcg_gain_1_to_3_2_to_7_at_10",
     "precision(divisor='min(k,n)')@3": "precision_divisor_min_k_n_at_3",
     "interpolated_precision@0.3": "interpolated_precision_at_0_3",
     "utility(relevant_missed=-1)": "utility_relevant_missed_minus_1",
@@ -99,10 +102,10 @@ def test_a_preset_of_a_tool_stands_beside_it_in_any_order() -> None:
 def test_texts_of_one_flat_name_and_a_name_that_is_taken_are_refused() -> None:
     ranker, says = (
         DF.rank.on(names="flat"),
-        r"two columns 'ndcg_gain_1_2_3_4_5_6_at_1', those of .*; ask for each by itself",
+        r"two columns 'ndcg_gain_1_to_2_3_4_to_5_at_1', those of .*; ask for each by itself",
     )
     with pytest.raises(rf.InvalidOption, match=says):
-        ranker.evaluate("ndcg(gain={1:2,3:4,5:6})@1", "ndcg(gain={1:2.3,4:5.6})@1")
+        ranker.evaluate("ndcg(gain={1:2,3.4:5})@1", "ndcg(gain={1:2.3,4:5})@1")
     with pytest.raises(rf.InvalidOption, match="a second column 'ndcg_at_1'"):
         DF.with_columns(ndcg_at_1=1).rank.on(names="flat").with_metrics("ndcg@1")
 
@@ -127,3 +130,42 @@ def test_an_unknown_preset_in_a_list_is_named() -> None:
 def test_the_evaluation_of_a_model_is_a_table_of_requests_and_documents() -> None:
     df = DF.rename({"query_id": "request_id", "doc_id": "doc_uri"})
     assert df.rank.on(names="mlflow").rr().rows() == [(1, 0.5)]
+
+
+@each("text", FLAT)
+def test_a_flat_name_is_read_as_the_text_that_it_stands_for(text: str) -> None:
+    assert [call.text for call in rf.parse(FLAT[text])] == [text]
+
+
+CALLS = {call for name, options in calls.ALL for call in rf.parse(calls.spell(name, options))}
+OF_TABLES = {call for text in recommenders.TEXTS for call in rf.parse(text)}
+
+
+def read(name: str) -> list[Call]:
+    """The calls that a name is read as; none if it is refused."""
+    with suppress(rf.UnknownMetric):
+        return rf.parse(name)
+    return []
+
+
+def test_the_flat_name_of_every_call_is_read_or_refused_but_never_another_metric() -> None:
+    found = {call: read(flat_name(call.text)) for call in CALLS | OF_TABLES}
+    assert all(calls == [call] for call, calls in found.items() if calls)
+    # the fractions of a mapping have no mark where one number ends, and the name of a group loses its capitals
+    refused = [call.text for call, calls in found.items() if not calls]
+    assert [text for text in refused if not re.search(r"\{.*\..*\}|group=", text)] == []
+    assert len(refused) < len(found) / 3
+
+
+@each(
+    "name",
+    ["ndcg_gain_loud_at_3", "ndcg_k_3", "rbp_p_0_95_0_9", "rbp_p_", "ndcg_at_3_gain_binary", "map_at_1_5", "_at_3"],
+)
+def test_a_name_that_no_text_has_as_its_flat_one_is_no_metric(name: str) -> None:
+    with pytest.raises(rf.UnknownMetric):
+        rf.parse(name)
+
+
+def test_the_flat_name_of_a_metric_of_the_whole_table_is_read_among_these() -> None:
+    (call,) = rf.parse("gini_normalized_true_at_3", rf.CATALOG_METRICS)
+    assert call.text == "gini(normalized=True)@3"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import polars as pl
@@ -11,7 +12,7 @@ from sklearn.metrics import average_precision_score, dcg_score, ndcg_score, roc_
 import rankframe as rf
 from rankframe._catalog.call import Call
 from rankframe._catalog.fusions import fusion_of
-from rankframe._catalog.names import UNCLEAR
+from rankframe._catalog.names import IN_TOOLS, ROWS, UNCLEAR
 from rankframe._catalog.registry import Metric
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
@@ -36,7 +37,8 @@ def test_no_two_metrics_have_names_that_are_equal_but_for_case() -> None:
 
 def test_a_name_of_several_meanings_is_the_name_of_no_metric() -> None:
     assert UNCLEAR.keys().isdisjoint(name for name, _ in meanings())
-    assert all(not metric or metric in rf.METRICS for meant in UNCLEAR.values() for metric in meant.values())
+    every = {"", *rf.METRICS, *rf.CATALOG_METRICS}
+    assert {metric for meant in UNCLEAR.values() for metric in meant.values()} <= every
 
 
 @each("text", ["accuracy", "Accuracy", "ACCURACY", "accuracy@10", "Accuracy(k=3)", "accuracy_10", "accuracy_at_k"])
@@ -112,6 +114,124 @@ def test_the_name_of_a_tool_implies_the_options_of_its_convention(tool: str, nam
     assert call.arguments == {option: x for option, x in settings.items() if option in call.metric.parameters}
 
 
+def test_every_name_of_a_tool_means_a_metric_with_the_options_of_the_tool() -> None:
+    for tool, name, metric, given in ROWS:
+        among = rf.METRICS if metric in rf.METRICS else rf.CATALOG_METRICS
+        (call,) = rf.parse(f"{name}@3" if among[metric].first == "k" and name[-1] not in "-:" else name, among)
+        convention = CONVENTIONS.get(tool.lower().replace("-", "_"))
+        theirs = given or ({} if convention is None else convention.metrics.get(metric, {}))
+        options, default = {x: y for x, y in theirs.items() if x != "k"}, call.metric.parameters
+        wanted = {x: y for x, y in options.items() if x in default and y != default[x].default}
+        assert call.metric is among[metric], (tool, name)
+        assert {x: y for x, y in call.arguments.items() if x != "k"} == wanted, (tool, name)
+    assert len(ROWS) > 80
+    assert {tool for tool, *_ in ROWS} == {*IN_TOOLS}
+
+
+@each(
+    ("text", "meant"),
+    [
+        ("NDCG:top=10;type=Exp", "ndcg(gain=exponential)@10"),
+        ("NDCG:type=Base;top=3;denominator=Position", "ndcg(discount=rank)@3"),
+        ("DCG:denominator=LogPosition", "dcg"),
+        ("PFound:top=5;decay=0.5", "pfound(decay=0.5)@5"),
+        ("MAP:top=5", "map(divisor='min(k,R)')@5"),
+        ("MRR:border=1", "rr(relevant=1.0000000000000002)"),
+        ("ERR:top=5", "err(gain=linear,max_label=1)@5"),
+        ("PrecisionAt:hints=skip_train~true;top=5", "precision(divisor='min(k,n)')@5"),
+        ("QueryAUC:type=Classic", "auc(no_pairs=zero)"),
+        ("QueryAUC:type=Ranking", "ordered_pair_accuracy(tied=0.5,no_pairs=zero)"),
+        ("pre@5", "precision(divisor='min(k,n)')@5"),
+        ("pre", "precision(divisor='min(k,n)')@32"),
+        ("ndcg@5-", "ndcg(gain=exponential)@5"),
+        ("ndcg-", "ndcg(gain=exponential)@32"),
+        ("map@5-", "map(divisor='min(k,R)')@5"),
+        ("precisionAt(5)", "precision@5"),
+        ("ndcgAtK(k=5)", "ndcg(gain=binary)@5"),
+        ("meanAveragePrecision", "map(divisor='min(k,R)')"),
+        ("NDCGK_10", "ndcg(gain=binary)@10"),
+        ("NDCGK(K=10)", "ndcg(gain=binary)@10"),
+        ("RetrievalMAP(top_k=2)", "map(divisor=hits)@2"),
+        ("RetrievalPrecision(top_k=3,adaptive_k=True)", "precision(divisor='min(k,n)')@3"),
+        ("RetrievalPrecision(adaptive_k=False)@3", "precision(divisor=k)@3"),
+        ("RBP(patience=0.9,n=10)", "rbp(p=0.9)@10"),
+        ("AveragePrecision@5", "map(divisor='min(n,R)')@5"),
+        ("MAPKMetric(k=5,min_rel_score=2)", "map(relevant=2)@5"),
+        ("PrecisionTopK@5", "precision(divisor='min(k,n)')@5"),
+        ("nDCGRendle2020@5", "ndcg(gain=binary)@5"),
+        ("mark", "map@10"),
+        ("mark@5", "map@5"),
+        ("mapk(k=5)", "map(divisor='min(k,R)')@5"),
+        ("F1Beta(beta=2,k=5)", "f_beta(beta=2)@5"),
+        ("ndcg_at_10", "ndcg@10"),
+        ("mrr_at_10", "rr@10"),
+        ("hit_rate_at_5", "hit_rate@5"),
+        ("SetF(beta=4)", "f_beta(beta=2)"),
+        ("set_F.4", "f_beta(beta=2)"),
+        ("SDCG-k@10", "sdcg@10"),
+        ("NERR-EQ8@k=20", "nerr8@20"),
+    ],
+)
+def test_the_spelling_of_a_tool_with_its_options_is_read(text: str, meant: str) -> None:
+    ((read,), (canonical,)) = rf.parse(text), rf.parse(meant)
+    assert read == canonical
+
+
+@each(
+    ("tool", "none_relevant", "all_relevant"),
+    [("sklearn", None, None), ("torchmetrics", 0, 0), ("catboost", 0, 0), ("replay", 0, 1)],
+)
+def test_auc_of_a_query_without_a_pair_is_what_each_tool_has(
+    tool: str, none_relevant: object, all_relevant: object
+) -> None:
+    df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": [*"abab"], "score": [2, 1, 2, 1], "label": [0, 0, 1, 1]})
+    assert df.rank.on(convention=tool).auc()["auc"].to_list() == [none_relevant, all_relevant]
+
+
+@each(
+    ("text", "says"),
+    [
+        ("ItemCoverage@5", "is coverage in RecBole and aggregate_diversity in Elliot"),
+        ("PrecisionAt@5", r"is precision in CatBoost, whose divisor is min\(k,n\) and precision in Spark"),
+        ("SRecall@5", "is subtopic_recall in Elliot, which divides by the features of all items"),
+        ("UserCoverage", "is user_coverage in Elliot, which prints the number of users"),
+        ("ShannonEntropy@5", "is entropy in RecBole, which prints nats over the number of items shown"),
+        ("intra_list_similarity", "is ild in LensKit and recmetrics, which print 1 less it"),
+        ("FBetaTopKMetric@5", "is f_beta in Evidently, of the means of precision and recall"),
+    ],
+)
+def test_a_name_of_a_tool_that_prints_another_number_is_refused_with_the_difference(text: str, says: str) -> None:
+    with pytest.raises(rf.UnknownMetric, match=f"; '.*' {says}"):
+        rf.parse(text, rf.CATALOG_METRICS if text == "ItemCoverage@5" else rf.METRICS)
+
+
+def test_names_of_tools_give_the_numbers_of_their_formulas_by_hand() -> None:
+    # three of four relevant documents, at ranks 2 and 3 of a list of three; one was not retrieved, one has label 2
+    df = pl.DataFrame({"query_id": [1] * 4, "doc_id": [*"abcd"], "score": [3, 2, 1, None], "label": [0, 2, 1, 1]})
+    x2, x3 = math.log(2) / math.log(3), 1 / 2
+    by_hand = {
+        "NDCGK_3": (x2 + x3) / (1 + x2 + x3),  # recpack: gains are 0 and 1
+        "HitK_3": 2,
+        "AveragePrecision@3": (1 / 2 + 2 / 3) / 3,  # LensKit: over the shorter of the list and the relevant ones
+        "PrecisionTopKMetric@5": 2 / 3,  # Evidently: over the list where it is shorter
+        "NDCG:top=2;type=Exp": 3 * x2 / (3 + x2),  # CatBoost
+        "RetrievalMAP@3": (1 / 2 + 2 / 3) / 2,  # torchmetrics: over the two that were found
+        "pre@2": 1 / 2,
+        "DSC@3": 2 / 3,  # Elliot: of a precision and a recall of two thirds
+    }
+    found = df.rank.evaluate(*by_hand).drop("query_id").row(0)
+    assert found == pytest.approx(tuple(by_hand.values()), abs=1e-12)
+
+
+def test_an_option_that_a_metric_of_ones_own_has_is_not_translated() -> None:
+    def mine(r: rf.Ranking, n: int = 1) -> pl.Expr:
+        return r.total(r.relevant) * n
+
+    rf.metric(mine)
+    assert rf.parse("mine(n=3)")[0].text == "mine@3"
+    rf.unregister(mine)
+
+
 @each("name", ["Accuracy", "accuracy", "Novelty", "NDCG", "ndcg", "Mrr", "NDCG_Burges", "relative_p"])
 def test_a_metric_of_ones_own_takes_no_name_that_is_taken_but_for_case(name: str) -> None:
     def mine(r: rf.Ranking, k: int | None = None) -> pl.Expr:
@@ -159,11 +279,11 @@ def test_recommenders_names_of_the_hit_rate_are_read(text: str, meant: str) -> N
     ("text", "hint"),
     [
         ("ndcg10", "'ndcg'"),
-        ("ndcg_at_10", "'ndcg'"),
+        ("ndcg_at_k", "'ndcg'"),
         ("precision_at_k", "'precision'"),
         ("mrr10", "'rr'"),
         ("ndgc10", "'ndcg'"),
-        ("hit@3", "'hits' or 'hit_rate'"),
+        ("ndkg@3", "'ndkl' or 'ndcg'"),
     ],
 )
 def test_an_unknown_name_is_answered_by_the_nearest_ones_without_its_cutoff(text: str, hint: str) -> None:

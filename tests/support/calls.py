@@ -98,7 +98,7 @@ CALLS: dict[str, list[Options]] = {
     "mean_label": cutoffs,
     "average_relevance_position": [*gains, {"gain": "binary"}],
     "fall_out": cutoffs,
-    "ordered_pair_accuracy": [{}, {"tied": 0.5}, {"tied": 1}],
+    "ordered_pair_accuracy": [{}, {"tied": 0.5}, {"tied": 1, "no_pairs": "one"}, {"no_pairs": "zero"}],
     "precision": every([{}, {"divisor": "min(k,n)"}, {"divisor": "min(k,R)"}], cutoffs),
     "recall": cutoffs,
     "f1": cutoffs,
@@ -134,6 +134,8 @@ CALLS: dict[str, list[Options]] = {
     "gm_map": [{}],
     "gm_bpref": [{}],
     "auc": [
+        {"no_pairs": "zero"},
+        {"no_pairs": "one", "k": 3},
         {},
         {"k": 3},
         {"max_fpr": 0.3},

@@ -20,9 +20,10 @@ rows          the fewest rows that it takes
 no_relevant   the value where there is nothing to divide by (no relevant row, an ideal of 0)
 gain          "linear" (the label), "exponential" (2**label - 1), the same "of the relevant" only ("label of the
               relevant", "exponential of the relevant"), or "binary" (1 if relevant)
-discount      "log2" (1 / log2(rank + 1)), "position" (1 / rank)
-over          what average precision divides by: "R", "min(k,R)", "hits" (in the top k) or "ideal gain" (the sum of
-              the k largest labels); what precision divides by: "k", "min(k,n)"
+discount      "log2" (1 / log2(rank + 1)), "original" (1 / log2(rank), and 1 at rank 1), "position" (1 / rank)
+over          what average precision divides by: "R", "min(k,R)", "min(n,R)" (n retrieved, at most k), "hits" (in the top
+              k) or "ideal gain" (the sum of the k largest labels); what precision divides by: "k", "min(k,n)"; what
+              recall divides by: "R" or "min(k,R)"
 beyond        the value at a cutoff past the last row: None (that of the whole list) or a number
 """
 

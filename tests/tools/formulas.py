@@ -86,7 +86,8 @@ class Query:
         return 2.0**label - 1 if kind.startswith("exponential") else label
 
     def discount(self, rank: int) -> float:
-        return 1 / rank if self.choice["discount"] == "position" else 1 / math.log2(rank + 1)
+        divisors = {"log2": math.log2(rank + 1), "original": math.log2(max(rank, 2)), "position": rank}
+        return 1 / divisors[self.choice["discount"]]
 
     def share(self, a: float, b: float) -> float:
         return a / b if b else self.choice["no_relevant"]
@@ -134,6 +135,8 @@ def float32(number: float) -> float:
 
 
 def dcg(q: Query, k: int | None = None) -> float:
+    if q.choice["gain"] == "binary" and not q.R:
+        return q.choice["no_relevant"]
     total = 0.0
     for end, group in q.groups:
         start = end - len(group)
@@ -174,16 +177,20 @@ def relative_precision(q: Query, k: int) -> float:
 
 
 def recall(q: Query, k: int | None = None) -> float:
-    return q.share(q.hits(k), q.R)
+    return q.share(q.hits(k), min(k, q.R) if k is not None and q.choice["over"] == "min(k,R)" else q.R)
+
+
+def f_beta(q: Query, k: int | None = None, beta: float = 1) -> float:
+    p, r = q.hits(k) / (k or q.n or 1), recall(q, k)
+    return r if math.isnan(r) else (1 + beta**2) * p * r / (beta**2 * p + r) if p + r else 0.0
 
 
 def f1(q: Query, k: int | None = None) -> float:
-    p, r = q.hits(k) / (k or q.n or 1), recall(q, k)
-    return 2 * p * r / (p + r) if p + r else 0.0
+    return f_beta(q, k)
 
 
 def hits(q: Query, k: int | None = None) -> float:
-    return q.hits(k)
+    return q.hits(k) if q.R else q.choice["no_relevant"]
 
 
 def hit_rate(q: Query, k: int | None = None) -> float:
@@ -211,6 +218,8 @@ def average_precision(q: Query, k: int | None = None) -> float:
         return q.share(total, q.hits(k))
     if over == "ideal gain":
         return q.share(total, sum(sorted((row[2] for row in q.rows), reverse=True)[:k]))
+    if over == "min(n,R)":
+        return q.share(total, min(q.n if k is None else min(k, q.n), q.R)) if q.n and q.R else q.share(0, q.R)
     return q.share(total, q.R if k is None or over == "R" else min(k, q.R))
 
 
@@ -234,6 +243,8 @@ def bpref(q: Query, k: int | None = None) -> float:
 
 
 def rbp(q: Query, p: float) -> float:
+    if not q.R:
+        return q.choice["no_relevant"]
     return (1 - p) * sum(q.gain(row) * p ** (rank - 1) for rank, row in enumerate(q.ranking, 1))
 
 
@@ -331,7 +342,7 @@ def coverage_error(q: Query) -> float:
 METRICS: dict[str, Callable[..., float]] = {
     metric.__name__: metric
     for metric in (
-        cg, dcg, ndcg, precision, relative_precision, recall, f1, hits, hit_rate, fall_out, r_precision, average_precision,
+        cg, dcg, ndcg, precision, relative_precision, recall, f1, f_beta, hits, hit_rate, fall_out, r_precision, average_precision,
         reciprocal_rank, bpref, rbp, interpolated_precision, eleven_point_average, err, nerr, pfound, mean_label,
         mean_position, weighted_average, ordered_pairs, auc, label_ranking_average_precision, label_ranking_loss,
         coverage_error,

@@ -133,6 +133,74 @@ PRODUCTS: dict[str, dict[str, Any]] = {
             "ndcg": {"gain": "binary"},
         },
     },
+    # Of a list without any item, precision and average precision are NaN.
+    "lenskit": {
+        **LISTS, "no_relevant": math.nan,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "min(k,n)", "no_relevant": 0.0},
+            "average_precision": {"over": "min(n,R)"},
+            "dcg": {"gain": "binary", "discount": "original", "no_relevant": 0.0},
+            "ndcg": {"gain": "binary", "discount": "original"},
+            "rbp": {"gain": "binary"},
+        },
+    },
+    # What it rounds, it rounds for each user. Its mark is average precision.
+    "recmetrics": {
+        **LISTS,
+        "metrics": {
+            "precision": {"over": "min(k,n)", "tolerance": 5.1e-5},
+            "recall": {"tolerance": 5.1e-5},
+            "average_precision": {"over": "R", "default_k": 10},
+        },
+    },
+    "evidently": {
+        "relevant": (">", 0), "no_relevant": math.nan, "needs_k": True,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "min(k,n)"},
+            "recall": {},
+            "average_precision": {"over": "R"},
+            "ndcg": {},
+        },
+    },
+    # Version 1.0, of December 2025, whose relevance threshold is 1 here.
+    "elliot": {
+        **LISTS, "no_relevant": math.nan, "needs_k": True,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "k"},
+            "recall": {},
+            "f1": {},
+            "f_beta": {},
+            "ndcg": {"gain": "exponential of the relevant"},
+        },
+    },
+    "recpack": {
+        **LISTS, "ties": "undefined", "no_relevant": math.nan, "needs_k": True,
+        "metrics": {
+            "hits": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "k"},
+            "recall": {},
+            "dcg": {"gain": "binary"},
+            "ndcg": {"gain": "binary"},
+        },
+    },
+    "cornac": {
+        **LISTS, "no_relevant": math.nan,
+        "metrics": {
+            "hit_rate": {},
+            "reciprocal_rank": {},
+            "precision": {"over": "k"},
+            "recall": {},
+            "f1": {},
+            "ndcg": {"gain": "binary"},
+        },
+    },
     "microsoft_recommenders": {
         **LISTS, "no_relevant": math.nan, "default_k": 10,
         "metrics": {

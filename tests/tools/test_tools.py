@@ -25,6 +25,7 @@ LIGHT = ("sklearn", "trec_eval9")
 HEAVY = (
     *("catboost", "lightgbm", "ptranking", "ranx", "spark", "tf_ranking", "torchmetrics", "xgboost"),
     *("haystack", "llamaindex", "microsoft_recommenders", "mlflow", "ragas", "recbole", "rectools", "replay"),
+    *("cornac", "evidently", "lenskit", "recmetrics", "recpack"),
 )
 TOOLS = [
     *(pytest.param(tool, marks=pytest.mark.sampled) for tool in LIGHT),
@@ -74,9 +75,14 @@ def test_the_choices_make_the_values_of_the_tool(tool: str, pytestconfig: pytest
     share = 6 if tool in LIGHT and not pytestconfig.getoption("--all-cases") else 1
     module = importlib.import_module(f"tests.tools.{tool}_values")
     compared: dict[str, set[Any]] = {name: set() for name in CONVENTIONS[tool]["metrics"]}
-    queries = {"spark": 2, "tf_ranking": 50, "torchmetrics": 160, "sklearn": 90, "microsoft_recommenders": 40}.get(
-        tool, 40 if tool in LIGHT else 80
-    )
+    queries = {
+        "spark": 2,
+        "tf_ranking": 50,
+        "torchmetrics": 160,
+        "sklearn": 90,
+        "microsoft_recommenders": 40,
+        "evidently": 40,
+    }.get(tool, 40 if tool in LIGHT else 80)
     for labels in LABELS:
         for ties in (False, True):
             table = table_for(tool, len(labels), labels, ties=ties, queries=queries // share)

@@ -48,7 +48,10 @@ def eleven_point_average(q: Query, rounding: str = "nearest") -> float:
     return sum(interpolated_precision(q, tenth / 10, rounding) for tenth in range(11)) / 11
 
 
-def auc(q: Query, k: int | None = None, max_fpr: float | None = None) -> float | None:
+NO_PAIRS = {"null": None, "zero": 0.0, "one": 1.0}
+
+
+def auc(q: Query, k: int | None = None, max_fpr: float | None = None, no_pairs: str = "null") -> float | None:
     """P(a relevant document is scored above another), ties count a half; rows without a score tie, last."""
     rows = candidates(q) if k is None else q.ranking[:k]
     relevant = [row for row in rows if q.is_relevant(row)]
@@ -56,7 +59,7 @@ def auc(q: Query, k: int | None = None, max_fpr: float | None = None) -> float |
     if not relevant:
         return 0.0
     if not others:
-        return None
+        return NO_PAIRS[no_pairs]
     if max_fpr is None:
         return sum(won(a, b, 0.5) for a in relevant for b in others) / (len(relevant) * len(others))
     share = area(roc(rows, q), max_fpr * len(others)) / (len(relevant) * len(others))
@@ -70,10 +73,10 @@ def won(row: Row, other: Row, tied: float) -> float:
     return 1.0 if a > b else tied if a == b else 0.0
 
 
-def ordered_pair_accuracy(q: Query, tied: float = 0.0) -> float | None:
+def ordered_pair_accuracy(q: Query, tied: float = 0.0, no_pairs: str = "null") -> float | None:
     rows = [(row, gain_of(row, "linear")) for row in candidates(q)]
     pairs = [(a, b) for a, label in rows for b, other in rows if label > other]
-    return sum(won(a, b, tied) for a, b in pairs) / len(pairs) if pairs else None
+    return sum(won(a, b, tied) for a, b in pairs) / len(pairs) if pairs else NO_PAIRS[no_pairs]
 
 
 def roc(rows: Sequence[Row], q: Query) -> list[tuple[float, float]]:
