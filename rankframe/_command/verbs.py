@@ -227,7 +227,7 @@ BUDGET = {"dest": "budgets", "action": "append", "help": HELP_OF_BUDGETS}
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.summarize)
 def summarize(arguments: Namespace) -> Outcome:
-    """Means of metrics with confidence intervals, for each run and slice.
+    """Means of metrics with intervals, for each run and slice.
 
     $ rankframe summarize bm25.run --qrels qrels.txt -m ndcg@10,map
     $ rankframe summarize table.parquet --runs bm25,ltr -m ndcg@10 --by market
@@ -314,7 +314,7 @@ def power(arguments: Namespace) -> Outcome:
     formats=(),
 )
 def report(arguments: Namespace) -> Outcome:
-    """Write one HTML file that says how good runs are; print its path.
+    """Write an HTML file that says how good runs are; print its path.
 
     -o, --output FILE  where to write it: .html
     --budget METRIC=NUMBER  how much worse the mean of a metric may be
@@ -399,7 +399,7 @@ def as_lines(arguments: Namespace, write: Callable[..., None], table: pl.DataFra
     verb=PolarsRanker.tune,
 )
 def tune(arguments: Namespace) -> Outcome:
-    """Choose the weights of a fusion by cross-validation over queries.
+    """Choose weights of a fusion by cross-validation over queries.
 
     --method METHOD  the method whose open weights and options are tuned; may be repeated, to choose one of several
     -m, --metric METRIC  the metric; default: ndcg@10
