@@ -58,6 +58,10 @@ SEARCHED = {
         "regression test",
         "confidence interval per country",
     ],
+    "logs": [
+        *("clicks", "click log", "position bias", "propensity", "inverse propensity", "ips", "snips", "off-policy"),
+        *("counterfactual evaluation", "implicit feedback", "unbiased"),
+    ],
     "recipes/slices": ["per country", "by country", "confidence interval per country", "segments"],
     "scale": [
         "multiprocessing hang",

@@ -92,6 +92,7 @@ class Plots(Owner, Generic[Picture]):
     judged = drawn(plots.judged)
     contributions = drawn(plots.contributions)
     overlap = drawn(plots.overlap)
+    propensities = drawn(plots.propensities)
     exposure = drawn(item_plots.exposure)
     long_tail = drawn(item_plots.long_tail)
     catalog = drawn(item_plots.catalog)

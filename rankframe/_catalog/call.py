@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 
@@ -24,6 +24,7 @@ from .registry import Bounds, Judging, Metric
 
 D = TypeVar("D")
 WEIGHT = Code("weight=...", command="--weight")
+PROPENSITY = Code("propensity=...", command="--propensity")
 SEVERAL = (list, tuple, range)
 """The types of several cutoffs."""
 
@@ -44,6 +45,9 @@ class Call:
         The options that were given, also those equal to their defaults; a convention does not change them.
     column
         Of a value that is not a ranking's: the expression that makes it of the rows of a query; None for a metric.
+    weighed
+        What weights of documents make of the value: ``"sum"``, of weighted gains, which has no upper bound; or ``"ratio"`` of
+        two such sums, the second over all clicks of the query.
     """
 
     metric: Metric
@@ -51,6 +55,7 @@ class Call:
     relevant: float | None = None
     given: frozenset[str] = field(default=frozenset(), compare=False)
     column: Expression | None = None
+    weighed: Literal["sum", "ratio"] | None = field(default=None, compare=False)
 
     @cached_property
     def text(self) -> str:
@@ -88,7 +93,24 @@ class Call:
             bounds: Bounds = self.arguments.get("bounds", self.metric.bounds)
             return bounds
         given = {text for name, value in self.options for text in (name, f"{name}={value}")}
-        return self.metric.bounds if given.isdisjoint(self.metric.beyond) else (None, None)
+        least, most = self.metric.bounds if given.isdisjoint(self.metric.beyond) else (None, None)
+        return least, None if self.weighed == "sum" else most
+
+    @property
+    def weights(self) -> str:
+        """The column of the queries' weights in a table of their values: of ratios, their divisors."""
+        return f"#weight {self.text}" if self.weighed == "ratio" else "#weight"
+
+    def under(self, setup: Setup) -> Call:
+        """The call with what weights of documents make of its value; refused if it has no estimate from clicks."""
+        roles, how = setup.roles, self._declared(self.metric.from_clicks) if self.labels else "same"
+        if roles.propensity is None or how == "same":
+            return replace(self, weighed="sum") if roles.weight is not None and how == "sum" else self
+        if how is None:
+            says = "it is no sum over documents, or divided by what depends on labels that clicks do not show; normalising so"
+            given = f"{self.text} has no unbiased estimate from clicks: {says} can put the worse of two systems first"
+            raise InvalidOption(f"{given} (Jeunen et al. 2023). Evaluate a sum, as 'dcg@10'")
+        return replace(self, weighed="ratio" if setup.policies.estimate == "snips" else how)
 
     @property
     def of_ranking(self) -> bool:
@@ -99,6 +121,7 @@ class Call:
         """Run the formula over the kind of ranking that it takes, and apply the policy for queries without relevant documents."""
         ranking = copy(ranking)
         ranking.used = used = Used()
+        weighed = self.under(ranking.setup).weighed
         if self.relevant is not None:
             ranking = ranking.with_threshold(self.relevant)
         try:
@@ -112,8 +135,13 @@ class Call:
             raise InvalidOption(
                 f"{self.text} is no sum of what each rank contributes, so it has no {what}; use evaluate"
             )
-        if ranking.weight is not None and not used.weight:
-            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it separately, without ", WEIGHT)
+        roles = ranking.setup.roles
+        if not used.weight and (roles.weight is not None or weighed):
+            given = WEIGHT if roles.propensity is None else PROPENSITY
+            raise InvalidOption(f"{self.text} does not weigh documents; evaluate it separately, without ", given)
+        if weighed == "ratio" and isinstance(ranking, Ranking):
+            of_sum = self._declared(self.metric.from_clicks) == "sum"
+            return pl.when(ranking.clicks > 0).then(value / ranking.clicks if of_sum else value)
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)
@@ -129,7 +157,7 @@ class Call:
     def with_defaults(self, options: Mapping[str, object]) -> Call:
         """The same call with other values of options that it leaves at their defaults."""
         call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
-        return replace(call, given=self.given | call.given)
+        return replace(call, given=self.given | call.given, weighed=self.weighed)
 
     @property
     def judging(self) -> Judging:
@@ -191,6 +219,17 @@ class Call:
         if listed is None:
             return f"Call({self.text!r})"
         return f"rf.parse({self.text!r}{'' if listed == 'METRICS' else f', rf.{listed}'})[0]"
+
+
+CLICKS = tuple(
+    Call(Metric(name, formula, from_clicks="ratio", gains_only=True))
+    for name, formula in {
+        "#clicks": lambda r: r.whole((r.weighed(pl.lit(1.0)) > 0).cast(pl.Float64)),
+        "#sum": lambda r: r.clicks,
+        "#squares": lambda r: r.whole(r.weighed(r.weight)),
+    }.items()
+)
+"""The number of a query's clicks, and the sums of their weights and of the squares of these, as unregistered metrics."""
 
 
 def calls_for(entry: Metric, args: Sequence[object], options: Mapping[str, object]) -> list[Call]:

@@ -142,7 +142,7 @@ class Addends:
 
 def added(values: pl.LazyFrame, calls: Sequence[Call], slices: Sequence[str]) -> pl.LazyFrame:
     """The sums of each slice of the queries, a column per sum and metric, named `sum metric`."""
-    parts = {call.text: Mean.of(call).add(call.text, pl.col("#weight")) for call in calls}
+    parts = {call.text: Mean.of(call).add(call.text, pl.col(call.weights)) for call in calls}
     return _summed(values, {f" {text}": part for text, part in parts.items()}, slices)
 
 

@@ -27,6 +27,7 @@ Bounds: TypeAlias = tuple[float | None, float | None]
 MeanOf: TypeAlias = Literal["mean", "sum", "geometric mean"]
 Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
 Over: TypeAlias = Literal["documents", "subtopics", "rows"]
+FromClicks: TypeAlias = Literal["sum", "ratio", "same"] | None
 
 
 class Registry(Mapping[str, T]):
@@ -144,6 +145,8 @@ class Metric:
         Whether the formula reads labels; a table may lack them for one that does not.
     needs
         The options of ``on`` that the formula reads beside scores and labels.
+    from_clicks
+        How the value is estimated from clicks with propensities; ``None`` if it has no such estimate.
     """
 
     name: str
@@ -163,6 +166,7 @@ class Metric:
     display: str | None = None
     labels: bool | Callable[..., bool] = True
     needs: tuple[str, ...] = ()
+    from_clicks: FromClicks | Callable[..., FromClicks] = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})" if self.listed is None else f"rf.{self.listed}[{self.name!r}]"
@@ -244,6 +248,7 @@ def metric(
     gains_only: bool | Callable[..., bool] = False,
     labels: bool | Callable[..., bool] = True,
     needs: tuple[str, ...] = (),
+    from_clicks: FromClicks | Callable[..., FromClicks] = None,
 ) -> Callable[[F], F]: ...
 @called_by_users
 def metric(
@@ -263,6 +268,7 @@ def metric(
     gains_only: bool | Callable[..., bool] = False,
     labels: bool | Callable[..., bool] = True,
     needs: tuple[str, ...] = (),
+    from_clicks: FromClicks | Callable[..., FromClicks] = None,
 ) -> Any:
     """Declare a function from one query's ranking to one expression as a metric; the function itself is unchanged.
 
@@ -316,6 +322,11 @@ def metric(
         function of the options.
     needs
         The options of ``on`` that the formula reads beside scores and labels, for the page of metrics.
+    from_clicks
+        How the value is estimated from clicks with propensities. ``"sum"``: the formula weighs what each document adds, by
+        ``r.weighed``, and multiplies it by numbers that depend on ranks alone, so that the estimate has no bias.
+        ``"ratio"``: such a sum over the same sum of all clicked documents, estimated over all queries together. ``"same"``: the
+        value depends on no click. ``None``, the default: the metric has no estimate. May be a function of the options.
 
     Raises
     ------
@@ -340,6 +351,7 @@ def metric(
         "spellings": dict(spellings or {}), "bounds": bounds, "beyond": beyond, "dot": dot, "summary": summary,
         "dtype": dtype or pl.Float64(), "higher_is_better": higher_is_better, "adds_up": adds_up, "judging": judging,
         "over": over, "gains_only": gains_only, "display": display, "labels": labels, "needs": needs,
+        "from_clicks": from_clicks,
     }  # fmt: skip
     return _declare(METRICS, "metric", aliases, text, options)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
+from .._table.setup import Setup
 from ..errors import InvalidOption, RankframeError, UnknownMetric, asked_as
 from .call import Call, call_of
 from .parse import calls_in, texts_of
@@ -98,12 +99,26 @@ def _calls_in(text: str, among: Mapping[str, Metric]) -> Sequence[Call]:
     return calls
 
 
-def averaged(requests: Iterable[Request], example: str, *, of_rankings: bool = False) -> list[Call]:
-    """The named calls, and the values that expressions make; refuse those without a mean, or that are not `of_rankings`."""
+def averaged(
+    requests: Iterable[Request],
+    example: str,
+    setup: Setup | None = None,
+    *,
+    of_rankings: bool = False,
+    weighs: bool = False,
+) -> list[Call]:
+    """The named calls, and the values that expressions make, under a setup if one is given.
+
+    Those without a mean are refused, those that are not `of_rankings`, and those whose mean takes weights, unless it `weighs`.
+    """
     each = (x if of_rankings or not isinstance(x, pl.Expr) else _value(x) for x in requests)
-    calls = calls_of(*each, example=example)
+    calls = [call if setup is None else call.under(setup) for call in calls_of(*each, example=example)]
     if of_rankings:
         only_of_rankings(calls, example)
+    for call in calls if not weighs else ():
+        if call.weighed == "ratio":
+            says = "is a ratio of sums over all queries, and no mean of the queries' ratios; summarize or compare it"
+            raise InvalidOption(f"{call.text} {says}")
     for call in calls:
         if call.metric.dtype != pl.Float64:
             raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")

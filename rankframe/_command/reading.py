@@ -240,8 +240,9 @@ def shown_path(path: str) -> str:
 
 
 def _slices(arguments: Namespace) -> list[str]:
-    by, weights = getattr(arguments, "by", None) or (), getattr(arguments, "weights", None)
-    return [*([by] if isinstance(by, str) else by), *([weights] if isinstance(weights, str) else [])]
+    by = getattr(arguments, "by", None) or ()
+    others = [getattr(arguments, name, None) for name in ("weights", "cluster")]
+    return [*([by] if isinstance(by, str) else by), *(x for x in others if isinstance(x, str))]
 
 
 def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence[str]) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from .._catalog.flat_names import flat_names
 from .._catalog.fusions import FUSIONS
 from .._catalog.means import Mean
 from .._catalog.parse import texts_of
-from .._catalog.requests import calls_of
+from .._catalog.requests import Request, averaged, calls_of
 from .._files.write import QrelsFormat
 from .._lift.polars import PolarsRanker
 from .._lift.ranker import ItemVerbs
@@ -75,6 +75,7 @@ def evaluate(arguments: Namespace) -> Outcome:
     refuse((trec and by is not None, "--format trec has no room for --by; write another format, as --format csv"))
     ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *metrics)
     table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
+    _refuse_ratios(arguments, setup, metrics)
     refuse((trec and named, "--format trec has no room for the names of several runs; write another, as --format csv"))
     with Progress("evaluating"):
         scores = runs.each(table, setup, lambda of_run: ranker._with(of_run).evaluate(*metrics))
@@ -101,6 +102,12 @@ def evaluate(arguments: Namespace) -> Outcome:
         return Outcome(OutputTable(averaged))
     counted = queries_of(averaged.select(n_queries="queries").to_dicts())
     return Outcome(OutputTable(averaged.pivot("metric", index=key, values="mean"), [f"Means over {counted}."]))
+
+
+def _refuse_ratios(arguments: Namespace, setup: Setup, metrics: Sequence[Request | Call]) -> None:
+    """Refuse metrics whose mean over queries, which a command would print, is none of their estimates from clicks."""
+    if setup.roles.propensity is not None and not arguments.per_query:
+        averaged(metrics, "", setup)
 
 
 def _numbers(calls: Mapping[str, Call], how: Callable[[Mean, pl.Expr], pl.Expr]) -> dict[str, pl.Expr]:
@@ -173,6 +180,7 @@ def curve(arguments: Namespace) -> Outcome:
             write_bytes(arguments.target, picture(ranker, named, calls, arguments))
         return Outcome(None)
     table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
+    _refuse_ratios(arguments, setup, calls)
     with Progress("evaluating"):
         table = by_rank(table, setup, runs, calls, arguments.to or min(RANKS, deepest(table, setup, runs)))
     if not arguments.per_query:
@@ -215,6 +223,17 @@ TREC = {".run": "trec", ".trec": "trec", ".txt": "trec", ".gz": "trec"}
 
 HELP_OF_BUDGETS = f"{help_of(PolarsRanker.gate, 'budgets')}, one or several with commas; may be repeated"
 BUDGET = {"dest": "budgets", "action": "append", "help": HELP_OF_BUDGETS}
+
+
+@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.summarize)
+def summarize(arguments: Namespace) -> Outcome:
+    """Means of metrics with intervals, for each run and slice.
+
+    $ rankframe summarize bm25.run --qrels qrels.txt -m ndcg@10,map
+    $ rankframe summarize table.parquet --runs bm25,ltr -m ndcg@10 --by market
+    $ rankframe summarize log.csv --label clicked --propensity p --estimate snips -m dcg@10,recall@10 --cluster user
+    """
+    return Outcome(OutputTable(reading.answered(arguments, "resampling queries")))
 
 
 @command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.compare)
@@ -295,7 +314,7 @@ def power(arguments: Namespace) -> Outcome:
     formats=(),
 )
 def report(arguments: Namespace) -> Outcome:
-    """Write one HTML file that says how good runs are; print its path.
+    """Write an HTML file that says how good runs are; print its path.
 
     -o, --output FILE  where to write it: .html
     --budget METRIC=NUMBER  how much worse the mean of a metric may be
@@ -380,7 +399,7 @@ def as_lines(arguments: Namespace, write: Callable[..., None], table: pl.DataFra
     verb=PolarsRanker.tune,
 )
 def tune(arguments: Namespace) -> Outcome:
-    """Choose the weights of a fusion by cross-validation over queries.
+    """Choose weights of a fusion by cross-validation over queries.
 
     --method METHOD  the method whose open weights and options are tuned; may be repeated, to choose one of several
     -m, --metric METRIC  the metric; default: ndcg@10
@@ -396,6 +415,19 @@ def tune(arguments: Namespace) -> Outcome:
 OF_BOTH_FILES = (
     "query without judgments", "nothing retrieved", "repeated judgment", "document without score", "ids alike",
 )  # fmt: skip
+
+
+@command(files="+", verb=PolarsRanker.propensities)
+def propensities(arguments: Namespace) -> Outcome:
+    """How often users examine each rank, from a log of clicks.
+
+    $ rankframe propensities log.csv --query session --doc item --rank position --label clicked --context query
+    $ rankframe propensities log.parquet --run ranker --rank position --label clicked --method swap -o propensities.csv
+    """
+    options = reading.values_of(arguments)
+    log, run = reading.ranked(arguments, PolarsRanker.propensities, labels=False, **options)
+    with Progress("counting clicks"):
+        return Outcome(OutputTable(log.propensities(**run, **options)))
 
 
 @command(files=1, verb=PolarsRanker.check)

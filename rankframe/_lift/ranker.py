@@ -19,7 +19,7 @@ from .._plan.plan import aggregation
 from .._support.methods import F, function_as_method as function
 from .._support.option_kinds import bind, kinds_of
 from .._support.threads import use_polars
-from .._table.policies import NoRelevant, ScoresAs, Unjudged, Unretrieved
+from .._table.policies import Estimate, NoRelevant, ScoresAs, Unjudged, Unretrieved
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._table.table import R
@@ -38,6 +38,7 @@ from .._verbs.item_tables import without
 from .._verbs.judge import check, judge
 from .._verbs.overlap import oracle, overlap
 from .._verbs.power import power
+from .._verbs.propensities import propensities
 from .._verbs.summarize import summarize
 from .._verbs.summary import mean
 from .._verbs.tool_comparison import conventions
@@ -101,6 +102,7 @@ class Ranker(Metrics[R]):
         label: str | None = None,
         subtopic: str | None = None,
         weight: str | None = None,
+        propensity: str | None = None,
         category: str | None = None,
         group: str | None = None,
         features: str | Sequence[str] | None = None,
@@ -119,6 +121,8 @@ class Ranker(Metrics[R]):
         depth: int | None = None,
         collection_size: int | None = None,
         scores: ScoresAs | None = None,
+        estimate: Estimate | None = None,
+        clip: float | None = None,
         convention: str | None = None,
         memory_limit: int | str | None = None,
         grouped: bool | None = None,
@@ -143,9 +147,14 @@ class Ranker(Metrics[R]):
             the document was judged for (null if for none), whose label says whether the document is relevant to it.
             Metrics of documents use the largest label of a document's rows.
         weight
-            The column of the documents' weights, 0 or more, such as inverse propensities for clicks; default: every
-            document counts once. Metrics that add up gains or hits (cg, dcg, ndcg, precision, recall, hits) multiply
-            them by the weight; other metrics raise an error.
+            The column of the documents' weights, 0 or more; default: every document counts once. Metrics that add up gains
+            or hits (cg, dcg, ndcg, mean_label, precision, recall, hits, rbp) multiply them by the weight; other metrics
+            raise an error.
+        propensity
+            The column of propensities: the probability, above 0 and up to 1, that a user saw the document where it was
+            clicked. Labels then are clicks, 1 or 0, on another ranking than that of `score`, and metrics are estimates:
+            a click counts 1 over its propensity. Metrics that are no sum over documents, such as ndcg, raise an error.
+            Default: none.
         category
             The column of the documents' categories, one for each document or a list of them.
         group
@@ -205,6 +214,13 @@ class Ranker(Metrics[R]):
         scores
             ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so that more of them
             tie, as in trec_eval 9 and the boosters.
+        estimate
+            With `propensity`, how clicks are weighted: ``"ips"`` (default), by 1 over the propensity (inverse propensity
+            scoring), which has no bias; ``"snips"``, self-normalised: over the sum of the weights of all clicks, which
+            varies less, and in means is the ratio of the two sums over all queries; ``"clipped"``, by 1 over the
+            propensity or `clip`, whichever is larger, which varies less and is too low.
+        clip
+            The least propensity that counts for ``estimate="clipped"``, above 0 and up to 1; default: 0.1.
         convention
             The tool whose results to reproduce: the policies become the tool's, and so do the defaults of the metrics'
             options. What describes the data stays: columns, tables, `ascending`, `unjudged_labels` and `collection_size`.
@@ -358,6 +374,7 @@ class FrameRanker(Ranker[R], Verbs[R]):
     compare = lift(compare)
     power = lift(power)
     gate = lift(gate)
+    propensities = lift(propensities)
 
     # `fusion` and `items` have the rest of these
     fuse = lift(fuse)

@@ -136,6 +136,7 @@ class Measured:
         self, table: Table[Any], runs: Runs, calls: Sequence[Call], by: str | None, resampling: Resampling
     ) -> None:
         frame, setup = table.rows, table.setup
+        calls = [call.under(setup) for call in calls]
         refuse_bounds(setup)
         runs.require(frame, setup)
         slices = (*runs.key, *([] if by in (None, *runs.key) else [str(by)]))

@@ -13,7 +13,7 @@ from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import by_document
 from .._results.grid import queries
-from .._support.option_kinds import Column
+from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.roles import require
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
@@ -23,8 +23,10 @@ from .._table.trec_eval import LEVELS
 from .._verbs.fitted import FusionMethod, runs_for, text_of
 from .._verbs.fuse import explain
 from .._verbs.overlap import overlap as overlap_of
+from .._verbs.propensities import Method, Ranks, propensities as estimated
 from ..errors import InvalidOption, option
 from .figure import (
+    CI,
     LINES,
     ROWS,
     SERIES,
@@ -46,6 +48,7 @@ from .figure import (
     plot,
     thinned,
     unpacked,
+    with_intervals,
 )
 
 if TYPE_CHECKING:
@@ -546,6 +549,53 @@ def spaced(last: int) -> list[int]:
 
 def nice_cutoffs(last: int) -> list[int]:
     return [k for power in range(9) for k in (10**power, 2 * 10**power, 5 * 10**power) if k <= last]
+
+
+@plot()
+def propensities(
+    table: Table[Any],
+    *,
+    context: ColumnNames | None = None,
+    method: Method = "harvest",
+    k: Ranks = 10,
+    **shared: Unpack[Estimated],
+) -> Figure:
+    """How often users examine each rank, over rank 1: the position bias of a log of clicks.
+
+    Parameters
+    ----------
+    context, method, k
+        As for :meth:`propensities`.
+
+    Returns
+    -------
+    A chart or axes, with bands as of ``df.rank.propensities``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> log = pl.DataFrame({"query_id": 1, "ranker": list("aabb"), "doc_id": list("xyyx"), "rank": [1, 2] * 2, "label": 1})
+    >>> log.rank.on(rank="rank").plot.propensities(run="ranker", k=2).title.text
+    'Examination of each rank'
+    """
+    frame, setup, runs = unpacked(table, shared)
+    if runs.scores:
+        raise InvalidOption(
+            "a log tells the rankers of its lists apart by a column; name it, as ", option(run="ranker")
+        )
+    ci = shared.get("ci", CI)
+    log, level = in_memory(frame, setup), ci or CI
+    found = estimated(log, run=runs.column, context=context, method=method, k=k, ci=level, progress=False)
+    ends = {"low": "ci_low", "high": "ci_high"} if ci else {x: pl.lit(None, pl.Float64) for x in ("low", "high")}
+    rows = found.select(
+        series=pl.lit("examination"), x=pl.col("rank").cast(pl.Float64), y="propensity", **ends
+    ).drop_nulls("y")
+    clicks = f"{found['n_clicks'].sum():,} clicks on documents shown at several ranks"
+    subtitle = f"Probability that users look, over that of rank 1; {clicks}{with_intervals(ci, 'percentiles')}"
+    y = Axis("examination over rank 1")
+    return Figure(
+        "Examination of each rank", subtitle, Axis("rank", whole=True), y, banded(rows), lines_of(rows), legend=False
+    )
 
 
 def deepest(frame: pl.DataFrame, setup: Setup, runs: Runs) -> int:

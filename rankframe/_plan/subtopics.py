@@ -30,7 +30,7 @@ def evaluate(
     setup = table.setup
     _refuse_ties(setup, calls[0])
     needed = Needed(["#query"])
-    topics = Topics(needed, None if table.lists_subtopics else setup.policies.relevant, setup.roles.weight)
+    topics = Topics(needed, None if table.lists_subtopics else setup.policies.relevant, setup)
     needed.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
     least = min([setup.policies.relevant, *(call.relevant for call in calls if call.relevant is not None)])
     queries = numbered(docs[list(setup.roles.query)])

@@ -17,7 +17,7 @@ from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_
 from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
-from .suspicions import SUSPICIONS, Figures, suspicions_of
+from .suspicions import SUSPICIONS, Figures, like, suspicions_of
 from .ties import TIE_RULES
 
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
@@ -229,7 +229,7 @@ def _suspected(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: 
     given, runs = frame.collect_schema(), runs_in(setup)
     schema = pl.Schema({"problem": pl.String(), "rows": pl.UInt32(), "advice": pl.String()})
     schema |= {carried(name): given[name] for name in runs}
-    rows = frame.select(name for name in given if name in setup.roles.names)
+    rows = frame.select(name for name in given if name in setup.roles.names or like(name) == "rank")
     rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=schema)
     return Finding("note", "", rows)
 

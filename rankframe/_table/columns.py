@@ -59,6 +59,14 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; give each of them its weight",
         steps.filled(str(x.roles.weight), 1, ", as in {}"),
     ),
+    "label is no click": lambda x: (
+        f"column {x.roles.label!r} holds a label that is neither 0 nor 1, where labels are clicks; write 1 for a click and 0 for "
+        "none",
+    ),
+    "propensity": lambda x: (
+        f"column {x.roles.propensity!r} holds a propensity that is null, NaN, 0, negative or above 1, of a clicked document; "
+        "write the probability with which users saw it where it was clicked",
+    ),
     "no document": lambda x: (
         option(ties=x.policies.ties), " orders tied rows by document, but the table has no document column; say ",
         on(doc=...), ", or ", option(ties="order"), " to keep the order of the rows",
@@ -239,9 +247,9 @@ class Columns:
             found.append(Fault("label not finite", setup.roles.label, ~is_finite(self.label), setup))
         if doc is not None:
             found.append(Fault("repeated document", doc, pl.col(doc).is_duplicated(), setup, repeated=pl.col(doc)))
-        if label and setup.roles.weight is not None:
-            unfit = (self.label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
-            found.append(Fault("weight", setup.roles.weight, unfit, setup))
+        if label:
+            unfit = unfit_weights(setup, self.label)
+            found += [Fault(kind, str(name), rows, setup) for kind, (name, rows) in unfit.items()]
         if setup.policies.tie_rule.refuses:
             tied = score.is_duplicated() & score.is_not_null()
             found.append(Fault("forbidden tie", setup.roles.score, tied, setup, repeated=score))
@@ -260,6 +268,23 @@ def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:
 def is_finite(label: pl.Expr) -> pl.Expr:
     """Whether labels, as floats, can be added up."""
     return label.is_between(-GREATEST, GREATEST)
+
+
+def unfit_weights(setup: Setup, label: pl.Expr) -> dict[str, tuple[str, pl.Expr]]:
+    """The faults of weights, clicks and propensities by kind: the column, and the rows."""
+    found, roles = {}, setup.roles
+    if roles.weight is not None:
+        found["weight"] = roles.weight, (label >= 0).fill_null(False) & ~is_weight(pl.col(roles.weight))
+    if roles.propensity is not None:
+        p = pl.col(roles.propensity).cast(pl.Float64)
+        found["label is no click"] = roles.label, unfit_clicks(label)
+        found["propensity"] = roles.propensity, (label > 0) & ~((p > 0) & (p <= 1)).fill_null(False)
+    return {kind: (name, rows.fill_null(False)) for kind, (name, rows) in found.items()}
+
+
+def unfit_clicks(label: pl.Expr) -> pl.Expr:
+    """Whether the label, a float, is no click."""
+    return ~label.is_in([0.0, 1.0])
 
 
 def is_weight(x: pl.Expr) -> pl.Expr:

@@ -23,9 +23,11 @@ Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 ScoresAs: TypeAlias = Literal["as_given", "float32"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
+Estimate: TypeAlias = Literal["ips", "snips", "clipped"]
 Label: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Count: TypeAlias = Annotated[int, Range(least=0)]
 Cutoff: TypeAlias = Annotated[int, Range(least=1)]
+Propensity: TypeAlias = Annotated[float, Range(above=0, most=1)]
 Ends: TypeAlias = Annotated[tuple[int, int], kind_of(Sequence[Annotated[int, Range(least=0, most=GREATEST)]])]
 
 
@@ -94,6 +96,8 @@ class Policies:
     depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
     collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
     scores: Annotated[ScoresAs, "the precision in which scores are compared"] = "as_given"
+    estimate: Annotated[Estimate, "how clicks with propensities are weighted"] = "ips"
+    clip: Annotated[Propensity, "the least propensity that counts if the estimate is clipped"] = 0.1
 
     @property  # not cached, as a rule with a function of its own cannot be pickled
     def tie_rule(self) -> TieRule:
@@ -157,5 +161,11 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "as_given": "scores are compared with all their digits",
         "float32": "scores are compared as 32-bit floats",
     },
+    "estimate": {
+        "ips": "a click counts 1 over its propensity",
+        "snips": "a click counts 1 over its propensity, as a share of the sum over all clicks",
+        "clipped": "a click counts 1 over its propensity, cut off at 1 over the least that counts",
+    },
+    "clip": {...: "the least propensity that counts in a clipped estimate is {}"},
 }
 """The effect of each value of a policy, as a clause; ``...`` means any other value, which replaces {}."""

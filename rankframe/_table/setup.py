@@ -33,6 +33,7 @@ class Roles:
     label: str = "label"
     subtopic: str | None = None
     weight: str | None = None
+    propensity: str | None = None
     category: str | None = None
     group: str | None = None
     features: tuple[str, ...] | None = None
@@ -149,9 +150,28 @@ class Setup:
     run: str | None = None
 
     def __post_init__(self) -> None:
+        self._refuse_beside_clicks()
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
             says = ": no bounds are known for weighted documents; set another rule, as "
             raise InvalidOption(option(weight=self.roles.weight), says, on(unjudged="nonrelevant"))
+
+    def _refuse_beside_clicks(self) -> None:
+        """Refuse options that do not go with clicks, and a way to weight clicks without their propensities."""
+        name, policies = self.roles.propensity, self.policies
+        if name is None:
+            if policies.estimate != Policies.estimate:
+                says = " is of clicks with propensities; name the column of these, as "
+                raise InvalidOption(option(estimate=policies.estimate), says, on(propensity="p"))
+            return
+        given = {**self.values, "convention": self.convention}
+        others = ("weight", "convention", "unjudged", "unretrieved", "no_relevant")
+        clash = [x for x in others if given[x] not in (None, getattr(Policies, x, None))]
+        clash += ["ties"] * policies.tie_rule.by_label + ["relevant"] * (not 0 < policies.relevant <= 1)
+        if clash:
+            says = ", under which labels are clicks; leave one of them out"
+            raise InvalidOption(
+                option(**{clash[0]: given[clash[0]]}), " does not go with ", option(propensity=name), says
+            )
 
     def on(self, **options: Any) -> Setup:
         """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""

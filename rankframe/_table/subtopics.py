@@ -22,7 +22,8 @@ def documents(
     if setup.roles.subtopic is None or table.lists_subtopics:
         return lf
     score, label = pl.col(setup.roles.score), pl.col(setup.roles.label)
-    own = [setup.roles.weight, *(name for name in setup.roles.properties if name in table.schema)]
+    weights = [setup.roles.weight, setup.roles.propensity]
+    own = [*weights, *(name for name in setup.roles.properties if name in table.schema)]
     known = (*table.key_of_documents, setup.roles.score, setup.roles.label)
     best = label.fill_null(-float("inf")).arg_max()
     found = {name: pl.col(name).get(best) for name in (*carry, *own) if name is not None and name not in known}

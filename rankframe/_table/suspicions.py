@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from .._support.floats import NDArray, np
-from ..errors import Text, judge, on, option
+from ..errors import Code, Text, judge, on, option
 from .background import Items
 from .columns import Columns
 from .roles import DISTANCES, RANKS, is_text
@@ -148,6 +148,19 @@ class Figures(dict[str, Any]):
         ranked = len(order) and not self.setup.policies.ascending
         return {"ranks": np.count_nonzero(np.logical_and.reduceat(as_ranks, first)) if ranked else 0}
 
+    def _of_exact_rank(self) -> dict[str, Any]:
+        """The name of a column of ranks that are 1, 2 and so on in the order of each query; empty for none."""
+        query, score, rank = [*self.setup.roles.query], pl.col("#score"), pl.col("#rank")
+        step = score.diff().over(query).fill_null(0.0) * (-1 if self.setup.policies.ascending else 1)
+        exact = (rank == pl.int_range(1, pl.len() + 1).over(query)).fill_null(False) & (step <= 0)
+        there = True if self.retrieved is None else pl.Series(self.retrieved)
+        for column in self.docs.select(name for name in self.docs.columns if like(name) == "rank"):
+            if column.dtype.is_numeric():
+                both = [self.score.cast(pl.Float64).alias("#score"), column.cast(pl.Float64).alias("#rank")]
+                if self.docs[query].with_columns(both).filter(there).sort(*query, rank).select(exact.all()).item():
+                    return {"most exact rank": column.name}
+        return {"most exact rank": ""}
+
     def _of_documents(self) -> dict[str, Any]:
         """The number of documents, and of those that have as many rows as most do, if as many as a list."""
         doc = self.setup.roles.doc_name
@@ -182,6 +195,7 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     ("retrieved", "least score", "most score"): Figures._of_scores,
     ("queries", "retrieving", "several", "ordered", "auc", "squares", "variance"): Figures._of_queries,
     ("ranks",): Figures._of_ranks,
+    ("most exact rank",): Figures._of_exact_rank,
     ("docs", "alike"): Figures._of_documents,
     ("category separator", "subtopic separator"): Figures._of_texts,
     ("mean", "mean auc", "standard error"): means,
@@ -305,20 +319,21 @@ def suspicions_of(setup: Setup) -> Sequence[Suspicion]:
 
 
 @lru_cache  # several signs ask
-def _like(name: str) -> str | None:
+def like(name: str) -> str | None:
+    """``rank`` or ``distance`` if the last word of a column's name is one of theirs."""
     word = name.lower().replace(" ", "_").rpartition("_")[2]
     return "rank" if word in RANKS else "distance" if word in DISTANCES else None
 
 
 def _rank_like(setup: Setup) -> str | None:
     """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end is the best."""
-    return None if setup.policies.ascending or "ascending" in setup.given else _like(setup.roles.score)
+    return None if setup.policies.ascending or "ascending" in setup.given else like(setup.roles.score)
 
 
 def _called_rank_like(setup: Setup, found: Found) -> bool:
-    like, name = _rank_like(setup), setup.roles.score.lower()
-    least = 1 if name not in (*RANKS, *DISTANCES) and like == "rank" else 0
-    return like is not None and bool(found["least score"] >= least and found["most score"] > 0)
+    kind, name = _rank_like(setup), setup.roles.score.lower()
+    least = 1 if name not in (*RANKS, *DISTANCES) and kind == "rank" else 0
+    return kind is not None and bool(found["least score"] >= least and found["most score"] > 0)
 
 
 def _are_ranks(setup: Setup, found: Found) -> bool:
@@ -361,6 +376,16 @@ def _of_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
         return relevant, f": every judged document counts as relevant, whatever its label{say}", on(relevant=1)
     labels = f"labels go from {found['least label']} to {found['most label']}, so that "
     return labels, relevant, f" counts every judged document{say}", on(relevant=found["most label"])
+
+
+def _clicks_as_shown(setup: Setup, found: Found) -> bool:
+    """Whether labels may be clicks: 0 or 1 for all that was retrieved, falling with the rank in a column of ranks."""
+    if setup.roles.propensity is not None or not found["both"] == found["labelled"] == found["rows"]:
+        return False
+    if found["between"] or (found["least label"], found["most label"]) != (0, 1):
+        return False
+    clearly = found["mean"] - STANDARD_ERRORS * found["standard error"] > 0.5
+    return found["ordered"] >= ENOUGH_QUERIES and bool(clearly) and found["most exact rank"] != ""
 
 
 def _of_separator(role: str) -> Suspicion:
@@ -481,6 +506,16 @@ SUSPICIONS = (
             "retrieved, which ", judge(), " keeps",
         ),
         warns=lambda *_: False,  # as a table for learning to rank has it
+    ),
+    Suspicion(
+        "clicks on the order shown", "rows", _clicks_as_shown,
+        lambda _, found: (
+            f"labels are 0 and 1, fall with the rank, and column {found['most exact rank']!r} is the order. If they are clicks on "
+            "that order, they follow it, and favour rankings like it; estimate how often users see each rank",
+            Code("df.rank.propensities(run=...)", phrase=", by {}", command="by rankframe propensities"), ", and say ",
+            on(propensity=...),
+        ),
+        warns=lambda *_: False,  # as a good ranking with binary judgments has it
     ),
     _of_separator("category"),
     _of_separator("subtopic"),

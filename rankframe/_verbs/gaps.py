@@ -153,7 +153,7 @@ def gaps(
     (['difference', 'ratio'], [0.75, 0.25], 'old')
     """
     of, resampling = names_of(by), Resampling(ci, "auto", resamples, seed, progress)
-    calls = averaged(metrics, "gaps('ndcg@10', by='age')")
+    calls = averaged(metrics, "gaps('ndcg@10', by='age')", table.setup)
     refuse_bounds(table.setup)
     refuse_names([*TABLE, "mean"], of, "by")
     for name in runs_in(table.setup):

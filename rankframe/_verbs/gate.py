@@ -216,7 +216,7 @@ def gate(
             )
     refuse_names(JUDGED, design.by, "by")
     found, figures, _ = compared(rows, setup, calls, design, None, resampling)
-    low, high, _ = limits(found.values, calls)
+    low, high, _ = limits(found.values, found.calls)
     spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
     needed = [queries_needed(budget, span, confidence, call, resampling.interval) for (call, budget), span in spans]
     figures = judged(figures, budget_of, needed, design.by, resampling.interval)

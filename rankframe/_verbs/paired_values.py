@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
-from .._catalog.call import Call
+from .._catalog.call import CLICKS, Call
 from .._plan.per_query import collect, measure
 from .._results.markup import visible
 from .._support.floats import Booleans, Floats, Integers, np
@@ -138,6 +138,7 @@ def two_or_more(names: list[str]) -> list[str]:
 
 def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
     """Every run's values on the same queries; `design.missing` decides about queries that a run lacks."""
+    calls = [call.under(setup) for call in calls]
     names = [call.text for call in calls]
     design.runs.require(frame, setup)
     query = [*design.runs.queries(setup).roles.query]
@@ -147,16 +148,21 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
             " tells queries apart; name a column that several queries share",
         )
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
-    found = values(frame, setup, design.runs, calls)
+    of_ratio = _of_ratio(calls)
+    found = values(frame, setup, design.runs, [*calls, *of_ratio])
     runs = two_or_more(design.runs.named(found))
     queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
     array = np.empty((len(runs), len(queries), len(calls)))
     there = np.empty((len(runs), len(queries)), dtype=bool)
+    clicks = []
     for i, run in enumerate(runs):
         of_run = found.filter(pl.col(RUN) == run)
         per_query = queries.select(query).join(of_run, on=query, how="left", nulls_equal=True, maintain_order="left")
         array[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
         there[i] = per_query[RUN].is_not_null().to_numpy()
+        clicks += [per_query[call.text].alias(run) for call in of_ratio]
+    if clicks:
+        queries = queries.with_columns(pl.col("#weight") * _same(pl.DataFrame(clicks)))
     if not there.all():
         if design.missing == "error":
             raise InvalidData(_lacking(queries, query, runs, there))
@@ -167,6 +173,24 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
             _refuse_zero(calls)
             array[~there] = 0.0
     return PairedValues(query, runs, calls, queries, array, design.by)
+
+
+def _of_ratio(calls: Sequence[Call]) -> Sequence[Call]:
+    """The sum of clicks by which queries weigh, if the calls are ratios over it; refuse calls of both kinds."""
+    ratios = [call for call in calls if call.weighed == "ratio"]
+    if ratios and len(ratios) < len(calls):
+        says = f"{ratios[0].text} weighs queries by their clicks, and the other metrics weigh them alike; compare it apart, or say "
+        raise InvalidOption(says, option(estimate="snips"))
+    return CLICKS[1:2] if ratios else ()
+
+
+def _same(clicks: pl.DataFrame) -> pl.Series:
+    """The sum of clicks of each query, which all runs share."""
+    most, least = clicks.max_horizontal(), clicks.min_horizontal()
+    if (most - least > 1e-9 * most).any():
+        says = "runs have different clicks, or propensities, for a query; give each run all clicked documents, with a null "
+        raise InvalidData(f"{says}score for one that it does not retrieve")
+    return most.fill_null(0.0)
 
 
 RESERVED = ("metric", "baseline", "run")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,13 +69,31 @@ class Resampling:
         return ends[0], ends[1], [kind if has else None for kind, has in zip(kinds, there, strict=True)]
 
 
-def arrays(per_query: pl.DataFrame, query: Sequence[str], names: Sequence[str]) -> tuple[Floats, Floats]:
-    """The columns as an array, NaN for null, and the queries' weights, in the order of the queries.
+CLUSTER = "#cluster"
+"""The column of the clusters of queries."""
 
-    Sorting makes draws independent of the order of rows.
+
+def samples(
+    per_query: pl.DataFrame, key: Sequence[str], calls: Sequence[Call]
+) -> Iterator[tuple[list[int], Floats, Floats]]:
+    """The metrics that share weights, by their numbers, with the values and the weights of what has the key.
+
+    A row for each query, NaN for null; or for each cluster, whose value is the weighted mean of its queries. Sorting makes
+    draws independent of the order of rows.
     """
-    ordered = per_query.sort(query)
-    return ordered.select(pl.col(names).fill_null(math.nan)).to_numpy(), ordered["#weight"].to_numpy()
+    rows = per_query.sort(key)
+    for weights in dict.fromkeys(call.weights for call in calls):
+        at = [i for i, call in enumerate(calls) if call.weights == weights]
+        if CLUSTER not in key:
+            values = rows.select(pl.col([calls[i].text for i in at]).fill_null(math.nan))
+            yield at, values.to_numpy(), rows[weights].to_numpy()
+            continue
+        for i in at:  # a query without a value takes its weight from the cluster
+            mean, value = Mean.of(calls[i]), pl.col(calls[i].text)
+            weight = pl.col(weights).filter(value.is_not_null(), pl.col(weights) > 0)
+            center = (mean.scaled(value).filter(value.is_not_null(), pl.col(weights) > 0) * weight).sum() / weight.sum()
+            of = rows.group_by(key, maintain_order=True).agg(value=mean.unscaled(center), weight=weight.sum())
+            yield [i], of.select("value").to_numpy(), of["weight"].to_numpy()
 
 
 def limits(values: Floats, calls: Sequence[Call]) -> Limits:
@@ -89,16 +107,22 @@ def limits(values: Floats, calls: Sequence[Call]) -> Limits:
 
 
 def intervals_of(
-    slices: Sequence[pl.DataFrame], query: Sequence[str], calls: Sequence[Call], resampling: Resampling
+    per_query: pl.DataFrame,
+    slices: Sequence[pl.DataFrame],
+    key: Sequence[str],
+    calls: Sequence[Call],
+    resampling: Resampling,
 ) -> pl.DataFrame:
-    """The intervals of the metrics' means and their kinds, by metric and then slice."""
+    """The intervals of the metrics' means and their kinds, by metric and then slice; what has a key is resampled."""
     ends, kinds = np.empty((2, len(calls), len(slices))), np.empty((len(calls), len(slices)), dtype=object)
-    parts = [arrays(part, query, [call.text for call in calls]) for part in slices]
-    within = limits(np.vstack([np.empty((0, len(calls))), *(values for values, _ in parts)]), calls)
     with Progress("resampling queries", resampling.progress) as progress:
-        for i, (values, weights) in enumerate(parts):
-            low, high, kinds[:, i] = resampling.intervals(scaled(values, calls), weights, within, progress)
-            ends[:, :, i] = unscaled(np.stack([low, high]), calls)
+        for i, part in enumerate(slices):
+            for at, values, weights in samples(part, key, calls):
+                some = [calls[j] for j in at]
+                every = per_query.select(pl.col([call.text for call in some]).fill_null(math.nan)).to_numpy()
+                within = limits(every, some)
+                low, high, kinds[at, i] = resampling.intervals(scaled(values, some), weights, within, progress)
+                ends[:, at, i] = unscaled(np.stack([low, high]), some)
     if resampling.interval == "auto":  # Student's may leave the bounds
         for of_call, call in zip(ends.swapaxes(0, 1), calls, strict=True):
             least, greatest = call.bounds

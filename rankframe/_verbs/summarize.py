@@ -13,7 +13,7 @@ from .._table.table import R, Table, in_memory
 from ..errors import InvalidOption, option
 from .catalog import catalog
 from .declaration import verb, verb_of, with_options_of
-from .summary import FIGURES, OF_INTERVALS, Summary, summarize as of_queries
+from .summary import Summary, figures_of, summarize as of_queries
 
 MOST_RESAMPLES = 1_000
 """The most resamples of users for the interval of a metric of the whole table: each counts all lists again."""
@@ -45,12 +45,13 @@ def summarize(table: Table[R], *metrics: Any, **options: Any) -> R:
     own["resamples"] = min(options["resamples"], MOST_RESAMPLES)
     for run, setup in setups.items():
         values = catalog(in_memory(rows, setup), *of_items, by=by or None, **own)
-        values = values.with_columns(std=None, total=None, mean="value")
+        values = values.with_columns(mean="value")
         if own["ci"] is not None:
             values = values.with_columns(interval=pl.when(pl.col("ci_low").is_not_null()).then(pl.lit("percentile")))
         if runs.scores:
             values = values.with_columns(pl.lit(run).alias(RUN_OF_TABLE))
-        figures = {name: dtype for name, dtype in FIGURES.items() if own["ci"] is not None or name not in OF_INTERVALS}
+        figures = figures_of(table.setup, own["ci"])
+        values = values.with_columns(pl.lit(None).alias(name) for name in figures if name not in values.columns)
         slices = [RUN_OF_TABLE] * bool(runs.scores) + [*by]
         found.append(values.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in figures.items())))
     whole = iter(of_items)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import polars as pl
 
-from .._catalog.call import Call
+from .._catalog.call import CLICKS, Call
 from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
@@ -32,7 +32,7 @@ from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from ..errors import InvalidOption, option
 from .declaration import verb, with_names
-from .resampling import Resampling, intervals_of, limits, warn_of_t
+from .resampling import CLUSTER, Resampling, intervals_of, limits, warn_of_t
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,18 +41,25 @@ R = TypeVar("R")
 
 LISTS = ("draws", "sums", "values", "weights", "counts")
 
+OF_CLICKS = {call.text: pl.Float64() for call in CLICKS}
+"""The sums of clicks that estimates have beside their values."""
+
 PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
 """The figures of a part for a slice and a metric: its sums; per resample the weight and the sum of its draws; and its different
-pairs of value and weight with their counts, null for more than `FEW`."""
+pairs of value and weight with their counts, null for more than `FEW`. Of estimates from clicks also `OF_CLICKS`."""
 
 FIGURES = {
-    "metric": pl.String(), "n_queries": pl.UInt32(), "std": pl.Float64(), "total": pl.Float64(),
+    "metric": pl.String(), "n_queries": pl.UInt32(), "n_clicks": pl.UInt32(), "effective_sample_size": pl.Float64(),
+    "std": pl.Float64(), "total": pl.Float64(),
     "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "interval": pl.String(),
 }  # fmt: skip
 """The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
 
 OF_INTERVALS = ("ci_low", "ci_high", "interval")
 """The figures that are left out with ``ci=None``."""
+
+OF_ESTIMATES = ("n_clicks", "effective_sample_size")
+"""The figures of estimates from clicks."""
 
 NO_INTERVALS: Mapping[str, Any] = {"ci": None, "interval": "auto", "resamples": 1, "seed": 0, "progress": False}
 
@@ -62,8 +69,17 @@ AT_ONCE = 4_000_000
 GOLDEN = 0x9E3779B97F4A7C15
 """The step of SplitMix64: 2^64 over the golden ratio, made odd."""
 
-OWN = ("#weight", "#row", "#there")
+OWN = ("#weight", CLUSTER, "#row", "#there")
 """The plans' names of other columns beside the query columns."""
+
+
+def figures_of(setup: Setup, ci: float | None) -> dict[str, pl.DataType]:
+    """The columns of a summary without the slices."""
+    without = {
+        *(OF_ESTIMATES if setup.roles.propensity is None else ()),
+        *(OF_INTERVALS if ci is None else ()),
+    }
+    return {name: dtype for name, dtype in FIGURES.items() if name not in without}
 
 
 def keys(by: Sequence[str]) -> list[str]:
@@ -102,8 +118,12 @@ class Sliced:
         return [*self.slices]
 
 
-def by_query(frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weights: str | None) -> pl.LazyFrame:
-    """One row per query: the query, its slices, and its weight; a query with several values of either is an error.
+def by_query(
+    frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weights: str | None, cluster: str | None = None
+) -> pl.LazyFrame:
+    """One row per query: the query, its slices, weight and cluster; a query with several values of one is an error.
+
+    A query without a cluster is one of its own.
 
     Nulls are ignored, since `judge` adds missed documents without these values.
     """
@@ -116,13 +136,16 @@ def by_query(frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weigh
     if weights is not None:
         require(schema, weights, "weights")
         require_number(schema, weights, "weights")
-    named = [*by, *([] if weights is None else [weights])]
+    if cluster is not None:
+        require(schema, cluster, "cluster")
+    named = [*by, *(name for name in (weights, cluster) if name is not None)]
     one = {name: pl.col(name).drop_nulls() for name in named}
     grouped = frame.lazy().group_by(query, maintain_order=True)
     found = grouped.agg(  # plain aggregations stream; faults are derived below
         *(one[name].first().alias(at) for name, at in zip(by, keys(by), strict=True)),
         *(x.n_unique().alias(f"#different {name}") for name, x in one.items()),
         *([] if weights is None else [one[weights].first().alias("#weight")]),
+        *([] if cluster is None else [one[cluster].first().cast(pl.String).alias(CLUSTER)]),
     )
     several = "a query has several values of {!r}; name a column that has one value in all rows of a query"
     faults = [(pl.col(f"#different {name}") > 1, several.format(name)) for name in one]
@@ -131,7 +154,8 @@ def by_query(frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weigh
         weight = pl.col("#weight").cast(pl.Float64)
         faults.append((~is_weight(weight), f"a query's weight, {weights!r}, is {NO_WEIGHT}"))
     weight = pl.coalesce(failing(faults), weight) if faults else weight
-    return found.select(*query, *keys(by), weight.alias("#weight"))
+    clusters = [] if cluster is None else [pl.coalesce(CLUSTER, "\0" + as_text(query)).alias(CLUSTER)]
+    return found.select(*query, *keys(by), weight.alias("#weight"), *clusters)
 
 
 def refuse_values_of_scores(runs: Runs, calls: Sequence[Call]) -> None:
@@ -165,6 +189,8 @@ class Summary:
         The interval, the resamples and the seed; part by part, ``"poisson"`` is for the Poisson bootstrap also of few queries.
     whole
         The largest labels of the whole table, for parts of it.
+    cluster
+        The column whose values are resampled, each with all its queries.
     """
 
     calls: tuple[Call, ...]
@@ -174,6 +200,7 @@ class Summary:
     weights: str | None
     resampling: Resampling
     whole: Mapping[str, float] | None = None
+    cluster: str | None = None
 
     verb: ClassVar = "summarize"
 
@@ -190,15 +217,16 @@ class Summary:
         run: Column | None = None,
         by: ColumnNames | None = None,
         weights: str | None = None,
+        cluster: str | None = None,
         **intervals: Any,
     ) -> Self:
         """The summary that a call of a verb asks for."""
-        calls, chosen = averaged(metrics, f"{cls.verb}('ndcg@10', 'map')"), Runs.of(runs, run)
+        calls, chosen = averaged(metrics, f"{cls.verb}('ndcg@10', 'map')", setup, weighs=True), Runs.of(runs, run)
         refuse_bounds(setup)
         slices = chosen.apart(setup, names_of(by))[1]
         refuse_names(list(FIGURES), slices, "by")
         resampling = Resampling(**{**NO_INTERVALS, **intervals})
-        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole)
+        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster)
 
     @property
     def slices(self) -> Mapping[str, str]:
@@ -214,13 +242,22 @@ class Summary:
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
         """The columns of the summary without the slices."""
-        has_interval = self.resampling.ci is not None
-        return {name: dtype for name, dtype in FIGURES.items() if has_interval or name not in OF_INTERVALS}
+        return figures_of(self.setup, self.resampling.ci)
+
+    @property
+    def of_clicks(self) -> bool:
+        """Whether the values are estimates from clicks."""
+        return self.setup.roles.propensity is not None
 
     @property
     def query(self) -> Sequence[str]:
         """The columns that tell the queries of a slice apart."""
         return next(iter(self.runs.apart(self.setup, ())[0].values())).roles.query
+
+    @property
+    def resampled(self) -> Sequence[str]:
+        """The columns that name what is resampled: the queries or their clusters."""
+        return self.query if self.cluster is None else [CLUSTER]
 
     def part(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The figures of a part of the table, which holds whole queries, per slice and metric."""
@@ -232,17 +269,27 @@ class Summary:
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
         query, largest = setup.roles.query, None if self.whole is None else self.whole.get(setup.roles.score)
-        slices = by_query(frame, query, self.by, self.weights)  # first, as it names columns that are missing
-        values = measure(frame, setup, *self.calls, largest_label=largest)
+        # first, as it names columns that are missing
+        slices = by_query(frame, query, self.by, self.weights, self.cluster)
+        values = measure(frame, setup, *self.calls, *(CLICKS if self.of_clicks else ()), largest_label=largest)
         if self.runs.scores:
             values = values.with_columns(pl.lit(run).alias(RUN))
-        if not self.by and self.weights is None:
-            return values.with_columns(pl.lit(1.0).alias("#weight"))
-        return collect(values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left"), frame, setup)
+        if not self.by and self.weights is None and self.cluster is None:
+            values = values.with_columns(pl.lit(1.0).alias("#weight"))
+        else:
+            joined = values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left")
+            values = collect(joined, frame, setup)
+        if not self.of_clicks:
+            return values
+        weight, (_, total, squares) = pl.col("#weight"), OF_CLICKS
+        of_ratios = {
+            call.weights: weight * pl.col(total).fill_null(0.0) for call in self.calls if call.weighed == "ratio"
+        }
+        return values.with_columns(pl.col(total) * weight, pl.col(squares) * weight**2, **of_ratios)
 
     def summed(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """The figures without intervals, by metric and then slice."""
-        return averages(per_query, self.query, self.calls, [*self.slices]).rename({**self.slices})
+        return averages(per_query, self.resampled, self.calls, [*self.slices]).rename({**self.slices})
 
     def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The summary of all rows."""
@@ -257,11 +304,20 @@ class Summary:
         resampling = self.resampling
         if resampling.interval == "poisson" and resampling.ci is not None:
             return self.merge(self._part(per_query))
-        table = averages(per_query, self.query, self.calls, [*self.slices], resampling).rename({**self.slices})
+        table = averages(per_query, self.resampled, self.calls, [*self.slices], resampling)
+        table = self._with_clicks(table, per_query, [*self.slices]).rename({**self.slices})
         table = table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
         if resampling.ci is not None:
             warn_of_t(table, resampling)
         return table
+
+    def _with_clicks(self, table: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+        """The table with the number of clicks and their effective sample size, from the sums of queries or parts with a key."""
+        if not self.of_clicks:
+            return table
+        n, total, squares = (pl.col(name).sum() for name in OF_CLICKS)
+        found = {"n_clicks": n, "effective_sample_size": (total**2 / squares).fill_nan(0.0)}
+        return with_figures(table.lazy(), rows.lazy(), key, found).collect()
 
     def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
         slices = list(self.slices)
@@ -270,9 +326,12 @@ class Summary:
         )
         draws = self._draws(per_query)
         found = draws.lazy().join(sums, on=[*slices, "metric"], nulls_equal=True, maintain_order="left")
-        return found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in PARTIAL.items())).collect(
-            engine="in-memory"
-        )
+        columns = PARTIAL
+        if self.of_clicks:
+            columns = PARTIAL | OF_CLICKS
+            found = with_figures(found, per_query.lazy(), slices, {name: pl.col(name).sum() for name in OF_CLICKS})
+        found = found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in columns.items()))
+        return found.collect(engine="in-memory")
 
     def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
         """A row per slice and metric: for each resample, the weight and the sum of its drawn queries; its different values."""
@@ -282,7 +341,7 @@ class Summary:
         for where, queries in in_slices(per_query, slices).items():
             drawn = [x.T.tolist() for x in self._drawn(queries)]
             found += [
-                (*where, call.text, *row, *_different(queries, call.text))
+                (*where, call.text, *row, *((None,) * 3 if self.cluster else _different(queries, call)))
                 for call, *row in zip(self.calls, *drawn, strict=True)
             ]
         return pl.DataFrame(found, dtypes, orient="row")
@@ -290,14 +349,14 @@ class Summary:
     def _drawn(self, queries: pl.DataFrame) -> tuple[Floats, Floats]:
         """The weights and the sums of the resamples of a slice: resamples by metrics."""
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
-        weights = queries["#weight"].to_numpy()[:, None]
+        weights = queries.select(pl.col(call.weights).alias(call.text) for call in self.calls).to_numpy()
         counts = ~np.isnan(values)
         on_scale = np.where(counts, scaled(values, self.calls), 0.0)
         weighed = np.where(weights > 0, on_scale, 0.0) * weights  # log 0 times the weight 0 would be NaN
         resamples = 0 if self.resampling.ci is None else self.resampling.resamples
         draws = np.zeros((resamples, len(self.calls)))
         sums = np.zeros_like(draws)
-        seeds = _seeds(queries, self.query, self.resampling.seed)
+        seeds = _seeds(queries, self.resampled, self.resampling.seed)
         step = max(1, AT_ONCE // max(1, resamples))
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
@@ -309,7 +368,7 @@ class Summary:
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """Merge the figures of parts: one row per slice and metric."""
         key = [*self.slices, "metric"]
-        sums = merged(parts.lazy(), key).collect()
+        sums = self._with_clicks(merged(parts.lazy(), key).collect(), parts, key)
         calls = {call.text: call for call in self.calls}
         ends = [
             self._interval(calls[row["metric"]], row, found)
@@ -455,6 +514,7 @@ def summarize(
     ci: Confidence | None = 0.95,
     interval: SummaryInterval = "auto",
     weights: Column | None = None,
+    cluster: Column | None = None,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
     progress: bool = True,
@@ -486,6 +546,10 @@ def summarize(
     weights
         The column of the queries' weights, 0 or more, such as their frequencies in a log; the same in all rows of a
         query. ``None`` weighs all queries equally.
+    cluster
+        The column of the users, or of other clusters of queries that are not independent; the same in all rows of a query.
+        Intervals then resample clusters, each with all its queries; a query without a value is a cluster of its own.
+        ``None`` resamples queries.
     resamples
         The number of resamples of the queries of a slice; all metrics share the same draws.
     seed
@@ -496,7 +560,9 @@ def summarize(
     Returns
     -------
     A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns,
-    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), ``std`` (the standard deviation over the
+    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), with ``on(propensity=...)`` ``n_clicks`` (UInt32)
+    and ``effective_sample_size`` (Float64, the number of clicks with equal weights whose mean would vary as much: the square
+    of the sum of the clicks' weights over the sum of their squares), ``std`` (the standard deviation over the
     queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
     for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
     ``ci_high`` (the interval of ``mean``), all Float64, and ``interval`` (String, its kind); the last three are null for
@@ -527,29 +593,44 @@ def summarize(
     (0.0, 1.0)
     """
     intervals = {"ci": ci, "interval": interval, "resamples": resamples, "seed": seed, "progress": progress}
-    summary = Summary.of(table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights, **intervals)
+    summary = Summary.of(
+        table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights, cluster=cluster, **intervals
+    )
     return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
 
 
 def averages(
     per_query: pl.DataFrame,
-    query: Sequence[str],
+    resampled: Sequence[str],
     calls: Sequence[Call],
     slices: Sequence[str],
     resampling: Resampling | None = None,
 ) -> pl.DataFrame:
-    """The figures of the metrics over the queries, by metric and then slice, with intervals if there is a resampling."""
+    """The figures of the metrics over the queries, by metric and then slice, with intervals if there is a resampling.
+
+    `resampled` are the columns that name what is resampled: queries, or clusters of them.
+    """
     figures = [Mean.of(call).value(sums_of(call)) for call in calls]
     sums = added(per_query.lazy(), calls, slices)
     table = by_metric(sums, figures, calls, slices).collect(engine="in-memory")
     if resampling is None or resampling.ci is None:
         return table
-    return table.with_columns(intervals_of([*in_slices(per_query, slices).values()], query, calls, resampling))
+    parts = [*in_slices(per_query, slices).values()]
+    return table.with_columns(intervals_of(per_query, parts, resampled, calls, resampling))
 
 
-def _different(queries: pl.DataFrame, metric: str) -> tuple[list[float] | None, ...]:
+def with_figures(
+    table: pl.LazyFrame, rows: pl.LazyFrame, key: Sequence[str], figures: Mapping[str, pl.Expr]
+) -> pl.LazyFrame:
+    """The table with further figures, of the rows with the key of each of its rows."""
+    found = rows.group_by(key).agg(**figures) if key else rows.select(**figures)
+    how: Any = {"on": key, "nulls_equal": True} if key else {"how": "cross"}
+    return table.join(found, maintain_order="left", **how)
+
+
+def _different(queries: pl.DataFrame, call: Call) -> tuple[list[float] | None, ...]:
     """The different pairs of value and weight, and the counts of both; None for more than `FEW`."""
-    there = queries.select(values=metric, weights="#weight").drop_nulls().filter(pl.col("weights") > 0)
+    there = queries.select(values=call.text, weights=call.weights).drop_nulls().filter(pl.col("weights") > 0)
     found = there.cast(pl.Float64).group_by(pl.all()).agg(counts=pl.len())
     return tuple(x.to_list() if len(x) <= FEW else None for x in found)
 
@@ -562,13 +643,16 @@ def _product(drawn: np.ndarray[Any, Any], added: np.ndarray[Any, Any]) -> Floats
     return product
 
 
+def as_text(query: Sequence[str]) -> pl.Expr:
+    """The ids in some columns as one text."""
+    return pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f")
+
+
 def _seeds(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:
     """A number for each query, derived from its id as text and the seed."""
     import pandas as pd
 
-    texts = queries.select(
-        pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f").alias("text")
-    )["text"]
+    texts = queries.select(as_text(query)).to_series()
     hashed: Unsigned = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
     return _mixed(hashed + np.uint64(GOLDEN * (seed + 1) % 2**64))
 

@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
-from .._table.columns import TEXTS, is_finite, is_weight, message_of, naming
+from .._table.columns import TEXTS, is_finite, message_of, naming, unfit_weights
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .rows import Cut, PairCounts, Rows, on_rows
@@ -66,8 +66,7 @@ class GroupRows(Rows):
         is_nan = pl.any_horizontal(none, (cs.by_name(setup.roles.score) & cs.float()).is_nan())
         found = {"NaN score": is_nan, "label not finite": ~is_finite(label)}
         found["repeated document"] = pl.any_horizontal(none, doc.is_duplicated())
-        if setup.roles.weight is not None:
-            found["weight"] = (label >= 0).fill_null(False) & ~is_weight(pl.col(setup.roles.weight))
+        found |= {kind: rows for kind, (_, rows) in unfit_weights(setup, label).items()}
         if setup.policies.tie_rule.as_text:
             found["nested document"] = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
         if setup.policies.tie_rule.refuses:

@@ -67,7 +67,7 @@ class Ranking(Context):
     threshold: float
     #: The number of documents in the collection; None if it is not known.
     collection_size: float | None
-    #: The weight of each document; None without a weight column.
+    #: The weight of each document, of a click 1 over its propensity and else 0; None without a column of either.
     weight: pl.Expr | None = None
 
     def __init__(self, rows: Rows, setup: Setup, expected: Expectation | None = None) -> None:
@@ -80,6 +80,10 @@ class Ranking(Context):
         self._falls_by: pl.Expr | None = None  # the sort key of an ideal ranking
         if setup.roles.weight is not None:
             self.weight = rows.column(pl.col(setup.roles.weight).cast(pl.Float64).fill_null(0.0))
+        if setup.roles.propensity is not None:
+            p = rows.column(pl.col(setup.roles.propensity).cast(pl.Float64))
+            p = p.clip(lower_bound=setup.policies.clip) if setup.policies.estimate == "clipped" else p
+            self.weight = rows.once(pl.when(self._raw > 0).then(1 / p).otherwise(0.0))
         counted = [self.retrieved] * listed_only + [self.judged] * (setup.policies.unjudged == "drop")
         self._counted = pl.all_horizontal(counted) if counted else None
 
@@ -199,6 +203,11 @@ class Ranking(Context):
         if self.weight is None:
             return x
         return self._fit(x * self.weight, f"a gain times its weight is above {GREATEST:g}; give smaller weights")
+
+    @property
+    def clicks(self) -> pl.Expr:
+        """The sum of the weights of the query's clicks, the divisor of a self-normalised estimate."""
+        return self.whole(self.weighed(pl.lit(1.0)))
 
     def gain(self, gain: Gain) -> pl.Expr:
         """The gain of each document: its label, 2^label - 1, 1 if relevant, a mapping of the label, or an expression."""

@@ -10,6 +10,7 @@ import polars as pl
 from .._support.floats import np
 from .._support.option_kinds import check
 from .._table.policies import Label
+from .._table.setup import Setup
 from ..errors import InvalidOption, option
 from .pairs import starts_of
 from .ranking import Used
@@ -31,8 +32,8 @@ class Topics:
         Where columns and sums are noted.
     threshold
         The least label that makes a document relevant to the row's subtopic; ``None`` if every row is relevant.
-    weight
-        The column of the documents' weights, which no word here uses.
+    setup
+        The columns and policies.
     """
 
     #: The rank of the document; null for one that was not retrieved.
@@ -41,10 +42,8 @@ class Topics:
     expected = None
     answer: Answer = "query"
 
-    def __init__(self, needed: Needed, threshold: float | None, weight: str | None = None) -> None:
-        self.needed = needed
-        self.threshold = threshold
-        self.weight = weight
+    def __init__(self, needed: Needed, threshold: float | None, setup: Setup) -> None:
+        self.needed, self.threshold, self.setup = needed, threshold, setup
         self.used = Used()
 
     def with_threshold(self, relevant: float) -> Topics:

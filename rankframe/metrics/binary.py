@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from .._catalog.registry import Judging, metric
+from .._catalog.registry import FromClicks, Judging, metric
 from .._words.ranking import PrecisionDivisor, Range, Ranking
 
 __all__ = [
@@ -24,6 +24,10 @@ def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
     return "threshold" if divisor == "min(k,R)" else "monotone"
 
 
+def _from_clicks(k: int | None = None, divisor: PrecisionDivisor = "k") -> FromClicks:
+    return None if divisor == "min(k,R)" else "sum"
+
+
 @metric(
     "p",
     "set_p",
@@ -34,6 +38,7 @@ def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
     judging=_judging,
     spellings={name: {"divisor": "min(k,R)"} for name in ("relative_P", "set_relative_P", "SetRelP")},
     gains_only=True,
+    from_clicks=_from_clicks,
 )
 def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "k") -> pl.Expr:
     r"""Precision: the share of the top `k` that is relevant; the divisor is `k` even where fewer were retrieved.
@@ -68,7 +73,7 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
 
 
-@metric("r", "set_recall", "setr", "retrieval_recall", display="Recall", **SHARE)
+@metric("r", "set_recall", "setr", "retrieval_recall", display="Recall", from_clicks="ratio", **SHARE)
 def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Recall: the share of the query's relevant documents that are in the top `k`.
 
@@ -224,7 +229,9 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(1 - r.relevant, k) / others
 
 
-@metric("num_rel_ret", "NumRelRet", display="Hits", summary="sum", judging="monotone", gains_only=True)
+@metric(
+    "num_rel_ret", "NumRelRet", display="Hits", summary="sum", judging="monotone", gains_only=True, from_clicks="sum"
+)
 def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Hits: the number of relevant documents in the top `k`.
 

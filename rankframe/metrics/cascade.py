@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from .._catalog.registry import Judging, metric
+from .._catalog.registry import FromClicks, Judging, metric
 from .._words.ranking import ChanceGain, MaxLabel, Persistence, Proportion, Ranking, ShareGain, is_number
 
 __all__ = ["err", "nerr", "pfound", "rbp"]
@@ -166,6 +166,10 @@ def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -
     return None if isinstance(gain, str) and gain == "scaled" else "monotone"  # over the table's largest label
 
 
+def _rbp_from_clicks(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -> FromClicks:
+    return None if isinstance(gain, str) and gain == "scaled" else "sum"
+
+
 @metric(
     "rank_biased_precision",
     display="RBP",
@@ -174,6 +178,7 @@ def _rbp_judging(k: int | None = None, p: float = 0.8, gain: ShareGain = None) -
     dot="p",
     judging=_rbp_judging,
     gains_only=True,
+    from_clicks=_rbp_from_clicks,
 )
 def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGain = None) -> pl.Expr:
     r"""Rank-biased precision: the rate at which a reader who goes on with probability `p` finds relevant documents.
@@ -210,12 +215,11 @@ def rbp(r: Ranking, k: int | None = None, *, p: Persistence = 0.8, gain: ShareGa
     if isinstance(gain, pl.Expr):
         r.refuse(r.gain(gain) > 1, "a gain is above 1; rank-biased precision takes gains from 0 to 1")
     if gain is None:
-        worth = r.relevant
-    elif isinstance(gain, str):
-        worth = r.label if gain == "linear" else r.label / pl.max_horizontal(r.largest_label, 1.0)
+        worth = r.weighed(r.relevant)
+    elif isinstance(gain, str) and gain == "scaled":
+        worth = r.label / pl.max_horizontal(r.largest_label, 1.0)
     else:
-        worth = r.gain(gain)
+        worth = r.weighed(r.gain(gain))
     value = (1 - p) * r.total(worth, k, weight=p ** (r.rank - 1))
-    return (
-        value if isinstance(gain, str) and gain == "linear" else value.clip(upper_bound=1.0)
-    )  # rounding may give a little more than 1
+    may_exceed = r.weight is not None or (isinstance(gain, str) and gain == "linear")
+    return value if may_exceed else value.clip(upper_bound=1.0)  # rounding may give a little more than 1

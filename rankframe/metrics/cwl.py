@@ -268,7 +268,7 @@ def inst(
     return reported(r, reader, depth, report, residual, max_label, gain)
 
 
-@metric(display="RBP residual", bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
+@metric(display="RBP residual", bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone", from_clicks="same")
 def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> pl.Expr:
     r"""The most that judging could add to rank-biased precision: the weight of unjudged documents and unfilled ranks.
 

@@ -11,7 +11,7 @@ from ..errors import InvalidOption, shown
 __all__ = ["average_relevance_position", "cg", "dcg", "divisor_at", "mean_label", "ndcg"]
 
 
-@metric("cumulative_gain", display="CG", judging="monotone", gains_only=True)
+@metric("cumulative_gain", display="CG", judging="monotone", gains_only=True, from_clicks="sum")
 def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: Label | None = None) -> pl.Expr:
     r"""Cumulative gain: the sum of the gains of the top `k`; 0 for a query without any gain.
 
@@ -46,7 +46,7 @@ def cg(r: Ranking, k: int | None = None, *, gain: Gain = "linear", min_label: La
     return r.total(r.weighed(r.from_label(min_label).gain(gain)), k)
 
 
-@metric("query_average", display="Mean label", judging="monotone", gains_only=True)
+@metric("query_average", display="Mean label", judging="monotone", gains_only=True, from_clicks="sum")
 def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Mean label: the mean of the labels in the top `k`, or in the whole ranking if that is shorter.
 
@@ -72,7 +72,7 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.metrics.mean_label(k=2)["mean_label@2"].item()
     1.5
     """
-    return r.total(r.label, k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
+    return r.total(r.weighed(r.label), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
 @metric(display="Average relevance position", higher_is_better=False, judging="threshold", gains_only=True)
@@ -116,6 +116,7 @@ def average_relevance_position(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     judging="monotone",
     spellings={"dcg_burges": {"gain": "exponential"}},
     gains_only=True,
+    from_clicks="sum",
 )
 def dcg(
     r: Ranking,

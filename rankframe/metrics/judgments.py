@@ -10,7 +10,7 @@ from .._words.ranking import Ranking
 __all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy"]
 
 
-@metric("judgment_rate", display="Judged", bounds=(0, 1), judging="monotone")
+@metric("judgment_rate", display="Judged", bounds=(0, 1), judging="monotone", from_clicks="same")
 def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""The share of judged documents in the top `k`, or in the whole ranking if that is shorter.
 
@@ -112,7 +112,7 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * precision) / r.n_relevant
 
 
-@metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone")
+@metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone", from_clicks="same")
 def num_retrieved(r: Ranking) -> pl.Expr:
     r"""The number of retrieved documents.
 

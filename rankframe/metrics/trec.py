@@ -50,7 +50,9 @@ def num_nonrel_judged_ret(r: Ranking) -> pl.Expr:
     return r.count(r.retrieved & r.nonrelevant)
 
 
-@metric("unj", text="unj", display="Unjudged", bounds=(0, 1), higher_is_better=False, judging="monotone")
+@metric(
+    "unj", text="unj", display="Unjudged", bounds=(0, 1), higher_is_better=False, judging="monotone", from_clicks="same"
+)
 def unjudged(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""The share of unjudged documents in the top `k`; the divisor is `k` even where fewer were retrieved.
 
@@ -192,7 +194,7 @@ def yaap(r: Ranking) -> pl.Expr:
     return ((1 + found) / (1 + r.n_relevant - found)).log()
 
 
-@metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone")
+@metric(bounds=(0, 1), dot="p", higher_is_better=False, judging="monotone", from_clicks="same")
 def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     r"""The most that judging the unjudged documents, and all below the ranking, could add to rank-biased precision.
 

@@ -39,6 +39,8 @@ TABLES = {
     "tune": "tune bm25.run dense.run --qrels qrels.txt --method rrf -m rr --folds 2 --resamples 99",
     "catalog": "catalog bm25.run --items 5 --resamples 99",
     "gaps": "gaps market.csv -m rr --by market --resamples 99",
+    "summarize": "summarize bm25.run --qrels qrels.txt -m rr --resamples 99",
+    "propensities": "propensities clicks.csv --run ranker --k 2 --resamples 99",
     "check": "check tied.run",
     "conventions": "conventions bm25.run --qrels qrels.txt -m rr",
     "convert": "convert bm25.run --qrels qrels.txt",
@@ -54,6 +56,10 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("dense.run").write_text(DENSE)
     Path("tied.run").write_text("q1 Q0 <a> 0 1 t\nq1 Q0 b&_é 0 1 t\n")
     Path("qrels.txt").write_text("q1 0 a 1\nq2 0 a 1\nq3 0 a 1\n")
+    lists = "1,a,2,1,{x}\n1,b,1,0,{x}\n2,b,2,1,{x}\n2,a,1,1,{x}\n"
+    Path("clicks.csv").write_text(
+        f"query_id,doc_id,score,label,ranker\n{lists.format(x='one')}1,b,2,1,two\n1,a,1,1,two\n"
+    )
     Path("market.csv").write_text("query_id,doc_id,score,label,market\n1,a,2,1,x\n2,a,2,0,y\n2,b,1,1,y\n3,a,2,1,y\n")
 
 
@@ -101,7 +107,8 @@ def test_a_file_has_the_format_of_its_name(line: str, ending: str, out: Out) -> 
     assert out(f"{line} {target}") == ""
     assert Path(f"t.{ending}").read_bytes() == printed.encode()
     Path(f"t.{ending}").unlink()
-    assert {path.name for path in Path().iterdir()} == {"bm25.run", "dense.run", "market.csv", "qrels.txt", "tied.run"}
+    files = {"bm25.run", "clicks.csv", "dense.run", "market.csv", "qrels.txt", "tied.run"}
+    assert {path.name for path in Path().iterdir()} == files
 
 
 @each("line", TABLES.values(), ids=TABLES)

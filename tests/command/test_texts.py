@@ -155,6 +155,8 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
         "tune",
         "catalog",
         "gaps",
+        "summarize",
+        "propensities",
         "check",
         "conventions",
         "convert",

@@ -55,6 +55,7 @@ LISTS = OK.with_columns(subtopic=pl.Series([["x"], ["y", "x"], []], dtype=pl.Lis
 RANKS = RUN.drop("score").with_columns(rank=pl.Series([1, 2, 1], dtype=pl.UInt32))
 LISTED = pl.DataFrame({"query_id": [1, 2], "retrieved": [["a", "b"], ["c"]], "relevant": [["b"], ["c"]]})
 TUNED = "tuned := df.rank.tune('wsum', metric='rr', runs=['score', 'new'], folds=2, resamples=99)"
+LOG = OK.with_columns(p=pl.Series([0.5, 0.25, 1.0]))
 TWO = OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))
 VALUES = pl.DataFrame({"query_id": [1, 1, 2], "faithfulness": [0.5, 1.0, 1.0]})
 STACK = pl.concat([OK.with_columns(run=pl.lit("a")), OK.with_columns(run=pl.lit("b"))])
@@ -117,6 +118,31 @@ CASES = {
     ),
     "weight": Case(
         "OK.with_columns(w=pl.Series([1, None, 2]))", "df.rank.on(weight='w').dcg()", "ADVICE.rank.on(weight='w').dcg()"
+    ),
+    "label is no click": Case(
+        "LOG.with_columns(label=pl.Series([0, 2, 0]))", "df.rank.on(propensity='p').dcg()",
+        "df.assign(label=1).rank.on(propensity='p').dcg() if hasattr(df, 'assign') else "
+        "df.with_columns(label=1).rank.on(propensity='p').dcg()",
+    ),
+    "propensity": Case(
+        "LOG.with_columns(p=pl.Series([1, 0, 1]))", "df.rank.on(propensity='p').dcg()",
+        "df.assign(p=0.5).rank.on(propensity='p').dcg() if hasattr(df, 'assign') else "
+        "df.with_columns(p=0.5).rank.on(propensity='p').dcg()",
+    ),
+    "an estimate without propensities": Case(
+        "LOG", "df.rank.on(estimate='snips').dcg()", "ADVICE.on(estimate='snips').dcg()",
+    ),
+    "a policy beside clicks": Case("LOG", "df.rank.on(propensity='p', ties='best').dcg()", "df.rank.on(propensity='p').dcg()"),
+    "a metric without an estimate": Case(
+        "LOG", "df.rank.on(propensity='p').evaluate('ndcg@10')", "df.rank.on(propensity='p').evaluate(ADVICE)", r"as ('.*')"
+    ),
+    "a ratio over all queries": Case(
+        "LOG", "df.rank.on(propensity='p').gaps('recall', by='query_id')",
+        "df.rank.on(propensity='p').summarize('recall', by='query_id', ci=None)",
+    ),
+    "ratios beside sums": Case(
+        "TWO.with_columns(p=0.5)", "df.rank.on(propensity='p').compare('recall', 'dcg', runs=['score', 'new'])",
+        "df.rank.on(propensity='p', ADVICE).compare('recall', 'dcg', runs=['score', 'new']).table", r"or say (.*)$",
     ),
     "no document, named": Case(
         "OK.rename({'doc_id': 'd'})", "df.rank.on(ties='doc_asc').rr()", "ADVICE.on(ties='doc_asc').rr()", fill="'d'"

@@ -1,0 +1,65 @@
+"""The probability that users examine a rank, from clicks on documents that were shown at several ranks.
+
+All functions take an array whose last two axes are ranks: the clicks at rank i on the documents that were shown at ranks i
+and j, equally often at both. They give the probability at each rank over that at rank 1; NaN where clicks do not tell it.
+"""
+
+from __future__ import annotations
+
+from .._support.floats import Booleans, Floats, np
+
+STEPS = 5_000
+"""The most steps towards the largest likelihood."""
+
+NEAR = 1e-10
+"""The relative change of a probability at which it is found."""
+
+
+def swapped(clicks: Floats) -> Floats:
+    """The ratio of clicks on documents that were shown at a rank and at rank 1."""
+    found = _over(clicks[..., :, 0], clicks[..., 0, :])
+    found[..., 0] = 1.0
+    return found
+
+
+def chained(clicks: Floats) -> Floats:
+    """The product of the ratios of clicks on documents that were shown at each two adjacent ranks."""
+    ranks = np.arange(clicks.shape[-1] - 1)
+    ratios = _over(clicks[..., ranks + 1, ranks], clicks[..., ranks, ranks + 1])
+    ratios = np.where(ratios > 0, ratios, np.nan)  # without clicks nothing is known of the ranks below
+    found: Floats = np.concatenate([np.ones_like(clicks[..., :1, 0]), ratios], axis=-1).cumprod(axis=-1)
+    return found
+
+
+def harvested(clicks: Floats) -> Floats:
+    """The probabilities under which the clicks on the documents of all pairs of ranks are the most likely.
+
+    A click on a document of ranks i and j is at rank i with probability p_i / (p_i + p_j), whatever its relevance: the model of
+    Bradley and Terry, whose likelihood each step raises (Hunter, Annals of Statistics 32, 2004).
+    """
+    own, both = clicks.sum(axis=-1), clicks + np.swapaxes(clicks, -1, -2)
+    p = np.ones_like(own)
+    for _ in range(STEPS):
+        share = np.where(both > 0, _over(both, p[..., :, None] + p[..., None, :]), 0.0).sum(axis=-1)
+        new = np.nan_to_num(_over(own, share))
+        new = np.nan_to_num(_over(new, new.sum(axis=-1, keepdims=True)))
+        done, p = (np.abs(new - p) <= NEAR * p).all(), new
+        if done:
+            break
+    return np.where(_connected(both > 0), _over(p, p[..., :1]), np.nan)
+
+
+def _connected(pairs: Booleans) -> Booleans:
+    """Whether each rank is connected with the first one, step by step over pairs of ranks."""
+    found: Booleans = np.zeros(pairs.shape[:-1], dtype=bool)
+    found[..., 0] = True
+    for _ in range(pairs.shape[-1] - 1):
+        found |= (found[..., :, None] & pairs).any(axis=-2)
+    return found
+
+
+def _over(x: Floats, y: Floats) -> Floats:
+    """The quotient; NaN where it is no number."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = x / y
+    return np.where(np.isfinite(found), found, np.nan)
