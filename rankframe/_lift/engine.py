@@ -254,8 +254,9 @@ def run(
     if verb.labels is not True:
         calls = []
     ranked = call.runs.scores or setup.roles.score in joined.columns  # else the table has values of queries
-    if ranked and (not calls or any(x.of_ranking for x in calls)):
-        refuse_row_order(setup, calls, joined.columns, engine.name)
+    of_rankings = [x for x in calls if x.of_ranking]
+    if ranked and (of_rankings or not calls):
+        refuse_row_order(setup, of_rankings, joined.columns, engine.name)
 
     def largest_label(of_run: Setup) -> float:
         """The largest label of the table, among documents that count."""

@@ -229,7 +229,7 @@ class Setup:
 
     def resolve(self, call: C) -> tuple[Setup, C]:
         """The setup and the call with the convention's policies and options for the call's metric."""
-        if self.convention is None or call.metric.over == "rows":  # tools differ in how they count rankings
+        if self.convention is None:
             return self, call
         convention = convention_of(self.convention)
         name, text = call.metric.name, repr(str(call))

@@ -250,16 +250,16 @@ def test_an_expression_may_make_one_value_of_several_rows() -> None:
 
 
 def test_an_expression_of_a_metric_has_its_bounds_and_its_direction() -> None:
-    two = pl.concat([DOCS.with_columns(run=pl.lit("a")), DOCS.with_columns(run=pl.lit("b"), score=-pl.col("score"))])
-    options: dict[str, Any] = {"run": "run", "resamples": 99, "interval": "percentile"}
-    for text, expression in (("precision@1", rf.expr.precision(k=1)), ("num_retrieved", rf.expr.num_retrieved())):
-        by_text, found = (two.rank.compare(x, **options).table for x in (text, expression))
-        assert_frame_equal(found, by_text)
-    lower = next(
-        name for name, x in rf.METRICS.items() if x.higher_is_better is False and x.first is None and not x.needs
-    )
-    found = two.rank.compare(getattr(rf.expr, lower)(), **options).table
-    assert_frame_equal(found, two.rank.compare(lower, **options).table)
+    ranks = {"query_id": [q for q in range(5) for _ in "ab"], "doc_id": [*"ab"] * 5, "label": [1, 0] * 5}
+    right, wrong = (pl.DataFrame({**ranks, "score": scores * 5}) for scores in ([2.0, 1.0], [1.0, 2.0]))
+    two = pl.concat([wrong.with_columns(run=pl.lit("old")), right.with_columns(run=pl.lit("new"))])
+    found = two.rank.compare(rf.expr.precision(k=1), run="run")
+    assert_frame_equal(found.table, two.rank.compare("precision@1", run="run").table)
+    assert found.table["interval"].item() == "bounded"  # of five values without bounds it would be Student's
+    lower = rf.expr.average_relevance_position()  # of the relevant document, 2 and 1
+    found = two.rank.compare(lower, run="run", interval="percentile")
+    assert found.table.select("difference", "wins", "losses").row(0) == (-1.0, 5, 0)
+    assert "better on 5 and worse on 0 of 5 queries" in found.sentences()[0]
 
 
 @each(

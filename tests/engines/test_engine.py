@@ -302,3 +302,40 @@ def test_means_of_parts_are_those_of_the_frame_in_one(by: str | None) -> None:
 def test_a_weight_that_is_misspelt_is_named_before_other_columns_are_missed() -> None:
     with pytest.raises(rf.MissingColumn, match="no column 'wieght' for weights"):
         asked(RUN, summarize, "map", weights="wieght")
+
+
+ANSWERS = pl.DataFrame(
+    {
+        "system": ["a", "b"] * 20,
+        "question": [q // 2 for q in range(40)],
+        "right": [i % 5 / 4 for i in range(40)],
+        "ms": [*range(40)],
+    }
+)
+RIGHT, MS = rf.value("right", bounds=(0, 1)), rf.value("ms", higher_is_better=False)
+
+
+@each("policies", [{}, {"convention": "trec_eval"}, {"ties": "order"}], ids=str)
+def test_values_of_a_table_in_parts_need_no_order_and_no_documents(policies: Mapping[str, Any]) -> None:
+    on = {"query": ["system", "question"], **policies}
+    longest = pl.col("ms").max()
+    assert_same(asked(ANSWERS, verbs.evaluate, RIGHT, MS, on=on), ANSWERS.rank.on(**on).evaluate(RIGHT, MS))
+    one = {"query": "question", **policies}
+    assert_same(
+        asked(ANSWERS, mean, RIGHT, MS, longest, run="system", on=one),
+        ANSWERS.rank.on(**one).mean(RIGHT, MS, longest, run="system"),
+    )
+
+
+def test_values_and_metrics_of_a_table_in_parts_follow_the_convention_of_the_metrics() -> None:
+    df = DF.with_columns(cost=pl.col("query_id").rank("dense"))
+    on = {"convention": "trec_eval"}
+    asked_for = ["ndcg@3", rf.value("cost")]
+    assert_same(asked(df, verbs.evaluate, *asked_for, on=on), df.rank.on(**on).evaluate(*asked_for))
+
+
+def test_a_metric_beside_a_value_still_needs_an_order() -> None:
+    df = DF.drop("doc_id").with_columns(cost=pl.lit(1.0))
+    assert asked(df, verbs.evaluate, rf.value("cost")).height == df["query_id"].n_unique()
+    with pytest.raises(rf.InvalidOption, match="the rows of a list have no order"):
+        asked(df, verbs.evaluate, rf.value("cost"), "rr")
