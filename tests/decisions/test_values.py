@@ -148,7 +148,7 @@ def test_values_differ_by_column_bounds_and_direction() -> None:
         (lambda: rf.value("^x.*$"), "may make several columns"),
         (lambda: rf.parse("value:"), "'value:' names no column"),
         (lambda: rf.parse("value:x(bound=[0,1])"), "unexpected keyword argument 'bound'"),
-        (lambda: rf.parse("value:x", rf.AGREEMENTS), "unknown metric 'value:x'"),
+        (lambda: rf.parse("value:x", rf.AGREEMENTS), "unknown metric 'value:"),
     ],
 )
 def test_what_is_no_value_is_refused(make: Any, said: str) -> None:

@@ -181,7 +181,7 @@ CASES = {
     ),
     "several columns under one name": Case(
         "OK", "df.rank.mean(pl.selectors.numeric().mean().alias('x'))",
-        "df.rank.mean(*(pl.col(name).mean() for name in ('score', 'label')))",
+        "df.rank.mean(*(pl.col(name).mean() for name in ('score', 'label')))", polars_only=True,
     ),
     "bounds in falling order": Case("VALUES", "rf.value('faithfulness', bounds=(1, 0))", "rf.value('faithfulness', ADVICE)", r"as (bounds=.*)$"),
     "a value without its column": Case("OK", "df.rank.mean('value:')", "'ADVICE'", "write '(.*)'"),

@@ -140,7 +140,7 @@ BUDGET = {
     "_plan": 1368,
     "_verbs": 4564,
     "_pictures": 1407,
-    "_lift": 1779,
+    "_lift": 1780,
     "_shapes": 443,
     "_files": 897,
     "_trainers": 443,
