@@ -128,6 +128,11 @@ def test_every_name_of_a_tool_means_a_metric_with_the_options_of_the_tool() -> N
     assert {tool for tool, *_ in ROWS} == {*IN_TOOLS}
 
 
+def test_a_name_without_a_cutoff_counts_all_though_a_tool_has_a_default_one() -> None:
+    assert [call.text for call in rf.parse("Hit")] == ["hit_rate"]  # of RecBole, whose default is 10, and of LensKit
+    assert [call.text for call in rf.parse("GiniIndex", rf.CATALOG_METRICS)] == ["gini"]
+
+
 @each(
     ("text", "meant"),
     [
