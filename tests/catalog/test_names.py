@@ -316,7 +316,7 @@ def test_one_list_of_names_answers_texts_methods_functions_plots_and_keys() -> N
         "df.rank.items.catalg": "'catalog'",
         "df.rank.distribution": "'plot.distribution'",
         "df.rank.plot.distributon": "'distribution'",
-        "rf.evaluate": "'df.rank.evaluate'",
+        "rf.summarize": "'df.rank.summarize'",
         "rf.read_run_": "'read_run'",
         "rf.METRICS['herfindal']": "'hhi' (of catalog)",
         "df.rank.fuse('ndcg', runs=['score', 'label'])": "'ndcg' (of evaluate)",
