@@ -58,4 +58,4 @@ def _value(flat: str, kind: Kind | None) -> str:
         return flat.capitalize()
     if re.fullmatch(r"\d+_to_\d+(_\d+_to_\d+)*", flat):  # whole numbers: of others, nothing tells where one ends
         return "{" + re.sub(r"(\d+)_to_(\d+)_?", r"\1:\2,", flat) + "}"
-    return flat.replace("minus_", "-").replace("_", ".", 1)
+    return flat.replace("minus_", "-").replace("_", ".")

@@ -111,6 +111,6 @@ def spellings_of(metric: str, parameters: Collection[str]) -> dict[str, Settings
     for tool, name, ours, options in ROWS:
         convention = CONVENTIONS.get(tool.lower().replace("-", "_"))
         if ours == metric:
-            theirs = {} if options or convention is None else convention.metrics.get(metric, {})
+            theirs = {} if convention is None else convention.metrics.get(metric, {})
             found[name] = options or {x: y for x, y in theirs.items() if x in parameters and x != "k"}
     return found

@@ -34,6 +34,7 @@ MaxLabel: TypeAlias = Literal["query"] | Annotated[float, Range(least=0, below=1
 Ideal: TypeAlias = Literal["judged", "as_many", "all", "retrieved", "perfect"]
 PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
 AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
+NoPairs: TypeAlias = Literal["null", "zero", "one"]
 Rounding: TypeAlias = Literal["nearest", "up"]
 UnseenItems: TypeAlias = Literal["rarest", "skip", "zero", "error"]
 ListDivisor: TypeAlias = Literal["list", "k"]

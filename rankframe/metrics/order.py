@@ -8,8 +8,7 @@ from typing import Annotated
 import polars as pl
 
 from .._catalog.registry import Judging, metric
-from .._table.policies import NoRelevant
-from .._words.ranking import AverageDivisor, Proportion, Range, Ranking, Rounding
+from .._words.ranking import AverageDivisor, NoPairs, Proportion, Range, Ranking, Rounding
 from .binary import FIRST_FOUND, SHARE
 
 __all__ = [
@@ -192,11 +191,11 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     return pl.sum_horizontal(levels) / 11
 
 
-NO_PAIRS: Mapping[NoRelevant, float | None] = {"null": None, "zero": 0.0, "one": 1.0}
+NO_PAIRS: Mapping[NoPairs, float | None] = {"null": None, "zero": 0.0, "one": 1.0}
 """The values of a query without a pair, by the words of the option `no_pairs`."""
 
 
-def _auc_judging(k: int | None = None, max_fpr: float | None = None, no_pairs: NoRelevant = "null") -> Judging:
+def _auc_judging(k: int | None = None, max_fpr: float | None = None, no_pairs: NoPairs = "null") -> Judging:
     return "threshold" if k is None and max_fpr is None and no_pairs == "null" else None
 
 
@@ -213,7 +212,7 @@ def auc(
     k: int | None = None,
     *,
     max_fpr: Annotated[float, Range(least=1e-100, most=1)] | None = None,
-    no_pairs: NoRelevant = "null",
+    no_pairs: NoPairs = "null",
 ) -> pl.Expr:
     r"""AUC: the share of pairs of a relevant and a non-relevant document in which the relevant one scores higher.
 
@@ -276,7 +275,7 @@ def auc(
 
 
 @metric("opa", display="OPA", bounds=(0, 1))
-def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoRelevant = "null") -> pl.Expr:
+def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoPairs = "null") -> pl.Expr:
     r"""Ordered pair accuracy: the share of pairs with different labels whose higher label has the higher score.
 
     Documents without a judgment have label 0 (``unjudged="drop"`` leaves them out); judged documents that were not

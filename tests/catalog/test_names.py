@@ -128,6 +128,11 @@ def test_every_name_of_a_tool_means_a_metric_with_the_options_of_the_tool() -> N
     assert {tool for tool, *_ in ROWS} == {*IN_TOOLS}
 
 
+def test_a_name_without_a_cutoff_counts_all_though_a_tool_has_a_default_one() -> None:
+    assert [call.text for call in rf.parse("Hit")] == ["hit_rate"]  # of RecBole, whose default is 10, and of LensKit
+    assert [call.text for call in rf.parse("GiniIndex", rf.CATALOG_METRICS)] == ["gini"]
+
+
 @each(
     ("text", "meant"),
     [
@@ -311,7 +316,7 @@ def test_one_list_of_names_answers_texts_methods_functions_plots_and_keys() -> N
         "df.rank.items.catalg": "'catalog'",
         "df.rank.distribution": "'plot.distribution'",
         "df.rank.plot.distributon": "'distribution'",
-        "rf.evaluate": "'df.rank.evaluate'",
+        "rf.summarize": "'df.rank.summarize'",
         "rf.read_run_": "'read_run'",
         "rf.METRICS['herfindal']": "'hhi' (of catalog)",
         "df.rank.fuse('ndcg', runs=['score', 'label'])": "'ndcg' (of evaluate)",

@@ -60,6 +60,7 @@ TAKES = {
     "divisor": set(),
     "ideal": set(),
     "rounding": set(),
+    "no_pairs": set(),
     "report": set(),
     "residual": {"True"},
     "normalize": {"True"},

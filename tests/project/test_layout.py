@@ -133,7 +133,7 @@ BUDGET = {
     "_support": 620,
     "_statistics": 35,
     "_table": 2389,
-    "_words": 1552,
+    "_words": 1553,
     "_catalog": 1174,
     "metrics": 1439,
     "fusions": 294,
