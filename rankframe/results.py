@@ -21,7 +21,9 @@ from ._verbs.fitted import FittedFusion
 from ._verbs.gaps import Gaps
 from ._verbs.gate import Verdict
 from ._verbs.judge import Findings
+from ._verbs.judges import Judges
 from ._verbs.overlap import Oracle, Overlap
+from ._verbs.reproduces import Reproduction
 from ._verbs.tuning import TunedFusion
 
 __all__ = [
@@ -34,8 +36,10 @@ __all__ = [
     "Gaps",
     "Grid",
     "ItemCounts",
+    "Judges",
     "Oracle",
     "Overlap",
+    "Reproduction",
     "Result",
     "TunedFusion",
     "Verdict",

@@ -61,7 +61,19 @@ TABLES_OF_ITEMS = {
 POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 """The policies, by their declarations."""
 
-ELSEWHERE = ("runs", "run", "qrels", "margin", "items", "interactions", "progress", "most_moved", "gate", "options")
+ELSEWHERE = (
+    "runs",
+    "run",
+    "qrels",
+    "tables",
+    "margin",
+    "items",
+    "interactions",
+    "progress",
+    "most_moved",
+    "gate",
+    "options",
+)
 """Parameters without an option: runs and other tables, which files give; a result of another verb; a setting that changes
 nothing that is printed."""
 

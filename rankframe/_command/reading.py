@@ -116,7 +116,10 @@ def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool 
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
         arguments = Namespace(**{**vars(arguments), "run": "run"})
-    return _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments)), _runs(arguments)
+    given = getattr(arguments, "adjust", None)
+    adjust = [str(given)] if any(given in file.columns for file in files) else []
+    table = pl.concat(tables, how="diagonal_relaxed")
+    return _sliced(table, files, [*_slices(arguments), *adjust]), _runs(arguments)
 
 
 def join(

@@ -306,6 +306,53 @@ def power(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(found, sentences=power_sentences(records(found), settings)))
 
 
+@command(options={"--metric": {"default": "ndcg@10"}}, files="*", verb=PolarsRanker.judges)
+def judges(arguments: Namespace) -> Outcome:
+    """How far judges agree, and whether they put runs in one order.
+
+    --labels COLUMN,COLUMN  the columns of the judges' labels in RUN, people's first
+    --tables FILE,FILE  in place of RUN: the judgments of each judge, in a file named after the judge
+    -m, --metric METRIC  the metric of the runs; default: ndcg@10
+
+    $ rankframe judges table.parquet --labels label,label_llm --runs bm25,ltr
+    $ rankframe judges table.parquet --labels label,label_llm,label_expert --runs bm25,ltr -m map --format json
+    $ rankframe judges --tables people.txt,llm.txt
+    """
+    advice = "name the judges: --labels label,label_llm of a table, or --tables people.txt,llm.txt"
+    refuse(((arguments.labels is None) == (arguments.tables is None), advice))
+    if arguments.tables is None:
+        found = reading.answered(arguments, "comparing judges", *arguments.labels.split(","))
+    else:
+        paths = arguments.tables.split(",")
+        each = [reading.judgments_of(Namespace(**{**vars(arguments), "qrels": path})).table for path in paths]
+        tables = dict(zip(reading.names_of_runs(paths), each, strict=True))
+        found = reading.ranker(each[0], arguments).judges(tables=tables, **reading.values_of(arguments))
+    return Outcome(OutputTable(found.table, result=found))
+
+
+@command(
+    options={"--original": {"action": "append", "required": True}},
+    files="+",
+    metrics=DEFAULT_METRICS,
+    verb=PolarsRanker.reproduces,
+)
+def reproduces(arguments: Namespace) -> Outcome:
+    """How far runs reproduce original ones, as in repro_eval.
+
+    --original RUN=ORIGINAL  a run and the one that it reproduces, the baseline first; may be repeated
+
+    $ rankframe reproduces old.run new.run --qrels qrels.txt -m ndcg@10 --original new=old
+    $ rankframe reproduces table.parquet -m map --original new_bm25=bm25 --original new_ltr=ltr
+    """
+    pairs = [text.partition("=") for text in arguments.original]
+    refuse((not all(of for _, _, of in pairs), "--original names two runs, as --original new=old"))
+    arguments.original = {run: of for run, _, of in pairs}
+    if len(arguments.files) == 1 and arguments.run is None:
+        arguments.runs = [*dict.fromkeys([*arguments.original.values(), *arguments.original])]
+    found = reading.answered(arguments, "comparing")
+    return Outcome(OutputTable(found.table, result=found))
+
+
 @command(
     options={"--output": {"required": True}, "--budget": BUDGET},
     files="+",

@@ -36,9 +36,11 @@ from .._verbs.gate import gate
 from .._verbs.item_exposure import exposure
 from .._verbs.item_tables import without
 from .._verbs.judge import check, judge
+from .._verbs.judges import judges
 from .._verbs.overlap import oracle, overlap
 from .._verbs.power import power
 from .._verbs.propensities import propensities
+from .._verbs.reproduces import reproduces
 from .._verbs.summarize import summarize
 from .._verbs.summary import mean
 from .._verbs.tool_comparison import conventions
@@ -374,6 +376,8 @@ class FrameRanker(Ranker[R], Verbs[R]):
     compare = lift(compare)
     power = lift(power)
     gate = lift(gate)
+    judges = lift(judges)
+    reproduces = lift(reproduces)
     propensities = lift(propensities)
 
     # `fusion` and `items` have the rest of these

@@ -202,7 +202,7 @@ def numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:
 def estimated(row: Record, name: str) -> Cell:
     """A mean or a difference of a row, and its interval."""
     value, digits = row[name], decimals(row[name])
-    text = number(value, digits) if name == "mean" or value is None else signed(value)
+    text = number(value, digits) if name in ("mean", "value") or value is None else signed(value)
     exact = value and float(f"{value:.12g}")  # further digits depend on the order of summation
     return Cell(text, exact, interval(row["ci_low"], row["ci_high"], digits).strip())
 

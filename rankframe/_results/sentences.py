@@ -79,6 +79,28 @@ def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quote
     return [counted, *filter(None, lines[:OF_SEVERAL])]
 
 
+def chances_of(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes = IN_TEXT) -> list[str]:
+    """How probable it is that a run is better than the baseline, equivalent and worse: a sentence for each of the first rows."""
+    return [
+        f"{quoted(row['run'], quotes)} is better than {quoted(row['baseline'], quotes)} on {metric_of(row, settings)} with a "
+        f"probability of {chance(row['p_better'])}, equivalent (within {settings['rope']:g}) with {chance(row['p_equivalent'])} "
+        f"and worse with {chance(row['p_worse'])}, over {queries(row['n_queries'])}"
+        for row in rows[:OF_SEVERAL]
+        if row["p_better"] is not None
+    ]
+
+
+def chance(p: float) -> str:
+    """A probability as people read it; one near 0 or 1 is not called so, as resamples do not show it."""
+    return "< 0.01" if p < 0.01 else "> 0.99" if p > 0.99 else f"{p:.2f}"
+
+
+def chances_in(row: Record) -> str:
+    """The probabilities of a row in a cell."""
+    chances = [row[name] for name in ("p_better", "p_equivalent", "p_worse")]
+    return "" if None in chances else " / ".join(map(chance, chances))
+
+
 def _of_pair(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> str:
     """On which metrics and slices a run is better than the baseline, on which it is worse."""
     run, base = (quoted(rows[0][name], quotes) for name in ("run", "baseline"))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -35,17 +35,21 @@ from .._results.grid import (
 )
 from .._results.markup import WIDTH, width
 from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
-from .._results.sentences import IN_TEXT, Quotes, headlines, test_of, uncorrected
+from .._results.sentences import IN_TEXT, Quotes, chances_in, chances_of, headlines, test_of, uncorrected
 from .._support.extras import versions
 from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ColumnNames
+from .._support.option_values import Range
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
+from ..errors import InvalidOption, option
 from .declaration import verb
-from .paired_values import Design, Lacking, PairedValues, Pairs, paired_values
+from .further_figures import CHANCES, helped, with_chances
+from .judged import KINDS, NO_HELP, OF_JUDGED, Help, sentences_of
+from .paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values
 from .resampling import Limits, Resampling, limits, warn_of_t
 from .summary import in_slices
 
@@ -77,7 +81,11 @@ class Comparison(Result[R_co]):
         ``difference`` (``mean`` less ``baseline_mean``), its interval from ``ci_low`` to ``ci_high`` and the kind of that
         ``interval`` (String, such as ``"bounded"``), ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
         where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
-        is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value).
+        is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value). With
+        ``test="bayes"``, ``p_value`` is null, and ``p_better``, ``p_equivalent`` and ``p_worse`` (Float64, of the run) sum to 1. With
+        `judge` or `adjust`, ``n_judged``, ``tuned_weight`` (of the model's labels, or the column's coefficient), ``variance_saved`` and
+        ``queries_to_halve`` of the difference, as for `summarize`; with `judge`, each mean has a weight of its own, so that
+        ``difference`` is not exactly ``mean`` less ``baseline_mean``.
     per_query
         A row per run and query: the query, its slice, ``run``, and a column per metric.
     per_query_delta
@@ -94,7 +102,10 @@ class Comparison(Result[R_co]):
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """A sentence for each row of the table if they are few, else one for each pair of runs or for each metric."""
-        return headlines(records(self.table), self.settings, quotes)
+        rows = records(self.table)
+        if self.settings["test"] == "bayes":
+            return chances_of(rows, self.settings, quotes)
+        return [*headlines(rows, self.settings, quotes), *sentences_of(rows, self.settings)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric, slice and pair of runs."""
@@ -156,6 +167,10 @@ def compare(
     interval: Interval = "auto",
     weights: Column | None = None,
     missing: Lacking = "error",
+    rope: Annotated[float, Range(least=0)] = 0.0,
+    judge: Column | None = None,
+    adjust: Column | None = None,
+    adjust_mean: float | None = None,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
     progress: bool = True,
@@ -178,7 +193,8 @@ def compare(
         The two-sided test of the differences per query. ``"permutation"`` flips their signs: in all ways if at most
         twenty queries differ, else at random, with p = (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
         t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
-        honestly significant difference, whose p-values hold for all pairs of a metric and slice at once.
+        honestly significant difference, whose p-values hold for all pairs of a metric and slice at once. ``"bayes"`` is the Bayesian
+        signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.
     correction
         The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
         ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all alarms; ``None`` for no correction.
@@ -197,6 +213,19 @@ def compare(
     missing
         With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
         ``"zero"`` counts them as 0. With `runs`, a run retrieves nothing for a query without scores.
+    rope
+        With ``test="bayes"``, the region of practical equivalence: the largest difference of two queries' mean that counts as none.
+    judge
+        The column of a model's labels, as for :meth:`summarize`: differences per query are those by people's labels. Interval
+        and p-value are Student's. ``wins``, ``ties`` and ``losses`` count the model's labels where people judged nothing.
+    adjust
+        A column with one value per query that was known before, such as ``"score last month"``, or the text of a metric of the
+        baseline that reads no labels: the differences are adjusted for it, by its mean over more queries than people judged (CUPED).
+        These are the queries of the table without a label, or `adjust_mean` tells it; without either, nothing could be saved. It
+        needs 30 judged queries in each slice, drawn at random, and SciPy. The estimate is unbiased up to the error of
+        the coefficient; interval and p-value are Student's.
+    adjust_mean
+        The mean of `adjust` over all queries that the runs are for.
     resamples, seed, progress
         As for :meth:`summarize`; all metrics and runs share the same draws.
 
@@ -216,7 +245,9 @@ def compare(
     ----------
     M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
     retrieval evaluation, CIKM. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
-    information retrieval experiments, ACM TOIS 30.
+    information retrieval experiments, ACM TOIS 30. A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian
+    Wilcoxon signed-rank test based on the Dirichlet process, ICML. A. Deng, Y. Xu, R. Kohavi, T. Walker (2013), Improving the
+    sensitivity of online controlled experiments by utilizing pre-experiment data, WSDM.
 
     Examples
     --------
@@ -228,12 +259,22 @@ def compare(
     >>> table = df.rank.compare("rr", runs=["old", "new"]).table
     >>> float(table["difference"][0]), float(table["p_value"][0]), int(table["wins"][0])
     (0.5, 0.03125, 6)
+    >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
+    True
     """
-    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
+    known = Help(judge, adjust, adjust_mean)
+    known.beside(names_of(by), test=(test, "permutation"), interval=(interval, "auto"))
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
+    if test == "bayes" and weights is not None:
+        raise InvalidOption(option(test=test), " counts all queries alike; leave out ", option(weights=weights))
+    if test != "bayes" and rope:
+        raise InvalidOption(
+            option(rope=rope), " is the width of no difference for the Bayesian test; say ", option(test="bayes")
+        )
     significance = Significance(test, correction, family)
     resampling = Resampling(ci, interval, resamples, seed, progress)
     calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])")
-    found, figures, enumerated = compared(table.rows, table.setup, calls, design, significance.test, resampling)
+    found, figures, enumerated = compared(table.rows, table.setup, calls, design, significance.test, resampling, rope)
     if test != "tukey":
         figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
@@ -242,6 +283,10 @@ def compare(
         for a, b in design.pairs(found.runs)
     )
     of_test = asdict(significance) | ({"correction": "tukey"} if test == "tukey" else {})
+    if test == "bayes":
+        of_test |= {"correction": None, "rope": rope}
+    elif found.control is not None:
+        of_test["test"] = KINDS[found.control.of]
     settings = settings_of(
         table, calls, design.settings, of_test, asdict(resampling), runs=found.runs, enumerated=enumerated
     )
@@ -259,27 +304,32 @@ def settings_of(
 
 
 def compared(
-    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design, test: Test | None, resampling: Resampling
+    frame: pl.DataFrame,
+    setup: Setup,
+    calls: Sequence[Call],
+    design: Design,
+    test: Test | None,
+    resampling: Resampling,
+    rope: float = 0.0,
 ) -> tuple[PairedValues, pl.DataFrame, int]:
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
-    refuse_names([*TABLE], design.by, "by")
+    schema = TABLE | (OF_JUDGED if design.help != NO_HELP else {}) | (CHANCES if test == "bayes" else {})
+    refuse_names([*schema], design.by, "by")
     found = paired_values(frame, setup, calls, design)
     pairs, enumerated = design.pairs(found.runs), 0
-    tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=TABLE)])]
+    of_values = resampling if found.control is None else replace(resampling, ci=None)
+    tested = None if test == "bayes" or found.control is not None else test
+    tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=schema)])]
     with Progress("comparing runs", resampling.progress) as progress:
         for rows in found.slices:
-            figures, exact = compared_values(found, rows, pairs, test, resampling, progress)
+            figures, exact = compared_values(found, rows, pairs, tested, of_values, progress)
+            figures = helped(figures, found, rows, pairs, resampling.ci)
+            if test == "bayes":
+                figures = with_chances(figures, found, rows, pairs, rope, resampling, progress)
             tables.append(pl.DataFrame([*found.of_slices(rows[:1].tolist() * figures.height), *figures]))
             enumerated += exact
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
     return found, pl.concat(tables).sort(by_metric, maintain_order=True), enumerated
-
-
-def differences(a: Floats, b: Floats) -> Floats:
-    """The differences b - a; 0 if they differ by rounding errors only."""
-    d = b - a
-    d[np.abs(d) <= 1e-12 * np.maximum(np.abs(a), np.abs(b))] = 0.0
-    return d
 
 
 def compared_values(
@@ -321,7 +371,7 @@ def compared_values(
         of_runs = (scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls))
         tables = [stats.tukey(x, weights, *options) for x in of_runs]
         p = np.array([table[pair] for table in tables for pair in pairs])
-    elif test is not None:
+    elif test is not None and test != "bayes":
         p, exact = stats.paired_test(tested, weights, test, *options)
         enumerated = int(exact.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -352,20 +402,22 @@ def of_pairs(
     rows: Sequence[Record], settings: Mapping[str, Any], most: int | None = MOST_ROWS, notes: Sequence[str] = ()
 ) -> Grid:
     """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
-    names = (*settings["by"], "metric", "run", "baseline")
-    figures = ("baseline mean", "mean", f"difference [{percent(settings)} interval]", "p", "wins-ties-losses")
+    names, bayes = (*settings["by"], "metric", "run", "baseline"), settings["test"] == "bayes"
+    tested = "better / equal / worse" if bayes else "p"
+    figures = ("baseline mean", "mean", f"difference [{percent(settings)} interval]", tested, "wins-ties-losses")
     body = [
         (
             *named(row, *names),
             *numbers(row, "baseline_mean", "mean"),
             estimated(row, "difference"),
-            Cell(p_cell(row), row["p_adjusted"]),
+            Cell(chances_in(row), row["p_better"]) if bayes else Cell(p_cell(row), row["p_adjusted"]),
             Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
         )
         for row in rows[:most]
     ]
     kinds = intervals_of(row["interval"] for row in rows)
-    tested = f"p by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: mean less baseline mean. Interval: {kinds}."
+    between = "the model's labels weigh as its variance asks" if "judge" in settings else "mean less baseline mean"
+    tested = f"{'Probabilities' if bayes else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: {between}. Interval: {kinds}."
     tested += uncorrected(settings, len(rows))
     return Grid(names, figures, body, (tested, *notes))
 

@@ -143,7 +143,7 @@ class Verb:
     @cached_property
     def takes_metrics(self) -> str:
         """The parameter of its metrics; empty if it has none."""
-        several = (name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL)
+        several = (name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL and name not in self.reads)
         hints = ((name, annotation_of(name, x.annotation, self.function)) for name, x in self.parameters.items())
         one = (name for name, hint in hints if hint == Request)
         return next(several, next(one, ""))

@@ -26,9 +26,10 @@ from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from ..errors import Code, InvalidOption, option, warn
-from .compare import compared, differences, settings_of
+from .compare import compared, settings_of
 from .declaration import verb
-from .paired_values import Design, Lacking, PairedValues, explained
+from .judged import KINDS, Help
+from .paired_values import Design, Lacking, PairedValues, differences, explained
 from .resampling import Resampling, limits
 
 R = TypeVar("R")
@@ -139,6 +140,9 @@ def gate(
     interval: Bound = "bounded",
     weights: Column | None = None,
     missing: Lacking = "error",
+    judge: Column | None = None,
+    adjust: Column | None = None,
+    adjust_mean: float | None = None,
     most_moved: Annotated[int, Range(least=0, most=10**9)] = 10,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
@@ -169,6 +173,8 @@ def gate(
         The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
         bounds given) guarantees that
         probability. The others need 50 queries and pass more runs: more runs that are no worse, but also more with rare, large losses.
+    judge, adjust, adjust_mean
+        As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
     most_moved
         How many queries to show per metric and run, those whose values changed most first.
     resamples, seed, progress
@@ -200,7 +206,9 @@ def gate(
     >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """
-    rows, setup, design = table.rows, table.setup, Design(Runs.of(runs, run), baseline, names_of(by), weights, missing)
+    known = Help(judge, adjust, adjust_mean).beside(names_of(by), interval=(interval, "bounded"))
+    rows, setup = table.rows, table.setup
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
     if design.baseline is None:
         design = replace(design, baseline=_first(design.runs))
@@ -218,10 +226,12 @@ def gate(
     found, figures, _ = compared(rows, setup, calls, design, None, resampling)
     low, high, _ = limits(found.values, found.calls)
     spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
-    needed = [queries_needed(budget, span, confidence, call, resampling.interval) for (call, budget), span in spans]
-    figures = judged(figures, budget_of, needed, design.by, resampling.interval)
+    kind = resampling.interval if found.control is None else KINDS[found.control.of]
+    needed = [queries_needed(budget, span, confidence, call, kind) for (call, budget), span in spans]
+    figures = judged(figures, budget_of, needed, design.by, kind)
     failures = figures.filter(~pl.col("passed"))
-    moved = _moved(with_labels(rows, setup, calls), setup, found, design, most_moved)
+    rows = with_labels(design.marked(rows, setup, calls)[0], setup, calls)
+    moved = _moved(rows, setup, found, design, most_moved)
     budget_by_text = {call.text: budget for call, budget in budget_of.items()}
     of_interval = {name: x for name, x in asdict(resampling).items() if name != "ci"}
     settings = settings_of(
@@ -241,10 +251,11 @@ def judged(
     worst = pl.when(higher).then("ci_low").otherwise("ci_high")
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
-    few = pl.col("n_queries") < takes
+    n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
+    few = n < takes
     passed = (within if interval == "bounded" else within & ~few).fill_null(False)
     verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
-    columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, pl.col("n_queries"), takes), strict=True))
+    columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
     return figures.select(*by, *COMPARED, **columns)
 
 

@@ -18,6 +18,7 @@ from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from ..errors import InvalidData, InvalidOption, Text, option
 from .evaluate import explain
+from .judged import NO_HELP, Control, Help
 from .summary import by_query, in_slices, keys, refuse_values_of_scores
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
@@ -38,6 +39,8 @@ class Design:
         The columns of the queries' slices and weights.
     missing
         How to treat queries that a run lacks.
+    help
+        What is known of queries that people did not judge.
     """
 
     runs: Runs
@@ -45,6 +48,7 @@ class Design:
     by: tuple[str, ...]
     weights: str | None
     missing: Lacking
+    help: Help = NO_HELP
 
     def __post_init__(self) -> None:
         self.runs.required()
@@ -58,7 +62,12 @@ class Design:
     def settings(self) -> dict[str, object]:
         """The design under the names of the options that set it."""
         own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "missing")}
-        return {"runs": self.runs.scores, "run": self.runs.column, **own}
+        return {"runs": self.runs.scores, "run": self.runs.column, **own, **self.help.settings}
+
+    def marked(self, frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> tuple[pl.DataFrame, list[str]]:
+        """The frame with what is known of queries that people did not judge, and the names of its columns."""
+        setup = self.runs.queries(setup)
+        return self.help.marked(frame, setup.changed(score=(*self.runs.scores, setup.roles.score)[0]), calls)
 
     def pairs(self, runs: Sequence[str]) -> Pairs:
         """The pairs of baseline and run, by their numbers."""
@@ -93,6 +102,9 @@ class PairedValues:
         Runs by queries by metrics; NaN where a metric has no value.
     by
         The columns of the slices.
+    control
+        What is known of all queries, if people judged some of them; the values of the others are then those by a model's labels, or
+        NaN.
     """
 
     query: list[str]
@@ -101,6 +113,7 @@ class PairedValues:
     queries: pl.DataFrame
     values: Floats
     by: tuple[str, ...] = ()
+    control: Control | None = None
 
     @property
     def slices(self) -> list[Integers]:
@@ -148,21 +161,15 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
             " tells queries apart; name a column that several queries share",
         )
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
+    frame, also = design.marked(frame, setup, calls)
     of_ratio = _of_ratio(calls)
     found = values(frame, setup, design.runs, [*calls, *of_ratio])
     runs = two_or_more(design.runs.named(found))
-    queries = collect(by_query(frame, query, design.by, design.weights), frame, setup)
-    array = np.empty((len(runs), len(queries), len(calls)))
-    there = np.empty((len(runs), len(queries)), dtype=bool)
-    clicks = []
-    for i, run in enumerate(runs):
-        of_run = found.filter(pl.col(RUN) == run)
-        per_query = queries.select(query).join(of_run, on=query, how="left", nulls_equal=True, maintain_order="left")
-        array[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
-        there[i] = per_query[RUN].is_not_null().to_numpy()
-        clicks += [per_query[call.text].alias(run) for call in of_ratio]
-    if clicks:
-        queries = queries.with_columns(pl.col("#weight") * _same(pl.DataFrame(clicks)))
+    queries = collect(by_query(frame, query, (*design.by, *also), design.weights), frame, setup)
+    array, there = _in_arrays(found, runs, names, queries.select(query))
+    if of_ratio:
+        (clicks, _) = _in_arrays(found, runs, [of_ratio[0].text], queries.select(query))
+        queries = queries.with_columns(pl.col("#weight") * _same(pl.DataFrame(clicks[..., 0].T, runs).fill_nan(None)))
     if not there.all():
         if design.missing == "error":
             raise InvalidData(_lacking(queries, query, runs, there))
@@ -172,7 +179,43 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         else:
             _refuse_zero(calls)
             array[~there] = 0.0
-    return PairedValues(query, runs, calls, queries, array, design.by)
+    if not also:
+        return PairedValues(query, runs, calls, queries, array, design.by)
+
+    def of_all(*others: Call, label: str | None = None) -> Floats:
+        """The values of all queries under other labels; or another metric of the baseline."""
+        of, asked = setup if label is None else setup.changed(label=label), others or calls
+        of_runs, named = values(frame, of, design.runs, asked), [design.baseline or runs[0]] if others else runs
+        array, there = _in_arrays(of_runs, named, [call.text for call in asked], queries.select(query))
+        return array if design.missing == "error" else np.where(there[..., None], array, 0.0)
+
+    marks = (queries[name] for name in keys([*design.by, *also])[len(design.by) :])
+    control = design.help.control(*marks, values=of_all)
+    if control.of == "adjust":
+        array[:, ~control.judged] = np.nan
+    return PairedValues(query, runs, calls, queries, array, design.by, control)
+
+
+def _in_arrays(
+    found: pl.DataFrame, runs: Sequence[str], names: Sequence[str], queries: pl.DataFrame
+) -> tuple[Floats, Booleans]:
+    """The values, runs by queries by metrics, NaN for null; and which run has which query."""
+    query = queries.columns
+    array = np.empty((len(runs), len(queries), len(names)))
+    there = np.empty((len(runs), len(queries)), dtype=bool)
+    for i, run in enumerate(runs):
+        of_run = found.filter(pl.col(RUN) == run)
+        per_query = queries.join(of_run, on=query, how="left", nulls_equal=True, maintain_order="left")
+        array[i] = per_query.select(pl.col(names).fill_null(np.nan)).to_numpy()
+        there[i] = per_query[RUN].is_not_null().to_numpy()
+    return array, there
+
+
+def differences(a: Floats, b: Floats) -> Floats:
+    """The differences b - a; 0 if they differ by rounding errors only."""
+    d = b - a
+    d[np.abs(d) <= 1e-12 * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    return d
 
 
 def _of_ratio(calls: Sequence[Call]) -> Sequence[Call]:

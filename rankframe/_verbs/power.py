@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import polars as pl
@@ -18,9 +20,9 @@ from .._support.option_values import Range
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
 from ..errors import InvalidOption
-from .compare import differences
 from .declaration import verb
-from .paired_values import Design, Lacking, paired_values
+from .judged import NO_HELP, Help
+from .paired_values import Design, Lacking, differences, paired_values
 from .summary import table_of
 
 R = TypeVar("R")
@@ -32,6 +34,9 @@ TABLE = {
     "metric": pl.String, "baseline": pl.String, "run": pl.String, "std": pl.Float64, "difference": pl.Float64,
     "n_queries": pl.UInt32, "power": pl.Float64, "queries_needed": pl.Int64,
 }  # fmt: skip
+
+SAVED = {"variance_saved": pl.Float64}
+"""The column with `adjust`."""
 
 
 @verb(gives="whole", among=METRICS, watched=True)
@@ -46,6 +51,7 @@ def power(
     baseline: Column | None = None,
     by: ColumnNames | None = None,
     missing: Lacking = "error",
+    adjust: Column | None = None,
 ) -> R:
     """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
 
@@ -61,12 +67,15 @@ def power(
         The level of the two-sided paired t-test.
     runs, run, baseline, by, missing
         As for :meth:`compare`.
+    adjust
+        The column known before for which :meth:`compare` will adjust differences, with a known mean over all queries.
 
     Returns
     -------
     A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
     ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
-    ``queries_needed`` (Int64; null if all differences are equal). A LazyFrame is collected first.
+    ``queries_needed`` (Int64; null if all differences are equal). With `adjust`, ``std`` is that of the adjusted differences, and
+    ``variance_saved`` (Float64) the share that adjusting takes from their variance. A LazyFrame is collected first.
     Needs SciPy.
 
     Raises
@@ -87,10 +96,11 @@ def power(
     >>> found["std"].to_list(), found["queries_needed"].to_list()
     ([0.7071067811865476], [395])
     """
-    design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing)
+    design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing, Help(adjust=adjust))
     effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
     calls = averaged(metrics, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
-    refuse_names([*TABLE], design.by, "by")
+    schema = TABLE | ({} if design.help == NO_HELP else SAVED)
+    refuse_names([*schema], design.by, "by")
     for call in calls:
         if Mean.of(call).is_geometric:
             raise InvalidOption(f"{call.text} is summed up by its geometric mean; ask for the power of {call.text[3:]}")
@@ -101,14 +111,19 @@ def power(
             where = [x.item() for x in found.of_slices(part[:1].tolist())]
             for a, b in design.pairs(found.runs):
                 d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
-                (std,) = stats.spreads(d, found.queries["#weight"].to_numpy()[part]).tolist()
-                n = int((d == d).sum())
+                weights = found.queries["#weight"].to_numpy()[part]
+                (std,) = stats.spreads(d, weights).tolist()
+                n, saved = int((d == d).sum()), tuple[float, ...]()
+                if found.control is not None:
+                    control = replace(found.control.of_slice(part), mean=0.0)  # any: the spread counts
+                    saved = tuple(control.estimates(d, control.values[0], weights).saved.tolist())
+                    std *= math.sqrt(1 - saved[0])
                 for effect in effects:
                     there = stats.power(effect / std, n, alpha) if std > 0 else None
                     needed = stats.queries_needed(effect / std, power, alpha) if std > 0 else None
                     names = call.text, found.runs[a], found.runs[b]
-                    rows.append((*where, *names, std if n > 1 else None, effect, n, there, needed))
-    return table.give(table_of(rows, design.by, found.queries.schema, TABLE))
+                    rows.append((*where, *names, std if n > 1 else None, effect, n, there, needed, *saved))
+    return table.give(table_of(rows, design.by, found.queries.schema, schema))
 
 
 def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:

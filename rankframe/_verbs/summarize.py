@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -12,7 +13,8 @@ from .._table.setup import Setup
 from .._table.table import R, Table, in_memory
 from ..errors import InvalidOption, option
 from .catalog import catalog
-from .declaration import verb, verb_of, with_options_of
+from .declaration import verb, with_options_of
+from .judged_summary import JudgedSummary
 from .summary import Summary, figures_of, summarize as of_queries
 
 MOST_RESAMPLES = 1_000
@@ -24,19 +26,33 @@ def _in_parts(setup: Setup, whole: Any, *metrics: Any, **options: Any) -> Summar
         if isinstance(metric, OfItems):
             says = f"{metric.call.text} looks at the lists of all users, of which each worker has a part; take it from "
             raise InvalidOption(says, "items.catalog, with ", option(ci=None))
-    return Summary.of(setup, whole, *metrics, **options)
+    return summary_of(setup, whole, *metrics, **options)
 
 
-@verb(gives="table", among=EITHER, watched=True, keeps=verb_of(of_queries).keeps, merges=_in_parts)
+def summary_of(setup: Setup, whole: Mapping[str, float] | None, *metrics: Any, **options: Any) -> Summary:
+    """The summary of metrics of queries, by people's labels or also by those of a model."""
+    kind = Summary if options["judge"] is None else JudgedSummary
+    return kind.of(setup, whole, *metrics, **options)
+
+
+def _kept(table: Table[Any], *metrics: Any, **options: Any) -> pl.DataFrame:
+    """The values of the queries of a part."""
+    whole = None if table.whole is None else table.whole.largest_labels
+    return summary_of(table.setup, whole, *metrics, **options).per_query(table.rows)
+
+
+@verb(gives="table", among=EITHER, watched=True, keeps=_kept, merges=_in_parts)
 @with_options_of(of_queries)
 def summarize(table: Table[R], *metrics: Any, **options: Any) -> R:
     of_items = [table.setup.resolve(metric.call)[1] for metric in metrics if isinstance(metric, OfItems)]
     others = [metric for metric in metrics if not isinstance(metric, OfItems)]
     if not of_items:
-        return of_queries(table, *others, **options)
-    if options["weights"] is not None:
-        says = f"{of_items[0].text} is no mean of queries that could be weighed; ask for it separately, without "
-        raise InvalidOption(says, option(weights=options["weights"]))
+        summary = summary_of(table.setup, None, *others, **options)
+        return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
+    for name in ("weights", "judge"):
+        if options[name] is not None:
+            says = f"{of_items[0].text} is no mean of queries that could be weighed; ask for it separately, without "
+            raise InvalidOption(says, option(**{name: options[name]}))
     rows, runs = table.rows, options["runs"]
     runs.require(rows, table.setup)
     setups, by = runs.apart(table.setup, names_of(options["by"]))

@@ -191,6 +191,8 @@ class Summary:
         The largest labels of the whole table, for parts of it.
     cluster
         The column whose values are resampled, each with all its queries.
+    judge
+        The column of a model's labels, which a `JudgedSummary` reads.
     """
 
     calls: tuple[Call, ...]
@@ -201,6 +203,7 @@ class Summary:
     resampling: Resampling
     whole: Mapping[str, float] | None = None
     cluster: str | None = None
+    judge: str | None = None
 
     verb: ClassVar = "summarize"
 
@@ -218,6 +221,7 @@ class Summary:
         by: ColumnNames | None = None,
         weights: str | None = None,
         cluster: str | None = None,
+        judge: str | None = None,
         **intervals: Any,
     ) -> Self:
         """The summary that a call of a verb asks for."""
@@ -226,7 +230,7 @@ class Summary:
         slices = chosen.apart(setup, names_of(by))[1]
         refuse_names(list(FIGURES), slices, "by")
         resampling = Resampling(**{**NO_INTERVALS, **intervals})
-        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster)
+        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster, judge)
 
     @property
     def slices(self) -> Mapping[str, str]:
@@ -515,6 +519,7 @@ def summarize(
     interval: SummaryInterval = "auto",
     weights: Column | None = None,
     cluster: Column | None = None,
+    judge: Column | None = None,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
     progress: bool = True,
@@ -550,6 +555,11 @@ def summarize(
         The column of the users, or of other clusters of queries that are not independent; the same in all rows of a query.
         Intervals then resample clusters, each with all its queries; a query without a value is a cluster of its own.
         ``None`` resamples queries.
+    judge
+        The column of a model's labels of every document, if people judged some queries only: all documents of these have a label,
+        which is null or negative elsewhere. The mean is that of people over all queries (PPI++): moved by what the model says of the
+        other queries, as far as both agree. It needs 30 queries that people judged in each slice, drawn at random, and SciPy; its
+        interval is Student's. A model that adds nothing leaves that of people's queries.
     resamples
         The number of resamples of the queries of a slice; all metrics share the same draws.
     seed
@@ -566,7 +576,10 @@ def summarize(
     queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
     for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
     ``ci_high`` (the interval of ``mean``), all Float64, and ``interval`` (String, its kind); the last three are null for
-    fewer than two queries and left out with ``ci=None``.
+    fewer than two queries and left out with ``ci=None``. With `judge`, after ``n_queries``: ``n_judged`` (UInt32, those that
+    people judged, of which ``std`` is), ``tuned_weight`` (Float64, of the model's labels: 0 to 1), ``variance_saved`` (Float64, their share
+    of the variance of the people's mean) and ``queries_to_halve`` (Int64, about how many queries people would judge for an
+    interval half as long; more than ``n_queries`` takes further queries); ``total`` is null.
 
     Of a metric of the whole table, such as coverage, ``mean`` is its one value for the lists of all queries, ``std`` and
     ``total`` are null, and the interval is ``"percentile"``, from at most 1,000 resamples of the queries, as of ``items.catalog``.
@@ -574,12 +587,20 @@ def summarize(
     Raises
     ------
     InvalidData
-        If a query has several values of a slice or a weight, or a weight is not a number from 0 on.
+        If a query has several values of a slice or a weight, or a weight is not a number from 0 on. With `judge`, if people
+        judged fewer than 30 queries of a slice or some query in part, or the model lacks a document.
+
+    Warns
+    -----
+    RankframeWarning
+        With `judge`, if fewer than 10 judged queries differ from their median, so that the interval is too short; or if, by the model,
+        the judged queries are unlike the others.
 
     References
     ----------
     B. Efron (1987), Better bootstrap confidence intervals, JASA 82. E. Learned-Miller, P. S. Thomas (2019), A new
-    confidence interval for the mean of a bounded random variable, arXiv:1905.06208.
+    confidence interval for the mean of a bounded random variable, arXiv:1905.06208. A. N. Angelopoulos, J. C. Duchi, T. Zrnic
+    (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453.
 
     Examples
     --------
@@ -591,11 +612,17 @@ def summarize(
     >>> found = df.rank.summarize("rr", interval="percentile")      # of 0 and 1 relevant
     >>> found["ci_low"].item(), found["ci_high"].item()
     (0.0, 1.0)
+
+    A model judged 80 queries, 40 of which people judged, too. It is always right, and the other 40 have as many relevant documents:
+
+    >>> df = pl.DataFrame({"query_id": range(80), "score": 1, "llm": [0, 1] * 40, "label": [0, 1] * 20 + [None] * 40})
+    >>> found = df.rank.summarize("rr", judge="llm")
+    >>> found.select("mean", "n_judged", "n_queries").row(0)
+    (0.5, 40, 80)
     """
     intervals = {"ci": ci, "interval": interval, "resamples": resamples, "seed": seed, "progress": progress}
-    summary = Summary.of(
-        table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights, cluster=cluster, **intervals
-    )
+    options: dict[str, Any] = {"runs": runs, "run": run, "by": by, "weights": weights, "cluster": cluster, **intervals}
+    summary = Summary.of(table.setup, None, *metrics, **options, judge=judge)
     return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
 
 

@@ -75,6 +75,8 @@ UNREACHED = (
         "oracle('ndcg@10'",
         "tune('wsum'",
         "rf.sql('ndcg@10'",
+        "judges('label'",
+        "reproduces('ndcg@10'",
     ),  # which `asked_as` takes
     *("write title=", "as in label='tab:runs'"),  # options of pages and tables, which commands fill in
     *("write an expression for each", "which takes more than one step"),  # expressions

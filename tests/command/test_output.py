@@ -41,6 +41,8 @@ TABLES = {
     "gaps": "gaps market.csv -m rr --by market --resamples 99",
     "summarize": "summarize bm25.run --qrels qrels.txt -m rr --resamples 99",
     "propensities": "propensities clicks.csv --run ranker --k 2 --resamples 99",
+    "judges": "judges judged.csv --labels label,llm --resamples 99",
+    "reproduces": "reproduces bm25.run dense.run --qrels qrels.txt -m rr --original dense=bm25",
     "check": "check tied.run",
     "conventions": "conventions bm25.run --qrels qrels.txt -m rr",
     "convert": "convert bm25.run --qrels qrels.txt",
@@ -60,6 +62,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("clicks.csv").write_text(
         f"query_id,doc_id,score,label,ranker\n{lists.format(x='one')}1,b,2,1,two\n1,a,1,1,two\n"
     )
+    Path("judged.csv").write_text("query_id,doc_id,score,label,llm\n1,a,2,1,1\n2,a,2,0,1\n2,b,1,1,1\n3,a,2,1,0\n")
     Path("market.csv").write_text("query_id,doc_id,score,label,market\n1,a,2,1,x\n2,a,2,0,y\n2,b,1,1,y\n3,a,2,1,y\n")
 
 
@@ -107,7 +110,7 @@ def test_a_file_has_the_format_of_its_name(line: str, ending: str, out: Out) -> 
     assert out(f"{line} {target}") == ""
     assert Path(f"t.{ending}").read_bytes() == printed.encode()
     Path(f"t.{ending}").unlink()
-    files = {"bm25.run", "clicks.csv", "dense.run", "market.csv", "qrels.txt", "tied.run"}
+    files = {"bm25.run", "clicks.csv", "dense.run", "judged.csv", "market.csv", "qrels.txt", "tied.run"}
     assert {path.name for path in Path().iterdir()} == files
 
 

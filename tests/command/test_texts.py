@@ -157,6 +157,8 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
         "gaps",
         "summarize",
         "propensities",
+        "judges",
+        "reproduces",
         "check",
         "conventions",
         "convert",

@@ -38,7 +38,10 @@ from rankframe._verbs import (
     gaps as items_gaps,
     item_exposure as items_exposure,
     item_tables,
+    judged,
+    judges,
     recount,
+    reproduces,
     running,
 )
 from rankframe._verbs.recount import resamples_of
@@ -60,6 +63,13 @@ TWO = OK.with_columns(new=pl.Series([1.0, 2.0, 1.0]))
 VALUES = pl.DataFrame({"query_id": [1, 1, 2], "faithfulness": [0.5, 1.0, 1.0]})
 STACK = pl.concat([OK.with_columns(run=pl.lit("a")), OK.with_columns(run=pl.lit("b"))])
 PART_OF_RUNS = Table[pl.DataFrame](STACK, setup.Setup(), Whole(runs=frozenset("ab")))
+MODELLED = pl.DataFrame(
+    [(q, d, 3.0 - i, (i + q) % 3 / 1.0, q >> i & 1, q >> i & 1, q % 5) for q in range(80) for i, d in enumerate("abc")],
+    ["query_id", "doc_id", "score", "new", "label", "llm", "known"], orient="row",
+)  # fmt: skip
+"""Queries that a model judged, and people, too."""
+JUDGED = MODELLED.with_columns(label=pl.when(pl.col("query_id") < 40).then("label"))
+OF_TWO = "runs=['score', 'new']"
 NAN, INF = float("nan"), float("inf")
 
 CODE = r"\b(?:df|qrels|pl|pd)\."
@@ -690,6 +700,79 @@ CASES = {
     "OpenSearch's z-scores": Case("TWO",
         "df.rank.fuse('opensearch_hybrid(normalization=z_score,combination=geometric_mean)', runs=['score', 'new'])",
         "df.rank.fuse('opensearch_hybrid(normalization=min_max,combination=geometric_mean)', runs=['score', 'new'])"),
+    # labels of people and of a model, and columns known before
+    "queries that people judged in part": Case(
+        "JUDGED.with_columns(label=pl.when((pl.col('query_id') != 3) | (pl.col('doc_id') != 'b')).then('label'))",
+        "df.rank.summarize('map', judge='llm')", "ADVICE.rank.summarize('map', judge='llm')",
+    ),
+    "a document that the model lacks": Case(
+        "JUDGED.with_columns(llm=pl.when(pl.col('doc_id') != 'b').then('llm'))", "df.rank.summarize('map', judge='llm')",
+        "rf.rank(df.fillna({'llm': 0}) if hasattr(df, 'fillna') else df.with_columns(pl.col('llm').fill_null(0))).summarize('map', judge='llm')",
+    ),
+    "few judged queries": Case(
+        "JUDGED.with_columns(label=pl.when(pl.col('query_id') < 29).then('label'))", "df.rank.summarize('map', judge='llm')",
+        "rf.rank(JUDGED).summarize('map', judge='llm')",
+    ),
+    "a geometric mean with a model": Case(
+        "JUDGED", "df.rank.summarize('gm_map', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"write (\w+)$"
+    ),
+    "the largest label with a model": Case(
+        "JUDGED", "df.rank.summarize('err', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"as (err\(.*\))$"
+    ),
+    "a query without a value with a model": Case(
+        "JUDGED", "df.rank.on(no_relevant='null').summarize('map', judge='llm')", "ADVICE.summarize('map', judge='llm')",
+        r"df\.rank\.on\(",
+    ),
+    "clicks beside a model": Case(
+        "JUDGED.with_columns(p=0.5)", "df.rank.on(propensity='p').summarize('dcg@2', judge='llm')",
+        "df.rank.summarize('dcg@2', judge='llm')",
+    ),
+    "an interval beside a model": Case(
+        "JUDGED", "df.rank.summarize('map', judge='llm', interval='bca')", "df.rank.summarize('map', judge='llm')"
+    ),
+    "a column that saves nothing": Case(
+        "MODELLED", f"df.rank.compare('map', adjust='known', {OF_TWO})",
+        f"df.rank.compare('map', adjust='known', ADVICE, {OF_TWO}).table", r"(adjust_mean=\.\.\.)", fill="2.0",
+    ),
+    "a mean of no column": Case(
+        "MODELLED", f"df.rank.compare('map', adjust_mean=2.0, {OF_TWO})",
+        f"df.rank.compare('map', ADVICE, adjust_mean=2.0, {OF_TWO}).table", r"(adjust=\.\.\.)", fill="'known'",
+    ),
+    "a model and a column": Case(
+        "JUDGED", f"df.rank.compare('map', judge='llm', adjust='known', {OF_TWO})",
+        f"df.rank.compare('map', adjust='known', {OF_TWO}).table",
+    ),
+    "a column with nulls": Case(
+        "JUDGED.with_columns(known=pl.when(pl.col('query_id') != 3).then('known'))",
+        f"df.rank.compare('map', adjust='known', {OF_TWO})", f"rf.rank(JUDGED).compare('map', adjust='known', {OF_TWO}).table",
+    ),
+    "a metric that reads labels": Case(
+        "JUDGED", f"df.rank.compare('map', adjust='rr', {OF_TWO})", f"df.rank.compare('map', adjust='known', {OF_TWO}).table"
+    ),
+    "judges without columns": Case(
+        "MODELLED.with_columns(label_llm='llm')", "df.rank.judges()", "ADVICE.table", r"df\.rank\.judges\("
+    ),
+    "judges of two kinds": Case("MODELLED", "df.rank.judges(judge='llm', run='new')", "df.rank.judges('label', 'llm').table"),
+    "labels that are infinite": Case(
+        "MODELLED.with_columns(llm=INF)", "df.rank.judges('label', 'llm')", "rf.rank(MODELLED).judges('label', 'llm').table"
+    ),
+    "two labels of a document": Case(
+        "pl.concat([MODELLED, MODELLED.with_columns(pl.col('llm') + 1)])", "df.rank.judges('label', 'llm')",
+        "rf.rank(MODELLED).judges('label', 'llm').table",
+    ),
+    "labels that are no grades": Case(
+        "MODELLED.with_columns(llm=pl.col('query_id') / 7)", "df.rank.judges('label', 'llm')",
+        "df.round(0).rank.judges('label', 'llm').table if hasattr(df, 'iloc') else "
+        "df.with_columns(pl.col('llm').round()).rank.judges('label', 'llm').table",
+    ),
+    "a run as its own original": Case(
+        "MODELLED", "df.rank.reproduces('map', original={'new': 'new', 'score': 'new'})",
+        "df.rank.reproduces('map', original={'new': 'score'}).table",
+    ),
+    "no document to reproduce": Case(
+        "MODELLED.rename({'doc_id': 'd'})", "df.rank.reproduces('map', original={'new': 'score'})",
+        "ADVICE.reproduces('map', original={'new': 'score'}).table", r"df\.rank\.on\(", fill="'d'",
+    ),
 }  # fmt: skip
 
 
@@ -883,7 +966,10 @@ MODULES: list[ModuleType] = [
     items_exposure,
     items_gaps,
     item_tables,
+    judged,
+    judges,
     recount,
+    reproduces,
 ]
 """Where the errors of a table, its policies, its metrics and its options are raised."""
 

@@ -130,23 +130,23 @@ def test_modules_stay_short() -> None:
 
 
 BUDGET = {
-    "_support": 620,
-    "_statistics": 35,
+    "_support": 621,
+    "_statistics": 161,
     "_table": 2389,
     "_words": 1553,
     "_catalog": 1174,
-    "metrics": 1439,
+    "metrics": 1438,
     "fusions": 294,
     "_plan": 1368,
-    "_verbs": 4564,
+    "_verbs": 5294,
     "_pictures": 1407,
-    "_lift": 1780,
+    "_lift": 1784,
     "_shapes": 443,
     "_files": 897,
     "_trainers": 443,
-    "_command": 1402,
-    ".": 1137,
-    "_results": 463,
+    "_command": 1443,
+    ".": 1141,
+    "_results": 476,
     "_sql": 1306,
 }
 """The code lines that each folder may have; `.` are the public modules beside them.

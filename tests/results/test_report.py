@@ -20,6 +20,7 @@ from rankframe import report
 from rankframe._results.grid import letters
 from rankframe._support.statistical_options import CORRECTIONS, TESTS, Correction, Test
 from rankframe._verbs.compare import Comparison
+from rankframe._verbs.judged import KINDS
 from rankframe.errors import InvalidOption
 from tests.support.each import each
 from tests.support.undrawn import undrawn, unpainted
@@ -547,5 +548,5 @@ def test_a_report_explains_a_run_by_the_largest_label_of_the_whole_table(tmp_pat
 
 
 def test_every_test_and_correction_has_its_words() -> None:
-    assert set(TESTS) == set(get_args(Test))
+    assert set(TESTS) == {*get_args(Test), *KINDS.values()}
     assert set(CORRECTIONS) == set(get_args(Correction))

@@ -92,7 +92,7 @@ def test_a_declaration_of_what_no_front_knows_is_an_error() -> None:
 def test_a_verb_names_columns_by_the_annotations_of_its_parameters() -> None:
     assert verb_of(dearest).reads == ("of",)
     assert verb_of(verbs.with_ranks).reads == ()
-    assert verb_of(summarize).reads == ("runs", "run", "by", "weights")
+    assert verb_of(summarize).reads == ("runs", "run", "by", "weights", "cluster", "judge")
     assert call_of_verb(dearest, "price").columns(Setup()) >= {"query_id", "score", "price"}
     assert "label" not in call_of_verb(dearest, "price").columns(Setup())
 
