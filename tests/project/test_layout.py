@@ -138,7 +138,7 @@ BUDGET = {
     "metrics": 1423,
     "fusions": 294,
     "_plan": 1368,
-    "_verbs": 4316,
+    "_verbs": 4315,
     "_pictures": 1376,
     "_lift": 1760,
     "_shapes": 436,
