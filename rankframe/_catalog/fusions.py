@@ -17,17 +17,17 @@ from .._words.rankings import JudgedRankings, Learned, Missing, Normalization
 from ..errors import InvalidOption, shown
 from .call import Call, call_of
 from .parse import literals
-from .registry import FUSED, Metric, Registry, unknown
+from .registry import Metric, Registry, unknown
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 N = TypeVar("N", bound=Normalization)
 Of: TypeAlias = Literal["scores", "ranks", "engine"]
 DepthOfRuns: TypeAlias = Annotated[int, Range(least=1)] | None
 
-FUSIONS: Registry[Fusion] = Registry("FUSIONS", FUSED, "fuse")
+FUSIONS: Registry[Fusion] = Registry("FUSIONS", "fusion method", "fuse")
 """Every method of fusion by its canonical name, in the order of the documentation."""
 
-TRAINED_FUSIONS: Registry[Trained] = Registry("TRAINED_FUSIONS", FUSED, "fit_fusion")
+TRAINED_FUSIONS: Registry[Trained] = Registry("TRAINED_FUSIONS", "fusion method", "fit_fusion")
 """Every method of fusion that is trained on judged rankings, by its name."""
 
 NORMALIZATIONS: Registry[Normalization] = Registry("NORMALIZATIONS", "normalization")

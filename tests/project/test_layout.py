@@ -134,7 +134,7 @@ BUDGET = {
     "_statistics": 0,
     "_table": 2266,
     "_words": 1547,
-    "_catalog": 975,
+    "_catalog": 974,
     "metrics": 1423,
     "fusions": 294,
     "_plan": 1368,
