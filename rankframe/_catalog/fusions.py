@@ -165,15 +165,17 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: ob
 
 
 def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
-    for entry in (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values()):
-        if _plain(name) not in map(_plain, (entry.name, *entry.aliases)):
-            continue
-        if entry.name in among:
-            return entry
-        if isinstance(entry, Trained):
-            raise InvalidOption(f"{entry.name} is trained on judged rankings, by fit_fusion")
-        raise InvalidOption(f"{entry.name} needs no training; trained methods are {', '.join(among)}")
-    raise InvalidOption(unknown(name, among, text))
+    every = (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values())
+    entry = next((x for x in every if _plain(name) in map(_plain, (x.name, *x.aliases))), None)
+    if entry is None:
+        says = unknown(name, among, text)
+    elif entry.name in among:
+        return entry
+    elif isinstance(entry, Trained):
+        says = f"{entry.name} is trained on judged rankings, by fit_fusion"
+    else:
+        says = f"{entry.name} needs no training; trained methods are {', '.join(among)}"
+    raise InvalidOption(says)
 
 
 def _plain(name: str) -> str:

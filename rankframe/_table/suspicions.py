@@ -468,8 +468,7 @@ SUSPICIONS = (
     Suspicion(
         "no retrieved document judged", "retrieved",
         lambda _, found: found["both"] == 0 and found["retrieved"] > 0 and found["judged"] > 0,
-        lambda *_: (UNMATCHED,),
-        warns=None,  # `judge` warns
+        lambda *_: (UNMATCHED,), warns=None,  # `judge` warns
     ),
     Suspicion(
         "nothing missed", "retrieved",
