@@ -17,17 +17,17 @@ from .._words.rankings import JudgedRankings, Learned, Missing, Normalization
 from ..errors import InvalidOption, shown
 from .call import Call, call_of
 from .parse import literals
-from .registry import FUSED, Metric, Registry, unknown
+from .registry import Metric, Registry, unknown
 
 F = TypeVar("F", bound=Callable[..., pl.Expr])
 N = TypeVar("N", bound=Normalization)
 Of: TypeAlias = Literal["scores", "ranks", "engine"]
 DepthOfRuns: TypeAlias = Annotated[int, Range(least=1)] | None
 
-FUSIONS: Registry[Fusion] = Registry("FUSIONS", FUSED, "fuse")
+FUSIONS: Registry[Fusion] = Registry("FUSIONS", "fusion method", "fuse")
 """Every method of fusion by its canonical name, in the order of the documentation."""
 
-TRAINED_FUSIONS: Registry[Trained] = Registry("TRAINED_FUSIONS", FUSED, "fit_fusion")
+TRAINED_FUSIONS: Registry[Trained] = Registry("TRAINED_FUSIONS", "fusion method", "fit_fusion")
 """Every method of fusion that is trained on judged rankings, by its name."""
 
 NORMALIZATIONS: Registry[Normalization] = Registry("NORMALIZATIONS", "normalization")
@@ -165,15 +165,17 @@ def fusion_of(text: str, among: Mapping[str, Fusion] = FUSIONS, /, **options: ob
 
 
 def _find(name: str, text: str, among: Mapping[str, Fusion]) -> Fusion:
-    for entry in (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values()):
-        if _plain(name) not in map(_plain, (entry.name, *entry.aliases)):
-            continue
-        if entry.name in among:
-            return entry
-        if isinstance(entry, Trained):
-            raise InvalidOption(f"{entry.name} is trained on judged rankings, by fit_fusion")
-        raise InvalidOption(f"{entry.name} needs no training; trained methods are {', '.join(among)}")
-    raise InvalidOption(unknown(name, among, text))
+    every = (*among.values(), *FUSIONS.values(), *TRAINED_FUSIONS.values())
+    entry = next((x for x in every if _plain(name) in map(_plain, (x.name, *x.aliases))), None)
+    if entry is None:
+        says = unknown(name, among, text)
+    elif entry.name in among:
+        return entry
+    elif isinstance(entry, Trained):
+        says = f"{entry.name} is trained on judged rankings, by fit_fusion"
+    else:
+        says = f"{entry.name} needs no training; trained methods are {', '.join(among)}"
+    raise InvalidOption(says)
 
 
 def _plain(name: str) -> str:

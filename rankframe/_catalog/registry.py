@@ -91,9 +91,6 @@ class Registry(Mapping[str, T]):
 MOST_LISTED = 12
 """The most names that an error lists where none is similar."""
 
-FUSED = "fusion method"
-"""The word for a method of fusion, whose names are proposed among their own kind only."""
-
 METRICS: Registry[Metric] = Registry("METRICS", "metric", "evaluate")
 """Every metric by its canonical name, in the order of the documentation."""
 
@@ -102,6 +99,9 @@ AGREEMENTS: Registry[Metric] = Registry("AGREEMENTS", "measure", "agreement")
 
 CATALOG_METRICS: Registry[Metric] = Registry("CATALOG_METRICS", "metric", "catalog")
 """Every metric of the whole table, by its canonical name."""
+
+VERBS: Registry[object] = Registry("VERBS", "verb", ".rank")
+"""Every verb that a ranker or one of its topics has, by its name; read where a name is not known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -526,13 +526,12 @@ def unknown(name: str, among: Mapping[str, Any], text: str = "") -> str:
 
 
 def near_names(name: str, among: Mapping[str, Any], others: Mapping[str, str] | None = None) -> str:
-    """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of metrics and `others`; empty if none is near."""
+    """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of all lists, verbs and `others`; empty if none is near."""
     base = name if name in (others or {}) else ENDING.sub("", name) or name  # nerr8 is a name, ndcg10 has a cutoff
     if said := unclear(base):
         return f"; {said}"
     known: dict[str, str] = {}
-    alike = [x for x in Registry.every if x.verb and (x.kind != FUSED or getattr(among, "kind", "") == FUSED)]
-    for each in (*reversed(alike), among):
+    for each in (*(x for x in reversed(Registry.every) if x.verb), among):
         verb = f" (of {each.verb})" if each is not among and isinstance(each, Registry) else ""
         for key, entry in each.items():
             known |= {other: f"{main!r}{verb}" for other, main in getattr(entry, "names", {key: key}).items()}

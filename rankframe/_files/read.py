@@ -14,6 +14,7 @@ import polars as pl
 from .._shapes.lists import from_lists, message
 from .._table.columns import failed
 from .._table.roles import USUAL_NAMES
+from .._table.table import refuse_same_name
 from ..errors import Code, InvalidData, MissingColumn, RankframeError
 from .sources import BROKEN, Content, can_be_read_again, damaged, first_fault, is_empty
 from .writable import Writer, first_of, refuse_repeated
@@ -320,8 +321,7 @@ def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) 
         options: dict[str, Any] = {"has_header": False, "infer_schema": False, "glob": False}
         header = pl.scan_csv(file.content, separator=file.format.separator, **options).head(1).collect().row(0)
         for column in renamed:
-            if (n := header.count(column)) > 1:
-                raise InvalidData(f"{file.name}: {n} columns are named {column!r}; give each a name of its own")
+            refuse_same_name(column, header.count(column), f"{file.name}: ")
 
 
 def missing(file: SourceFile, lacking: list[str], stored: list[str]) -> MissingColumn:

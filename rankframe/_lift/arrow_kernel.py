@@ -19,7 +19,7 @@ from .._support.option_values import Range
 from .._support.threads import use_polars
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
-from .._table.table import Whole, in_memory
+from .._table.table import Whole, in_memory, refuse_same_name
 from .._verbs.declaration import VerbCall, call_of_verb, verb_of
 from .._verbs.evaluate import evaluate
 from .._verbs.fitted import FittedFusion
@@ -218,9 +218,8 @@ class ArrowKernel:
 
 def read(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:
     """Columns of an Arrow table as a Polars frame."""
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InvalidData(f"{names.count(twice[0])} columns are named {twice[0]!r}; give each a name of its own")
+    for name in names:
+        refuse_same_name(name, names.count(name))
     return pl.DataFrame(table.select(names))
 
 

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 import polars as pl
 
 from .._catalog.call import Call, calls_for
-from .._catalog.registry import of
+from .._catalog.registry import VERBS, of
 from .._support.methods import Lifted, Owner, function_as_method
 from .._support.option_kinds import annotation_of
 from .._support.threads import use_polars
@@ -44,7 +44,7 @@ class Verbs(Owner, ABC, Generic[R]):
 
 def lift(verb: Callable[Concatenate[Table[R], P], X]) -> Callable[Concatenate[Verbs[R], P], X]:
     """A verb as a method: the same options, over the table of a ranker of any kind of frame."""
-    declared = verb_of(verb)
+    VERBS.put(verb.__name__, declared := verb_of(verb))
 
     @wraps(verb)
     def call(owner: Verbs[R], /, *args: P.args, **options: P.kwargs) -> X:

@@ -14,7 +14,7 @@ import polars as pl
 from .._table.roles import USUAL_NAMES, carried
 from .._table.run_and_judgments import NAMED
 from .._table.setup import Setup
-from .._table.table import Table, Whole
+from .._table.table import Table, Whole, refuse_same_name
 from .._verbs.declaration import Gives, VerbCall
 from .._verbs.running import on_rows
 from ..errors import Advice, Code, InvalidData, RankframeError, shown, with_code
@@ -99,8 +99,7 @@ class Source:
             level = self.frame.index.get_level_values(self.levels[name])
             return pd.Series(level, dtype=level.dtype, name=level.name)  # not to_series, which makes texts of objects
         places = self.places[name]
-        if len(places) > 1:
-            raise InvalidData(f"{len(places)} columns are named {name!r}; give each a name of its own")
+        refuse_same_name(name, len(places))
         return self.frame.iloc[:, places[0]]
 
     def with_row(self, name: str) -> pl.DataFrame:

@@ -76,16 +76,13 @@ def partial_sums(frame: R, *metrics: Request, run: str | None = None) -> Partial
         if Mean.of(call).is_geometric:
             says = "has a geometric mean, which sums of values do not give; sum up rows per query"
             raise InvalidOption(f"{call.text} {says}")
-        found = [x for x in (call.text, flat_name(call.text)) if f"{x}__n" in rows.columns]
-        if not found:
-            raise MissingColumn(f"no column {flat_name(call.text) + '__n'!r}; the table has {', '.join(rows.columns)}")
-        names[call] = found[0]
-        if lacking := [x for x in SUMS if f"{found[0]}__{x}" not in rows.columns]:
-            raise MissingColumn(f"no column {found[0]}__{lacking[0]}; the table has {', '.join(rows.columns)}")
+        names[call] = call.text if f"{call.text}__n" in rows.columns else flat_name(call.text)
+        if lacking := [column for x in SUMS if (column := f"{names[call]}__{x}") not in rows.columns]:
+            raise MissingColumn(f"no column {lacking[0]!r}; the table has {', '.join(rows.columns)}")
     slices = [x for x in rows.columns if "__" not in x and x != "queries"]
-    if run is not None and run not in slices:
-        raise MissingColumn(f"no column {run!r}; the slices are {', '.join(slices) or 'none'}")
-    return PartialSums(rows, names, tuple(slices), run, frame)
+    found = PartialSums(rows, names, tuple(slices), run, frame)
+    found._by(run)  # refuses another column
+    return found
 
 
 @dataclass(frozen=True, repr=False)

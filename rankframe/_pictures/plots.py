@@ -12,7 +12,7 @@ from .._catalog.parse import parse
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import by_document
-from .._results.grid import queries
+from .._results.grid import queries, with_intervals
 from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.roles import require
@@ -48,7 +48,6 @@ from .figure import (
     plot,
     thinned,
     unpacked,
-    with_intervals,
 )
 
 if TYPE_CHECKING:
@@ -100,10 +99,10 @@ def curve(
     frame, setup, runs = unpacked(table, shared)
     drawn = averaged(metrics, "plot.curve('ndcg', 'recall')", of_rankings=True)
     for call in drawn:
-        if "k" not in call.metric.parameters:
-            raise InvalidOption(f"{call.text} takes no cutoff, so it has no curve; plot.distribution shows it")
-        if call.cutoff:
-            raise InvalidOption(f"{call.text!r} names a cutoff, and a curve shows all; leave it out")
+        if call.cutoff or "k" not in call.metric.parameters:
+            without = "takes no cutoff, so it has no curve; plot.distribution shows it"
+            why = "names a cutoff, and a curve shows all; leave it out" if call.cutoff else without
+            raise InvalidOption(f"{call.text} {why}")
     if cutoffs is None:
         cutoffs = spaced(deepest(frame, setup, runs))
     if not isinstance(cutoffs, Collection) or isinstance(cutoffs, str) or not cutoffs:

@@ -271,14 +271,13 @@ def _range(frame: pl.DataFrame, table: Columns, largest: float | None) -> tuple[
 def _refuse(call: Call, setup: Setup, labels: tuple[int, int]) -> None:
     """Refuse a call whose bounds are not known."""
     judging, options = call.judging, call.arguments
+    reason: Text = ""
     if judging is None:
-        reason: Text = "its value follows the judgments in no way that is known"
+        reason = "its value follows the judgments in no way that is known"
         if "max_label" in call.metric.parameters and not isinstance(options.get("max_label"), (int, float)):
             top = "the top of its label scale would depend on the judgments"
             reason = f"{top}; where max_label is a number, err has bounds"
-        raise InvalidOption(f"no bounds are known for {call.text!r}: {reason}")
-    reason = ""
-    if call.expressions:
+    elif call.expressions:
         reason = "its gain is an expression of the table's columns, whatever the label"
     elif callable(options.get("discount")):
         reason = "nothing is known of a discount of your own; name one, as discount='log2'"

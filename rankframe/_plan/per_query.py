@@ -49,7 +49,7 @@ def measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest_label: floa
     frame = with_labels(frame, setup, calls)
     largest = largest_of_parts(frame, setup, calls) if largest_label is None else largest_label
     reads = [name for call in calls for name in call.columns]
-    return in_parts(frame, setup, reads, lambda part: _measure_part(part, setup, calls, largest))
+    return in_parts(frame, setup, reads, partial(_measure_part, setup=setup, calls=calls, largest=largest))
 
 
 def _measure_part(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
@@ -85,7 +85,6 @@ def with_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> pl.
 
 def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
     """The metrics of a table, once the convention is resolved."""
-    names = [name for call in calls for name in names_of(setup, call)]
     of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
     if setup.roles.subtopic is None:
         if of_subtopics:
@@ -108,6 +107,7 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
             raise fault_in(frame, setup, fault.kind)
     if not table.lists_subtopics:
         refuse_faults(docs, of_docs, of_doc, documents=False)
+    names = [name for call in calls for name in names_of(setup, call)]
     result = evaluate_subtopics(frame, docs, ranks_in_frame(docs, of_docs, of_doc), table, of_subtopics)
     return result.hstack(of_others).select(*setup.roles.query, cs.by_name(ROW, require_all=False), *names)
 
@@ -165,15 +165,14 @@ def _measure_documents(frame: pl.DataFrame, setup: Setup, *calls: Call, largest:
     if setup.policies.unjudged == "bounds":
         return bounds(frame, setup, calls, partial(_measure_documents, largest=largest), largest)
     part = part_of(frame, setup, largest)
-    large = frame.height > ROWS_OF_SMALL_TABLE
-    gains_only = [call for call in calls if large and call.gains_only(setup)]
+    gains_only = [call for call in calls if call.gains_only(setup)] if frame.height > ROWS_OF_SMALL_TABLE else []
     others = [call for call in calls if call not in gains_only]
     values: dict[str, pl.Series] = {}
     for some in (gains_only, others):
         if some:
             needed = run_formulas(some, part.table.setup, part.top)
             found = add_up(part, needed).lazy().select_seq("#query", *guarded(needed))
-            values.update({column.name: column for column in collect(found, frame, setup, optimized=False)})
+            values |= collect(found, frame, setup, optimized=False).to_dict()
     queries = queries_of(frame, setup, part.order)
     return pl.DataFrame([*queries, *map(values.__getitem__, dict.fromkeys([call.text for call in calls]))])
 
@@ -220,10 +219,10 @@ def refuse_faults(
     ``documents=False`` skips the check for repeated documents, which the caller has ruled out.
     """
     faults = [x for x in table.faults(label=label) if documents or x.kind != "repeated document"]
-    plain = [fault.rows.any().alias(fault.column) for fault in faults if fault.repeated is None]
-    seen = frame.select_seq(plain).row(0, named=True) if plain else {}
+    plain = {str(i): fault.rows.any() for i, fault in enumerate(faults) if fault.repeated is None}
+    seen = iter(frame.select_seq(**plain).row(0) if plain else ())
     for fault in faults:
-        if seen[fault.column] if fault.repeated is None else _repeats(frame, table, order, fault.repeated, fault.rows):
+        if next(seen) if fault.repeated is None else _repeats(frame, table, order, fault.repeated, fault.rows):
             raise fault_in(frame, setup, fault.kind)
 
 

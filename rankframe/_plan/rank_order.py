@@ -163,12 +163,13 @@ def starts_of_runs(
         return rows if start else np.concatenate([[0], rows])
 
     some = ids.head(ROWS_OF_SAMPLE)
-    runs_of_some = len(starts(0, some.height)) if ids.height else 0
-    if not 0 < runs_of_some <= MOST_RUNS * some.height or runs_of_some > _n_unique(some):
+    found = starts(0, some.height)
+    if len(found) > MOST_RUNS * some.height or len(found) > _n_unique(some):
         return None
+    if some.height == ids.height:
+        return found
     found = starts(0, ids.height) if over is None else np.concatenate(over(starts))
-    runs = ids[pl.Series(found, dtype=pl.UInt32)]
-    return None if _n_unique(runs) < runs.height else found
+    return None if _n_unique(ids[pl.Series(found, dtype=pl.UInt32)]) < len(found) else found
 
 
 def _n_unique(ids: pl.DataFrame) -> int:

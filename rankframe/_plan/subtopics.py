@@ -84,13 +84,10 @@ def without_subtopics(call: Call) -> InvalidOption:
 def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
     """Refuse to show metrics of diversity, and values of queries, document by document."""
     for call in calls:
-        if not call.of_ranking:
-            raise InvalidOption(f"{call.text} is one value per query, which no document contributes to; use evaluate")
-    of_subtopics = [call for call in calls if call.metric.over == "subtopics"]
-    for call in of_subtopics:
-        if setup.roles.subtopic is None:
+        if call.metric.over == "subtopics" and setup.roles.subtopic is None:
             raise without_subtopics(call)
-        raise InvalidOption(f"{call.text} adds up subtopics, so it is not shown by document; use evaluate")
+        if call.metric.over != "documents":
+            raise InvalidOption(f"{call.text} is one value per query, which is no sum over documents; use evaluate")
 
 
 def refuse_agreement(table: Columns) -> None:

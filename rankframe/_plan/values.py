@@ -79,6 +79,5 @@ def _refuse(values: pl.DataFrame, query: Sequence[str], call: Call, what: str) -
                 if call.expressions[0].meta.is_column()
                 else "",
             )
-        if not math.isfinite(given):
-            raise InvalidData(f"{whose} has {given} for {call.text}; write null for a query without a value")
-        raise InvalidData(f"{whose} has {given:g} for {call.text}, which is beyond its bounds")
+        amiss = ", which is beyond its bounds" if math.isfinite(given) else "; write null for a query without a value"
+        raise InvalidData(f"{whose} has {given:g} for {call.text}{amiss}")

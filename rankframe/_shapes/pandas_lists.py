@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 
 from .._lift.pandas_columns import cross, cross_lists, in_lists, text_of
+from .._table.table import refuse_same_name
 from ..errors import InvalidData
 
 NUMBER = {"retrieved": "score", "relevant": "label"}
@@ -22,8 +23,8 @@ def crossed(frame: pd.DataFrame, columns: Sequence[str], lists: Mapping[str, str
     found: dict[str, pl.Series] = {}
     for place, label in enumerate(frame.columns):
         name, column = text_of(label), frame.iloc[:, place]
-        if name in found and (name in roles or name in columns):
-            raise InvalidData(f"several columns are named {name!r}; give each a name of its own")
+        if name in roles or name in columns:
+            refuse_same_name(name, [*map(text_of, frame.columns)].count(name))
         if name in roles:
             found[name] = _lists(column, name, roles[name])
         else:

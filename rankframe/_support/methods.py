@@ -35,6 +35,19 @@ class Owner:
         raise NotImplementedError
 
 
+def with_short_traceback(function: F) -> F:
+    """Wrap a function that users call: the traceback of an error ends at the caller's line."""
+
+    @wraps(function)
+    def call(*args: object, **options: object) -> object:
+        try:
+            return function(*args, **options)
+        except (RankframeError, FileNotFoundError) as error:
+            raise without_own_frames(error) from error.__cause__
+
+    return cast(F, call)
+
+
 class Lifted:
     """A function as a method: the function itself on the class, a `Method` on an object."""
 
@@ -110,11 +123,9 @@ class Method:
         return getattr, (self.__self__, self.__name__)
 
 
+@with_short_traceback
 def _enter(method: Method, /, *args: object, **options: object) -> object:
-    try:
-        return method.__func__(method.__self__, *args, **options)
-    except (RankframeError, FileNotFoundError) as error:
-        raise without_own_frames(error) from error.__cause__
+    return method.__func__(method.__self__, *args, **options)
 
 
 class _Entrance(partial[object]):
@@ -133,19 +144,6 @@ def function_as_method(function: F) -> F:
     original = inspect.unwrap(function)
     returns = inspect.signature(original).return_annotation
     return cast(F, Lifted(function, annotation_of("return", returns, original)))
-
-
-def with_short_traceback(function: F) -> F:
-    """Wrap a function that users call: the traceback of an error ends at the caller's line."""
-
-    @wraps(function)
-    def call(*args: object, **options: object) -> object:
-        try:
-            return function(*args, **options)
-        except (RankframeError, FileNotFoundError) as error:
-            raise without_own_frames(error) from error.__cause__
-
-    return cast(F, call)
 
 
 def called_by_users(function: F) -> F:

@@ -153,8 +153,7 @@ class Columns:
         if setup.background.items is not None:
             named = [(x, role) for x, role in named if not (ROLES[role].of_items and setup.background.has(x))]
         require_all(schema, named)
-        if doc is None and rule.needs_document:
-            raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
+        refuse_without_document(setup)
         for name, role in named:
             if ROLES[role].number:
                 require_number(schema, name, role)
@@ -254,6 +253,12 @@ class Columns:
             tied = score.is_duplicated() & score.is_not_null()
             found.append(Fault("forbidden tie", setup.roles.score, tied, setup, repeated=score))
         return found
+
+
+def refuse_without_document(setup: Setup) -> None:
+    """Refuse a tie rule by document where there is no column of documents."""
+    if setup.roles.doc_name is None and setup.policies.tie_rule.needs_document:
+        raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
 
 
 def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:

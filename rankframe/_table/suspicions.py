@@ -93,12 +93,12 @@ class Figures(dict[str, Any]):
         values = (score.fill_null(0) if score.has_nulls() else score).to_numpy()
         order = values.argsort()
         order = order[query[order].argsort(kind="stable")]
-        query = query[order]
-        n_queries = int(np.count_nonzero(_begins(query)))
+        begins = _begins(query := query[order])
+        n_queries = int(np.count_nonzero(begins))
         if self.retrieved is not None:
             there = self.retrieved[order]
-            order, query = order[there], query[there]
-        return order, (begins := _begins(query)).nonzero()[0], begins, values[order], n_queries
+            order, begins = order[there], _begins(query[there])
+        return order, begins.nonzero()[0], begins, values[order], n_queries
 
     def _of_rows(self) -> dict[str, Any]:
         labels, positive = self.labels, self.labels > 0
@@ -284,7 +284,7 @@ class Suspicion:
     says
         The sentence, from the setup and the figures.
     warns
-        A stronger sign, with which the call of a number warns.
+        A stronger sign, with which the call of a number warns; ``None`` if only a check lists it.
     reads
         The columns that show it, of those of scores and of labels.
     labels
@@ -302,7 +302,7 @@ class Suspicion:
     rows: str
     holds: Sign
     says: Callable[[Setup, Found], tuple[Text, ...]]
-    warns: Sign = lambda *_: True
+    warns: Sign | None = lambda *_: True
     reads: tuple[str, ...] = ("score", "label")
     labels: bool = True
     role: str | None = None
@@ -470,7 +470,7 @@ SUSPICIONS = (
             or found["most label"] > found["least label"] >= x.policies.relevant
         ),
         _of_threshold,
-        warns=lambda *_: False, reads=("label",),  # as judgments have it that list what is relevant
+        warns=None, reads=("label",),  # as judgments have it that list what is relevant
     ),
     Suspicion(
         "every row relevant", "rows", _all_relevant,
@@ -493,8 +493,7 @@ SUSPICIONS = (
     Suspicion(
         "no retrieved document judged", "retrieved",
         lambda _, found: found["both"] == 0 and found["retrieved"] > 0 and found["judged"] > 0,
-        lambda *_: (UNMATCHED,),
-        warns=lambda *_: False,  # `judge` warns
+        lambda *_: (UNMATCHED,), warns=None,  # `judge` warns
     ),
     Suspicion(
         "nothing missed", "retrieved",
@@ -505,7 +504,7 @@ SUSPICIONS = (
             "every row has a score and a label; if an inner join made the table, it lost the judged documents that were not "
             "retrieved, which ", judge(), " keeps",
         ),
-        warns=lambda *_: False,  # as a table for learning to rank has it
+        warns=None,  # as a table for learning to rank has it
     ),
     Suspicion(
         "clicks on the order shown", "rows", _clicks_as_shown,

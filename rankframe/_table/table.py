@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import polars as pl
 
-from ..errors import InvalidOption, Spelling, Text
+from ..errors import InvalidData, InvalidOption, Spelling, Text
 from .setup import Setup
 
 R = TypeVar("R")
@@ -69,6 +69,12 @@ def in_memory(
 ) -> Table[pl.DataFrame]:
     """The table of Polars rows."""
     return Table(rows, setup, whole, spelling=spelling)
+
+
+def refuse_same_name(name: str, n: int, where: str = "") -> None:
+    """Refuse a column whose name `n` columns have."""
+    if n > 1:
+        raise InvalidData(f"{where}{n} columns are named {name!r}; give each a name of its own")
 
 
 def refuse_names(names: Sequence[str], taken: Container[str], where: str, advice: Text = "rename that column") -> None:

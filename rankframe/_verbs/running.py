@@ -93,7 +93,7 @@ def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[s
     with once_each():
         for of_run in call.runs.apart(setup, ())[0].values():
             of_runs = runs_in(setup) if len(setup.roles.query) > 1 else ()
-            slices = [*call.runs.key, *of_runs, *(name for name in by if name in setup.roles.query)]
+            slices = [*call.runs.key, *of_runs, *filter(setup.roles.query.__contains__, by)]
             watch_slices(frame, of_run, call.calls, list(dict.fromkeys(slices)))
 
 
@@ -239,14 +239,15 @@ class Watch:
 
     def _look(self) -> None:
         """Compute the figures of the waiting parts if a sample of them raises a suspicion; enough rows without one clear the table."""
-        rows, self.waiting = pl.concat(self.waiting), []
+        rows = sample = pl.concat(self.waiting)
+        self.waiting = []
         # the policies that a convention has for the first metric; without a document column, None for it
         resolved, _ = self.setup.resolve(self.calls[0])
         self.resolved = resolved.of_table(rows.columns)
         if rows.height > ROWS_OF_SAMPLE:
             read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
             rows = rows[[name for name in rows.columns if name in read]]
-        sample = _sample(rows, self.setup.roles.query)
+            sample = _sample(rows, self.setup.roles.query)
         raised = self._held(Figures(sample, self.resolved, sample=True))
         if not raised and (rows.height >= ROWS_OF_SAMPLE or not self.found):
             self.clear = True
@@ -261,7 +262,7 @@ class Watch:
     def _held(self, values: Mapping[str, Any]) -> list[Suspicion]:
         """The suspicions that these figures raise, of those with which a number warns."""
         setup = self.resolved
-        return [x for x in suspicions_of(setup) if x.holds(setup, values) and x.warns(setup, values)]
+        return [x for x in suspicions_of(setup) if x.warns and x.holds(setup, values) and x.warns(setup, values)]
 
     def _changes(self, suspicion: Suspicion, call: Call, rows: pl.DataFrame, found: Mapping[str, Any]) -> bool:
         """Whether a suspicion that holds changes the value of a metric."""
@@ -300,9 +301,7 @@ def _values_under(rows: pl.DataFrame, setup: Setup, call: Call) -> pl.Series:
 
 
 def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
-    """Rows of the first queries: the first rows, some rows of each long query, or rows that stand apart."""
-    if rows.height <= ROWS_OF_SAMPLE:
-        return rows
+    """Rows of the first queries of many rows: the first rows, some rows of each long query, or rows that stand apart."""
     near = numbered(rows.head(ROWS_NEAR), query)
     first = near[:ROWS_OF_SAMPLE]
     ids = np.sort(first)

@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
-from .._table.columns import TEXTS, is_finite, message_of, naming, unfit_weights
+from .._table.columns import is_finite, message_of, naming, refuse_without_document, unfit_weights
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .rows import Cut, PairCounts, Rows, on_rows
@@ -151,8 +151,7 @@ class GroupRows(Rows):
 def columns_of(setup: Setup) -> cs.Selector:
     """The document column; none if none was named, the table lacks the default and no tie rule needs it."""
     if setup.roles.doc_name is None:
-        if setup.policies.tie_rule.needs_document:
-            raise InvalidOption(*TEXTS["no document"](setup), kind="no document")
+        refuse_without_document(setup)
         return cs.by_name()
     needed = setup.roles.doc is not ... or setup.policies.tie_rule.needs_document
     return cs.by_name(setup.roles.doc_name, require_all=needed)

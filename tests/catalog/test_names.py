@@ -320,6 +320,14 @@ def test_one_list_of_names_answers_texts_methods_functions_plots_and_keys() -> N
         "rf.read_run_": "'read_run'",
         "rf.METRICS['herfindal']": "'hhi' (of catalog)",
         "df.rank.fuse('ndcg', runs=['score', 'label'])": "'ndcg' (of evaluate)",
+        "df.rank.fuse('compare', runs=['score', 'label'])": "'compare' (of .rank)",
+        "df.rank.evaluate('fuse')": "'fuse' (of .rank)",
+        "df.rank.evaluate('sumarize')": "'summarize' (of .rank)",
+        "df.rank.evaluate('mean')": "'mean' (of .rank)",  # the verb, not Anserini's method of fusion
+        "df.rank.evaluate('rrf')": "'rrf' (of fuse)",
+        "df.rank.comb_sum": "'comb_sum' (of fuse)",
+        "rf.bordafuse": "'borda' (of fuse)",
+        "rf.expr.compare": "'compare' (of .rank)",
     }.items():
         with pytest.raises((AttributeError, KeyError, rf.RankframeError)) as caught:
             eval(ask, {"df": df, "rf": rf})

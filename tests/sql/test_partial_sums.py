@@ -87,7 +87,7 @@ def test_what_sums_cannot_tell_is_refused(sums: pl.DataFrame) -> None:
         found.compare(test="permutation")  # type: ignore[arg-type]
     with pytest.raises(rf.MissingColumn, match="no column 'map__n'"):
         rf.partial_sums(sums, "map")
-    with pytest.raises(rf.MissingColumn, match="no column hits__m2"):
+    with pytest.raises(rf.MissingColumn, match="no column 'hits__m2'"):
         rf.partial_sums(sums.drop("hits__m2"), "hits")
     with pytest.raises(rf.MissingColumn, match="no column 'market'; the slices are system, day"):
         found.summarize(by="market")

@@ -77,7 +77,11 @@ def some_table(rng: np.random.Generator) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 def raised(setup: Setup, found: Any) -> list[str]:
     """The suspicions that figures raise, of those with which a number warns."""
-    return [x.problem for x in suspicions_of(setup) if x.warns(setup, found) and x.holds(setup, found)]
+    return [
+        x.problem
+        for x in suspicions_of(setup)
+        if x.warns is not None and x.holds(setup, found) and x.warns(setup, found)
+    ]
 
 
 def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
