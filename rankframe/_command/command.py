@@ -357,7 +357,7 @@ def _table_or_number(text: str) -> pl.DataFrame | int:
 
 def add_parameters(sub: Parser, method: Callable[..., object]) -> None:
     """Add an option for each keyword of a ranker's method that has none yet."""
-    hints = get_type_hints(method)
+    hints = get_type_hints(inspect.unwrap(method))
     for name, parameter in keywords(method).items():
         if _option(name) in sub._option_string_actions:
             continue
