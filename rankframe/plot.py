@@ -8,7 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ._catalog.registry import METRICS, near_names
-from ._pictures import item_plots, plots
+from ._pictures import item_plots, plots, sequential_plot
 from ._pictures.draw import altair, background_of, matplotlib
 from ._pictures.figure import Figure
 from ._support.methods import Lifted, Owner, called_by_users
@@ -93,6 +93,7 @@ class Plots(Owner, Generic[Picture]):
     contributions = drawn(plots.contributions)
     overlap = drawn(plots.overlap)
     propensities = drawn(plots.propensities)
+    sequential = drawn(sequential_plot.sequential)
     exposure = drawn(item_plots.exposure)
     long_tail = drawn(item_plots.long_tail)
     catalog = drawn(item_plots.catalog)

@@ -62,20 +62,10 @@ POLICIES = {"convention": declared(Setup)["convention"], **declared(Policies)}
 """The policies, by their declarations."""
 
 ELSEWHERE = (
-    "runs",
-    "run",
-    "qrels",
-    "tables",
-    "margin",
-    "items",
-    "interactions",
-    "progress",
-    "most_moved",
-    "gate",
-    "options",
-)
+    "runs", "run", "qrels", "tables", "margin", "items", "interactions", "progress", "most_moved", "gate", "options", "sequential",
+)  # fmt: skip
 """Parameters without an option: runs and other tables, which files give; a result of another verb; a setting that changes
-nothing that is printed."""
+nothing that is printed; a state, for which a command has an option of its own."""
 
 METAVARS = {
     "baseline": "RUN", "fail_on": "PROBLEM", "fusion": "METHOD", "title": "TEXT", "normalize": "NAME", "convention": "NAME",

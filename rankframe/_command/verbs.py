@@ -18,7 +18,7 @@ from .._catalog.fusions import FUSIONS
 from .._catalog.means import Mean
 from .._catalog.parse import texts_of
 from .._catalog.requests import Request, averaged, calls_of
-from .._files.write import QrelsFormat
+from .._files.write import QrelsFormat, as_path
 from .._lift.polars import PolarsRanker
 from .._lift.ranker import ItemVerbs
 from .._pictures.draw import background_of
@@ -37,6 +37,7 @@ from .._verbs.gate import Style, passing
 from .._verbs.judge import Findings, check as check_verb, failing, refuse_unknown
 from .._verbs.paired_values import values
 from .._verbs.power import power_sentences
+from .._verbs.sequential import price
 from .._verbs.tool_comparison import conventions as compared, explained, short
 from ..errors import InvalidOption, RankframeWarning
 from . import reading
@@ -240,11 +241,15 @@ def summarize(arguments: Namespace) -> Outcome:
 def compare(arguments: Namespace) -> Outcome:
     """Paired tests between runs, on the same queries.
 
+    --ranks  a row per run instead: its rank with an interval, and its group of tied runs
+
     $ rankframe compare bm25.run dense.run --qrels qrels.txt -m ndcg@10 --baseline bm25
     $ rankframe compare table.parquet --runs bm25,ltr -m ndcg@10 -m map
     $ rankframe compare runs.csv --run system --baseline bm25 --test tukey --by market
     """
     found = reading.answered(arguments, "comparing")
+    if arguments.ranks:
+        return Outcome(OutputTable(found.ranks, sentences=found.sentences()))
     return Outcome(OutputTable(found.table, result=found))
 
 
@@ -261,15 +266,24 @@ def gate(arguments: Namespace) -> Outcome:
     """Whether runs may replace the baseline; exits with 1 if not.
 
     --budget METRIC=NUMBER  how much worse the mean of a metric may be
+    --sequential FILE  a gate that is read at every look while queries come in: the .json file of its state, which is read if
+        it is there, and written
 
     $ rankframe gate old.run new.run --qrels qrels.txt --baseline old --budget ndcg@10=0.01
     $ rankframe gate table.parquet --runs bm25,ltr --baseline bm25 --budget ndcg@10=0.01 --budget rr=0.02
     $ rankframe gate table.parquet --runs bm25,ltr --baseline bm25 --budget map=0.01 --by market --format github
+    $ rankframe gate table.parquet --runs bm25,ltr --baseline bm25 --budget ndcg@10=0.01 --sequential state.json
     """
-    verdict = reading.answered(arguments, "comparing", budgets_of(arguments), **first_run(arguments))
+    state: dict[str, Any] = {}
+    if (path := arguments.sequential) is not None:
+        state["sequential"] = pl.read_json(path, infer_schema_length=None) if as_path(path).is_file() else True
+    verdict = reading.answered(arguments, "comparing", budgets_of(arguments), **first_run(arguments), **state)
+    if state:
+        write_bytes(as_path(path), verdict.state.write_json().encode())
     code = 0 if verdict else 1
     if arguments.format in LINES:
-        return Outcome("\n".join(verdict.lines(arguments.format)), code)
+        costs = price(verdict.settings) if arguments.format == "text" else []
+        return Outcome("\n".join([*verdict.lines(arguments.format), *costs]), code)
     sentences = [passing(records(verdict.table))]
     return Outcome(OutputTable(verdict.table, sentences=sentences, grid=verdict.grid()), code)
 
@@ -304,6 +318,19 @@ def power(arguments: Namespace) -> Outcome:
     found = reading.answered(arguments, "comparing")
     settings = {"power": arguments.power, "alpha": arguments.alpha, "by": arguments.by or ()}
     return Outcome(OutputTable(found, sentences=power_sentences(records(found), settings)))
+
+
+@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.reliability)
+def reliability(arguments: Namespace) -> Outcome:
+    """How far the order of runs can be relied on.
+
+    Prints the discriminative power and the swap rate of each metric, and Kendall's tau of the orders by two metrics.
+
+    $ rankframe reliability runs.parquet --run system -m ndcg@10,map
+    $ rankframe reliability bm25.run dense.run ltr.run --qrels qrels.txt -m ndcg@10 -m rr --difference 0.02 --format csv
+    """
+    found = reading.answered(arguments, "comparing")
+    return Outcome(OutputTable(found.table, result=found))
 
 
 @command(options={"--metric": {"default": "ndcg@10"}}, files="*", verb=PolarsRanker.judges)

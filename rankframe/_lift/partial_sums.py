@@ -157,7 +157,7 @@ class PartialSums(Generic[R]):
         figures = adjusted(self._compared(by, check("ci", ci, Confidence)), correction, [])
         settings = self._settings(by, figures) | {"test": "t", "correction": correction, "family": "all", "ci": ci}
         nothing = self._give(pl.DataFrame())
-        return Comparison(self._give(figures), nothing, nothing, {**settings, "enumerated": 0})
+        return Comparison(self._give(figures), nothing, nothing, nothing, {**settings, "enumerated": 0})
 
     def gate(
         self,

@@ -40,6 +40,7 @@ from .._verbs.judges import judges
 from .._verbs.overlap import oracle, overlap
 from .._verbs.power import power
 from .._verbs.propensities import propensities
+from .._verbs.reliability import reliability
 from .._verbs.reproduces import reproduces
 from .._verbs.summarize import summarize
 from .._verbs.summary import mean
@@ -379,6 +380,7 @@ class FrameRanker(Ranker[R], Verbs[R]):
     judges = lift(judges)
     reproduces = lift(reproduces)
     propensities = lift(propensities)
+    reliability = lift(reliability)
 
     # `fusion` and `items` have the rest of these
     fuse = lift(fuse)
@@ -427,6 +429,8 @@ class FrameRanker(Ranker[R], Verbs[R]):
             call = call.changed(runs=Runs(column=run)) if run in there else call
         of_ranker = (*TABLES, "qrels") if verb.gives == "whole" else TABLES
         given = {name: call.arguments[name] for name in of_ranker if call.arguments.get(name) is not None}
+        if "sequential" in call.arguments:
+            call = call.changed(sequential=in_polars(call.arguments["sequential"]))
         if not given and not call.runs.tables:
             return self._run(call)
         qrels = given.get("qrels")

@@ -44,6 +44,7 @@ from .._verbs.gate import Verdict
 from .._verbs.judge import Findings
 from .._verbs.overlap import oracle, overlap
 from .._verbs.paired_values import explained, values, with_own_rank
+from .._verbs.ranks import tied_for_top
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
 from ..errors import InvalidOption, MissingExtra, RankframeError, option
@@ -483,8 +484,10 @@ class ReportPage:
     def comparison(self, pairs: Comparison[pl.DataFrame]) -> tuple[list[str], list[Grid], Section]:
         """The sentences, the ranking of many runs; the tests of all pairs, beside the differences of the queries."""
         rows, settings = records(pairs.table), pairs.settings
-        answers = [sentence(row, settings, len(rows), IN_HTML) for row in rows]
-        answers = answers if len(rows) <= SENTENCES else pairs.sentences(IN_HTML)
+        answers = pairs.sentences(IN_HTML)
+        if len(rows) <= SENTENCES:
+            tied = tied_for_top(records(pairs.ranks), settings, IN_HTML)
+            answers = [*tied, *(sentence(row, settings, len(rows), IN_HTML) for row in rows)]
         *ranking, tests = (block for block in pairs.shown("markdown", None) if isinstance(block, Grid))
         if uncorrected(settings, len(rows)):
             raw = (Cell(p_cell({"p_adjusted": row["p_value"]}), row["p_value"]) for row in rows)

@@ -22,6 +22,7 @@ Seed: TypeAlias = Annotated[int, Range(least=0)]
 INTERVALS: Mapping[str, str] = {
     "bca": "BCa", "percentile": "percentile", "t": "Student's t", "bounded": "bounded",
     "poisson": "Poisson bootstrap", "prediction_powered": "prediction-powered", "adjusted": "adjusted",
+    "betting": "betting", "empirical_bernstein": "empirical Bernstein",
 }  # fmt: skip
 """The kinds of interval in sentences."""
 
@@ -32,10 +33,10 @@ VERY_FEW = 10
 """The fewest values without bounds for a bootstrap interval; fewer have Student's."""
 
 PairedTest: TypeAlias = Literal["permutation", "t", "bootstrap"]
-Test: TypeAlias = Literal[PairedTest, "tukey", "bayes"]
+Test: TypeAlias = Literal[PairedTest, "tukey", "bayes", "sequential"]
 TESTS: Mapping[str, str] = {
     "permutation": "the paired permutation test", "t": "the paired t-test", "bootstrap": "the paired bootstrap test",
-    "tukey": "Tukey's test", "bayes": "the Bayesian signed-rank test",
+    "tukey": "Tukey's test", "bayes": "the Bayesian signed-rank test", "sequential": "the sequential test",
     "prediction_powered": "Student's test of the prediction-powered mean", "adjusted": "Student's test of the adjusted mean",
 }  # fmt: skip
 """The tests in sentences; the last two are those of `judge` and of `adjust`."""

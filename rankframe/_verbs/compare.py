@@ -50,7 +50,9 @@ from .declaration import verb
 from .further_figures import CHANCES, helped, with_chances
 from .judged import KINDS, NO_HELP, OF_JUDGED, Help, sentences_of
 from .paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values
+from .ranks import ranks_of, tied_for_top
 from .resampling import Limits, Resampling, limits, warn_of_t
+from .sequential import PLANNED, Planned, Sequential, price
 from .summary import in_slices
 
 R = TypeVar("R")
@@ -90,22 +92,33 @@ class Comparison(Result[R_co]):
         A row per run and query: the query, its slice, ``run``, and a column per metric.
     per_query_delta
         A row per pair of runs and query: the query, its slice, ``baseline``, ``run``, and the difference per metric.
+    ranks
+        A row per metric, slice and run, the best run first: the slice's columns, ``metric``, ``run``, ``mean`` (Float64, over
+        the queries where all runs have a value), its ``rank`` (UInt32: 1 is the best; equal means share the best rank), an
+        interval of the true rank from ``rank_low`` to ``rank_high`` (UInt32: percentiles over resamples of the queries, and
+        every rank that the corrected test leaves open), how many runs it ``beats`` and is ``beaten_by`` (UInt32: by that
+        test, at the level 1 - `ci`), and its ``group`` (UInt32: 1 has the runs tied for the top, which none beats; n + 1
+        those that are beaten by a run of group n, and by none of a later group; null without p-values, and with a `baseline`, as
+        other pairs have no test). Where the correction is ``"holm"`` or the test Tukey's, the intervals of all runs hold at once.
     settings
         How it was computed: the runs, the test, the correction, the resamples, the seed, how many p-values are exact
-        (``"enumerated"``), the policies, the versions.
+        (``"enumerated"``), the policies, the versions; of a sequential test, ``"sequential"``, with the method, the looks and
+        how many times as wide each row's interval is as that of a single look (``"width_ratio"``).
     """
 
     table: R_co
     per_query: R_co
     per_query_delta: R_co
+    ranks: R_co
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """A sentence for each row of the table if they are few, else one for each pair of runs or for each metric."""
+        """Of more than two runs those tied for the top; then a sentence for each row, or for each pair of runs or metric."""
         rows = records(self.table)
         if self.settings["test"] == "bayes":
             return chances_of(rows, self.settings, quotes)
-        return [*headlines(rows, self.settings, quotes), *sentences_of(rows, self.settings)]
+        tied = tied_for_top(records(self.ranks), self.settings, quotes)
+        return [*tied, *headlines(rows, self.settings, quotes), *sentences_of(rows, self.settings)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric, slice and pair of runs."""
@@ -171,6 +184,8 @@ def compare(
     judge: Column | None = None,
     adjust: Column | None = None,
     adjust_mean: float | None = None,
+    look: Column | None = None,
+    planned: Planned = PLANNED,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
     progress: bool = True,
@@ -195,6 +210,8 @@ def compare(
         t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
         honestly significant difference, whose p-values hold for all pairs of a metric and slice at once. ``"bayes"`` is the Bayesian
         signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.
+        ``"sequential"`` may be read at every look while queries come in: its intervals (confidence sequences) and p-values hold at
+        all looks at once, and only shrink; metrics need bounds.
     correction
         The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
         ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all alarms; ``None`` for no correction.
@@ -226,18 +243,25 @@ def compare(
         the coefficient; interval and p-value are Student's.
     adjust_mean
         The mean of `adjust` over all queries that the runs are for.
+    look
+        For the sequential test: the column that says when a query came, such as a day: values that sort, the same in all rows
+        of a query. Queries of one look enter in an order derived from their ids. ``None``: they enter in the order of the
+        table, which must have nothing to do with their values; append later queries to its end.
+    planned
+        For the sequential test: about how many queries will come. It chooses the method, betting below 10,000 and empirical
+        Bernstein from there on; keep it at all looks.
     resamples, seed, progress
         As for :meth:`summarize`; all metrics and runs share the same draws.
 
     Returns
     -------
-    A :class:`rankframe.results.Comparison`, whose ``table``, ``per_query`` and ``per_query_delta`` are frames of the caller's
-    kind. A LazyFrame is collected first.
+    A :class:`rankframe.results.Comparison`, whose ``table``, ``per_query``, ``per_query_delta`` and ``ranks`` are frames of the
+    caller's kind. A LazyFrame is collected first.
 
     Raises
     ------
     InvalidOption
-        If there are fewer than two runs, or no such baseline.
+        If there are fewer than two runs, or no such baseline; if a metric of a sequential test has no bounds.
     InvalidData
         If a run lacks queries and `missing` is ``"error"``.
 
@@ -247,7 +271,8 @@ def compare(
     retrieval evaluation, CIKM. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
     information retrieval experiments, ACM TOIS 30. A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian
     Wilcoxon signed-rank test based on the Dirichlet process, ICML. A. Deng, Y. Xu, R. Kohavi, T. Walker (2013), Improving the
-    sensitivity of online controlled experiments by utilizing pre-experiment data, WSDM.
+    sensitivity of online controlled experiments by utilizing pre-experiment data, WSDM. I.
+    Waudby-Smith, A. Ramdas (2024), Estimating means of bounded random variables by betting, JRSS B 86.
 
     Examples
     --------
@@ -274,7 +299,10 @@ def compare(
     significance = Significance(test, correction, family)
     resampling = Resampling(ci, interval, resamples, seed, progress)
     calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])")
-    found, figures, enumerated = compared(table.rows, table.setup, calls, design, significance.test, resampling, rope)
+    sequential = Sequential(ci, planned, look).checked(calls, weights, correction) if test == "sequential" else None
+    if look is not None and sequential is None:
+        raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
+    found, figures, enumerated = compared(table.rows, table.setup, calls, design, test, resampling, rope, sequential)
     if test != "tukey":
         figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
@@ -287,10 +315,12 @@ def compare(
         of_test |= {"correction": None, "rope": rope}
     elif found.control is not None:
         of_test["test"] = KINDS[found.control.of]
+    of_looks = {} if sequential is None else sequential.settings(found, figures["#ratio"])
     settings = settings_of(
-        table, calls, design.settings, of_test, asdict(resampling), runs=found.runs, enumerated=enumerated
+        table, calls, design.settings, of_test, of_looks, asdict(resampling), runs=found.runs, enumerated=enumerated
     )
-    return Comparison(table.give(figures), table.give(found.long()), table.give(delta), settings)
+    figures, ranks = figures.drop("#ratio", strict=False), ranks_of(found, figures, design, resampling)
+    return Comparison(table.give(figures), table.give(found.long()), table.give(delta), table.give(ranks), settings)
 
 
 def settings_of(
@@ -311,11 +341,14 @@ def compared(
     test: Test | None,
     resampling: Resampling,
     rope: float = 0.0,
+    sequential: Sequential | None = None,
 ) -> tuple[PairedValues, pl.DataFrame, int]:
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     schema = TABLE | (OF_JUDGED if design.help != NO_HELP else {}) | (CHANCES if test == "bayes" else {})
     refuse_names([*schema], design.by, "by")
     found = paired_values(frame, setup, calls, design)
+    if sequential is not None:
+        found, schema = sequential.arranged(found, frame, setup), {**schema, "#ratio": pl.Float64}
     pairs, enumerated = design.pairs(found.runs), 0
     of_values = resampling if found.control is None else replace(resampling, ci=None)
     tested = None if test == "bayes" or found.control is not None else test
@@ -326,6 +359,10 @@ def compared(
             figures = helped(figures, found, rows, pairs, resampling.ci)
             if test == "bayes":
                 figures = with_chances(figures, found, rows, pairs, rope, resampling, progress)
+            if sequential is not None:
+                x = found.values[:, rows[found.queries["#place"].to_numpy()[rows].argsort()]]
+                each = [differences(x[a, :, i], x[b, :, i]) for i in range(x.shape[2]) for a, b in pairs]
+                figures = sequential.applied(figures, np.column_stack(each), found.calls)
             tables.append(pl.DataFrame([*found.of_slices(rows[:1].tolist() * figures.height), *figures]))
             enumerated += exact
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
@@ -371,7 +408,7 @@ def compared_values(
         of_runs = (scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls))
         tables = [stats.tukey(x, weights, *options) for x in of_runs]
         p = np.array([table[pair] for table in tables for pair in pairs])
-    elif test is not None and test != "bayes":
+    elif test is not None and test != "bayes" and test != "sequential":
         p, exact = stats.paired_test(tested, weights, test, *options)
         enumerated = int(exact.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -419,7 +456,7 @@ def of_pairs(
     between = "the model's labels weigh as its variance asks" if "judge" in settings else "mean less baseline mean"
     tested = f"{'Probabilities' if bayes else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: {between}. Interval: {kinds}."
     tested += uncorrected(settings, len(rows))
-    return Grid(names, figures, body, (tested, *notes))
+    return Grid(names, figures, body, (tested, *price(settings), *notes))
 
 
 def pairs_shown(

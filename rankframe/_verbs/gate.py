@@ -31,6 +31,7 @@ from .declaration import verb
 from .judged import KINDS, Help
 from .paired_values import Design, Lacking, PairedValues, differences, explained
 from .resampling import Resampling, limits
+from .sequential import Planned, Sequential, State, price
 
 R = TypeVar("R")
 
@@ -67,6 +68,10 @@ class Verdict(Result[R_co]):
         ``baseline_rank`` and ``baseline_contribution`` in the baseline; nulls if the metric is no sum over documents.
     settings
         How it was computed.
+    state
+        Of a sequential gate: what to give as `sequential` at the next look, a row per run and query: ``look`` (Int64, 1 for the
+        first), the query, its slices, ``run``, a column per metric, and what all looks share, ``planned`` (Int64) and
+        ``confidence`` (Float64). ``None`` of another gate.
     """
 
     passed: bool
@@ -74,6 +79,7 @@ class Verdict(Result[R_co]):
     failures: R_co
     moved: R_co
     settings: Mapping[str, Any]
+    state: R_co | None = None
 
     def __bool__(self) -> bool:
         return self.passed
@@ -81,7 +87,7 @@ class Verdict(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many rows pass, and a line for each."""
         lines = self.lines()
-        return lines if len(lines) == 1 else [passing(records(self.table)), *lines]
+        return [*([] if len(lines) == 1 else [passing(records(self.table))]), *lines, *price(self.settings)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The figures: rows that did not pass come first."""
@@ -97,7 +103,7 @@ class Verdict(Result[R_co]):
             )
         figures = ("baseline mean", "mean", "difference", "at worst", "budget", "queries", "needed")
         note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * self.settings['confidence']:.6g}% confidence."
-        return [Grid(("verdict", *names), figures, body, (note, *left_out(self, rows, most)))]
+        return [Grid(("verdict", *names), figures, body, (note, *price(self.settings), *left_out(self, rows, most)))]
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """A line for each row in a terminal; elsewhere the table has these."""
@@ -143,6 +149,8 @@ def gate(
     judge: Column | None = None,
     adjust: Column | None = None,
     adjust_mean: float | None = None,
+    sequential: State | None = None,
+    planned: Planned | None = None,
     most_moved: Annotated[int, Range(least=0, most=10**9)] = 10,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
@@ -175,6 +183,14 @@ def gate(
         probability. The others need 50 queries and pass more runs: more runs that are no worse, but also more with rare, large losses.
     judge, adjust, adjust_mean
         As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
+    sequential
+        For a gate that is read at every look while queries come in: ``True`` at the first look, and then the ``state`` of the
+        verdict before. Its bounds hold at all looks at once, and only get better, so that the first pass may release the run;
+        metrics need bounds. A query counts once, with the values of its first look; queries of one look enter in an order
+        derived from their ids. ``None`` for a gate that is read once.
+    planned
+        Of a sequential gate: about how many queries will come; ``None`` is 1,000, or what the state began with. As for
+        :meth:`compare`.
     most_moved
         How many queries to show per metric and run, those whose values changed most first.
     resamples, seed, progress
@@ -183,7 +199,7 @@ def gate(
     Returns
     -------
     A :class:`rankframe.results.Verdict`, true if all pass, whose ``table``, ``failures`` and ``moved`` are frames of the
-    caller's kind. A LazyFrame is collected first.
+    caller's kind, as is ``state``. A LazyFrame is collected first.
 
     References
     ----------
@@ -206,7 +222,8 @@ def gate(
     >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """
-    known = Help(judge, adjust, adjust_mean).beside(names_of(by), interval=(interval, "bounded"))
+    known = Help(judge, adjust, adjust_mean)
+    known.beside(names_of(by), interval=(interval, "bounded"), sequential=(None if sequential is None else ..., None))
     rows, setup = table.rows, table.setup
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
@@ -223,27 +240,46 @@ def gate(
                 Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
             )
     refuse_names(JUDGED, design.by, "by")
-    found, figures, _ = compared(rows, setup, calls, design, None, resampling)
+    looks = None if sequential is None else Sequential.of_state(sequential, confidence, planned).checked(calls, weights)
+    found, figures, _ = compared(rows, setup, calls, design, None, resampling, sequential=looks)
     low, high, _ = limits(found.values, found.calls)
     spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
     kind = resampling.interval if found.control is None else KINDS[found.control.of]
-    needed = [queries_needed(budget, span, confidence, call, kind) for (call, budget), span in spans]
-    figures = judged(figures, budget_of, needed, design.by, kind)
+    if looks is None:
+        needed = [queries_needed(budget, span, confidence, call, kind) for (call, budget), span in spans]
+    else:
+        needed = [looks.needed(budget / span) for (_, budget), span in spans]
+    of_looks = {} if looks is None else looks.settings(found, figures["#ratio"])
+    figures = judged(figures, budget_of, needed, design.by, kind if looks is None else None)
     failures = figures.filter(~pl.col("passed"))
     rows = with_labels(design.marked(rows, setup, calls)[0], setup, calls)
     moved = _moved(rows, setup, found, design, most_moved)
     budget_by_text = {call.text: budget for call, budget in budget_of.items()}
     of_interval = {name: x for name, x in asdict(resampling).items() if name != "ci"}
     settings = settings_of(
-        table, (), {"budgets": budget_by_text, "confidence": confidence}, design.settings, of_interval, runs=found.runs
+        table,
+        (),
+        {"budgets": budget_by_text, "confidence": confidence},
+        design.settings,
+        of_interval,
+        of_looks,
+        runs=found.runs,
     )
-    return Verdict(failures.is_empty(), table.give(figures), table.give(failures), table.give(moved), settings)
+    state = None if looks is None else table.give(looks.kept(found))
+    return Verdict(failures.is_empty(), table.give(figures), table.give(failures), table.give(moved), settings, state)
 
 
 def judged(
-    figures: pl.DataFrame, budget_of: Mapping[Call, float], needed: Sequence[int], by: Sequence[str], interval: str
+    figures: pl.DataFrame,
+    budget_of: Mapping[Call, float],
+    needed: Sequence[int],
+    by: Sequence[str],
+    interval: str | None,
 ) -> pl.DataFrame:
-    """The verdict of each row of a comparison: its bound is the end of the interval to the worse side."""
+    """The verdict of each row of a comparison: its bound is the end of the interval to the worse side.
+
+    Without a kind of `interval` there may be later looks, so that only a run that is beyond its budget even at best failed.
+    """
     of_metrics = {"metric": [call.text for call in budget_of], "#higher": [call.higher_is_better for call in budget_of]}
     of_metrics |= {"#budget": [float(budget) for budget in budget_of.values()], "#needed": [*needed]}
     figures = figures.join(pl.DataFrame(of_metrics), on="metric", how="left", maintain_order="left")
@@ -252,8 +288,8 @@ def judged(
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
     n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
-    few = n < takes
-    passed = (within if interval == "bounded" else within & ~few).fill_null(False)
+    few = pl.lit(True) if interval is None else n < takes
+    passed = (within if interval in ("bounded", None) else within & ~few).fill_null(False)
     verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
     columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
     return figures.select(*by, *COMPARED, **columns)
@@ -375,7 +411,12 @@ def _line(row: Record, by: Sequence[str], format: Style) -> str:
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
     outcome, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"
     if row["verdict"] == TOO_FEW:
-        outcome = f"{outcome}, too few queries to tell: {n}, and a {budget} takes {row['queries_needed']} or more"
+        takes = (
+            f"a {budget} takes {row['queries_needed']} or more"
+            if n < row["queries_needed"]
+            else f"at worst {row['bound']:+.4f}"
+        )
+        outcome = f"{outcome}, too few queries to tell: {n}, and {takes}"
     else:
         kept = "within" if row["passed"] else "beyond"
         at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"

@@ -360,7 +360,7 @@ class Summary:
         resamples = 0 if self.resampling.ci is None else self.resampling.resamples
         draws = np.zeros((resamples, len(self.calls)))
         sums = np.zeros_like(draws)
-        seeds = _seeds(queries, self.resampled, self.resampling.seed)
+        seeds = seeds_of(queries, self.resampled, self.resampling.seed)
         step = max(1, AT_ONCE // max(1, resamples))
         for start in range(0, len(queries), step):
             some = slice(start, start + step)
@@ -675,7 +675,7 @@ def as_text(query: Sequence[str]) -> pl.Expr:
     return pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f")
 
 
-def _seeds(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:
+def seeds_of(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:
     """A number for each query, derived from its id as text and the seed."""
     import pandas as pd
 

@@ -64,6 +64,8 @@ UNREACHED = (
         "compare('ndcg@10'",
         "gate({'ndcg@10'",
         "power('ndcg@10'",
+        "reliability('ndcg@10'",
+        "sequential('ndcg@10'",
         "differences('ndcg@10'",
         "catalog('coverage@10'",
         "items.compare('coverage@10'",

@@ -34,6 +34,7 @@ TABLES = {
     "compare": "compare bm25.run dense.run --qrels qrels.txt -m rr -m precision@1 --resamples 99",
     "gate": "gate bm25.run dense.run --qrels qrels.txt --budget rr=0.01",
     "power": "power bm25.run dense.run --qrels qrels.txt -m rr --difference 0.1",
+    "reliability": "reliability bm25.run dense.run --qrels qrels.txt -m rr --resamples 99",
     "curve": "curve bm25.run --qrels qrels.txt -m recall --to 2",
     "fuse": "fuse bm25.run dense.run",
     "tune": "tune bm25.run dense.run --qrels qrels.txt --method rrf -m rr --folds 2 --resamples 99",
@@ -207,8 +208,12 @@ def test_a_comparison_of_many_runs_prints_all_rows_in_a_terminals_width(out: Out
         Path(f"{name}.run").write_text(BM25)
     files = " ".join(f"{name}.run" for name in names)
     lines = out(f"compare {files} --qrels qrels.txt -m rr --resamples 39").splitlines()
-    assert lines[:2] == ["0 of 36 differences are significant (p < 0.05)", "9 runs have the best mean of rr, 0.667"]
-    assert [line.split()[0] for line in lines[4:13]] == names
+    assert lines[:3] == [
+        "9 of 9 runs are tied for the top on rr",
+        "0 of 36 differences are significant (p < 0.05)",
+        "9 runs have the best mean of rr, 0.667",
+    ]
+    assert [line.split()[0] for line in lines[5:14]] == names
     pairs = lines.index(next(line for line in lines if line.startswith("metric")))
     assert [line.split()[1:3] for line in lines[pairs + 1 : -2]] == [
         [b, a] for i, a in enumerate(names) for b in names[i + 1 :]

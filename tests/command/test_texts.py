@@ -150,6 +150,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
         "compare",
         "gate",
         "power",
+        "reliability",
         "curve",
         "fuse",
         "tune",

@@ -15,7 +15,7 @@ from scipy import stats
 import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._verbs.declaration import call_of_verb
-from rankframe._verbs.summary import Summary, _poisson, _seeds, summarize
+from rankframe._verbs.summary import Summary, _poisson, seeds_of, summarize
 from tests.support.each import each
 from tests.support.tables import frame, random_table
 
@@ -150,7 +150,7 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_python() -> None:
 
 def test_draws_are_poisson_distributed_and_independent() -> None:
     queries = pl.DataFrame({"q": range(400)})
-    drawn = _poisson(_seeds(queries, ["q"], 0), 500)
+    drawn = _poisson(seeds_of(queries, ["q"], 0), 500)
     counts = np.bincount(drawn.astype(int).ravel(), minlength=8)
     wanted = stats.poisson.pmf(np.arange(6), 1) * drawn.size
     assert stats.chisquare([*counts[:6], counts[6:].sum()], [*wanted, drawn.size - wanted.sum()]).pvalue > 1e-3
@@ -170,9 +170,9 @@ def test_the_interval_is_about_that_of_students_t() -> None:
 
 def test_a_query_is_drawn_the_same_by_the_text_of_its_id() -> None:
     texts, numbers = pl.DataFrame({"q": ["1", "2", None]}), pl.DataFrame({"q": [1, 2, None]})
-    assert (_seeds(texts, ["q"], 3) == _seeds(numbers, ["q"], 3)).all()
+    assert (seeds_of(texts, ["q"], 3) == seeds_of(numbers, ["q"], 3)).all()
     two = pl.DataFrame({"a": ["x", "xy"], "b": ["yz", "z"]})
-    assert len(set(_seeds(two, ["a", "b"], 0))) == 2
+    assert len(set(seeds_of(two, ["a", "b"], 0))) == 2
 
 
 def test_queries_without_a_value_do_not_count() -> None:

@@ -298,7 +298,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.rank.plot("ndcg"),
         rf.InvalidOption,
         "say which plot: curve, precision_recall, differences, distribution, slices, over, judged, contributions, overlap, "
-        "propensities, exposure, long_tail, catalog or trade_off, as in df.rank.plot.curve('ndcg')",
+        "propensities, sequential, exposure, long_tail, catalog or trade_off, as in df.rank.plot.curve('ndcg')",
     ),
     "a path after the metrics": (
         lambda: OK.rank.report("rr", path="report.html"),

@@ -78,7 +78,7 @@ FUNCTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "Accumulator": (("ndcg@3",), {}),
 }
 
-READ_INSIDE = {"runs", "method", "fusion", "budgets", "path", "weight", "text"}
+READ_INSIDE = {"runs", "method", "fusion", "budgets", "path", "weight", "text", "sequential"}
 """Options that the verbs read themselves, with more to say of a wrong value."""
 
 TYPES_OF_OTHERS = {

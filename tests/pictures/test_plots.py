@@ -716,7 +716,7 @@ def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
 
 
 BY = {"curve", "precision_recall", "distribution", "slices", "over", "judged"}
-ESTIMATED = BY | {"propensities", "exposure", "catalog", "trade_off"}
+ESTIMATED = BY | {"propensities", "exposure", "catalog", "trade_off", "sequential"}
 
 
 def test_every_plot_has_the_options_of_all_plots_in_its_signature_and_its_help() -> None:

@@ -50,7 +50,7 @@ def test_a_comparison_prints_its_sentence_and_its_figures() -> None:
 
 def test_a_comparison_of_a_lazy_frame_says_what_to_collect() -> None:
     assert repr(of_one(DF.lazy())) == (
-        f"{ONE}\n.table, .per_query and .per_query_delta are LazyFrames; .table.collect() gives a DataFrame."
+        f"{ONE}\n.table, .per_query, .per_query_delta and .ranks are LazyFrames; .table.collect() gives a DataFrame."
     )
 
 
@@ -75,14 +75,14 @@ def test_many_rows_are_counted_and_cut() -> None:
     runs = [f"run{i}" for i in range(9)]
     df = DF.with_columns(pl.col("old").alias(run) for run in runs)
     lines = repr(df.rank.compare("rr", runs=runs, resamples=39)).splitlines()
-    assert lines[0] == "0 of 36 differences are significant (p < 0.05)"
-    assert lines[1] == "9 runs have the best mean of rr, 0.583"
-    assert lines[3].split() == ["run", "rr", "beats"]
-    assert [line.split() for line in lines[4:13]] == [[run, "0.583", "0"] for run in runs]
-    assert lines[13].startswith(
+    assert lines[:2] == ["9 of 9 runs are tied for the top on rr", "0 of 36 differences are significant (p < 0.05)"]
+    assert lines[2] == "9 runs have the best mean of rr, 0.583"
+    assert lines[4].split() == ["run", "rr", "beats"]
+    assert [line.split() for line in lines[5:14]] == [[run, "0.583", "0"] for run in runs]
+    assert lines[14].startswith(
         "beats: the number of runs that a run is significantly better than, p < 0.05 by the paired"
     )
-    assert len(lines) == 3 + 1 + 9 + 2 + 1 + 1 + 30 + 3
+    assert len(lines) == 4 + 1 + 9 + 2 + 1 + 1 + 30 + 3
     assert lines[-1] == "The first 30 of 36 rows; .table has all."
     assert "after Holm's correction for 36 comparisons" in lines[-3]
 

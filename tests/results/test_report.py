@@ -59,7 +59,7 @@ def comparison(table: Any = None, **settings: Any) -> Comparison[Any]:
             )
         )
         table = table.with_columns(pl.lit(x).alias(name) for name, x in counts.items())
-    return Comparison(table, table, table, SETTINGS | settings)
+    return Comparison(table, table, table, table[:0], SETTINGS | settings)
 
 
 MARKDOWN = r"""

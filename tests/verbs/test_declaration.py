@@ -112,7 +112,7 @@ def test_every_shape_comes_back_as_pandas() -> None:
 
 METHODS = [
     *("evaluate", "with_metrics", "with_ranks", "curve", "explain", "judge", "check", "agreement"),
-    *("summarize", "compare", "power", "gate"),
+    *("summarize", "compare", "power", "gate", "reliability"),
 ]
 ROWS: dict[Gives, str] = {
     "query": "one per query",
@@ -144,7 +144,7 @@ def test_the_page_of_pandas_says_of_each_verb_what_it_gives(name: str) -> None:
         "with_ranks": [],
         "gate": [{"rr": 0.1}],
     }
-    options: dict[str, Any] = {} if name not in ("compare", "power", "gate") else {"runs": ["a", "b"]}
+    options: dict[str, Any] = {} if name not in ("compare", "power", "gate", "reliability") else {"runs": ["a", "b"]}
     options |= {"difference": 0.1} if name == "power" else {}
     with pytest.raises(Asked) as asked:
         getattr(Asking(pl.DataFrame()), name)(*arguments.get(name, ["rr"]), **options)
