@@ -190,7 +190,7 @@ def leave_one_run_out(
         )
         relevant = mine.select((pl.col("#label") >= max(setup.policies.relevant, 0)).sum()).item()
         for call in calls:
-            one, other = full[name][call.text], without[name][call.text]
+            one, other = (means_of.get(name, {}).get(call.text) for means_of in (full, without))
             change = None if one is None or other is None else other - one
             others = [row[call.text] for other_run, row in full.items() if other_run != name]
             places = (_place(x, others, higher=call.higher_is_better) for x in (one, other))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
 from .._catalog.registry import metric
@@ -147,7 +149,7 @@ def xinf_ap(r: Ranking) -> pl.Expr:
 
 
 @metric("statAP", display="statAP", needs=("inclusion",), gains_only=True)
-def stat_ap(r: Ranking) -> pl.Expr:
+def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Expr:
     r"""Statistical average precision: AP where each document was drawn for judging with a known probability.
 
     ``on(inclusion=...)`` names the column of the probabilities. Each judged relevant document stands for 1 over its
@@ -155,6 +157,12 @@ def stat_ap(r: Ranking) -> pl.Expr:
 
     .. math:: \frac{1}{\hat R} \sum_{i=1}^{n} \frac{r_i}{\pi_i} \cdot \frac{1}{i} \sum_{j=1}^{i} \frac{r_j}{\pi_j}, \quad
         \hat R = \sum \frac{r}{\pi}
+
+    Parameters
+    ----------
+    itself
+        What a relevant document counts in the precision at its own rank: ``"drawn"``, 1 over its probability as above;
+        ``"once"``, 1. If probabilities are small the first is too high on average, and the second nearly right.
 
     Returns
     -------
@@ -176,7 +184,8 @@ def stat_ap(r: Ranking) -> pl.Expr:
     relevant = r.relevant > 0
     r.refuse(relevant & ~fit, "a relevant document was judged with a probability that is null, 0, negative or above 1")
     worth = pl.when(relevant).then(1 / r.inclusion).otherwise(0.0)
-    return r.total(worth * r.so_far(worth), over=r.rank) / r.whole(worth)
+    found = r.so_far(worth) if itself == "drawn" else r.so_far(worth) - worth + 1
+    return r.total(worth * found, over=r.rank) / r.whole(worth)
 
 
 @metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone", from_clicks="same")

@@ -58,7 +58,7 @@ def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) 
     0.5
     """
     of_collection = _of_collection(r, collection).abs()
-    return pl.when(of_collection > 0).then(_top(r, k)[1] / of_collection)
+    return pl.when((of_collection > 0) & (r.n_retrieved > 0)).then(_top(r, k)[1] / of_collection)
 
 
 @metric(display="WIG", bounds=(None, None), **OF_SCORES)
