@@ -140,7 +140,7 @@ def xinf_ap(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, -1, 1], "pool": [1, 2, 2]})
-    >>> round(df.rank.on(stratum="pool").evaluate("xinf_ap").item(0, 1), 4)     # nothing is known of b: a half counts, (1 + 1/2) / 3
+    >>> round(df.rank.on(stratum="pool").evaluate("xinf_ap")["xinf_ap"].item(), 4)    # half of b counts: (1 + 1/2) / 3
     0.5
     """
     weight, precision = r.of_strata(r.judged, r.relevant)
@@ -177,7 +177,7 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, None, 1], "pi": [1.0, None, 0.5]})
-    >>> round(df.rank.on(inclusion="pi").evaluate("stat_ap").item(0, 1), 4)     # (1 x 1/1 + 2 x 3/3) over 1 + 2
+    >>> round(df.rank.on(inclusion="pi").evaluate("stat_ap")["stat_ap"].item(), 4)    # (1 x 1/1 + 2 x 3/3) over 1 + 2
     1.0
     """
     fit = r.inclusion.is_between(0, 1, closed="right").fill_null(False)
