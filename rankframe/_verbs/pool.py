@@ -10,7 +10,7 @@ import polars as pl
 from .._catalog.means import Mean
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
-from .._plan.per_query import measure
+from .._plan.per_query import largest_in, measure
 from .._plan.rank_order import numbered
 from .._support.option_kinds import Column
 from .._table.policies import Cutoff
@@ -171,7 +171,7 @@ def leave_one_run_out(
     of_team = pl.col(RUN).replace_strict(team, default=None, return_dtype=pl.String).alias("#team")
     one_team = judged.with_columns(of_team).group_by(key).agg(pl.col("#team").unique(), pl.col("#label").first())
     own = in_slices(one_team.filter(pl.col("#team").list.len() == 1).explode("#team"), ["#team"])
-    largest = float(rows[label].cast(pl.Float64).max() or 0)  # also of the labels that are removed
+    largest = largest_in(rows.lazy().select(label), "in-memory")  # also of the labels that are removed
 
     def means(frame: pl.DataFrame, only: str | None = None) -> dict[Any, dict[str, float | None]]:
         """The mean of each metric by run."""
