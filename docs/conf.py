@@ -62,6 +62,18 @@ SEARCHED = {
         *("clicks", "click log", "position bias", "propensity", "inverse propensity", "ips", "snips", "off-policy"),
         *("counterfactual evaluation", "implicit feedback", "unbiased"),
     ],
+    "collections": [
+        *(
+            "pooling",
+            "test collection",
+            "reusability",
+            "query performance prediction",
+            "nqc",
+            "wig",
+            "xinfap",
+            "statap",
+        ),
+    ],
     "recipes/slices": ["per country", "by country", "confidence interval per country", "segments"],
     "scale": [
         "multiprocessing hang",

@@ -148,6 +148,8 @@ IN_CALLS = {
     "subtopic": '"subtopic"',
     "interactions": "train",
     "items": "catalog",
+    "stratum": '"stratum"',
+    "inclusion": '"inclusion"',
 }
 """What `on` is given in the call at the top of a page: columns and frames."""
 WITHOUT_DEFAULT = {"group": "F", "recall": "0.5", "multiple": "2"}
@@ -287,7 +289,7 @@ def call(metrics: list[Metric]) -> str:
         texts.append(f'"{metric.name}{options}{"@10" if "k" in metric.parameters else ""}"')
     if metrics[0].name in rf.AGREEMENTS:
         return f'df.rank.agreement("other_score", {", ".join(texts)})'
-    needs = {name for metric in first for name in metric.needs}
+    needs = {name for metric in first for name in metric.needs if name in IN_CALLS}
     needs |= {"subtopic" for metric in first if metric.over == "subtopics"}
     on = f".on({', '.join(f'{name}={IN_CALLS[name]}' for name in sorted(needs))})" if needs else ""
     return f"df.rank{on}.evaluate({', '.join(texts)})"
@@ -296,13 +298,14 @@ def call(metrics: list[Metric]) -> str:
 def section(metric: Metric) -> str:
     """One metric."""
     what, parts = sections(metric.doc)
+    needs = [name for name in metric.needs if name in IN_CALLS]  # every table has scores
     what = re.sub(r"^\.\. math:: (.*)", lambda found: f"$$\n{found[1]}\n$$", what, flags=re.MULTILINE)
     rows = [
         ("Method", method(metric)),
         ("In plots", metric.display or metric.name),
         ("Range", bounds(metric)),
         ("Options", options(metric) or "none"),
-        *([("Needs", ", ".join(f"`on({name}=...)`" for name in metric.needs))] if metric.needs else []),
+        *([("Needs", ", ".join(f"`on({name}=...)`" for name in needs))] if needs else []),
         ("Also called", ", ".join(f"`{name}`" for name in names(metric)) or "nothing else"),
         ("Conventions", ", ".join(tools(metric)) or "none"),
         ("Source", " ".join(parts.get("References", "").split())),

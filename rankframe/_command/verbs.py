@@ -491,6 +491,20 @@ OF_BOTH_FILES = (
 )  # fmt: skip
 
 
+@command(files="+", verb=PolarsRanker.pool)
+def pool(arguments: Namespace) -> Outcome:
+    """The documents of several runs to judge, the most useful first.
+
+    $ rankframe pool bm25.run dense.run --depth 10 -o to_judge.csv
+    $ rankframe pool bm25.run dense.run --rbp 0.8 --size 20
+    $ rankframe pool runs.parquet --run system --depth 100 --format ndjson
+    """
+    options = reading.values_of(arguments)
+    found, runs = reading.ranked(arguments, PolarsRanker.pool, labels=False, **options)
+    with Progress("pooling"):
+        return Outcome(OutputTable(found.pool(**runs, **options)))
+
+
 @command(files="+", verb=PolarsRanker.propensities)
 def propensities(arguments: Namespace) -> Outcome:
     """How often users examine each rank, from a log of clicks.

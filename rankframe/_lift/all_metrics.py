@@ -71,6 +71,8 @@ class AllMetrics(Metrics[R]):
     judged = formula(metrics.judged)
     pairwise_accuracy = formula(metrics.pairwise_accuracy)
     inferred_ap = formula(metrics.inferred_ap)
+    xinf_ap = formula(metrics.xinf_ap)
+    stat_ap = formula(metrics.stat_ap)
     num_retrieved = formula(metrics.num_retrieved)
     num_relevant = formula(metrics.num_relevant)
 
@@ -101,6 +103,11 @@ class AllMetrics(Metrics[R]):
     eleven_point_average = formula(metrics.eleven_point_average)
     auc = formula(metrics.auc)
     ordered_pair_accuracy = formula(metrics.ordered_pair_accuracy)
+
+    # prediction of query performance
+    nqc = formula(metrics.nqc)
+    wig = formula(metrics.wig)
+    sigma_max = formula(metrics.sigma_max)
 
     # graded preferences
     compatibility = formula(metrics.compatibility)

@@ -38,7 +38,9 @@ from .._verbs.item_tables import without
 from .._verbs.judge import check, judge
 from .._verbs.judges import judges
 from .._verbs.overlap import oracle, overlap
+from .._verbs.pool import leave_one_run_out, pool
 from .._verbs.power import power
+from .._verbs.prediction import prediction
 from .._verbs.propensities import propensities
 from .._verbs.reliability import reliability
 from .._verbs.reproduces import reproduces
@@ -106,6 +108,8 @@ class Ranker(Metrics[R]):
         subtopic: str | None = None,
         weight: str | None = None,
         propensity: str | None = None,
+        stratum: str | None = None,
+        inclusion: str | None = None,
         category: str | None = None,
         group: str | None = None,
         features: str | Sequence[str] | None = None,
@@ -158,6 +162,12 @@ class Ranker(Metrics[R]):
             clicked. Labels then are clicks, 1 or 0, on another ranking than that of `score`, and metrics are estimates:
             a click counts 1 over its propensity. Metrics that are no sum over documents, such as ndcg, raise an error.
             Default: none.
+        stratum
+            The column of the strata of the pool, for ``xinf_ap``: from each, some documents were drawn at random for judging;
+            null for a document outside the pool. A document that was not drawn has no label, or a negative one.
+        inclusion
+            The column of the probabilities, above 0 and up to 1, with which documents were drawn for judging, for
+            ``stat_ap``.
         category
             The column of the documents' categories, one for each document or a list of them.
         group
@@ -381,6 +391,9 @@ class FrameRanker(Ranker[R], Verbs[R]):
     reproduces = lift(reproduces)
     propensities = lift(propensities)
     reliability = lift(reliability)
+    pool = lift(pool)
+    leave_one_run_out = lift(leave_one_run_out)
+    prediction = lift(prediction)
 
     # `fusion` and `items` have the rest of these
     fuse = lift(fuse)

@@ -81,7 +81,7 @@ class Query:
         for call in self.calls:
             with _Refusing(self, call.text):
                 if needs := ["subtopic"] * (call.metric.over == "subtopics") + [*call.metric.needs]:
-                    raise NoSql(f"it reads {', '.join(NO_SQL[role] for role in needs if role in NO_SQL)}")
+                    raise NoSql(f"it reads {', '.join(NO_SQL.get(role, role) for role in needs)}")
                 needed.values[call.text] = call.value(ranking, self.ranks.setup.policies.no_relevant)
         needed.settle()
         return needed

@@ -61,6 +61,9 @@ ROLES = {
     "weight": Role("the column of the documents' weights", number=True),
     "propensity": Role("the column of the probabilities that users saw the documents", example="p", number=True, usual=(
         "propensity", "propensity_score", "examination", "pscore")),
+    "stratum": Role("the column of the strata from which documents were drawn for judging", example="stratum"),
+    "inclusion": Role(
+        "the column of the probabilities with which documents were drawn for judging", example="inclusion", number=True),
     "category": Role("the column of the documents' categories", example="genre", lists=True, of_items=True),
     "group": Role("the column of the documents' groups", example="provider", of_items=True),
     "features": Role(

@@ -34,6 +34,8 @@ class Roles:
     subtopic: str | None = None
     weight: str | None = None
     propensity: str | None = None
+    stratum: str | None = None
+    inclusion: str | None = None
     category: str | None = None
     group: str | None = None
     features: tuple[str, ...] | None = None

@@ -22,7 +22,7 @@ def documents(
     if setup.roles.subtopic is None or table.lists_subtopics:
         return lf
     score, label = pl.col(setup.roles.score), pl.col(setup.roles.label)
-    weights = [setup.roles.weight, setup.roles.propensity]
+    weights = [getattr(setup.roles, name) for name in ("weight", "propensity", "stratum", "inclusion")]
     own = [*weights, *(name for name in setup.roles.properties if name in table.schema)]
     known = (*table.key_of_documents, setup.roles.score, setup.roles.label)
     best = label.fill_null(-float("inf")).arg_max()

@@ -119,6 +119,22 @@ class Context(ABC):
         return self.counted(self.rows.gathered(known, self._item(items), f"items {name}".encode()))
 
     @property
+    def score(self) -> pl.Expr:
+        """The score of each document, the greatest being the best; null for a document that was not retrieved."""
+        score = self.columns_of("score")[0].cast(pl.Float64)
+        return pl.when(self.rank.is_not_null()).then(-score if self.setup.policies.ascending else score)
+
+    @property
+    def inclusion(self) -> pl.Expr:
+        """The probability with which the document was drawn for judging."""
+        return self.columns_of("inclusion")[0].cast(pl.Float64)
+
+    def of_strata(self, judged: pl.Expr, relevant: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+        """How many documents of its stratum each judged one stands for; and the inferred precision down to its rank."""
+        columns = {"kind": self.columns_of("stratum")[0], "judged": judged, "relevant": relevant, "rank": self.rank}
+        return self.rows.mapped(stands_for, **columns), self.rows.mapped(inferred_precision, **columns)
+
+    @property
     def base_rank(self) -> pl.Expr:
         """The rank by another score; null without one. Equal scores keep the order of this ranking."""
         base = self.columns_of("base")[0].cast(pl.Float64)
@@ -231,6 +247,27 @@ class Context(ABC):
 # --------------------------------------------------------------- functions of the rows of whole queries, in rank order
 
 QUERY = "query"
+
+
+def stands_for(rows: pl.DataFrame) -> pl.Series:
+    """The number of documents of a row's stratum over that of the judged ones."""
+    stratum = [QUERY, "kind"]
+    return rows.select(pl.len().over(stratum) / pl.col("judged").sum().over(stratum)).to_series()
+
+
+def inferred_precision(rows: pl.DataFrame) -> pl.Series:
+    """The precision at each row's rank if it is relevant: documents above it count the share of relevant ones of their stratum."""
+    stratum, epsilon = [QUERY, "kind"], 0.00001
+    there = pl.col("kind").is_not_null()
+    judged, relevant = (pl.col(name).cast(pl.Float64).cum_sum().over(stratum) for name in ("judged", "relevant"))
+    expected = (pl.int_range(pl.len()).over(stratum) + 1) * (relevant + epsilon) / (judged + 2 * epsilon)
+    rows = rows.with_columns(expected=pl.when(there).then(expected).otherwise(0.0))
+    added = pl.col("expected") - pl.when(there).then(
+        pl.col("expected").shift(1, fill_value=0.0).over(stratum)
+    ).otherwise(0.0)
+    rows = rows.with_columns(added=added)
+    above = pl.col("added").cum_sum().over(QUERY) - pl.col("added")
+    return rows.select((1 + above) / pl.col("rank")).to_series()
 
 
 def new_kinds(rows: pl.DataFrame) -> pl.Series:

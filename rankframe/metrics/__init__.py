@@ -14,6 +14,7 @@ from .list_diversity import *
 from .novelty import *
 from .order import *
 from .popularity import *
+from .prediction import *
 from .preference import *
 from .serendipity import *
 from .trec import *

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
 from .._catalog.registry import metric
 from .._words.ranking import Ranking
 
-__all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy"]
+__all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy", "stat_ap", "xinf_ap"]
 
 
 @metric("judgment_rate", display="Judged", bounds=(0, 1), judging="monotone", from_clicks="same")
@@ -110,6 +112,80 @@ def inferred_ap(r: Ranking) -> pl.Expr:
     precision_above = (relevant_above + epsilon) / (relevant_above + others_above + 2 * epsilon)
     precision = (1 + pooled_above * precision_above) / r.rank
     return r.total(r.relevant * precision) / r.n_relevant
+
+
+@metric("xinfAP", display="xinfAP", bounds=(0, 1), needs=("stratum",))
+def xinf_ap(r: Ranking) -> pl.Expr:
+    r"""Extended inferred average precision: AP where only samples of the strata of the pool were judged.
+
+    ``on(stratum=...)`` names the column of the strata, such as the first ten ranks of any run and those below; null for a
+    document outside the pool, which counts as non-relevant. Documents of a stratum that are not judged, with a negative
+    label or none, count by the share of relevant documents among the judged ones of the stratum above them.
+
+    .. math:: \frac{\sum_{i=1}^{n} r_i w_i \hat P_i}{\sum r w}, \quad
+        \hat P_i = \frac{1}{i} \left(1 + \sum_s c_{s,i} \frac{h_{s,i} + \epsilon}{m_{s,i} + 2 \epsilon}\right)
+
+    Above rank i are `c` documents of stratum s, `m` of them judged and `h` relevant; `w` is the number of documents of the
+    document's stratum over that of the judged ones; epsilon is 0.00001. With one stratum it is ``inferred_ap``.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; 0 without a relevant document.
+
+    References
+    ----------
+    Yilmaz, Kanoulas and Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, -1, 1], "pool": [1, 2, 2]})
+    >>> round(df.rank.on(stratum="pool").evaluate("xinf_ap")["xinf_ap"].item(), 4)    # half of b counts: (1 + 1/2) / 3
+    0.5
+    """
+    weight, precision = r.of_strata(r.judged, r.relevant)
+    worth = pl.when(r.relevant > 0).then(weight).otherwise(0.0)
+    return r.total(worth * precision) / r.whole(worth)
+
+
+@metric("statAP", display="statAP", needs=("inclusion",), gains_only=True)
+def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Expr:
+    r"""Statistical average precision: AP where each document was drawn for judging with a known probability.
+
+    ``on(inclusion=...)`` names the column of the probabilities. Each judged relevant document stands for 1 over its
+    probability of them, in the precision at each rank and in the number of relevant documents.
+
+    .. math:: \frac{1}{\hat R} \sum_{i=1}^{n} \frac{r_i}{\pi_i} \cdot \frac{1}{i} \sum_{j=1}^{i} \frac{r_j}{\pi_j}, \quad
+        \hat R = \sum \frac{r}{\pi}
+
+    Parameters
+    ----------
+    itself
+        What a relevant document counts in the precision at its own rank: ``"drawn"``, 1 over its probability as above;
+        ``"once"``, 1. If probabilities are small the first is too high on average, and the second nearly right.
+
+    Returns
+    -------
+    One Float64 per query, from 0 on: an estimate, which may be above 1; 0 without a relevant document.
+
+    References
+    ----------
+    Aslam and Pavlu, A practical sampling strategy for efficient retrieval evaluation, 2007; the Million Query Track of
+    TREC 2007 (Allan et al.).
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [1, None, 1], "pi": [1.0, None, 0.5]})
+    >>> round(df.rank.on(inclusion="pi").evaluate("stat_ap")["stat_ap"].item(), 4)    # (1 x 1/1 + 2 x 3/3) over 1 + 2
+    1.0
+    """
+    fit = r.inclusion.is_between(0, 1, closed="right").fill_null(False)
+    relevant = r.relevant > 0
+    r.refuse(relevant & ~fit, "a relevant document was judged with a probability that is null, 0, negative or above 1")
+    worth = pl.when(relevant).then(1 / r.inclusion).otherwise(0.0)
+    found = r.so_far(worth) if itself == "drawn" else r.so_far(worth) - worth + 1
+    return r.total(worth * found, over=r.rank) / r.whole(worth)
 
 
 @metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone", from_clicks="same")

@@ -36,7 +36,7 @@ TABLE = pl.DataFrame(
 )
 ROLES: dict[str, Any] = {
     "interactions": TABLE.select("query_id", "doc_id"), "items": 9, "category": "subtopic", "group": "doc_id", "features": "other",
-    "base": "other",
+    "base": "other", "stratum": "doc_id", "inclusion": "nan",
 }  # fmt: skip
 
 # As text, and as an argument.
@@ -96,6 +96,9 @@ TAKES = {
     "absolute": {"True"},
     "first_rank": {"0"},
     "group": {"-1", "0", "abc"},
+    "itself": set(),
+    "collection": {"None"},
+    "terms": {"None"},
 }
 OF_READERS = {"k": set(), "max_label": {"None"}, "gain": {"None"}}
 TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {

@@ -41,6 +41,7 @@ TABLES = {
     "catalog": "catalog bm25.run --items 5 --resamples 99",
     "gaps": "gaps market.csv -m rr --by market --resamples 99",
     "summarize": "summarize bm25.run --qrels qrels.txt -m rr --resamples 99",
+    "pool": "pool bm25.run dense.run --depth 2",
     "propensities": "propensities clicks.csv --run ranker --k 2 --resamples 99",
     "judges": "judges judged.csv --labels label,llm --resamples 99",
     "reproduces": "reproduces bm25.run dense.run --qrels qrels.txt -m rr --original dense=bm25",

@@ -157,6 +157,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
         "catalog",
         "gaps",
         "summarize",
+        "pool",
         "propensities",
         "judges",
         "reproduces",

@@ -402,6 +402,14 @@ def test_figures_of_parts_merge_to_those_of_the_table(cluster: str | None, estim
     assert_frame_equal(lazy, one, rel_tol=1e-12, check_row_order=False)
 
 
+def test_the_kernel_of_engines_takes_estimates() -> None:
+    kernel = arrow_kernel("dcg@3", "recall@3", "num_ret", propensity="p", estimate="snips")
+    queries = DF.partition_by("query_id")
+    found = pl.concat(pl.DataFrame(kernel(pl.concat(queries[i::3]).to_arrow())) for i in range(3))
+    wanted = RANKER.on(estimate="snips").evaluate("dcg@3", "recall@3", "num_ret")
+    assert_frame_equal(found.sort("query_id"), wanted.sort("query_id"), rel_tol=1e-12)
+
+
 RUNS = DF.with_columns(new=pl.col("score").rank("ordinal", descending=True).cast(pl.Float64))
 
 

@@ -1,0 +1,109 @@
+"""How well predictors of query performance tell the values of a metric: their correlations over queries, with intervals."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from .._catalog.registry import METRICS
+from .._catalog.requests import Request, averaged
+from .._plan.per_query import measure
+from .._support.draws import counts, each
+from .._support.extras import load
+from .._support.floats import Floats, np
+from .._support.progress import Progress
+from .._support.statistical_options import Confidence, Resamples, Seed
+from .._table.setup import refuse_bounds
+from .._table.table import R, Table
+from ..errors import InvalidOption, option
+from .declaration import verb
+
+TABLE = {
+    "predictor": pl.String(), "metric": pl.String(), "correlation": pl.String(), "value": pl.Float64(), "ci_low": pl.Float64(),
+    "ci_high": pl.Float64(), "p_value": pl.Float64(), "n_queries": pl.UInt32(),
+}  # fmt: skip
+
+CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau"}
+"""The correlations, and their functions in SciPy."""
+
+
+@verb(gives="table", among=METRICS)
+def prediction(
+    table: Table[R],
+    *predictors: Request,
+    of: str,
+    ci: Confidence = 0.95,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> R:
+    """How well values that need no judgments predict which queries go well: their correlations with a metric over queries.
+
+    Parameters
+    ----------
+    *predictors
+        Texts and functions, as for :meth:`evaluate`: ``"nqc@100"``, ``"wig@5"``, ``"sigma_max"``, or a value of your own.
+    of
+        The metric that they should predict, as ``"map"``.
+    ci
+        The confidence of the intervals.
+    resamples, seed
+        The number of resamples of the queries, and the seed of the draws. Equal seeds give equal results.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A frame with three rows per predictor: ``predictor``, ``metric``, ``correlation`` (String, ``"pearson"``, ``"spearman"`` or
+    ``"kendall"``, tau b), ``value``, ``ci_low`` and ``ci_high`` (percentiles of the resamples), ``p_value`` (of no correlation,
+    by SciPy; all Float64) and ``n_queries`` (UInt32, those where both have a value). Null if one of the two has equal values.
+
+    Raises
+    ------
+    MissingExtra
+        If SciPy is not installed.
+
+    References
+    ----------
+    Hauff, Azzopardi and Hiemstra, The combination and evaluation of query performance prediction methods, ECIR 2009.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3], "doc_id": list("ab") * 3, "score": [9, 1, 6, 4, 5, 4],
+    ...     "label": [1, 0, 0, 1, 0, 0]})
+    >>> found = df.rank.prediction("sigma_max", of="rr")              # deviations 4, 1, 1/2 and reciprocal ranks 1, 1/2, 0
+    >>> dict(found.select("correlation", "value").iter_rows())["kendall"]
+    1.0
+    """
+    calls, (metric, *others) = (
+        averaged(predictors, "prediction('nqc@100', of='map')"),
+        averaged([of], "prediction(of='map')"),
+    )
+    if others:
+        raise InvalidOption(option(of=of), f" names {1 + len(others)} metrics; predict one of them")
+    refuse_bounds(table.setup)
+    values = measure(table.rows, table.setup, *dict.fromkeys([*calls, metric])).sort(table.setup.roles.query)
+    result = []
+    with Progress("resampling queries", progress) as step:
+        for call in calls:
+            both = values.select(x=pl.col(call.text), y=pl.col(metric.text)).drop_nulls().to_numpy().T
+            n = both.shape[1]
+            draws = each(counts, resamples, seed, n, step) if n else ()
+            drawn = [both[:, np.repeat(np.arange(n), c.astype(np.int64))] for c in draws]
+            for name in CORRELATIONS:
+                value, p = _correlation(name, both)
+                found = np.array([_correlation(name, x)[0] for x in drawn], dtype=float)
+                known = found[~np.isnan(found)]
+                ends = np.quantile(known, [(1 - ci) / 2, (1 + ci) / 2]).tolist() if len(known) else [math.nan] * 2
+                result.append((call.text, metric.text, name, value, *ends, p, n))
+    return table.give(pl.DataFrame(result, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None)))
+
+
+def _correlation(name: str, both: Floats) -> tuple[float, float]:
+    """A correlation and its p-value; NaN for fewer than two queries, or if all have one value."""
+    if both.shape[1] < 2 or (np.ptp(both, axis=1) == 0).any():
+        return math.nan, math.nan
+    found = getattr(load("scipy.stats", "stats"), CORRELATIONS[name])(*both)
+    return float(found[0]), float(found[1])

@@ -1,0 +1,136 @@
+"""Predictors of query performance from scores: against NumPy in every form, and their correlations against SciPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from scipy import stats
+
+import rankframe as rf
+from tests.support.calls import values
+from tests.support.each import each
+from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+
+TABLE = random_table(23, queries=40, labels=FRACTIONAL_LABELS)
+DF = frame(TABLE).with_columns(
+    c=pl.col("query_id").str.len_chars() / 7, n=pl.col("query_id").str.len_chars(), score=pl.col("score") * 1e3 + 1e6
+)
+
+
+def scores(rows: Any) -> list[float]:
+    return sorted((row[1] * 1e3 + 1e6 for row in rows if row[1] is not None), reverse=True)
+
+
+def deviation(x: list[float]) -> float:
+    return float(np.std(np.array(x) - x[0]))
+
+
+def predicted(name: str, query: str, rows: Any, k: int | None, *, own: bool = False) -> float | None:
+    x = scores(rows)
+    if not x:
+        return None
+    top, collection, terms = x[:k], len(query) / 7 if own else float(np.mean(x)), len(query) if own else 1
+    if name == "nqc":
+        return deviation(top) / abs(collection) if collection else None
+    if name == "wig":
+        return (float(np.mean(top)) - collection) / math.sqrt(terms) if terms else None
+    return max(deviation(top[:m]) for m in range(1, len(top) + 1))
+
+
+@each("k", [None, 1, 3])
+@each("name", ["nqc", "wig", "sigma_max"])
+def test_predictors_are_those_of_plain_python_in_every_form(name: str, k: int | None) -> None:
+    text = name if k is None else f"{name}@{k}"
+    wanted = {query: predicted(name, query, rows, k) for query, rows in TABLE.items()}
+    unlabelled = DF.drop("label")
+    found = [
+        unlabelled.rank.evaluate(text),
+        unlabelled.lazy().rank.evaluate(text).collect(),
+        unlabelled.group_by("query_id").agg(getattr(rf.expr, name)(k=k)),
+        pl.from_pandas(unlabelled.to_pandas().rank.evaluate(text).reset_index()).with_columns(
+            pl.col(text).fill_nan(None)
+        ),
+        unlabelled.with_columns(score=-pl.col("score")).rank.on(ascending=True).evaluate(text),
+    ]
+    for form in found:
+        of_query = values(form, text)
+        assert of_query.keys() == wanted.keys()
+        for query, value in wanted.items():
+            assert of_query[query] == (None if value is None else pytest.approx(value, rel=1e-9, abs=1e-6)), (
+                query,
+                text,
+            )
+
+
+@each("name", ["nqc", "wig"])
+def test_the_score_of_the_collection_may_be_a_column(name: str) -> None:
+    options = {"collection": pl.col("c"), **({"terms": pl.col("n")} if name == "wig" else {})}
+    found = getattr(DF.rank.metrics, name)(k=3, **options)
+    wanted = {query: predicted(name, query, rows, 3, own=True) for query, rows in TABLE.items() if query}
+    of_query = {query: x for query, x in values(found, found.columns[-1]).items() if query}
+    assert of_query.keys() == wanted.keys()
+    for query, value in wanted.items():
+        assert of_query[query] == (None if value is None else pytest.approx(value, rel=1e-9)), query
+
+
+def test_a_collection_with_score_0_has_no_commitment_and_depth_cuts_rankings() -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "score": [1.0, -1.0, None]})
+    assert df.rank.evaluate("nqc", "wig", "sigma_max").row(0) == (1, None, 0.0, 1.0)
+    assert df.rank.on(depth=1).evaluate("nqc", "wig", "sigma_max").row(0) == (1, 0.0, 0.0, 0.0)
+
+
+def test_predictors_have_no_curve_and_no_sql() -> None:
+    with pytest.raises(rf.InvalidOption, match="is no sum of what each rank contributes"):
+        DF.rank.curve("sigma_max")
+    with pytest.raises(rf.InvalidOption, match="no SQL"):
+        rf.sql("nqc", dialect="duckdb", table="runs")
+
+
+SCORED = DF.filter(pl.col("query_id") != "")
+
+
+def test_correlations_are_those_of_scipy() -> None:
+    found = SCORED.rank.prediction("wig@3", "sigma_max", of="ndcg@5", resamples=199)
+    per_query = SCORED.rank.evaluate("wig@3", "sigma_max", "ndcg@5").drop_nulls()
+    functions = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+    assert found["predictor"].to_list() == ["wig@3"] * 3 + ["sigma_max"] * 3
+    for row in found.iter_rows(named=True):
+        wanted = functions[row["correlation"]](per_query[row["predictor"]], per_query["ndcg@5"])
+        assert (row["value"], row["p_value"]) == pytest.approx((wanted[0], wanted[1]), rel=1e-9)
+        assert row["ci_low"] <= row["value"] <= row["ci_high"]
+        assert row["n_queries"] == len(per_query)
+    shuffled = SCORED.sample(fraction=1.0, shuffle=True, seed=3).rank.prediction(
+        "wig@3", "sigma_max", of="ndcg@5", resamples=199
+    )
+    assert_frame_equal(shuffled, found, rel_tol=1e-9)
+    assert_frame_equal(
+        SCORED.lazy().rank.prediction("wig@3", "sigma_max", of="ndcg@5", resamples=199).collect(), found, rel_tol=1e-9
+    )
+
+
+def test_intervals_hold_a_known_correlation() -> None:
+    rng, held = np.random.default_rng(0), 0
+    for seed in range(60):
+        x = rng.normal(size=80)
+        y = 0.6 * x + 0.8 * rng.normal(size=80)
+        df = pl.DataFrame({"query_id": range(80), "score": 1.0, "label": 1, "x": x, "y": y})
+        row = df.rank.prediction("value:x", of="value:y", resamples=199, seed=seed).row(0, named=True)
+        held += row["ci_low"] <= 0.6 <= row["ci_high"]
+    assert held >= 51
+
+
+def test_equal_values_and_few_queries_have_no_correlation() -> None:
+    one = DF.head(1).rank.prediction("wig", of="rr", resamples=9 + 90)
+    assert one["value"].to_list() == one["ci_low"].to_list() == [None] * 3
+    equal = SCORED.with_columns(label=1).rank.prediction("value:c", of="value:label", resamples=99)
+    assert equal["value"].to_list() == [None] * 3
+
+
+def test_one_metric_is_predicted() -> None:
+    with pytest.raises(rf.InvalidOption, match="names 2 metrics; predict one of them"):
+        SCORED.rank.prediction("wig", of="ndcg, map")
