@@ -14,6 +14,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, overload
 
+if sys.argv[:1] == ["-m"] and sys.orig_argv[-3:-1] == ["-m", __name__]:  # python -m imports the package first
+    from _rankframe import stored
+
+    if sys.stdout is not None and (answer := stored(sys.argv[1:])) is not None:
+        sys.stdout.write(answer)
+        sys.exit()
+
 import polars as pl
 
 from . import hook

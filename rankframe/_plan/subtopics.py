@@ -87,7 +87,7 @@ def refuse_by_document(setup: Setup, calls: Sequence[Call]) -> None:
         if call.metric.over == "subtopics" and setup.roles.subtopic is None:
             raise without_subtopics(call)
         if call.metric.over != "documents":
-            raise InvalidOption(f"{call.text} is one value per query, which is no sum over documents; use evaluate")
+            raise InvalidOption(f"{call.text} is one value per query, not shown by document; use evaluate")
 
 
 def refuse_agreement(table: Columns) -> None:

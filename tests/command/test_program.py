@@ -40,9 +40,28 @@ def test_the_version_and_the_help_import_neither_polars_nor_the_package() -> Non
         assert answered(words) == (HELP.read_text(encoding="utf-8"), "0 []\n")
 
 
+def test_as_a_module_it_answers_these_without_polars_too_and_other_packages_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "__init__.py").write_text("import rankframe\n", encoding="utf-8")
+    (tmp_path / "other" / "__main__.py").write_text("print('other')\n", encoding="utf-8")
+    path = os.pathsep.join([str(ROOT), str(tmp_path)])
+    for words, out, imports in (
+        (("rankframe", "--version"), f"rankframe {rf.__version__}\n", False),
+        (("rankframe", "--help"), HELP.read_text(encoding="utf-8"), False),
+        (("rankframe", "metrics", "rr", "--format", "json"), None, True),
+        (("other", "--version"), "other\n", True),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", *words],
+            capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": path, "COLUMNS": "80"}, check=True,
+        )  # fmt: skip
+        assert done.stdout == (done.stdout if out is None else out)
+        assert ("polars" in done.stderr) is imports, words
+
+
 @each("width", ["80", "120"])
 def test_the_stored_help_is_that_of_the_parser(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # after a change: COLUMNS=80 python -m rankframe --help > rankframe/_command/help.txt
+    # after a change: COLUMNS=80 python -c 'import rankframe._command as c; print(c.parser().format_help(), end="")' > help.txt
     monkeypatch.setenv("COLUMNS", width)
     assert parser().format_help() == HELP.read_text(encoding="utf-8")
 

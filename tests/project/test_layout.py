@@ -144,8 +144,8 @@ BUDGET = {
     "_shapes": 444,
     "_files": 897,
     "_trainers": 443,
-    "_command": 1452,
-    ".": 1144,
+    "_command": 1447,
+    ".": 1149,
     "_results": 476,
     "_sql": 1306,
 }
