@@ -242,7 +242,8 @@ class Ranker(Metrics[R]):
             ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
             ``"tf_ranking"``, ``"ptranking"``, ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``,
             ``"quepid"``, ``"mlflow"``, ``"llamaindex"``, ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``,
-            ``"recbole"``, ``"microsoft_recommenders"``, ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``.
+            ``"recbole"``, ``"microsoft_recommenders"``, ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``,
+            ``"recpack"``, ``"cornac"``.
         memory_limit
             The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
             variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed a

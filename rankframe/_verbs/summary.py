@@ -617,8 +617,8 @@ def summarize(
 
     >>> df = pl.DataFrame({"query_id": range(80), "score": 1, "llm": [0, 1] * 40, "label": [0, 1] * 20 + [None] * 40})
     >>> found = df.rank.summarize("rr", judge="llm")
-    >>> found.select("mean", "n_judged", "n_queries").row(0)
-    (0.5, 40, 80)
+    >>> found["mean"].to_list(), found["n_judged"].to_list(), found["n_queries"].to_list()
+    ([0.5], [40], [80])
     """
     intervals = {"ci": ci, "interval": interval, "resamples": resamples, "seed": seed, "progress": progress}
     options: dict[str, Any] = {"runs": runs, "run": run, "by": by, "weights": weights, "cluster": cluster, **intervals}

@@ -48,6 +48,15 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clicks = judged.select(pl.col("query_id").alias("session"), pl.col("doc_id").alias("item"), "score", clicks="label")
     clicks.write_csv("clicks.csv")
     table.select("doc_id").unique().write_csv("catalog.csv")
+    shown = [  # by two rankers, in orders that differ; users click at the first rank, and every other time at the second
+        {"query": "q", "query_id": f"{run}{i}", "session": f"{run}{i}", "ranker": run, "item": doc, "doc_id": doc}
+        | {"position": rank, "clicked": int(rank == 1 or (rank == 2 and i % 2))}
+        for run, docs in (("a", "xyz"), ("b", "yxz"))
+        for i in range(40)
+        for rank, doc in enumerate(docs, 1)
+    ]
+    pl.DataFrame(shown).write_csv("log.csv")
+    pl.DataFrame(shown).write_parquet("log.parquet")
     judged.select("query_id", "doc_id").head(99).write_csv("train.csv")
     judged.select("query_id", "doc_id", "label", market="digit").write_parquet("market.parquet")
 

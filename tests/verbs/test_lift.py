@@ -199,7 +199,7 @@ def test_a_ranker_lists_what_people_type_and_metrics_lists_all(kind: Any) -> Non
         "items",
         "metrics",
     }
-    assert len(verbs_of_it) < 31
+    assert len(verbs_of_it) < 36
     assert {*dir(kind.rank.metrics)} == METHODS
     assert dir(kind.rank.fusion) == ["explain", "fit", "fuse", "oracle", "overlap", "tune"]
     assert dir(kind.rank.items) == ["catalog", "compare", "counts", "exposure", "without"]
