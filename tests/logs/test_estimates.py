@@ -369,12 +369,8 @@ def test_the_value_of_a_cluster_weighs_its_queries() -> None:
     columns = ["query_id", "user", "label", "w"]
     parts = pl.DataFrame([(1, "a", 1, 1), (2, "a", 0, 3), (3, "b", 1, 2), (4, "c", 0, 5)], columns, orient="row")
     whole = pl.DataFrame([(1, 0.25, 4), (2, 1.0, 2), (3, 0.0, 5)], ["query_id", "x", "w"], orient="row")
-    found = parts.with_columns(score=1.0).rank.summarize(
-        "precision@1", weights="w", cluster="user", interval="t"
-    )
-    wanted = whole.with_columns(score=1.0, label=1).rank.summarize(
-        pl.col("x").first(), weights="w", interval="t"
-    )
+    found = parts.with_columns(score=1.0).rank.summarize("precision@1", weights="w", cluster="user", interval="t")
+    wanted = whole.with_columns(score=1.0, label=1).rank.summarize(pl.col("x").first(), weights="w", interval="t")
     ends = ["mean", "ci_low", "ci_high"]
     assert_frame_equal(found.select(ends), wanted.select(ends), rel_tol=1e-12)
 
