@@ -330,6 +330,9 @@ def test_weights_of_queries_multiply_those_of_clicks() -> None:
         found = weighing.rank.on(**on).summarize("dcg@3", "recall@3", weights="times", ci=None)
         wanted = copies.rank.on(**on).summarize("dcg@3", "recall@3", ci=None)
         assert_frame_equal(found.select("mean"), wanted.select("mean"), rel_tol=1e-12)
+    row = weighing.rank.on(propensity="p").summarize("dcg@3", weights="times", ci=None).row(0, named=True)
+    w = [t / P[doc] for doc, label, t in weighing["doc_id", "label", "times"].iter_rows() if label]
+    assert row["effective_sample_size"] == pytest.approx(sum(w) ** 2 / sum(x * x for x in w), rel=1e-12)
 
 
 def test_estimates_are_not_bounded_by_the_range_of_the_metric() -> None:
@@ -360,6 +363,16 @@ def test_a_cluster_is_resampled_as_one_query_with_the_weight_of_its_queries(inte
         wider = twice.rank.on(**on).summarize(*metrics, interval=interval, resamples=399)
         width = found["ci_high"] - found["ci_low"]
         assert (width > 1.2 * (wider["ci_high"] - wider["ci_low"])).all()
+
+
+def test_the_value_of_a_cluster_weighs_its_queries() -> None:
+    columns = ["query_id", "user", "label", "w"]
+    parts = pl.DataFrame([(1, "a", 1, 1), (2, "a", 0, 3), (3, "b", 1, 2), (4, "c", 0, 5)], columns, orient="row")
+    whole = pl.DataFrame([(1, 0.25, 4), (2, 1.0, 2), (3, 0.0, 5)], ["query_id", "x", "w"], orient="row")
+    found = parts.with_columns(score=1.0).rank.summarize("precision@1", weights="w", cluster="user", interval="t")
+    wanted = whole.with_columns(score=1.0, label=1).rank.summarize(pl.col("x").first(), weights="w", interval="t")
+    ends = ["mean", "ci_low", "ci_high"]
+    assert_frame_equal(found.select(ends), wanted.select(ends), rel_tol=1e-12)
 
 
 def test_queries_without_a_cluster_are_clusters_of_their_own() -> None:
