@@ -26,7 +26,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files that the examples name, of the example table: two scorers as runs, and the judgments."""
     monkeypatch.chdir(tmp_path)
     df = rf.load_example().filter(pl.col("query_id").is_in(rf.load_example()["query_id"].unique().sort().head(8)))
-    for name, score in {"bm25": "score", "dense": "score_pca", "old": "score", "new": "score_forest"}.items():
+    for name, score in {"bm25": "score", "dense": "score_pca", "old": "score", "new": "score_forest", "ltr": "score_forest"}.items():
         rows = df.drop_nulls(score).select("query_id", "doc_id", score).rows()
         text = "".join(f"{query} Q0 {doc} 0 {value} {name}\n" for query, doc, value in rows)
         Path(f"{name}.run").write_text(text)
@@ -34,23 +34,32 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = df.drop_nulls("label")
     rows = judged.select("query_id", "doc_digit", "doc_id", "label").rows()
     Path("qrels.txt").write_text("".join(f"{query} 0 {doc} {label}\n" for query, _, doc, label in rows))
+    Path("people.txt").write_text(Path("qrels.txt").read_text())
+    Path("llm.txt").write_text(Path("qrels.txt").read_text())
     Path("diversity.txt").write_text("".join(f"{query} {digit} {doc} {label}\n" for query, digit, doc, label in rows))
     table = df.rename({"score": "bm25", "score_pca": "ltr"}).with_columns(
         market=pl.when(pl.col("digit") < 5).then(pl.lit("low")).otherwise(pl.lit("high")),
         language=pl.lit("en"),
         title=pl.col("doc_id"),
         score="bm25",
+        label_llm="label",
+        new_bm25="score_forest",
+        new_ltr="bm25",
+        label_expert=pl.col("label").clip(upper_bound=1),
     )
     table.write_parquet("table.parquet")
     of_runs = [table.drop("score").rename({run: "score"}).with_columns(system=pl.lit(run)) for run in ("bm25", "ltr")]
     columns = ["system", "query_id", "doc_id", "score", "label", "market"]
-    pl.concat(run.select(columns) for run in of_runs).write_csv("runs.csv")
+    runs = pl.concat(run.select(columns) for run in of_runs)
+    runs.write_csv("runs.csv")
+    runs.write_parquet("runs.parquet")
     clicks = judged.select(pl.col("query_id").alias("session"), pl.col("doc_id").alias("item"), "score", clicks="label")
     clicks.write_csv("clicks.csv")
     table.select("doc_id").unique().write_csv("catalog.csv")
     shown = [  # by two rankers, in orders that differ; users click at the first rank, and every other time at the second
-        {"query": "q", "query_id": f"{run}{i}", "session": f"{run}{i}", "ranker": run, "item": doc, "doc_id": doc}
-        | {"position": rank, "clicked": int(rank == 1 or (rank == 2 and i % 2))}
+        {"query": "q", "query_id": f"q{i}", "session": f"{run}{i}", "ranker": run, "item": doc, "doc_id": doc}
+        | {"position": rank, "clicked": int(rank == 1 or (rank == 2 and i % 2)), "p": 1 / rank, "user": i % 8}
+        | {"score": -rank}
         for run, docs in (("a", "xyz"), ("b", "yxz"))
         for i in range(40)
         for rank, doc in enumerate(docs, 1)
