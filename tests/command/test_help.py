@@ -64,7 +64,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for i in range(40)
         for rank, doc in enumerate(docs, 1)
     ]
-    pl.DataFrame(shown).write_csv("log.csv")
+    pl.DataFrame(shown).with_columns(query_id="session").write_csv("log.csv")
     pl.DataFrame(shown).write_parquet("log.parquet")
     judged.select("query_id", "doc_id").head(99).write_csv("train.csv")
     judged.select("query_id", "doc_id", "label", market="digit").write_parquet("market.parquet")
