@@ -443,8 +443,12 @@ def test_a_run_is_counted_as_each_tool_counts(rows: Out) -> None:
     found = rows("conventions wide.csv --score a -m map -m rr")
     assert {row["metric"] for row in found if row["tool"] == "rankframe"} == {"map", "rr"}
     assert "says" not in found[0]
-    assert {row["tool"] for row in found if row["metric"] is None} == {"elliot"}  # whose MAP is another measure, of lists cut at k
-    assert {row["value"] for row in found if row["metric"]} == {0.75}  # one relevant document a query, all retrieved, no ties
+    assert {row["tool"] for row in found if row["metric"] is None} == {
+        "elliot"
+    }  # whose MAP is another measure, of lists cut at k
+    assert {row["value"] for row in found if row["metric"]} == {
+        0.75
+    }  # one relevant document a query, all retrieved, no ties
     assert {row["tool"] for row in found if str(row["metric"]).partition("@")[0] == "rr"} == {
         "rankframe",
         *(tool for tool, convention in CONVENTIONS.items() if "rr" in convention.metrics),

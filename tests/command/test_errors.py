@@ -53,7 +53,11 @@ NOT_HERE = (
         "_lift/pandas_tables",
         "_table/steps",
     ),
-    *("_table/conventions", "_table/trec_eval", "_catalog/names"),  # metrics' texts as data, and notes, which name options of tools
+    *(
+        "_table/conventions",
+        "_table/trec_eval",
+        "_catalog/names",
+    ),  # metrics' texts as data, and notes, which name options of tools
     *("_results/grid", "plot", "report", "__init__"),
     *("_lift/ranker", "_lift/method", "_lift/display"),
     *("_shapes", "_trainers"),  # calls of Python alone

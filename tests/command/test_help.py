@@ -26,7 +26,13 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files that the examples name, of the example table: two scorers as runs, and the judgments."""
     monkeypatch.chdir(tmp_path)
     df = rf.load_example().filter(pl.col("query_id").is_in(rf.load_example()["query_id"].unique().sort().head(8)))
-    for name, score in {"bm25": "score", "dense": "score_pca", "old": "score", "new": "score_forest", "ltr": "score_forest"}.items():
+    for name, score in {
+        "bm25": "score",
+        "dense": "score_pca",
+        "old": "score",
+        "new": "score_forest",
+        "ltr": "score_forest",
+    }.items():
         rows = df.drop_nulls(score).select("query_id", "doc_id", score).rows()
         text = "".join(f"{query} Q0 {doc} 0 {value} {name}\n" for query, doc, value in rows)
         Path(f"{name}.run").write_text(text)

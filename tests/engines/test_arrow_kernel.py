@@ -64,8 +64,20 @@ def test_metrics_of_subtopics_and_texts_are_those_of_the_whole_frame() -> None:
     assert_frame_equal(found, whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
 
 
+OF_COLLECTIONS = ("xinf_ap", "stat_ap", "nqc@5", "wig@5", "sigma_max")
+
+
+def test_metrics_of_samples_of_judgments_and_of_scores_are_those_of_the_whole_frame() -> None:
+    df = frame(random_table(6, queries=12)).with_columns(
+        stratum=pl.when(pl.col("label").is_not_null()).then(pl.lit("drawn")), inclusion=0.5
+    )
+    whole = df.rank.on(stratum="stratum", inclusion="inclusion").evaluate(*OF_COLLECTIONS)
+    found = run(rf.arrow_kernel(*OF_COLLECTIONS, stratum="stratum", inclusion="inclusion"), df)
+    assert_frame_equal(found, whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
+
+
 def test_these_are_all_metrics() -> None:
-    named = {spell(*call) for call in ALL} | {*TEXTS, *OF_RECOMMENDERS, "relstring"}
+    named = {spell(*call) for call in ALL} | {*TEXTS, *OF_RECOMMENDERS, *OF_COLLECTIONS, "relstring"}
     assert {call.metric.name for text in named for call in rf.parse(text)} == {*rf.METRICS}
 
 
