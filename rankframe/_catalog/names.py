@@ -10,8 +10,16 @@ UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "arp": {"TF-Ranking": "average_relevance_position", "RecTools and RecBole": "mean_popularity"},
     "context_recall": {"Ragas, which counts claims of a reference in place of documents": "recall"},
     "diversity": {"Evidently": "ild", "RePlay": "category_diversity", "TREC's diversity tasks": "alpha_ndcg"},
-    "gauc": {"RecBole, whose mean weighs a user by the number of relevant items": "auc"},
+    "gauc": {
+        "online advertising, whose mean weighs a user by the number of candidates, num_ret": "auc",
+        "RecBole, whose mean weighs a user by the number of relevant items, num_rel": "auc",
+    },
     "label_ranking_average_precision_score": {"scikit-learn, which gives a query without relevant documents 1": "map"},
+    "mar": {
+        "recmetrics and rexmex": "map",
+        "Elliot": "average_recall",
+        "Evidently, with at=relevant": "average_recall",
+    },
     "Novelty": {"Evidently": "novelty", "RePlay": "unseen"},
     "sDCG": {"cwl-eval": "sdcg", "TREC's session tracks": ""},
     "top_k_accuracy": {"scikit-learn and Keras, which cut lists at 2 and at 5": "hit_rate"},

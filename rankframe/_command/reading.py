@@ -116,7 +116,7 @@ def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool 
     if several:
         tables = [table.with_columns(pl.lit(name).alias("run")) for name, table in zip(names, tables, strict=True)]
         arguments = Namespace(**{**vars(arguments), "run": "run"})
-    return _sliced(pl.concat(tables, how="diagonal_relaxed"), files, _slices(arguments)), _runs(arguments)
+    return _sliced(pl.concat(tables, how="diagonal_relaxed"), files, arguments), _runs(arguments)
 
 
 def join(
@@ -244,10 +244,11 @@ def _slices(arguments: Namespace) -> list[str]:
     return [*([by] if isinstance(by, str) else by), *([weights] if isinstance(weights, str) else [])]
 
 
-def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence[str]) -> pl.DataFrame:
-    """The table with the columns `slices`, which either file may have, the same in all rows of a query."""
-    for name in slices:
-        if name != "query_id":
+def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], arguments: Namespace) -> pl.DataFrame:
+    """The table with the columns of slices, which either file may have, the same in all rows of a query."""
+    for name in _slices(arguments):
+        weighs = name == getattr(arguments, "weights", None) and all(name not in file.columns for file in files)
+        if name != "query_id" and not weighs:  # the weights may be a metric
             columns = cs.by_name("query_id", name, require_all=False)
             values = pl.concat([file.select(columns) for file in files], how="diagonal_relaxed")
             values = values if name in values.columns else table  # the error lists the columns of the table

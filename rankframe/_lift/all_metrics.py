@@ -18,6 +18,11 @@ class AllMetrics(Metrics[R]):
     set_average_precision = formula(metrics.set_average_precision)
     fall_out = formula(metrics.fall_out)
     hits = formula(metrics.hits)
+    false_positives = formula(metrics.false_positives)
+    false_negatives = formula(metrics.false_negatives)
+    true_negatives = formula(metrics.true_negatives)
+    mcc = formula(metrics.mcc)
+    jaccard = formula(metrics.jaccard)
     hit_rate = formula(metrics.hit_rate)
     r_precision = formula(metrics.r_precision)
 
@@ -95,12 +100,20 @@ class AllMetrics(Metrics[R]):
 
     # order of the relevant documents
     average_precision = formula(metrics.average_precision)
+    average_recall = formula(metrics.average_recall)
     reciprocal_rank = formula(metrics.reciprocal_rank)
+    first_rank = formula(metrics.first_rank)
+    mean_rank = formula(metrics.mean_rank)
+    median_rank = formula(metrics.median_rank)
+    last_rank = formula(metrics.last_rank)
+    mean_percentile_rank = formula(metrics.mean_percentile_rank)
     bpref = formula(metrics.bpref)
     interpolated_precision = formula(metrics.interpolated_precision)
     eleven_point_average = formula(metrics.eleven_point_average)
     auc = formula(metrics.auc)
+    partial_auc = formula(metrics.partial_auc)
     ordered_pair_accuracy = formula(metrics.ordered_pair_accuracy)
+    ranking_loss = formula(metrics.ranking_loss)
 
     # graded preferences
     compatibility = formula(metrics.compatibility)

@@ -33,6 +33,7 @@ Discount: TypeAlias = Literal["log2", "original", "rank"] | Base | Callable[[pl.
 MaxLabel: TypeAlias = Literal["query"] | Annotated[float, Range(least=0, below=1024)] | None
 Ideal: TypeAlias = Literal["judged", "as_many", "all", "retrieved", "perfect"]
 PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
+RecallDivisor: TypeAlias = Literal["R", "min(k,R)"]
 AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
 Rounding: TypeAlias = Literal["nearest", "up"]
 UnseenItems: TypeAlias = Literal["rarest", "skip", "zero", "error"]

@@ -181,7 +181,10 @@ def _ndcg_judging(
     display="nDCG",
     bounds=(0, 1),
     judging=_ndcg_judging,
-    spellings={"ndcg_burges": {"gain": "exponential"}},
+    spellings={
+        "ndcg_burges": {"gain": "exponential"},
+        "ncrr": {"gain": "binary", "discount": "rank", "ideal": "as_many"},
+    },
     gains_only=True,
 )
 def ndcg(

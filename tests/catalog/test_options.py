@@ -94,6 +94,9 @@ TAKES = {
     "smoothing": {"0"},
     "absolute": {"True"},
     "first_rank": {"0"},
+    "at": set(),
+    "negatives": set(),
+    "capped": {"True"},
     "group": {"-1", "0", "abc"},
 }
 OF_READERS = {"k": set(), "max_label": {"None"}, "gain": {"None"}}
@@ -181,7 +184,7 @@ def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(
     metric: Metric, name: str, form: str
 ) -> None:
     required = {
-        n: {"k": 3, "recall": 0.5, "multiple": 0.5, "group": "a"}[n]
+        n: {"k": 3, "recall": 0.5, "multiple": 0.5, "group": "a", "negatives": 2}[n]
         for n, x in metric.parameters.items()
         if x.default is x.empty
     }
