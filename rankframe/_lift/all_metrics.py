@@ -60,6 +60,8 @@ class AllMetrics(Metrics[R]):
     average_relevance_position = formula(metrics.average_relevance_position)
     dcg = formula(metrics.dcg)
     ndcg = formula(metrics.ndcg)
+    q_measure = formula(metrics.q_measure)
+    graded_average_precision = formula(metrics.graded_average_precision)
 
     # fairness of exposure
     group_exposure = formula(metrics.group_exposure)

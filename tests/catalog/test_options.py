@@ -95,6 +95,7 @@ TAKES = {
     "absolute": {"True"},
     "first_rank": {"0"},
     "at": set(),
+    "thresholds": {"None"},
     "negatives": set(),
     "capped": {"True"},
     "group": {"-1", "0", "abc"},
@@ -102,7 +103,7 @@ TAKES = {
 OF_READERS = {"k": set(), "max_label": {"None"}, "gain": {"None"}}
 TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     "rbp": {"gain": {"None"}},
-    "f_beta": {"beta": {"0"}},
+    **{name: {"beta": {"0"}} for name in ("f_beta", "q_measure")},
     "alpha_dcg": {"k": set()},
     "err_ia": {"k": set()},
     "relstring": {"k": set()},

@@ -95,6 +95,8 @@ CALLS: dict[str, list[Options]] = {
         {"gain": "exponential", "max_label": 4, "decay": 1},
         {"gain": SHARE, "decay": 0},
     ],
+    "q_measure": [*cutoffs, {"beta": 0}, {"beta": 10, "gain": "exponential"}, {"gain": GAIN, "k": 3}],
+    "graded_average_precision": [*cutoffs, {"thresholds": {0.5: 0.2, 2: 0.8}}, {"thresholds": {3: 1}, "k": 3}],
     "mean_label": cutoffs,
     "average_relevance_position": [*gains, {"gain": "binary"}],
     "fall_out": cutoffs,
