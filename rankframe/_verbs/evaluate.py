@@ -308,8 +308,9 @@ def agreement(table: Table[R], other: Column, *measures: str) -> R:
     other
         A numeric column: another system's score, or the label; null for a document that it does not retrieve.
     *measures
-        Texts. ``"kendall_tau"``, ``"spearman"``, ``"tau_ap"`` and ``"kendall_distance@10"`` compare the documents
-        that have both scores; ``"overlap@10"``, ``"rbo(p=0.95)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all.
+        Texts. ``"kendall_tau"``, ``"weighted_tau"``, ``"spearman"``, ``"footrule"``, ``"ndpm"``, ``"tau_ap"`` and
+        ``"kendall_distance@10"`` compare the documents that have both scores; ``"overlap@10"``, ``"jaccard@10"``,
+        ``"footrule@10"``, ``"rbo(p=0.95)"``, ``"rbo(tied=a)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all.
 
     Returns
     -------
@@ -342,6 +343,7 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     both = retrieved & other_retrieved
     ranks = {"#rank": order.position, "#other_rank": other_order.position}
     rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks}).filter(listed)
+    rows = rows.with_columns(pl.col("#score").alias("#own score"), pl.col("#other").alias("#other score"))
     kept = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
     rows = rows.with_columns(pl.when(there).then(name) for name, there in kept.items())
     needed = Needed(["#query"])

@@ -429,7 +429,7 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 to 1. That of two rankings is the agreement of this name.
+    One Float64 per query, from 0 to 1. That of two rankings is the agreement ``jaccard_index``.
 
     References
     ----------

@@ -104,6 +104,7 @@ OF_READERS = {"k": set(), "max_label": {"None"}, "gain": {"None"}}
 TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     "rbp": {"gain": {"None"}},
     **{name: {"beta": {"0"}} for name in ("f_beta", "q_measure")},
+    **{name: {"tied": set()} for name in ("rbo", "rbo_min", "rbo_residual")},
     "alpha_dcg": {"k": set()},
     "err_ia": {"k": set()},
     "relstring": {"k": set()},

@@ -57,7 +57,13 @@ def test_oracles_agree_with_scikit_learn(seed: int) -> None:
 def test_agreement_oracles_agree_with_scipy(seed: int, ties: bool) -> None:
     table = random_pairs(seed, ties=ties)
     values = list(scipy(table))
-    assert {name for _, name, _, _ in values} == {"kendall_distance", "kendall_tau", "spearman", "tau_ap"}
+    assert {name for _, name, _, _ in values} == {
+        "kendall_distance",
+        "kendall_tau",
+        "spearman",
+        "tau_ap",
+        "weighted_tau",
+    }
     for query, name, options, expected in values:
         assert AGREEMENT[name](table[query], **options) == pytest.approx(expected, abs=1e-12), (
             name,
