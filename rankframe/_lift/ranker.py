@@ -179,6 +179,7 @@ class Ranker(Metrics[R]):
             document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's id as
             text, whatever its type, descending. ``"expected"`` gives the mean of the metric over all orders, in closed
             form (a metric without a closed form raises an error); ``"error"`` forbids ties.
+            ``"last"`` gives each tied document the last of their ranks, with all of them down to it, as scikit-learn does.
         unjudged
             How retrieved documents that nobody judged count: ``"nonrelevant"`` (default), or ``"drop"`` to remove
             them before documents are ranked, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,

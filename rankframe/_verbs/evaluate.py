@@ -25,7 +25,7 @@ from .._plan.per_query import (
     with_labels,
 )
 from .._plan.plan import by_row, run_formulas, values_of_groups
-from .._plan.rank_order import in_rank_order, numbered
+from .._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._plan.values import output_name
 from .._support.option_kinds import Column
@@ -334,6 +334,7 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     of_other = setup.changed(score=other)
     table, others = (Columns.of(x, frame.schema, label=False) for x in (setup, of_other))
     refuse_agreement(table)
+    refuse_shared_ranks(setup, "agreement")
     order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
     score, other_score = order.score, other_order.score
     listed = score.is_not_null() | other_score.is_not_null()

@@ -46,6 +46,9 @@ class Context(ABC):
     setup: Setup
 
     @abstractmethod
+    def _need_one_a_rank(self) -> None: ...
+
+    @abstractmethod
     def counted(self, x: pl.Expr) -> pl.Expr:
         """`x`, null for documents that a policy leaves out."""
 
@@ -167,6 +170,7 @@ class Context(ABC):
 
     def divergence(self, kind: pl.Expr, target: str | float) -> pl.Expr:
         """The divergence of the shares of kinds of documents down to each rank from a target."""
+        self._need_one_a_rank()
         return self.rows.mapped(partial(divergence, target=target), kind=kind)
 
     def compared_shares(self, kind: pl.Expr, weight: pl.Expr, target: str | float, distance: str) -> pl.Expr:

@@ -226,11 +226,9 @@ def median_rank(r: Ranking) -> pl.Expr:
     >>> df.rank.evaluate("median_rank").item(0, 1)              # between the ranks 1 and 4
     2.5
     """
-    n, place = r.n_relevant, r.relevant * _place(r, r.n_candidates)
-    middle = [
-        r.whole(pl.when(r.hits == nth).then(place).otherwise(0.0)) for nth in ((n / 2).ceil(), (n / 2).floor() + 1)
-    ]
-    return pl.when(n > 0).then((middle[0] + middle[1]) / 2)
+    n, place = r.n_relevant, _place(r, r.n_candidates)
+    found = [pl.when((r.relevant > 0) & (r.hits >= nth)).then(-place) for nth in ((n / 2).ceil(), (n / 2).floor() + 1)]
+    return -(r.largest(found[0]) + r.largest(found[1])) / 2
 
 
 @metric("coverage_error", display="Last rank", **A_RANK)

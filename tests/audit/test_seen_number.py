@@ -48,10 +48,9 @@ def test_rows_come_by_closeness_with_their_difference() -> None:
     assert apart[0] == 0
     ours = found.filter(tool="rankframe").row(0, named=True)
     assert ours["difference"] == pytest.approx(1 / (1 + X) - 1)
-    tied = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, 1], "label": [1, 1]})
-    refused = tied.rank.conventions("map", observed=1).row(-1, named=True)  # scikit-learn has a rule of its own
-    assert (refused["tool"], refused["difference"]) == ("sklearn", None)
-    assert refused["says"] == "what sklearn prints is not known here"
+    refused = SHORT.rank.conventions("ndcg", observed=1).row(-1, named=True)  # RecTools always takes a cutoff
+    assert (refused["tool"], refused["difference"]) == ("rectools", None)
+    assert refused["says"] == "what rectools prints is not known here"
 
 
 def test_the_definition_may_be_whose_number_it_is() -> None:

@@ -320,6 +320,11 @@ CASES = {
         "OK", "df.rank.on(unjudged='bounds', unjudged_labels=(3, 0)).rr()",
         "df.rank.on(unjudged='bounds', unjudged_labels=ADVICE).rr()", r"as (\(0, 3\))",
     ),
+    "bounds and ties that share a rank": Case(
+        "OK", "df.rank.on(unjudged='bounds', ties='last').rr()", "ADVICE.on(unjudged='bounds').rr()"),
+    "an order of ties that share a rank": Case(
+        "TWO", "df.rank.on(ties='last').agreement('new', 'overlap')", "ADVICE.agreement('new', 'overlap')"),
+    "documents one by one that share a rank": Case("OK", "df.rank.on(ties='last').err()", "ADVICE.err()"),
     "bounds and ties by label": Case("OK", "df.rank.on(unjudged='bounds', ties='best').rr()", "ADVICE.on(unjudged='bounds').rr()"),
     "bounds and weights": Case("OK", "df.rank.on(unjudged='bounds', weight='label').dcg()", "ADVICE.on(weight='label').dcg()"),
     "depth and expected ties": Case(
