@@ -105,7 +105,7 @@ def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Ma
         place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
         rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
         rows = rows.sort(QUERY, POSITION)
-    place = at_last_tied(POSITION) if policies.tie_rule.shares else POSITION
+    place = POSITION.max().over(QUERY, SCORE) if policies.tie_rule.shares else POSITION
     rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64).alias("#rank"))
     if policies.unretrieved == "missed":
         return rows
