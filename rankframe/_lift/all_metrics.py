@@ -53,6 +53,9 @@ class AllMetrics(Metrics[R]):
     precision_ia = formula(metrics.precision_ia)
     average_precision_ia = formula(metrics.average_precision_ia)
     subtopic_recall = formula(metrics.subtopic_recall)
+    nugget_recall = formula(metrics.nugget_recall)
+    d_ndcg = formula(metrics.d_ndcg)
+    d_sharp_ndcg = formula(metrics.d_sharp_ndcg)
 
     # cumulative gain
     cg = formula(metrics.cg)

@@ -100,6 +100,7 @@ class Ranker(Metrics[R]):
         label: str | None = None,
         subtopic: str | None = None,
         weight: str | None = None,
+        subtopic_weight: str | None = None,
         category: str | None = None,
         group: str | None = None,
         features: str | Sequence[str] | None = None,
@@ -145,6 +146,9 @@ class Ranker(Metrics[R]):
             The column of the documents' weights, 0 or more, such as inverse propensities for clicks; default: every
             document counts once. Metrics that add up gains or hits (cg, dcg, ndcg, precision, recall, hits) multiply
             them by the weight; other metrics raise an error.
+        subtopic_weight
+            The column of the subtopics' weights, 0 or more and the same in all rows of a subtopic of a query, such as the
+            probability of an intent, or 1 for a vital nugget and 1/2 for another one; default: all weigh the same.
         category
             The column of the documents' categories, one for each document or a list of them.
         group

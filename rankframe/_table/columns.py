@@ -59,6 +59,13 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"column {x.roles.weight!r} holds a weight that is {NO_WEIGHT}, of a judged document; give each of them its weight",
         steps.filled(str(x.roles.weight), 1, ", as in {}"),
     ),
+    "subtopic weight": lambda x: (
+        f"column {x.roles.subtopic_weight!r} holds a weight that is {NO_WEIGHT}, of a subtopic; give each of them its weight",
+        steps.filled(str(x.roles.subtopic_weight), 1, ", as in {}"),
+    ),
+    "two weights": lambda x: (
+        f"a subtopic of a query has different values of {x.roles.subtopic_weight!r}; give it one weight",
+    ),
     "no document": lambda x: (
         option(ties=x.policies.ties), " orders tied rows by document, but the table has no document column; say ",
         on(doc=...), ", or ", option(ties="order"), " to keep the order of the rows",

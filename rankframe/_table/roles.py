@@ -59,6 +59,7 @@ ROLES = {
     "subtopic": Role("the column of subtopics", identifies=True, lists=True, usual=(
         "subtopic", "subtopics", "subtopic_id", "intent", "intents", "aspect", "aspects", "iteration")),
     "weight": Role("the column of the documents' weights", number=True),
+    "subtopic_weight": Role("the column of the subtopics' weights", example="importance", number=True),
     "category": Role("the column of the documents' categories", example="genre", lists=True, of_items=True),
     "group": Role("the column of the documents' groups", example="provider", of_items=True),
     "features": Role(

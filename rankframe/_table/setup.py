@@ -33,6 +33,7 @@ class Roles:
     label: str = "label"
     subtopic: str | None = None
     weight: str | None = None
+    subtopic_weight: str | None = None
     category: str | None = None
     group: str | None = None
     features: tuple[str, ...] | None = None

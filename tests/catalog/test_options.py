@@ -95,6 +95,7 @@ TAKES = {
     "absolute": {"True"},
     "first_rank": {"0"},
     "at": set(),
+    "partial": {"0"},
     "thresholds": {"None"},
     "negatives": set(),
     "capped": {"True"},
@@ -104,6 +105,7 @@ OF_READERS = {"k": set(), "max_label": {"None"}, "gain": {"None"}}
 TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     "rbp": {"gain": {"None"}},
     **{name: {"beta": {"0"}} for name in ("f_beta", "q_measure")},
+    **{name: {"gain": set()} for name in ("d_ndcg", "d_sharp_ndcg")},
     **{name: {"tied": set()} for name in ("rbo", "rbo_min", "rbo_residual")},
     "alpha_dcg": {"k": set()},
     "err_ia": {"k": set()},

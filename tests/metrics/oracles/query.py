@@ -26,6 +26,7 @@ class Query:
     collection_size: int | None = None
     user: Any = None
     judged_only: bool = False
+    weighted: bool = False
 
     def is_relevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] >= self.relevant
