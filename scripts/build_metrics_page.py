@@ -140,6 +140,7 @@ IN_CALLS = {
     "category": '"genre"',
     "features": '["x", "y"]',
     "group": '"provider"',
+    "cost": '"seconds"',
     "subtopic": '"subtopic"',
     "interactions": "train",
     "items": "catalog",

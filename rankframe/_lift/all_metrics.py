@@ -32,6 +32,11 @@ class AllMetrics(Metrics[R]):
     pfound = formula(metrics.pfound)
     rbp = formula(metrics.rbp)
 
+    # user models: the costs of documents
+    time_biased_gain = formula(metrics.time_biased_gain)
+    u_measure = formula(metrics.u_measure)
+    ift = formula(metrics.ift)
+
     # user models: the C/W/L family
     sdcg = formula(metrics.sdcg)
     bpm = formula(metrics.bpm)

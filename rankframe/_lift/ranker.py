@@ -101,6 +101,7 @@ class Ranker(Metrics[R]):
         subtopic: str | None = None,
         weight: str | None = None,
         subtopic_weight: str | None = None,
+        cost: str | None = None,
         category: str | None = None,
         group: str | None = None,
         features: str | Sequence[str] | None = None,
@@ -149,6 +150,9 @@ class Ranker(Metrics[R]):
         subtopic_weight
             The column of the subtopics' weights, 0 or more and the same in all rows of a subtopic of a query, such as the
             probability of an intent, or 1 for a vital nugget and 1/2 for another one; default: all weigh the same.
+        cost
+            The column of the documents' costs, above 0, such as seconds or characters, for time-biased gain, the U-measure,
+            IFT and the reports ``"EC"`` and ``"ETC"`` of the C/W/L metrics; default: every document costs 1.
         category
             The column of the documents' categories, one for each document or a list of them.
         group

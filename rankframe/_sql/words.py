@@ -16,7 +16,7 @@ TIED = ["#query", "#score"]
 
 
 NO_SQL: dict[str, str] = {
-    "subtopic": "subtopics", "subtopic_weight": "subtopics", "category": "categories", "group": "groups", "features": "features",
+    "subtopic": "subtopics", "subtopic_weight": "subtopics", "cost": "costs of documents", "category": "categories", "group": "groups", "features": "features",
     "base": "another ranking", "interactions": "past interactions", "items": "a catalog",
     "memory_limit": "how a frame runs", "grouped": "how a frame runs",
 }  # fmt: skip

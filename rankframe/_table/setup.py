@@ -34,6 +34,7 @@ class Roles:
     subtopic: str | None = None
     weight: str | None = None
     subtopic_weight: str | None = None
+    cost: str | None = None
     category: str | None = None
     group: str | None = None
     features: tuple[str, ...] | None = None

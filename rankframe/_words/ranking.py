@@ -15,7 +15,7 @@ from .._support.option_values import Range as Range, is_number as is_number
 from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label
 from .._table.setup import Setup
 from ..errors import shown
-from .context import Context, Persistence as Persistence, RankWeight as RankWeight
+from .context import Context, Persistence as Persistence, RankWeight as RankWeight, foraging as foraging
 from .expected_ties import Expectation, NoExpectation, OneRank
 from .rows import Answer, Cut, Factor, Rows
 

@@ -4,6 +4,7 @@ from .agreement import *
 from .binary import *
 from .cascade import *
 from .catalog import *
+from .costs import *
 from .cwl import *
 from .diversity import *
 from .gain import *

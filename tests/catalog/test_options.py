@@ -36,7 +36,7 @@ TABLE = pl.DataFrame(
 )
 ROLES: dict[str, Any] = {
     "interactions": TABLE.select("query_id", "doc_id"), "items": 9, "category": "subtopic", "group": "doc_id", "features": "other",
-    "base": "other",
+    "base": "other", "cost": "nan",
 }  # fmt: skip
 
 # As text, and as an argument.
@@ -96,6 +96,9 @@ TAKES = {
     "first_rank": {"0"},
     "at": set(),
     "partial": {"0"},
+    **{name: set() for name in ("half_life", "length", "goal_intercept", "rate_intercept")},
+    **{name: {"0"} for name in ("goal_slope", "rate_slope")},
+    "rate": {"None"},
     "thresholds": {"None"},
     "negatives": set(),
     "capped": {"True"},
@@ -114,6 +117,8 @@ TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     **{name: {"group": {"-1", "0", "abc", "None"}} for name in ("awrf", "ndkl")},
     **{name: {"gain": set()} for name in ("err", "nerr", "pfound")},
     **dict.fromkeys(("sdcg", "bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11"), OF_READERS),
+    **dict.fromkeys(("time_biased_gain", "u_measure"), OF_READERS),
+    "ift": {**OF_READERS, "target": {"None"}},
 }
 RANKERS: dict[str, Any] = {
     "polars": TABLE.rank, "lazy": TABLE.lazy().rank, "pandas": TABLE.to_pandas().rank, "expr": rf.expr,

@@ -75,6 +75,7 @@ def readers(plain: Options, other: Options) -> list[Options]:
         {**small, "max_label": "query", "report": "ETU"},
         {**small, "max_label": 5.5, "report": "ED", "residual": True},
         {**small, "gain": SHARE, "report": "ETC"},
+        {**small, "max_label": 4, "report": "EC"},
         {**small, "gain": SHARE, "residual": True},
     ]
 

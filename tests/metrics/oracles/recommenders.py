@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.metrics.oracles.background import CATALOG, N_INTERACTIONS, N_USERS, POPULARITY, TRAIN
+from tests.metrics.oracles.costs import ift, time_biased_gain, u_measure
 from tests.metrics.oracles.gain import Gain, gain_of
 from tests.metrics.oracles.query import Query, Row
 
@@ -381,5 +382,6 @@ ORACLES: dict[str, Callable[..., float | None]] = {
         ild, category_diversity, category_entropy, serendipity, calibration,
         group_exposure, awrf, ndkl, rnd, rkl, rrd, least_item_promoted,
         demographic_parity, exposed_utility_ratio, realized_utility_ratio,
+        time_biased_gain, u_measure, ift,
     )
 }  # fmt: skip
