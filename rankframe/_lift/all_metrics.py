@@ -10,6 +10,10 @@ from .method import Metrics, formula_as_method as formula
 class AllMetrics(Metrics[R]):
     """All metrics as methods, by family."""
 
+    # benchmarks of retrieval models
+    hole = formula(metrics.hole)
+    p_mrr = formula(metrics.p_mrr)
+
     # counts of relevant documents
     precision = formula(metrics.precision)
     recall = formula(metrics.recall)

@@ -89,6 +89,16 @@ class Context(ABC):
         return self.rows.column(pl.col(self.doc).map_batches(place, return_dtype=pl.UInt32), b"item")
 
     @property
+    def in_items(self) -> pl.Expr:
+        """Whether the document is one of the items."""
+        items = self.setup.background.items
+        if not isinstance(items, Items):
+            raise LackingRole("a frame or a list of documents", items=Verbatim("catalog"))
+        place = partial(place_in, items.ids(self.doc))
+        found = pl.col(self.doc).map_batches(place, return_dtype=pl.UInt32)
+        return self.rows.column(found, b"listed item").is_not_null()
+
+    @property
     def seen(self) -> pl.Expr:
         """1.0 for a document that the query's user had before, else 0.0."""
         return self.rows.mapped(self._past_of_users.seen, user=self.user, item=self._past_item)

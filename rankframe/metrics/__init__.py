@@ -1,6 +1,7 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
 from .agreement import *
+from .benchmarks import *
 from .binary import *
 from .cascade import *
 from .catalog import *

@@ -28,7 +28,16 @@ law = settings(deadline=None, derandomize=True, max_examples=5, phases=[Phase.ge
 hostile = tables(FRACTIONAL_LABELS)
 policies = st.sampled_from(POLICIES)
 BOTH = list(zip(ALL, TEXTS, strict=True))
-FAMILIES = ("popularity", "novelty", "list_diversity", "serendipity", "group_exposure", "group_parity", "costs")
+FAMILIES = (
+    "popularity",
+    "novelty",
+    "list_diversity",
+    "serendipity",
+    "group_exposure",
+    "group_parity",
+    "costs",
+    "benchmarks",
+)
 
 
 def ranker(df: Any, **options: Any) -> Any:

@@ -100,6 +100,8 @@ CALLS: dict[str, list[Options]] = {
     "realized_utility_ratio": every(ratios[1:], [{"gain": "binary"}]) + ratios[:1],
 }
 CALLS |= {
+    "hole": cutoffs,
+    "p_mrr": [{}],
     "time_biased_gain": [
         {"half_life": 2, "max_label": 4},
         {"gain": SHARE, "depth": 3},
@@ -129,6 +131,7 @@ TEXTS = [spell(*call) for call in ALL]
 
 def reads_labels(name: str, options: Options) -> bool:
     judging = (
+        "p_mrr",
         "time_biased_gain",
         "u_measure",
         "ift",

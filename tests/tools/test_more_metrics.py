@@ -208,3 +208,20 @@ def test_mteb(seed: int) -> None:
     for k in (1, 3, 10):
         found: Mapping[str, list[float]] = theirs.recall_cap(qrels, run, [k])
         assert_values(df.rank.evaluate(f"R_cap@{k}"), dict(zip(run, found[f"R_cap_at_{k}"], strict=True)))
+        some = {query: {doc: x for doc, x in judged.items() if doc > "d20"} for query, judged in qrels.items()}
+        holes = theirs.hole(some, run, [k])[f"Hole_at_{k}"]
+        known = sorted({doc for judged in some.values() for doc in judged})
+        assert_values(df.rank.on(items=known).evaluate(f"hole@{k}"), dict(zip(run, holes, strict=True)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mteb_on_instructions(seed: int) -> None:
+    other = table(seed + 50).select("query_id", "doc_id", original="score").drop_nulls()
+    both = table(seed).join(other, on=["query_id", "doc_id"], how="full", coalesce=True)
+    run, _ = run_and_qrels(both)
+    original, _ = run_and_qrels(both.select("query_id", "doc_id", "label", score="original"))
+    changed = {str(query): rows.filter(label=1)["doc_id"].to_list() for (query,), rows in both.group_by("query_id")}
+    mean = both.rank.on(base="original").mean("p_mrr").item()
+    before = {f"{query}-og": scores for query, scores in original.items()}
+    after = {f"{query}-changed": scores for query, scores in run.items()}
+    assert mean == pytest.approx(mteb().calculate_pmrr(before, after, changed))
