@@ -145,6 +145,7 @@ IN_CALLS = {
     "category": '"genre"',
     "features": '["x", "y"]',
     "group": '"provider"',
+    "cost": '"seconds"',
     "subtopic": '"subtopic"',
     "interactions": "train",
     "items": "catalog",

@@ -70,9 +70,17 @@ UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "SRecall": {"Elliot, which divides by the features of all items": "subtopic_recall"},
     "UserCoverage": {"Elliot, which prints the number of users": "user_coverage"},
     "diversity": {"Evidently": "ild", "RePlay": "category_diversity", "TREC's diversity tasks": "alpha_ndcg"},
-    "gauc": {"RecBole, whose mean weighs a user by the number of relevant items": "auc"},
     "intra_list_similarity": {"LensKit and recmetrics, which print 1 less it": "ild"},
+    "gauc": {
+        "online advertising, whose mean weighs a user by the number of candidates, num_ret": "auc",
+        "RecBole, whose mean weighs a user by the number of relevant items, num_rel": "auc",
+    },
     "label_ranking_average_precision_score": {"scikit-learn, which gives a query without relevant documents 1": "map"},
+    "mar": {
+        "recmetrics and rexmex": "map",
+        "Elliot": "average_recall",
+        "Evidently, with at=relevant": "average_recall",
+    },
     "Novelty": {"Evidently": "novelty", "RePlay": "unseen"},
     "sDCG": {"cwl-eval": "sdcg", "TREC's session tracks": ""},
     "shannonentropy": {"RecBole, which prints nats over the number of items shown": "entropy"},

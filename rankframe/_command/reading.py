@@ -119,7 +119,7 @@ def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool 
     given = getattr(arguments, "adjust", None)
     adjust = [str(given)] if any(given in file.columns for file in files) else []
     table = pl.concat(tables, how="diagonal_relaxed")
-    return _sliced(table, files, [*_slices(arguments), *adjust]), _runs(arguments)
+    return _sliced(table, files, [*_slices(arguments), *adjust], arguments), _runs(arguments)
 
 
 def join(
@@ -248,10 +248,13 @@ def _slices(arguments: Namespace) -> list[str]:
     return [*([by] if isinstance(by, str) else by), *(x for x in others if isinstance(x, str))]
 
 
-def _sliced(table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence[str]) -> pl.DataFrame:
+def _sliced(
+    table: pl.DataFrame, files: Sequence[pl.DataFrame], slices: Sequence[str], arguments: Namespace
+) -> pl.DataFrame:
     """The table with the columns `slices`, which either file may have, the same in all rows of a query."""
     for name in slices:
-        if name != "query_id":
+        weighs = name == getattr(arguments, "weights", None) and all(name not in file.columns for file in files)
+        if name != "query_id" and not weighs:  # the weights may be a metric
             columns = cs.by_name("query_id", name, require_all=False)
             values = pl.concat([file.select(columns) for file in files], how="diagonal_relaxed")
             values = values if name in values.columns else table  # the error lists the columns of the table

@@ -10,6 +10,10 @@ from .method import Metrics, formula_as_method as formula
 class AllMetrics(Metrics[R]):
     """All metrics as methods, by family."""
 
+    # benchmarks of retrieval models
+    hole = formula(metrics.hole)
+    p_mrr = formula(metrics.p_mrr)
+
     # counts of relevant documents
     precision = formula(metrics.precision)
     recall = formula(metrics.recall)
@@ -18,6 +22,11 @@ class AllMetrics(Metrics[R]):
     set_average_precision = formula(metrics.set_average_precision)
     fall_out = formula(metrics.fall_out)
     hits = formula(metrics.hits)
+    false_positives = formula(metrics.false_positives)
+    false_negatives = formula(metrics.false_negatives)
+    true_negatives = formula(metrics.true_negatives)
+    mcc = formula(metrics.mcc)
+    jaccard = formula(metrics.jaccard)
     hit_rate = formula(metrics.hit_rate)
     r_precision = formula(metrics.r_precision)
 
@@ -26,6 +35,11 @@ class AllMetrics(Metrics[R]):
     nerr = formula(metrics.nerr)
     pfound = formula(metrics.pfound)
     rbp = formula(metrics.rbp)
+
+    # user models: the costs of documents
+    time_biased_gain = formula(metrics.time_biased_gain)
+    u_measure = formula(metrics.u_measure)
+    ift = formula(metrics.ift)
 
     # user models: the C/W/L family
     sdcg = formula(metrics.sdcg)
@@ -48,6 +62,9 @@ class AllMetrics(Metrics[R]):
     precision_ia = formula(metrics.precision_ia)
     average_precision_ia = formula(metrics.average_precision_ia)
     subtopic_recall = formula(metrics.subtopic_recall)
+    nugget_recall = formula(metrics.nugget_recall)
+    d_ndcg = formula(metrics.d_ndcg)
+    d_sharp_ndcg = formula(metrics.d_sharp_ndcg)
 
     # cumulative gain
     cg = formula(metrics.cg)
@@ -55,6 +72,8 @@ class AllMetrics(Metrics[R]):
     average_relevance_position = formula(metrics.average_relevance_position)
     dcg = formula(metrics.dcg)
     ndcg = formula(metrics.ndcg)
+    q_measure = formula(metrics.q_measure)
+    graded_average_precision = formula(metrics.graded_average_precision)
 
     # fairness of exposure
     group_exposure = formula(metrics.group_exposure)
@@ -97,12 +116,20 @@ class AllMetrics(Metrics[R]):
 
     # order of the relevant documents
     average_precision = formula(metrics.average_precision)
+    average_recall = formula(metrics.average_recall)
     reciprocal_rank = formula(metrics.reciprocal_rank)
+    first_rank = formula(metrics.first_rank)
+    mean_rank = formula(metrics.mean_rank)
+    median_rank = formula(metrics.median_rank)
+    last_rank = formula(metrics.last_rank)
+    mean_percentile_rank = formula(metrics.mean_percentile_rank)
     bpref = formula(metrics.bpref)
     interpolated_precision = formula(metrics.interpolated_precision)
     eleven_point_average = formula(metrics.eleven_point_average)
     auc = formula(metrics.auc)
+    partial_auc = formula(metrics.partial_auc)
     ordered_pair_accuracy = formula(metrics.ordered_pair_accuracy)
+    ranking_loss = formula(metrics.ranking_loss)
 
     # prediction of query performance
     nqc = formula(metrics.nqc)

@@ -110,6 +110,8 @@ class Ranker(Metrics[R]):
         propensity: str | None = None,
         stratum: str | None = None,
         inclusion: str | None = None,
+        subtopic_weight: str | None = None,
+        cost: str | None = None,
         category: str | None = None,
         group: str | None = None,
         features: str | Sequence[str] | None = None,
@@ -168,6 +170,12 @@ class Ranker(Metrics[R]):
         inclusion
             The column of the probabilities, above 0 and up to 1, with which documents were drawn for judging, for
             ``stat_ap``.
+        subtopic_weight
+            The column of the subtopics' weights, 0 or more and the same in all rows of a subtopic of a query, such as the
+            probability of an intent, or 1 for a vital nugget and 1/2 for another one; default: all weigh the same.
+        cost
+            The column of the documents' costs, above 0, such as seconds or characters, for time-biased gain, the U-measure,
+            IFT and the reports ``"EC"`` and ``"ETC"`` of the C/W/L metrics; default: every document costs 1.
         category
             The column of the documents' categories, one for each document or a list of them.
         group
@@ -202,6 +210,7 @@ class Ranker(Metrics[R]):
             document, ``"order"`` by row, ``"best"`` or ``"worst"`` by label, ``"trec_eval"`` by the document's id as
             text, whatever its type, descending. ``"expected"`` gives the mean of the metric over all orders, in closed
             form (a metric without a closed form raises an error); ``"error"`` forbids ties.
+            ``"last"`` gives each tied document the last of their ranks, with all of them down to it, as scikit-learn does.
         unjudged
             How retrieved documents that nobody judged count: ``"nonrelevant"`` (default), or ``"drop"`` to remove
             them before documents are ranked, as trec_eval's ``-J`` does. ``"bounds"`` gives two columns per metric,

@@ -15,7 +15,7 @@ from .._table.check import fault_in
 from .._table.columns import Columns, failed
 from .._table.roles import ROW
 from .._table.setup import Setup
-from .._table.subtopics import documents, row_faults
+from .._table.subtopics import documents, row_faults, weight_faults
 from .._table.table import refuse_names
 from .._words.sorted_rows import LARGEST_LABEL
 from ..errors import InvalidData, InvalidOption
@@ -102,7 +102,7 @@ def _measure_by_kind(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], l
     if others:
         of_others = _measure_documents(docs, of_docs, *others, largest=largest)[[x.text for x in others]].get_columns()
     table, of_doc = Columns.of(setup, frame.schema, label=False), Columns.of(of_docs, docs.schema, label=False)
-    for fault in row_faults(table) if table.lists_subtopics else []:
+    for fault in [*weight_faults(table), *(row_faults(table) if table.lists_subtopics else [])]:
         if frame.select(fault.rows.any()).item():
             raise fault_in(frame, setup, fault.kind)
     if not table.lists_subtopics:
@@ -154,7 +154,7 @@ def by_document(
     table = Columns.of(setup, schema, label=False)
     if label or not table.lists_subtopics:
         table = Columns.of(setup, schema)
-    of_docs = setup.changed(subtopic=None)
+    of_docs = setup.changed(subtopic=None, subtopic_weight=None)
     if table.lists_subtopics:
         return frame, of_docs
     docs = documents(frame.lazy(), table, ordered=True, carry=carry)
@@ -241,7 +241,7 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
     for call in calls:
         if call.metric.over == "documents" and call.labels:
             policies, meant = setup.resolve(call)
-            table = Columns.of(policies.changed(subtopic=None), schema)
+            table = Columns.of(policies.changed(subtopic=None, subtopic_weight=None), schema)
             if run_formulas([meant], table.setup, None).reads(LARGEST_LABEL):
                 return True
     return False

@@ -61,7 +61,8 @@ class Part:
         """The rows that the formulas look at, in rank order, with the columns that they read; `carry` are further columns."""
         policies = self.table.setup.policies
         plain = policies.depth is None and policies.unretrieved == "missed" and not policies.drops_after_cut
-        if plain and not policies.tie_rule.averages and not needed.early:
+        one_order = not (policies.tie_rule.averages or policies.tie_rule.shares)
+        if plain and one_order and not needed.early:
             rows = self._plain_rows(needed, carry or {})
         else:
             lazy = with_rank(self.order, self.frame, self.table, {**(carry or {}), **needed.source})
@@ -104,7 +105,8 @@ def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Ma
         place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
         rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
         rows = rows.sort(QUERY, POSITION)
-    rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(POSITION).cast(pl.Float64).alias("#rank"))
+    place = POSITION.max().over(QUERY, SCORE) if policies.tie_rule.shares else POSITION
+    rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64).alias("#rank"))
     if policies.unretrieved == "missed":
         return rows
     return rows.with_columns(pl.when(RANK.is_not_null()).then(RAW).alias("#raw"))

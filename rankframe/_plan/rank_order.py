@@ -13,7 +13,9 @@ import polars as pl
 
 from .._support.floats import NDArray, np
 from .._table.columns import Columns
+from .._table.setup import Setup
 from .._words.pairs import starts_of
+from ..errors import InvalidOption, on, option
 
 CODE_BITS = 64
 """Bits per code: the query's number, the leading bits of the score, and the row's number."""
@@ -116,6 +118,13 @@ def in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
     ends = np.zeros(len(first) + 1, dtype=np.int64)
     np.cumsum(np.bincount(number, minlength=len(first)), out=ends[1:])
     return RankOrder(number, pl.Series(first), ends, _with_ties_in_order(codes, frame, table), score)
+
+
+def refuse_shared_ranks(setup: Setup, what: str) -> None:
+    """Refuse a tie rule that gives tied documents one rank where an order is needed."""
+    if setup.policies.tie_rule.shares:
+        says = f" gives tied documents one rank, and {what} needs an order; set another rule, as in "
+        raise InvalidOption(option(ties=setup.policies.ties), says, on(ties="doc_desc"))
 
 
 def column_of(frame: pl.DataFrame, x: pl.Expr) -> pl.Series:

@@ -12,7 +12,7 @@ from .._table.columns import Columns
 from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.steps import one_kept
-from .._words.expected_ties import NoExpectation
+from .._words.expected_ties import NoExpectation, OneRank
 from .._words.sorted_rows import Needed
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
@@ -30,9 +30,11 @@ def evaluate(
     setup = table.setup
     _refuse_ties(setup, calls[0])
     needed = Needed(["#query"])
-    topics = Topics(needed, None if table.lists_subtopics else setup.policies.relevant, setup)
+    threshold = setup.policies.relevant
+    topics = Topics(needed, None if table.lists_subtopics else threshold, setup)
     needed.values = {call.text: call.value(topics, setup.policies.no_relevant) for call in calls}
-    least = min([setup.policies.relevant, *(call.relevant for call in calls if call.relevant is not None)])
+    least = min([threshold, *(call.relevant for call in calls if call.relevant is not None)])
+    least = least if all(call.gains_only(setup) for call in calls) else 0.0
     queries = numbered(docs[list(setup.roles.query)])
     query = pl.Series("#query", queries.number)
     documents = pl.DataFrame([query, rank.cast(pl.Float64).alias("#rank"), _names(docs, table)])
@@ -60,7 +62,9 @@ def _relevant(
         rows = rows.filter(pl.col("#subtopic").is_not_null())
     else:
         document = pl.Series(numbered(frame[table.key_of_documents]).number)
-        subtopics = frame.select(table.subtopic.alias("#subtopic"), table.label.alias("#label"))
+        weight = table.setup.roles.subtopic_weight
+        weights = [] if weight is None else [pl.col(weight).cast(pl.Float64).alias("#subtopic weight")]
+        subtopics = frame.select(table.subtopic.alias("#subtopic"), table.label.alias("#label"), *weights)
         rows = documents[document].lazy().with_columns(*subtopics)
         rows = rows.filter(pl.col("#subtopic").is_not_null() & (pl.col("#label") >= least))
     return rows.filter(pl.col("#rank").is_not_null()) if table.setup.policies.unretrieved == "drop" else rows
@@ -71,8 +75,9 @@ def _refuse_ties(setup: Setup, call: Call) -> None:
         says = " orders tied documents by label, which does not say what a document adds to those above it"
         other = "; say another rule for ties, as in ", on(ties="doc_desc")
         raise InvalidOption(f"{call.text}: ", option(ties=setup.policies.ties), says, *other)
-    if setup.policies.tie_rule.averages:
-        raise InvalidOption(f"{call.text}: ", NoExpectation().parts)
+    if setup.policies.tie_rule.averages or setup.policies.tie_rule.shares:
+        error = NoExpectation() if setup.policies.tie_rule.averages else OneRank()
+        raise InvalidOption(f"{call.text}: ", error.parts)
 
 
 def without_subtopics(call: Call) -> InvalidOption:

@@ -203,12 +203,13 @@ class Ranks:
         policies = self.setup.policies
         score = exp.column("rank_score" if policies.depth is None else "cut_score")
         place = exp.column("new_place" if policies.drops_after_cut else "first_place")
+        last = _of_query(exp.Max(this=place), [*self.keys, score.name]) if policies.tie_rule.shares else place
         grade: Tree = exp.column("grade")
         grade = case((there(score), grade), otherwise=None) if policies.unretrieved == "drop" else grade
         columns = {
             **{name: exp.column(name) for name in (*self.keys, *self.doc, *self.carried.values(), *self._slices)},
             "place": place,
-            "doc_rank": case((there(score), place), otherwise=None),
+            "doc_rank": case((there(score), last), otherwise=None),
             "score": score,
             "grade": grade,
             "label": case((grade > 0, grade), otherwise=exp.cast(exp.convert(0), "double")),

@@ -16,7 +16,7 @@ TIED = ["#query", "#score"]
 
 
 NO_SQL: dict[str, str] = {
-    "subtopic": "subtopics", "category": "categories", "group": "groups", "features": "features",
+    "subtopic": "subtopics", "subtopic_weight": "subtopics", "cost": "costs of documents", "category": "categories", "group": "groups", "features": "features",
     "base": "another ranking", "interactions": "past interactions", "items": "a catalog",
     "stratum": "strata of judgments", "inclusion": "chances of being judged", "propensity": "clicks", "estimate": "clicks", "clip": "clicks", "memory_limit": "how a frame runs", "grouped": "how a frame runs",
 }  # fmt: skip

@@ -134,7 +134,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
     """The findings in their order."""
     schema, given = frame.collect_schema(), setup
     if qrels is not None and setup.roles.subtopic not in schema:  # the judgments usually have it
-        setup = setup.changed(subtopic=None)
+        setup = setup.changed(subtopic=None, subtopic_weight=None)
     has_label = setup.roles.label in schema
     try:
         table = Columns.of(setup, schema, label=has_label)
@@ -147,7 +147,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         for fault in row_faults(table):
             yield Finding("error", fault.kind, _places(frame.filter(fault.rows), where), TEXTS[fault.kind](setup))
         docs = documents(frame, table, ordered=True, check=False)
-        of_documents = _found(docs, setup.changed(subtopic=None), qrels, spelling)
+        of_documents = _found(docs, setup.changed(subtopic=None, subtopic_weight=None), qrels, spelling)
         # listed subtopics are the relevant ones
         yield from (x for x in of_documents if not table.lists_subtopics or x.problem != "no labels")
         yield _suspected(frame, setup.changed(category=None), spelling, [])

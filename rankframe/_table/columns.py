@@ -67,6 +67,13 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
         f"column {x.roles.propensity!r} holds a propensity that is null, NaN, 0, negative or above 1, of a clicked document; "
         "write the probability with which users saw it where it was clicked",
     ),
+    "subtopic weight": lambda x: (
+        f"column {x.roles.subtopic_weight!r} holds a weight that is {NO_WEIGHT}, of a subtopic; give each of them its weight",
+        steps.filled(str(x.roles.subtopic_weight), 1, ", as in {}"),
+    ),
+    "two weights": lambda x: (
+        f"a subtopic of a query has different values of {x.roles.subtopic_weight!r}; give it one weight",
+    ),
     "no document": lambda x: (
         option(ties=x.policies.ties), " orders tied rows by document, but the table has no document column; say ",
         on(doc=...), ", or ", option(ties="order"), " to keep the order of the rows",

@@ -144,8 +144,9 @@ CONVENTIONS: Mapping[str, Convention] = {
         "ties beyond 15 documents are left to an unstable sort; bpref is NaN where nothing is judged non-relevant",
     ),
     "sklearn": _of(
-        "unretrieved=drop: dcg(ties=expected) ndcg(ties=expected) map(ties=error) auc(no_relevant=null)",
-        "average precision takes tied documents at their last place, which no rule here does",
+        "unretrieved=drop: dcg(ties=expected) ndcg(ties=expected) map(ties=last) auc(no_relevant=null) "
+        "last_rank(ties=last) ranking_loss",
+        "coverage error and ranking loss, last_rank and ranking_loss here, are 0 where these are null",
         also="scikit-learn",
     ),
     "torchmetrics": _of(

@@ -128,6 +128,9 @@ class Policies:
         if self.unjudged == "bounds" and (self.tie_rule.by_label or self.tie_rule.averages):
             says, given = " goes by labels, which ", (option(ties=self.ties), option(unjudged="bounds"))
             raise InvalidOption(given[0], says, given[1], " leaves open; set another rule, as in ", on(ties="doc_desc"))
+        if self.unjudged == "bounds" and self.tie_rule.shares:
+            says = " gives tied documents one rank, for which no bounds are known; set another rule, as in "
+            raise InvalidOption(option(ties=self.ties), says, on(ties="doc_desc"))
         if self.depth is not None and self.tie_rule.averages:
             says = "depth cuts off some orders of tied documents; with "
             raise InvalidOption(says, option(ties=self.ties), " say a cutoff: ndcg@10")

@@ -64,6 +64,9 @@ ROLES = {
     "stratum": Role("the column of the strata from which documents were drawn for judging", example="stratum"),
     "inclusion": Role(
         "the column of the probabilities with which documents were drawn for judging", example="inclusion", number=True),
+    "subtopic_weight": Role("the column of the subtopics' weights", example="importance", number=True),
+    "cost": Role(
+        "the column of the documents' costs, such as the seconds to read them", example="seconds", number=True, of_items=True),
     "category": Role("the column of the documents' categories", example="genre", lists=True, of_items=True),
     "group": Role("the column of the documents' groups", example="provider", of_items=True),
     "features": Role(

@@ -36,6 +36,8 @@ class Roles:
     propensity: str | None = None
     stratum: str | None = None
     inclusion: str | None = None
+    subtopic_weight: str | None = None
+    cost: str | None = None
     category: str | None = None
     group: str | None = None
     features: tuple[str, ...] | None = None

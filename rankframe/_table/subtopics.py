@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from .columns import Columns, Fault, failing, message_of
+from ..errors import InvalidOption, option
+from .columns import Columns, Fault, failing, is_weight, message_of
 from .roles import ROW
 
 
@@ -56,4 +57,18 @@ def row_faults(table: Columns) -> list[Fault]:
     twice = pl.len().over(*key, setup.roles.subtopic) > 1
     differ = pl.col(setup.roles.score).n_unique().over(*key) > 1
     two_scores = Fault("two scores", setup.roles.score, differ, setup)
-    return [Fault("repeated subtopic", setup.roles.subtopic, twice, setup), two_scores]
+    return [Fault("repeated subtopic", setup.roles.subtopic, twice, setup), two_scores, *weight_faults(table)]
+
+
+def weight_faults(table: Columns) -> list[Fault]:
+    """The faults of the subtopics' weights."""
+    setup, name = table.setup, table.setup.roles.subtopic_weight
+    if name is None:
+        return []
+    if table.lists_subtopics:
+        says = ": a list of subtopics has no weights; give a row for each subtopic of a document"
+        raise InvalidOption(option(subtopic_weight=name), says)
+    there = table.subtopic.is_not_null()
+    differ = pl.col(name).n_unique().over(*setup.roles.query, table.subtopic) > 1
+    unfit = Fault("subtopic weight", name, there & ~is_weight(pl.col(name)), setup)
+    return [unfit, Fault("two weights", name, there & differ, setup)]

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "expected", "error", "trec_eval"]
+Ties: TypeAlias = Literal["doc_desc", "doc_asc", "order", "best", "worst", "last", "expected", "error", "trec_eval"]
 
 
 class TieKey(NamedTuple):
@@ -48,6 +48,8 @@ class TieRule:
         Whether metrics are means over all orders of documents with equal scores.
     refuses
         Whether equal scores are an error.
+    shares
+        Whether documents with equal scores all have the last of their ranks.
     """
 
     says: str
@@ -56,6 +58,7 @@ class TieRule:
     as_text: bool = False
     averages: bool = False
     refuses: bool = False
+    shares: bool = False
 
     @cached_property
     def by_label(self) -> bool:
@@ -70,7 +73,7 @@ class TieRule:
     def by_row(self, *, documents: bool) -> bool:
         """Whether the order of rows changes metrics of a table with, or without, a column of documents."""
         ordered = self.by_label or (documents and self.by_document)
-        return not (ordered or self.averages or self.refuses)
+        return not (ordered or self.averages or self.refuses or self.shares)
 
 
 TIE_RULES: dict[Ties, TieRule] = {
@@ -82,6 +85,7 @@ TIE_RULES: dict[Ties, TieRule] = {
         "of documents with equal scores the better one stands first", (TieKey("label"), TieKey("document"))),
     "worst": TieRule(
         "of documents with equal scores the worse one stands first", (TieKey("label", falling=False), TieKey("document"))),
+    "last": TieRule("documents with equal scores all stand at the last of their ranks", shares=True),
     "expected": TieRule("documents with equal scores count the mean over all their orders", averages=True),
     "error": TieRule("equal scores are refused", refuses=True),
     "trec_eval": TieRule(

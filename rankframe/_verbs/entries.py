@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from .._plan.per_query import refuse_faults
-from .._plan.rank_order import in_rank_order, numbered
+from .._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
 from .._support.floats import Integers, np
 from .._table.columns import Columns
 from .._table.roles import ROW
@@ -159,6 +159,7 @@ def _columns(frame: pl.DataFrame, table: Columns, run: pl.Expr) -> pl.DataFrame:
 
 def _ranked(rows: pl.DataFrame, setup: Setup, depth: int | None) -> pl.DataFrame:
     """The rows with their ranks, in rank order, so that sums do not depend on the order of the table; cut at the depth."""
+    refuse_shared_ranks(setup, "fusion")
     doc = "#doc" if "#doc" in rows.columns else None
     roles = Roles(query=("#list",), doc=doc, score="#score", label="#label")
     setup = Setup(roles).changed(ties=setup.policies.ties)  # judgments change no ranking

@@ -25,7 +25,7 @@ from .._plan.per_query import (
     with_labels,
 )
 from .._plan.plan import by_row, run_formulas, values_of_groups
-from .._plan.rank_order import in_rank_order, numbered
+from .._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._plan.values import output_name
 from .._support.option_kinds import Column
@@ -308,8 +308,9 @@ def agreement(table: Table[R], other: Column, *measures: str) -> R:
     other
         A numeric column: another system's score, or the label; null for a document that it does not retrieve.
     *measures
-        Texts. ``"kendall_tau"``, ``"spearman"``, ``"tau_ap"`` and ``"kendall_distance@10"`` compare the documents
-        that have both scores; ``"overlap@10"``, ``"rbo(p=0.95)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all.
+        Texts. ``"kendall_tau"``, ``"weighted_tau"``, ``"spearman"``, ``"footrule"``, ``"ndpm"``, ``"tau_ap"`` and
+        ``"kendall_distance@10"`` compare the documents that have both scores; ``"overlap@10"``, ``"jaccard@10"``,
+        ``"footrule@10"``, ``"rbo(p=0.95)"``, ``"rbo(tied=a)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all.
 
     Returns
     -------
@@ -333,6 +334,7 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     of_other = setup.changed(score=other)
     table, others = (Columns.of(x, frame.schema, label=False) for x in (setup, of_other))
     refuse_agreement(table)
+    refuse_shared_ranks(setup, "agreement")
     order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
     score, other_score = order.score, other_order.score
     listed = score.is_not_null() | other_score.is_not_null()
@@ -342,6 +344,7 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     both = retrieved & other_retrieved
     ranks = {"#rank": order.position, "#other_rank": other_order.position}
     rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks}).filter(listed)
+    rows = rows.with_columns(pl.col("#score").alias("#own score"), pl.col("#other").alias("#other score"))
     kept = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
     rows = rows.with_columns(pl.when(there).then(name) for name, there in kept.items())
     needed = Needed(["#query"])

@@ -19,7 +19,7 @@ import polars as pl
 from .._catalog.call import CLICKS, Call
 from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
 from .._catalog.registry import METRICS
-from .._catalog.requests import Request, averaged
+from .._catalog.requests import Request, averaged, calls_of
 from .._plan.per_query import collect, measure
 from .._support.floats import Floats, Unsigned, np
 from .._support.option_kinds import Column, ColumnNames
@@ -30,7 +30,7 @@ from .._table.roles import require, require_number
 from .._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
-from ..errors import InvalidOption, option
+from ..errors import InvalidOption, RankframeError, option
 from .declaration import verb, with_names
 from .resampling import CLUSTER, Resampling, intervals_of, limits, warn_of_t
 
@@ -184,7 +184,7 @@ class Summary:
     by
         The columns whose values slice the queries.
     weights
-        The column of the queries' weights.
+        The column of the queries' weights, or the metric that is a query's weight.
     resampling
         The interval, the resamples and the seed; part by part, ``"poisson"`` is for the Poisson bootstrap also of few queries.
     whole
@@ -273,16 +273,22 @@ class Summary:
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
         query, largest = setup.roles.query, None if self.whole is None else self.whole.get(setup.roles.score)
-        # first, as it names columns that are missing
-        slices = by_query(frame, query, self.by, self.weights, self.cluster)
-        values = measure(frame, setup, *self.calls, *(CLICKS if self.of_clicks else ()), largest_label=largest)
+        weigher = _weigher(self.weights, frame.schema)
+        column = None if weigher else self.weights
+        slices = by_query(frame, query, self.by, column, self.cluster)  # first, as it names columns that are missing
+        measured = dict.fromkeys([*self.calls, *weigher, *(CLICKS if self.of_clicks else ())])
+        values = measure(frame, setup, *measured, largest_label=largest)
+        for call in weigher:
+            values = values.with_columns(pl.col(call.text).fill_null(0.0).alias("#weight"))
+            values = values if call in self.calls else values.drop(call.text)
+            slices = slices.drop("#weight")
         if self.runs.scores:
             values = values.with_columns(pl.lit(run).alias(RUN))
-        if not self.by and self.weights is None and self.cluster is None:
-            values = values.with_columns(pl.lit(1.0).alias("#weight"))
-        else:
+        if self.by or column is not None or self.cluster is not None:
             joined = values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left")
             values = collect(joined, frame, setup)
+        elif not weigher:
+            values = values.with_columns(pl.lit(1.0).alias("#weight"))
         if not self.of_clicks:
             return values
         weight, (_, total, squares) = pl.col("#weight"), OF_CLICKS
@@ -423,6 +429,21 @@ class Summary:
         return (None, None, None) if kind is None else (float(ends[0]), float(ends[1]), kind)
 
 
+def _weigher(weights: str | None, schema: pl.Schema) -> list[Call]:
+    """The metric that is the weight of a query, where no column has the name."""
+    if weights is None or weights in schema:
+        return []
+    try:
+        calls = calls_of(weights)
+    except RankframeError:
+        return []  # a column that is missing
+    if len(calls) > 1 or (calls[0].bounds[0] or 0) < 0 or calls[0].bounds[0] is None:
+        raise InvalidOption(
+            option(weights=weights), ": a weight is one number from 0 on; name a column or such a metric"
+        )
+    return calls
+
+
 class Means(Summary):
     """The means of a summary, in a column per metric."""
 
@@ -458,6 +479,7 @@ def mean(
     runs: TheRuns | None = None,
     run: Column | None = None,
     by: ColumnNames | None = None,
+    weights: Column | None = None,
 ) -> R:
     """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
 
@@ -472,6 +494,9 @@ def mean(
     by
         The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one of the query
         columns, such as that of the runs.
+    weights
+        The column of the queries' weights, or a metric, as for :meth:`summarize`. The mean of ``auc`` with
+        ``weights="num_ret"``, the number of candidates, is called GAUC.
 
     Returns
     -------
@@ -503,7 +528,7 @@ def mean(
     >>> means["run"].to_list(), means["rr"].to_list()
     (['a', 'b'], [0.5, 1.0])
     """
-    means = Means.of(table.setup, None, *metrics, runs=runs, run=run, by=by)
+    means = Means.of(table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights)
     refuse_names([call.text for call in means.calls], means.by, "by")
     return table.give(means.wide(means.summed(means.per_query(table.rows) if table.kept is None else table.kept)))
 
@@ -550,7 +575,9 @@ def summarize(
         Spark and Dask always use it.
     weights
         The column of the queries' weights, 0 or more, such as their frequencies in a log; the same in all rows of a
-        query. ``None`` weighs all queries equally.
+        query. Or, where no column has the name, a metric whose value is a query's weight: ``summarize("auc",
+        weights="num_ret")`` gives GAUC, the mean weighted by the number of candidates, and ``weights="num_rel"`` weighs by the
+        number of relevant documents. ``None`` weighs all queries equally.
     cluster
         The column of the users, or of other clusters of queries that are not independent; the same in all rows of a query.
         Intervals then resample clusters, each with all its queries; a query without a value is a cluster of its own.

@@ -6,13 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
 from .._support.floats import np
 from .._support.option_values import Range
 from .._table.background import SIZE, USER, History, Items, features_of, in_lists, place_in, unit_features, units
+from .._table.policies import GREATEST
 from .._table.roles import ROLES
 from .._table.setup import Setup
 from ..errors import InvalidOption, Verbatim, on
@@ -44,6 +45,9 @@ class Context(ABC):
     rank: pl.Expr
     rows: Rows
     setup: Setup
+
+    @abstractmethod
+    def _need_one_a_rank(self) -> None: ...
 
     @abstractmethod
     def counted(self, x: pl.Expr) -> pl.Expr:
@@ -83,6 +87,16 @@ class Context(ABC):
         """The number of the document's row in the items; null for one that is not there."""
         place = partial(place_in, items.rows(self.doc)[self.doc])
         return self.rows.column(pl.col(self.doc).map_batches(place, return_dtype=pl.UInt32), b"item")
+
+    @property
+    def in_items(self) -> pl.Expr:
+        """Whether the document is one of the items."""
+        items = self.setup.background.items
+        if not isinstance(items, Items):
+            raise LackingRole("a frame or a list of documents", items=Verbatim("catalog"))
+        place = partial(place_in, items.ids(self.doc))
+        found = pl.col(self.doc).map_batches(place, return_dtype=pl.UInt32)
+        return self.rows.column(found, b"listed item").is_not_null()
 
     @property
     def seen(self) -> pl.Expr:
@@ -183,11 +197,31 @@ class Context(ABC):
 
     def divergence(self, kind: pl.Expr, target: str | float) -> pl.Expr:
         """The divergence of the shares of kinds of documents down to each rank from a target."""
+        self._need_one_a_rank()
         return self.rows.mapped(partial(divergence, target=target), kind=kind)
 
     def compared_shares(self, kind: pl.Expr, weight: pl.Expr, target: str | float, distance: str) -> pl.Expr:
         """The distance of the kinds' shares of `weight` from a target; the same for all documents of a query."""
         return self.rows.mapped(partial(compared_shares, target=target, distance=distance), kind=kind, weight=weight)
+
+    @property
+    def cost(self) -> pl.Expr:
+        """The cost of each document, such as the time to read it; null for one that was not retrieved and has none."""
+        cost = self.columns_of("cost")[0].cast(pl.Float64)
+        fit = ((cost > 0) & (cost <= GREATEST)).fill_null(False)
+        says = (
+            f"a retrieved document has a cost that is null, NaN, not above 0 or beyond {GREATEST:g}; give each its cost"
+        )
+        self.rows.refuse(self.rank.is_not_null() & ~fit, says, of_label=False)
+        return cost
+
+    def below_list(
+        self, goal: Wish, rate: Wish, gain: int, what: Literal["seen", "left"], state: Mapping[str, pl.Expr]
+    ) -> pl.Expr:
+        """The sum of the probabilities to see the ranks below the list, or that to go on from the last, see `foraged`."""
+        options: dict[str, float | str] = {"gain": gain, "what": what, "goal": repr(goal), "rate": repr(rate)}
+        function = partial(foraged, wishes=(goal, rate), **options)  # type: ignore[arg-type]
+        return self.rows.largest(self.rows.mapped(function, **state))  # the same in all rows
 
     @property
     def group(self) -> pl.Expr:
@@ -268,6 +302,45 @@ def inferred_precision(rows: pl.DataFrame) -> pl.Series:
     rows = rows.with_columns(added=added)
     above = pl.col("added").cum_sum().over(QUERY) - pl.col("added")
     return rows.select((1 + above) / pl.col("rank")).to_series()
+
+
+Wish: TypeAlias = tuple[float, float, float] | None
+"""The gain, or rate of gain, that a reader wants, with the intercept and the slope of the decision; None for no wish."""
+
+
+def foraging(gained: Any, spent: Any, goal: Wish, rate: Wish) -> Any:
+    """The probability that a reader goes on after a gain at a cost: if the goal is not reached, and the rate is."""
+    chance = 1.0
+    if goal is not None:
+        target, intercept, slope = goal
+        chance = 1 - 1 / (1 + intercept * math.e ** ((target - gained) * slope))
+    if rate is not None:
+        least, intercept, slope = rate
+        chance = chance / (1 + intercept * math.e ** ((least - gained / spent) * slope))
+    return chance
+
+
+NEGLIGIBLE = 1e-18
+
+
+def foraged(rows: pl.DataFrame, wishes: tuple[Wish, Wish], gain: int, what: str, goal: str, rate: str) -> pl.Series:
+    """How a reader goes on below the list of each query, through `ranks` ranks of a `gain` and the cost 1 each.
+
+    The reader gets there with the probability `chance`, after what was `gained` and `spent`. The result is the sum of the
+    probabilities to see these ranks, or what is left of them at the end. (`goal` and `rate` tell calls apart.)
+    """
+    gained, spent, chance, ranks = (rows[name].to_numpy().copy() for name in ("gained", "spent", "chance", "ranks"))
+    seen = np.zeros(len(rows))
+    with np.errstate(over="ignore"):
+        for rank in range(1, int(ranks.max(initial=0)) + 1):
+            here = ranks >= rank
+            if not (chance[here] > NEGLIGIBLE).any():
+                break
+            seen[here] += chance[here]
+            gained[here] += gain
+            spent[here] += 1
+            chance[here] *= foraging(gained[here], spent[here], *wishes)
+    return pl.Series(seen if what == "seen" else chance)
 
 
 def new_kinds(rows: pl.DataFrame) -> pl.Series:

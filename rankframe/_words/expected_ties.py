@@ -22,6 +22,14 @@ class NoExpectation(InvalidOption):
         super().__init__(says, on(ties="doc_desc"))
 
 
+class OneRank(NoExpectation):
+    """Raised by a formula that goes through documents one by one, where tied ones have one rank."""
+
+    def __init__(self) -> None:
+        says = "it goes through documents one by one, and tied ones have one rank; set another rule for ties, as in "
+        InvalidOption.__init__(self, says, on(ties="doc_desc"))
+
+
 class Expectation:
     """Expected values of the words of a ranking, over all orders of tied documents.
 

@@ -52,7 +52,8 @@ class GroupRows(Rows):
             self._ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
             retrieved = within.sort_by(within, descending=True)
         self._score = pl.when(retrieved).then(self._ranked(score))
-        self.rank = pl.when(retrieved).then(self.place)
+        place = self.last_tied(self.place) if setup.policies.tie_rule.shares else self.place
+        self.rank = pl.when(retrieved).then(place)
         self.raw = self._ranked(label)
         if setup.policies.unretrieved == "drop":
             self.raw = pl.when(retrieved).then(self.raw)

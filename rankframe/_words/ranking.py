@@ -15,8 +15,8 @@ from .._support.option_values import Range as Range, is_number as is_number
 from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label
 from .._table.setup import Setup
 from ..errors import shown
-from .context import Context, Persistence as Persistence, RankWeight as RankWeight
-from .expected_ties import Expectation, NoExpectation
+from .context import Context, Persistence as Persistence, RankWeight as RankWeight, foraging as foraging
+from .expected_ties import Expectation, NoExpectation, OneRank
 from .rows import Answer, Cut, Factor, Rows
 
 LISTED = 1_000_000
@@ -33,6 +33,7 @@ Discount: TypeAlias = Literal["log2", "original", "rank"] | Base | Callable[[pl.
 MaxLabel: TypeAlias = Literal["query"] | Annotated[float, Range(least=0, below=1024)] | None
 Ideal: TypeAlias = Literal["judged", "as_many", "all", "retrieved", "perfect"]
 PrecisionDivisor: TypeAlias = Literal["k", "min(k,n)", "min(k,R)"]
+RecallDivisor: TypeAlias = Literal["R", "min(k,R)"]
 AverageDivisor: TypeAlias = Literal["R", "min(k,R)", "min(n,R)", "hits", "k"]
 NoPairs: TypeAlias = Literal["null", "zero", "one"]
 Rounding: TypeAlias = Literal["nearest", "up"]
@@ -75,6 +76,7 @@ class Ranking(Context):
         self.rows, self.setup, self.expected, self.used = rows, setup, expected, Used()
         self.rank, self.label, self._raw = rows.rank, rows.label, rows.raw
         self.threshold, self.collection_size = setup.policies.relevant, setup.policies.collection_size
+        self.shares = setup.policies.tie_rule.shares
         listed_only = setup.policies.unretrieved == "drop"
         if listed_only:
             self.collection_size = None  # a tool that sees only the list knows no collection
@@ -142,6 +144,12 @@ class Ranking(Context):
         return self._arranged(self._raw)
 
     @property
+    def own_rank(self) -> pl.Expr:
+        """The rank, which no other document has."""
+        self._need_one_a_rank()
+        return self.rank
+
+    @property
     def retrieved(self) -> pl.Expr:
         """Whether the document has a rank."""
         return self.rank.is_not_null()
@@ -171,7 +179,7 @@ class Ranking(Context):
     def hits(self) -> pl.Expr:
         """The number of relevant documents at this rank or above."""
         self._need_order()
-        return self.rows.count_so_far(self.relevant > 0)
+        return self._shared(self.rows.count_so_far(self.relevant > 0))
 
     @property
     def hits_at_relevant(self) -> pl.Expr:
@@ -186,12 +194,13 @@ class Ranking(Context):
         """1.0 at the rank of the first relevant document, else 0.0."""
         relevant = self.relevant
         if self.expected is None:
-            return pl.when(self.hits == 1).then(relevant).otherwise(0.0)
+            return pl.when(self.rows.count_so_far(relevant > 0) == 1).then(relevant).otherwise(0.0)
         miss = self.expected.miss(relevant, self.rows.count_so_far(relevant > 0))
         return self._product_before(miss) * (1 - miss)
 
     def stops(self, x: pl.Expr) -> pl.Expr:
         """The probability that a reader stops at this rank, if each document satisfies with probability `x`."""
+        self._need_one_a_rank()
         reached = self._product_before(1 - x)
         return x * reached if self.expected is None else self.expected.stops(x, reached)
 
@@ -269,20 +278,27 @@ class Ranking(Context):
     def along(self, x: pl.Expr) -> pl.Expr:
         """An expression that looks up or down the ranking, such as `x.cum_max()`, applied within each query."""
         self._need_order()
+        self._need_one_a_rank()
         return self.rows.along(x)
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` down to this rank, this one included; a null adds nothing."""
         self._need_order()
-        return self.rows.so_far(self._number(x).fill_null(0.0))
+        return self._shared(self.rows.so_far(self._number(x).fill_null(0.0)))
 
     def product_before(self, x: pl.Expr) -> pl.Expr:
         """The product of `x` over the ranks above this one; 1 at the top. A null counts as 1."""
         self._need_order()
+        self._need_one_a_rank()
         return self._product_before(self._number(x).fill_null(1.0))
 
     def _product_before(self, x: pl.Expr) -> pl.Expr:
         return self.rows.next_to(self.rows.along(x.cum_prod()), 1, 1.0)
+
+    def below(self, x: pl.Expr, end: float) -> pl.Expr:
+        """`x` of the next rank, and `end` below the last one."""
+        self._need_one_a_rank()
+        return self.rows.next_to(x, -1, end)
 
     def whole(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over all documents of the query, retrieved or not."""
@@ -300,7 +316,7 @@ class Ranking(Context):
         """The number of documents above this rank for which `rows` is true, with any label."""
         self._need_order()
         rows = self.rows.each(rows).cast(pl.Boolean).fill_null(False)
-        return self.rows.count_so_far(rows, of_all=True) - rows.cast(pl.Float64)
+        return self._shared(self.rows.count_so_far(rows, of_all=True)) - rows.cast(pl.Float64)
 
     def total(self, x: pl.Expr, k: Cut = None, *, weight: Factor = None, over: Factor = None) -> pl.Expr:
         """The sum over ranks down to `k`; `curve` shows its running sums, and `explain` its terms.
@@ -311,7 +327,11 @@ class Ranking(Context):
         self.used.total |= not is_divisor
         if self.expected is not None:
             x = self.expected.at_rank(x)
-        return self.rows.total(self._down_to(x, k, weight, over), k, divisor=is_divisor)
+        return self._total(self._down_to(x, k, weight, over), k, is_divisor)
+
+    def _total(self, x: pl.Expr, k: Cut, divisor: bool) -> pl.Expr:
+        found = self.rows.total(x, k, divisor=divisor)
+        return self._shared(found) if self.answer == "rank" else found
 
     def hits_down_to(self, k: int | None) -> pl.Expr:
         """The hits down to rank `k`, as a divisor."""
@@ -321,7 +341,7 @@ class Ranking(Context):
         """The sum of `x` down to rank `k`, as a divisor; each divided by its rank's `over`."""
         if x.meta.root_names():  # a sum of ranks alone is the same for each order of tied documents
             self._need_order()
-        return self.rows.total(self._down_to(x, k, over=over), k, divisor=True)
+        return self._total(self._down_to(x, k, over=over), k, True)
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks that count: `k`, or all that were retrieved."""
@@ -353,6 +373,15 @@ class Ranking(Context):
         if "#rank" in x.meta.root_names():
             self._need_order()
         return self._number(x)
+
+    def _shared(self, x: pl.Expr) -> pl.Expr:
+        """`x`, which is counted down the ranking, at the last of tied documents if these share their ranks."""
+        return self.rows.last_tied(x) if self.shares else x
+
+    def _need_one_a_rank(self) -> None:
+        """Refuse a word that goes from document to document where tied ones share a rank."""
+        if self.shares:
+            raise OneRank
 
     def _need_order(self) -> None:
         """Refuse a word that has no expectation over the orders of tied documents."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from functools import partial
 
@@ -18,7 +19,7 @@ from .rows import Answer, Factor
 from .sorted_rows import Needed
 
 ONE = 2.0**40
-"""The gain of a subtopic that was not met yet; gains are whole numbers, so that sums are equal in any order."""
+"""The gain of a query's weightiest subtopic if it was not met yet; gains are whole numbers, so that sums are equal in any order."""
 
 
 class Topics:
@@ -44,6 +45,7 @@ class Topics:
 
     def __init__(self, needed: Needed, threshold: float | None, setup: Setup) -> None:
         self.needed, self.threshold, self.setup = needed, threshold, setup
+        self.weighted = setup.roles.subtopic_weight is not None
         self.used = Used()
 
     def with_threshold(self, relevant: float) -> Topics:
@@ -54,6 +56,27 @@ class Topics:
         other = copy(self)
         other.threshold = check("relevant", relevant, Label)
         return other
+
+    def unweighted(self) -> Topics:
+        """The same rows where all subtopics weigh the same."""
+        other = copy(self)
+        other.weighted = False
+        return other
+
+    def weighed(self, x: pl.Expr) -> pl.Expr:
+        """`x` times the weight of the row's subtopic, where subtopics have weights."""
+        return x * pl.col("#subtopic weight") if self.weighted else x
+
+    @property
+    def label(self) -> pl.Expr:
+        """The label of the document for the subtopic; infinite if a list says what is relevant without a label."""
+        return pl.lit(math.inf) if self.threshold is None else pl.col("#label")
+
+    def gain(self, gain: str) -> pl.Expr:
+        """The gain of the document for the subtopic, 0 if it is not relevant: the label, 2^label - 1, or 1; of a list 1."""
+        if gain == "binary" or self.threshold is None:
+            return self.relevant
+        return self.relevant * (self.label if gain == "linear" else 2**self.label - 1)
 
     @property
     def _is_relevant(self) -> pl.Expr:
@@ -78,8 +101,9 @@ class Topics:
         return pl.when(self.met == 1).then(self.relevant).otherwise(0.0)
 
     def novelty(self, alpha: float) -> pl.Expr:
-        """The gain of the document for the subtopic: (1 - alpha)^n if n documents above have it, too."""
-        return self.relevant * (1 - alpha) ** (self.met - 1)
+        """The gain of the document for the subtopic: its weight times (1 - alpha)^n if n documents above have it, too."""
+        above = (self.met - 1).clip(lower_bound=0)  # -1 for a document that is not relevant, above the first that is
+        return self.weighed(self.relevant * (1 - alpha) ** above)
 
     @property
     def n_relevant(self) -> pl.Expr:
@@ -88,14 +112,35 @@ class Topics:
 
     @property
     def n_relevant_to_subtopic(self) -> pl.Expr:
-        """The number of documents relevant to the row's subtopic, retrieved or not."""
-        return self.needed.column(self.relevant.sum().over(*self.needed.key, "#subtopic"))
+        """The number of documents relevant to the row's subtopic, retrieved or not, and 1 if there is none."""
+        return self.needed.column(self.relevant.sum().over(*self.needed.key, "#subtopic").clip(lower_bound=1.0))
 
     @property
     def n_subtopics(self) -> pl.Expr:
-        """The number of subtopics with a relevant document, retrieved or not."""
+        """The number of subtopics with a relevant document, retrieved or not, each counting its weight."""
         so_far = self.needed.column(self.relevant.cum_sum().over(*self.needed.key, "#subtopic"))
-        return self.needed.sum(pl.when(so_far == 1).then(self.relevant).otherwise(0.0))
+        return self.needed.sum(pl.when(so_far == 1).then(self.weighed(self.relevant)).otherwise(0.0))
+
+    def best(self, x: pl.Expr, k: int | None = None) -> pl.Expr:
+        """The mean over all subtopics that are judged, by weight, of the largest `x` among their documents down to `k`."""
+        top = pl.when(self.rank.is_not_null() if k is None else self.rank <= k).then(x).otherwise(0.0)
+        largest = self.needed.column(top.max().over(*self.needed.key, "#subtopic"))
+        once = self._first_of("#subtopic")
+        values = [pl.when(once).then(self.weighed(x)).otherwise(0.0) for x in (largest, pl.lit(1.0))]
+        return self.needed.sum(values[0]) / self.needed.sum(values[1])
+
+    def _first_of(self, name: str) -> pl.Expr:
+        """Whether the row is the first of a document or a subtopic."""
+        return self.needed.column(pl.int_range(pl.len()).over(*self.needed.key, name) == 0)
+
+    def ideal(self, x: pl.Expr) -> tuple[Topics, pl.Expr]:
+        """The documents by the falling sum of `x` over their subtopics, and these sums, on the first row of each document."""
+        of_document = self.needed.column(x.sum().over(*self.needed.key, "#doc"))
+        once = self.needed.column(pl.when(self._first_of("#doc")).then(of_document))
+        other = copy(self)
+        rank = once.rank("ordinal", descending=True).over(*self.needed.key)
+        other.rank = self.needed.column(pl.when(once.is_not_null()).then(rank).cast(pl.Float64))
+        return other, once
 
     def total(self, x: pl.Expr, k: int | None = None, *, weight: Factor = None, over: Factor = None) -> pl.Expr:
         """The sum over the subtopics of each document, down to rank `k`."""
@@ -116,7 +161,7 @@ class Topics:
         """
         rows = pl.struct(
             pl.struct(*self.needed.key).alias("query"), pl.col("#doc").alias("doc"), pl.col("#subtopic").alias("subtopic"),
-            self._is_relevant.alias("relevant"),
+            self._is_relevant.alias("relevant"), self.weighed(pl.lit(1.0)).alias("weight"),
         )  # fmt: skip
         ranks = rows.map_batches(partial(greedy_ranks, alpha=alpha, k=k), return_dtype=pl.Float64, is_elementwise=False)
         other = copy(self)
@@ -127,8 +172,9 @@ class Topics:
 def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     """The rank of each row's document, at most `k`, in its query's greedy ranking; null where it has none.
 
-    The rows are structs of ``query``, ``doc``, ``subtopic`` and ``relevant``. A subtopic that n documents have met is
-    worth (1 - alpha)^n to the next one; of equal documents the one with the larger id is taken.
+    The rows are structs of ``query``, ``doc``, ``subtopic``, ``relevant`` and the subtopic's ``weight``. A subtopic that n
+    documents have met is worth its weight times (1 - alpha)^n to the next one; of equal documents the one with the larger id
+    is taken.
     """
     every = rows.struct.unnest()
     pairs = every.with_row_index("row").filter("relevant").sort("query", "doc", descending=[False, True])
@@ -137,11 +183,14 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
     by_doc, by_name = pl.struct("query", "doc").rle_id(), pl.col("subtopic").rank("dense")
     numbers = pairs.select(pl.col("query").rle_id(), by_doc.alias("doc"), by_name)
     query, doc, name = (numbers[column].cast(pl.Int64).to_numpy() for column in ("query", "doc", "subtopic"))
-    subtopics, subtopic = np.unique(query * (name.max() + 1) + name, return_inverse=True)
+    subtopics, at, subtopic = np.unique(query * (name.max() + 1) + name, return_index=True, return_inverse=True)
+    of_query, weight = starts_of(query[at]), pairs["weight"].to_numpy()[at]
+    largest = np.repeat(np.maximum.reduceat(weight, of_query), np.diff(np.r_[of_query, len(at)]))
+    unit = ONE * np.divide(weight, largest, out=np.zeros(len(at)), where=largest > 0)
     start = starts_of(doc)
     ranks = np.zeros(len(start))
     query, left, size = query[start], np.arange(len(start)), np.diff(np.r_[start, len(doc)])
-    met, worth = np.zeros(len(subtopics), dtype=np.int64), np.full(len(subtopics), int(ONE))
+    met, worth = np.zeros(len(subtopics), dtype=np.int64), np.rint(unit).astype(np.int64)
     rank = 0
     while len(left) and (k is None or rank < k):
         rank += 1
@@ -156,7 +205,7 @@ def greedy_ranks(rows: pl.Series, alpha: float, k: int | None) -> pl.Series:
         pair_stays = np.repeat(stays, size)
         now = subtopic[~pair_stays]  # no duplicates, as each query takes one document
         met[now] += 1
-        worth[now] = np.rint((1 - alpha) ** met[now] * ONE)
+        worth[now] = np.rint((1 - alpha) ** met[now] * unit[now])
         subtopic, query, left, size = subtopic[pair_stays], query[stays], left[stays], size[stays]
     result = np.zeros(len(every))
     result[pairs["row"].to_numpy()] = ranks[doc]

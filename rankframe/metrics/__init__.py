@@ -1,9 +1,11 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
 from .agreement import *
+from .benchmarks import *
 from .binary import *
 from .cascade import *
 from .catalog import *
+from .costs import *
 from .cwl import *
 from .diversity import *
 from .gain import *

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import polars as pl
 
 from .._catalog.registry import agreement
 from .._words.ranking import Persistence
 from .._words.two_rankings import Pair
 
-__all__ = ["kendall_distance", "kendall_tau", "overlap", "rbo", "rbo_min", "rbo_residual", "spearman", "tau_ap"]
+__all__ = [
+    "footrule", "jaccard_index", "kendall_distance", "kendall_tau", "ndpm", "overlap", "rbo", "rbo_min", "rbo_residual", "spearman",
+    "tau_ap", "weighted_tau",
+]  # fmt: skip
+
+Tied: TypeAlias = Literal["order", "w", "a", "b"]
 
 
 @agreement(bounds=(0, 1))
@@ -138,6 +145,138 @@ def tau_ap(pair: Pair) -> pl.Expr:
     return pl.when(both.n > 1).then(1 - 2 * both.total(wrong) / (both.n - 1))
 
 
+@agreement("weightedtau", bounds=(-1, 1))
+def weighted_tau(pair: Pair) -> pl.Expr:
+    r"""Weighted tau: Kendall's tau with the weight 1 / (a + 1) + 1 / (b + 1) for a pair at the ranks a and b from 0 on.
+
+    Ranks are those of either ranking, by falling score, with ties in the order of the other score; the value is the mean of
+    both. A tie counts as in tau-b. It needs SciPy (extra ``stats``).
+
+    .. math:: \frac{\langle x, y \rangle}{\sqrt{\langle x, x \rangle \langle y, y \rangle}}, \quad \langle x, y \rangle = \sum_{d < e} \mathrm{sgn}(x_d - x_e) \, \mathrm{sgn}(y_d - y_e) \, w_{d,e}
+
+    Returns
+    -------
+    One Float64 per query, from -1 to 1; null where either score is the same for all documents of the query.
+
+    References
+    ----------
+    Vigna, A weighted correlation index for rankings with ties, WWW 2015; SciPy's ``weightedtau``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
+    >>> round(df.rank.agreement("other", "weighted_tau").item(0, 1), 4)     # (3/2 + 4/3 - 5/6) / (3/2 + 4/3 + 5/6)
+    0.5455
+    """
+    return pair.common.weighted_tau()
+
+
+@agreement("spearman_footrule", bounds=(0, 1))
+def footrule(pair: Pair, k: int | None = None) -> pl.Expr:
+    r"""Spearman's footrule: the sum of the differences of the two ranks of each document, over the most it can be.
+
+    .. math:: \frac{\sum_d |i_d - j_d|}{\lfloor m^2 / 2 \rfloor} \quad \text{or, of the top } k, \quad \frac{\sum_d |i_d - j_d|}{k (k + 1)}
+
+    Here `i` and `j` are the ranks of document d.
+
+    Parameters
+    ----------
+    k
+        Ranks to compare: of the documents in the top `k` of either ranking, one that is not in the other's has rank k + 1
+        there. ``None`` compares the `m` documents of both, ranked among themselves.
+
+    Returns
+    -------
+    One Float64 per query, 0 for the same order and 1 for the reverse, or for a top `k` without a common document; null with
+    fewer than two documents, or where neither ranking has one. Tied scores are ordered by the tie rule, in both rankings.
+
+    References
+    ----------
+    Diaconis and Graham, Spearman's footrule as a measure of disarray, JRSS B 39(2), 1977; with `k`, Fagin, Kumar and
+    Sivakumar, Comparing top k lists, SIAM Journal on Discrete Mathematics 17(1), 2003.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
+    >>> df.rank.agreement("other", "footrule", "footrule@2").row(0)     # (0 + 1 + 1) / 4; (0 + 1 + 1) / 6
+    (1, 0.5, 0.3333333333333333)
+    """
+    if k is None:
+        both = pair.common
+        return pl.when(both.n > 1).then(both.total((both.rank - both.other_rank).abs()) / (both.n**2 / 2).floor())
+    top = pair.down_to(k)
+    away = (top.rank.fill_null(k + 1) - top.other_rank.fill_null(k + 1)).abs()
+    return pl.when(top.total(top.seen_from.is_not_null()) > 0).then(top.total(away) / (k * (k + 1)))
+
+
+@agreement("normalized_distance_based_performance_measure", bounds=(0, 1))
+def ndpm(pair: Pair) -> pl.Expr:
+    r"""NDPM: of the pairs that the ranker's own ranking orders, the share that the other one orders differently.
+
+    A pair that the other ranking ties counts one half. The ranker's own ranking is the reference.
+
+    .. math:: \frac{D + \frac{1}{2} T}{P}
+
+    Of `P` pairs that the reference does not tie, `D` are discordant and `T` tied by the other score.
+
+    Returns
+    -------
+    One Float64 per query, 0 for the same order, 1 for the reverse; null where the reference ties all documents.
+
+    References
+    ----------
+    Yao, Measuring retrieval effectiveness based on user preference of documents, JASIS 46(2), 1995; rexmex's function of
+    this name.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
+    >>> df.rank.agreement("other", "ndpm").row(0)                 # 1 of 3 pairs
+    (1, 0.3333333333333333)
+    """
+    both = pair.common
+    ordered = both.n * (both.n - 1) / 2 - both.tied_pairs(both.score)
+    tied = both.tied_pairs(both.other) - both.tied_pairs(both.score, both.other)
+    discordant = both.total(both.greater_before(both.rising, both.other_level))
+    return pl.when(ordered > 0).then((discordant + tied / 2) / ordered)
+
+
+@agreement("jaccard", bounds=(0, 1))
+def jaccard_index(pair: Pair, k: int | None = None) -> pl.Expr:
+    r"""Jaccard index: the number of documents in the top `k` of both rankings, over those in the top `k` of either.
+
+    .. math:: \frac{X_k}{|U_k|}
+
+    `X` is the number of documents in the top `k` of both, `U` those in the top `k` of either.
+
+    Parameters
+    ----------
+    k
+        Ranks to compare; ``None`` compares all.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; null where neither ranking has a document.
+
+    References
+    ----------
+    Jaccard, The distribution of the flora in the alpine zone, New Phytologist 11(2), 1912.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [3, 1, 2]})
+    >>> df.rank.agreement("other", "jaccard@2").row(0)            # a of a, b and c
+    (1, 0.3333333333333333)
+    """
+    top = pair.down_to(k)
+    either = top.total(top.seen_from.is_not_null())
+    return pl.when(either > 0).then(top.total(top.shared_from.is_not_null()) / either)
+
+
 @agreement(bounds=(0, 1))
 def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
     r"""Overlap: the number of documents in the top `k` of both rankings, over `k`.
@@ -174,7 +313,7 @@ def overlap(pair: Pair, k: int | None = None) -> pl.Expr:
 
 
 @agreement("rbo_ext", "rank_biased_overlap", bounds=(0, 1))
-def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
+def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = "order") -> pl.Expr:
     r"""Rank-biased overlap, extrapolated: the mean share of common documents for a reader who goes down both.
 
     The reader looks at the top d documents of both rankings and goes on to d + 1 with probability `p`. Below the end
@@ -190,15 +329,21 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
         Ranks to look at; ``None`` looks at all.
     p
         The reader's persistence, between 0 and 1: the first ten ranks have 86% of the weight at 0.9.
+    tied
+        How documents with equal scores count: ``"order"`` by the tie rule; ``"w"`` all at the first of their ranks, for
+        ties that mean equality; ``"a"`` the mean over all their orders, for ties of which the order is not known; ``"b"``
+        the same, corrected so that a ranking with ties has 1 with itself, as tau-b has. In the order of the tie rule, a
+        cut at `k` may leave a part of a group.
 
     Returns
     -------
     One Float64 per query, 1 for the same ranking, 0 for nothing in common; null where neither ranking has a
-    document. Tied scores are ordered by the tie rule, in both rankings.
+    document.
 
     References
     ----------
-    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 32.
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010, equation 32; Corsi and
+    Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024.
 
     Examples
     --------
@@ -206,7 +351,11 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "other": [1, 2]})
     >>> df.rank.agreement("other", "rbo(p=0.5)").row(0)           # at depth 1 none, from depth 2 on all
     (1, 0.5)
+    >>> df.with_columns(other=1).rank.agreement("other", "rbo(p=0.5,tied=a)").row(0)    # at depth 1 one half
+    (1, 0.75)
     """
+    if tied != "order":
+        return pair.down_to(k).overlap_of_ties("ext", tied, p)
     seen, shares = _depths(pair, k, p)
     near = seen.shared_from <= seen.shorter
     last = pl.when(near).then(seen.shorter).otherwise(seen.longer)
@@ -217,7 +366,7 @@ def rbo(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
 
 
 @agreement(bounds=(0, 1))
-def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
+def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = "order") -> pl.Expr:
     r"""The least possible rank-biased overlap, reached if the rankings have nothing more in common further down.
 
     .. math:: \frac{1 - p}{p} \left(\sum_{d=1}^{l} (X_d - X_l) \frac{p^d}{d} - X_l \ln(1 - p)\right)
@@ -230,6 +379,8 @@ def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Exp
         Ranks to look at; ``None`` looks at all.
     p
         The reader's persistence, between 0 and 1.
+    tied
+        How documents with equal scores count, as for :func:`rbo`.
 
     Returns
     -------
@@ -248,13 +399,15 @@ def rbo_min(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Exp
     >>> df.rank.agreement("other", "rbo_min(p=0.5)").row(0)       # 0.5 + 0.25 / 2 + 0.125 / 3 + ... = ln 2
     (1, 0.6931471805599453)
     """
+    if tied != "order":
+        return pair.down_to(k).overlap_of_ties("min", tied, p)
     seen, shares = _depths(pair, k, p)
     everywhere = -pl.lit(-p).log1p() * (1 - p) / p  # the sum of its shares at all depths
     return seen.total(everywhere - _above(seen.shared_from, shares.shared_from, p))
 
 
 @agreement("rbo_res", bounds=(0, 1))
-def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> pl.Expr:
+def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9, tied: Tied = "order") -> pl.Expr:
     r"""Residual of rank-biased overlap: by how much documents below the end of the rankings could raise ``rbo_min``.
 
     .. math:: \mathrm{RBO}_{\max} - \mathrm{RBO}_{\min}
@@ -265,6 +418,8 @@ def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> p
         Ranks to look at; ``None`` looks at all.
     p
         The reader's persistence, between 0 and 1.
+    tied
+        How documents with equal scores count, as for :func:`rbo`.
 
     Returns
     -------
@@ -281,6 +436,9 @@ def rbo_residual(pair: Pair, k: int | None = None, *, p: Persistence = 0.9) -> p
     >>> df.rank.agreement("other", "rbo_residual(p=0.5)").row(0)  # 1 - ln 2
     (1, 0.3068528194400547)
     """
+    if tied != "order":
+        both = [pair.down_to(k).overlap_of_ties(figure, tied, p) for figure in ("max", "min")]
+        return (both[0] - both[1]).clip(0, 1)
     seen, shares = _depths(pair, k, p)
     # Numbered as they are first seen, the first d documents may all be shared at depth d, and no more.
     number = pl.when(seen.seen_from.is_not_null()).then(seen.so_far(seen.seen_from.is_not_null(), seen.seen_from))

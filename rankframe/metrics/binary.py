@@ -7,10 +7,11 @@ from typing import Annotated, Any
 import polars as pl
 
 from .._catalog.registry import FromClicks, Judging, metric
-from .._words.ranking import PrecisionDivisor, Range, Ranking
+from .._words.ranking import PrecisionDivisor, Range, Ranking, RecallDivisor
 
 __all__ = [
-    "f1", "f_beta", "fall_out", "hit_rate", "hits", "precision", "r_precision", "recall", "set_average_precision",
+    "f1", "f_beta", "fall_out", "false_negatives", "false_positives", "hit_rate", "hits", "jaccard", "mcc", "precision",
+    "r_precision", "recall", "set_average_precision", "true_negatives",
 ]  # fmt: skip
 
 FIRST_FOUND: Any = {"bounds": (0, 1), "judging": "monotone", "gains_only": True}
@@ -26,6 +27,10 @@ def _judging(k: int | None = None, divisor: PrecisionDivisor = "k") -> Judging:
 
 def _from_clicks(k: int | None = None, divisor: PrecisionDivisor = "k") -> FromClicks:
     return None if divisor == "min(k,R)" else "sum"
+
+
+def _recall_from_clicks(k: int | None = None, divisor: RecallDivisor = "R") -> FromClicks:
+    return "ratio" if divisor == "R" else None
 
 
 @metric(
@@ -73,8 +78,19 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
 
 
-@metric("r", "set_recall", "setr", "retrieval_recall", display="Recall", from_clicks="ratio", **SHARE)
-def recall(r: Ranking, k: int | None = None) -> pl.Expr:
+@metric(
+    "r",
+    "set_recall",
+    "setr",
+    "retrieval_recall",
+    display="Recall",
+    spellings={
+        name: {"divisor": "min(k,R)"} for name in ("recall_cap", "R_cap", "CalibratedRecall", "CalibratedRecallK")
+    },
+    from_clicks=_recall_from_clicks,
+    **SHARE,
+)
+def recall(r: Ranking, k: int | None = None, *, divisor: RecallDivisor = "R") -> pl.Expr:
     r"""Recall: the share of the query's relevant documents that are in the top `k`.
 
     .. math:: \frac{1}{R} \sum_{i=1}^{k} r_i
@@ -83,6 +99,9 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     ----------
     k
         Ranks to count; ``None`` counts all that were retrieved.
+    divisor
+        ``"R"``, the number of relevant documents; ``"min(k,R)"``, the most of them that `k` ranks can hold, so that 1 can
+        be reached where there are more (BEIR's ``R_cap``, recpack's ``CalibratedRecall``).
 
     Returns
     -------
@@ -90,7 +109,8 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    trec_eval's ``recall`` (with `k`) and ``set_recall`` (without).
+    trec_eval's ``recall`` (with `k`) and ``set_recall`` (without); capped: Thakur, Reimers, Rücklé, Srivastava and
+    Gurevych, BEIR: a heterogeneous benchmark for zero-shot evaluation of information retrieval models, NeurIPS 2021.
 
     Examples
     --------
@@ -98,7 +118,11 @@ def recall(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
     >>> df.rank.recall(k=5)["recall@5"].item()
     0.5
+    >>> df.rank.evaluate("R_cap@1").columns[1], df.rank.evaluate("R_cap@1").item(0, 1)
+    ("recall(divisor='min(k,R)')@1", 1.0)
     """
+    if divisor == "min(k,R)":
+        return r.total(r.relevant, k) / pl.min_horizontal(r.cutoff(k), r.n_relevant)
     relevant = r.weighed(r.relevant)
     return r.total(relevant, k) / r.whole(relevant)
 
@@ -223,14 +247,30 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(collection_size=11).fall_out(k=2)["fall_out@2"].item()
     0.1
     """
-    others = r.n_candidates - r.n_relevant
-    if r.collection_size is not None:
-        others = pl.max_horizontal(others, r.collection_size - r.n_relevant)
-    return r.total(1 - r.relevant, k) / others
+    return r.total(1 - r.relevant, k) / (n_documents(r) - r.n_relevant)
+
+
+def n_documents(r: Ranking) -> pl.Expr:
+    """The number of documents of the collection, or of those retrieved or judged if it is not known."""
+    known = r.collection_size
+    return r.n_candidates if known is None else pl.max_horizontal(r.n_candidates, pl.lit(float(known)))
+
+
+def _n_shown(r: Ranking, k: int | None) -> pl.Expr:
+    """The number of documents in the top `k`."""
+    return pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
 @metric(
-    "num_rel_ret", "NumRelRet", display="Hits", summary="sum", judging="monotone", gains_only=True, from_clicks="sum"
+    "num_rel_ret",
+    "NumRelRet",
+    "tp",
+    "true_positives",
+    display="Hits",
+    summary="sum",
+    judging="monotone",
+    gains_only=True,
+    from_clicks="sum",
 )
 def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Hits: the number of relevant documents in the top `k`.
@@ -258,6 +298,163 @@ def hits(r: Ranking, k: int | None = None) -> pl.Expr:
     2.0
     """
     return r.total(r.weighed(r.relevant), k)
+
+
+@metric("fp", display="FP", summary="sum", higher_is_better=False, judging="monotone")
+def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
+    r"""False positives: the number of documents in the top `k` that are not relevant; an unjudged one is not.
+
+    .. math:: \sum_{i=1}^{k} (1 - r_i)
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, a whole number from 0 on. The true positives are ``hits``. RecTools' FP is `k` less these,
+    also where fewer than `k` documents were retrieved.
+
+    References
+    ----------
+    The confusion matrix, as in van Rijsbergen, Information Retrieval, 1979.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    >>> df.rank.evaluate("tp@2", "fp@2", "fn@2", "tn@2").row(0)         # a; b; c; none
+    (1, 1.0, 1.0, 1.0, 0.0)
+    """
+    return r.total(1 - r.relevant, k)
+
+
+@metric("fn", display="FN", summary="sum", higher_is_better=False, judging="monotone", gains_only=True)
+def false_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
+    r"""False negatives: the number of relevant documents that are not in the top `k`, retrieved or not.
+
+    .. math:: R - h_k
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, a whole number from 0 on.
+
+    References
+    ----------
+    The confusion matrix, as in van Rijsbergen, Information Retrieval, 1979.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
+    >>> df.rank.evaluate("fn").item(0, 1)                               # b
+    1.0
+    """
+    return r.n_relevant - r.hits_down_to(k)
+
+
+@metric("tn", display="TN", summary="sum", judging="monotone")
+def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
+    r"""True negatives: the number of documents that are neither relevant nor in the top `k`.
+
+    .. math:: N - R - \sum_{i=1}^{k} (1 - r_i)
+
+    `N` documents were retrieved or judged, or are in the collection.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, a whole number from 0 on: of the documents of the collection with
+    ``on(collection_size=...)``, else of those retrieved or judged.
+
+    References
+    ----------
+    The confusion matrix, as in van Rijsbergen, Information Retrieval, 1979.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
+    >>> df.rank.evaluate("tn@1").item(0, 1), df.rank.on(collection_size=10).evaluate("tn@1").item(0, 1)
+    (1.0, 9.0)
+    """
+    return n_documents(r) - r.n_relevant - r.divided_by(1 - r.relevant, k)
+
+
+@metric("matthews_corrcoef", "phi_coefficient", display="MCC", bounds=(-1, 1), judging="threshold", gains_only=True)
+def mcc(r: Ranking, k: int | None = None) -> pl.Expr:
+    r"""Matthews' correlation coefficient of two properties of documents: relevant, and in the top `k`.
+
+    .. math:: \frac{N h_k - m R}{\sqrt{m (N - m) R (N - R)}}, \quad m = \min(k, n)
+
+    `N` documents were retrieved or judged, or are in the collection. It is (TP TN - FP FN) over the root of
+    (TP + FP) (TP + FN) (TN + FP) (TN + FN).
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, from -1 to 1; 0 where all documents, or none, are relevant or in the top `k`. ``N`` is that of
+    ``on(collection_size=...)``, else the number of documents retrieved or judged.
+
+    References
+    ----------
+    Matthews, Comparison of the predicted and observed secondary structure of T4 phage lysozyme, Biochimica et Biophysica
+    Acta 405(2), 1975; scikit-learn's ``matthews_corrcoef``, RecTools' ``MCC``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 0]})
+    >>> round(df.rank.evaluate("mcc@2").item(0, 1), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
+    0.5774
+    """
+    n, shown, relevant = n_documents(r), _n_shown(r, k), r.n_relevant
+    spread = shown * (n - shown) * relevant * (n - relevant)
+    return (n * r.hits_down_to(k) - shown * relevant) / spread.sqrt()
+
+
+@metric("jaccard_score", display="Jaccard", **SHARE)
+def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
+    r"""Jaccard index of the top `k` and the relevant documents: how many are in both, over how many are in either.
+
+    .. math:: \frac{h_k}{\min(k, n) + R - h_k}
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all that were retrieved.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. That of two rankings is the agreement ``jaccard_index``.
+
+    References
+    ----------
+    Jaccard, The distribution of the flora in the alpine zone, New Phytologist 11(2), 1912; scikit-learn's
+    ``jaccard_score``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
+    >>> round(df.rank.evaluate("jaccard@2").item(0, 1), 4)              # a of a, b and c
+    0.3333
+    """
+    return r.total(r.relevant, k) / (_n_shown(r, k) + r.n_relevant - r.hits_down_to(k))
 
 
 @metric("success", "hr", "hitrate", "hit_ratio", "retrieval_hit_rate", display="Hit rate", **FIRST_FOUND)
@@ -291,10 +488,16 @@ def hit_rate(r: Ranking, k: int | None = None) -> pl.Expr:
 
 
 @metric("rprec", "r-precision", "retrieval_r_precision", display="R-precision", **SHARE)
-def r_precision(r: Ranking) -> pl.Expr:
+def r_precision(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""R-precision: precision at rank R, where R is the number of the query's relevant documents.
 
-    .. math:: \frac{h_R}{R}
+    .. math:: \frac{h_{\min(k, R)}}{R}
+
+    Parameters
+    ----------
+    k
+        Ranks to look at; ``None`` looks at all down to R. With `k` it is the share of the relevant documents in the top
+        min(k, R); ``precision(divisor='min(k,R)')`` divides by min(k, R) instead.
 
     Returns
     -------
@@ -302,7 +505,7 @@ def r_precision(r: Ranking) -> pl.Expr:
 
     References
     ----------
-    trec_eval's ``Rprec``.
+    trec_eval's ``Rprec``; with `k`, ``r_precision_at_k`` of Microsoft's Recommenders.
 
     Examples
     --------
@@ -311,4 +514,5 @@ def r_precision(r: Ranking) -> pl.Expr:
     >>> df.rank.r_precision()["r_precision"].item()             # 1 of the top 2
     0.5
     """
-    return r.total(r.relevant, r.n_relevant) / r.n_relevant
+    depth = r.n_relevant if k is None else pl.min_horizontal(r.n_relevant, pl.lit(float(k)))
+    return r.total(r.relevant, depth) / r.n_relevant

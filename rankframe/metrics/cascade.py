@@ -80,7 +80,8 @@ def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", 
 
     References
     ----------
-    ``torch_nerr_at_k`` of PT-Ranking, but over all judged documents.
+    ``torch_nerr_at_k`` of PT-Ranking, but over all judged documents; NTCIREVAL's ``nERR`` with gains 2^l - 1, where a document
+    satisfies with the probability of its gain over the largest gain + 1.
 
     Examples
     --------

@@ -60,8 +60,9 @@ def sdcg(
     gain
         ``None``, or ``{label: gain}`` with gains from 0 to 1.
     report
-        ``"EU"``, the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the number of documents read;
-        ``"ETC"``, the number read by readers who stop within the depth. Every document costs 1.
+        ``"EU"``, the gain per document read; ``"ETU"``, the total gain; ``"ED"``, the number of documents read; ``"EC"``, the
+        cost per document read; ``"ETC"``, the total cost of readers who stop within the depth. Costs are those of
+        ``on(cost=...)``; without them, and at ranks without a document, each is 1.
     residual
         Report instead the increase if every unjudged document, and every rank below the last retrieved one, had
         gain 1.
@@ -141,7 +142,7 @@ def bpm(
             more = pl.min_horizontal(missing, g.depth - g.retrieved)
             found += more
             last = pl.when(stop > 0).then(stop).otherwise(g.retrieved + more)
-        return ReaderSums(found, last)
+        return ReaderSums(found, last, lambda: read)
 
     return reported(r, reader, k, report, residual, max_label, gain)
 
@@ -263,7 +264,7 @@ def inst(
             stays = factor ** (g.depth - last)
             more = beyond * (1 - stays) / (1 - factor)
             gained, seen, beyond = gained + more, seen + more, beyond * stays
-        return ReaderSums(gained, seen, beyond)
+        return ReaderSums(gained, seen, lambda: (wanted * q / x) ** 2, beyond)
 
     return reported(r, reader, depth, report, residual, max_label, gain)
 

@@ -15,7 +15,7 @@ __all__ = [
     "reported", "running", "squares_from", "table", "without_residual",
 ]  # fmt: skip
 
-Report: TypeAlias = Literal["EU", "ETU", "ETC", "ED"]
+Report: TypeAlias = Literal["EU", "ETU", "EC", "ETC", "ED"]
 Number = TypeVar("Number", float, pl.Expr)
 Share: TypeAlias = Mapping[Label, Proportion] | None
 TopLabel: TypeAlias = Literal["query"] | Annotated[float, Range(above=0)] | None
@@ -26,9 +26,9 @@ BEYOND = ("report", "residual")
 """Reports other than the mean gain; for these, `no_relevant="one"` does not apply."""
 
 
-def without_residual(*, residual: bool = False, **_: object) -> bool:
-    """Whether documents without gain add nothing to a report; unjudged ones add to a residual."""
-    return not residual
+def without_residual(*, residual: bool = False, report: Report = "EU", **_: object) -> bool:
+    """Whether documents without gain add nothing to a report; unjudged ones add to a residual, and all have a cost."""
+    return not residual and report not in ("EC", "ETC")
 
 
 LISTED = 10_000
@@ -47,14 +47,22 @@ class ReaderSums:
 
     gained: pl.Expr  # the sum of V x gain, with the share of each rank in its row
     seen: pl.Expr  # the sum of V: the number of documents seen
+    chance: Callable[[], pl.Expr]  # V at each rank
     beyond: pl.Expr | None = None  # the probability to reach the end without stopping; None if reading stops there
 
     def report(self, what: Report, gains: Gains) -> pl.Expr:
-        """The sums as EU, the gain per document seen; ETU, the total gain; ED, the number of documents seen; or ETC."""
-        if what == "EU":
-            return self.gained / self.seen
-        value, at_the_end = (self.gained, gains.offered) if what == "ETU" else (self.seen, pl.lit(float(gains.depth)))
-        return value if what == "ED" or self.beyond is None else value - self.beyond * at_the_end
+        """The sums as EU, the gain per document seen; ETU, the total gain; EC and ETC, the same of costs; ED, documents seen."""
+        if what in ("EU", "ED"):
+            return self.gained / self.seen if what == "EU" else self.seen
+        value, at_the_end = self.gained, gains.offered
+        if what != "ETU":
+            value, at_the_end = self.seen, pl.lit(float(gains.depth))
+            if gains.r.setup.roles.cost is not None:
+                more = gains.r.cost - 1  # a rank without a document costs 1
+                value, at_the_end = value + gains.whole(self.chance() * more), at_the_end + gains.whole(more)
+        if what == "EC":
+            return value / self.seen
+        return value if self.beyond is None else value - self.beyond * at_the_end
 
 
 class Gains:
@@ -91,10 +99,15 @@ Reader: TypeAlias = Callable[[Gains], ReaderSums]
 
 
 def reported(
-    r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: TopLabel, gain: Share
-) -> pl.Expr:
-    """The report of a reader if unjudged documents have gain 0; or, for a residual, its increase if they have gain 1."""
-    each, shown = _share(r, max_label, gain), report == "EU" and not residual
+    r: Ranking, reader: Reader, depth: int, report: Report, residual: bool, max_label: TopLabel, gain: Share,
+    *, stops: bool = False,
+) -> pl.Expr:  # fmt: skip
+    """The report of a reader if unjudged documents have gain 0; or, for a residual, its increase if they have gain 1.
+
+    With `stops` reading always ends at the depth, so that the total gain is a sum over ranks, too.
+    """
+    shown = not residual and (report == "EU" or (report == "ETU" and stops))
+    each = _share(r, max_label, gain)
 
     def if_unknown_are_worth(unknown: int) -> pl.Expr:
         gains = Gains(r, depth, each, unknown, shown=shown)
@@ -127,7 +140,8 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
         after = None if stops else pl.lit(sees(g.depth + 1.0))
         if not cascade:
             found = g.total(g.each, sees(rank))
-            return ReaderSums(found + last - seen(g.retrieved) if g.unknown else found, last, after)
+            found = found + last - seen(g.retrieved) if g.unknown else found
+            return ReaderSums(found, last, lambda: pl.lit(1.0) * sees(rank), after)
         ends = g.r.stops(g.each)
         found, number = g.total(ends, sees(rank)), last - g.whole(ends * (last - seen(rank)))
         left = 1 - g.whole(ends)
@@ -136,7 +150,8 @@ def by_rank(sees: ByRank, seen: ByRank, *, stops: bool, cascade: bool) -> Reader
             found += room * sees(g.retrieved + 1)
             number -= room * (last - seen(g.retrieved + 1))
             left -= room
-        return ReaderSums(found, number, None if after is None else after * left)
+        chance = lambda: g.r.product_before(1 - g.each) * sees(rank)  # noqa: E731
+        return ReaderSums(found, number, chance, None if after is None else after * left)
 
     return reader
 

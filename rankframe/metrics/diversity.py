@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import polars as pl
 
 from .._catalog.registry import metric
@@ -9,12 +11,14 @@ from .._words.ranking import ListedCutoff, Persistence, Proportion
 from .._words.subtopics import Topics
 
 __all__ = [
-    "alpha_dcg", "alpha_ndcg", "average_precision_ia", "err_ia", "nerr_ia", "nnrbp", "nrbp", "precision_ia",
-    "subtopic_recall",
+    "alpha_dcg", "alpha_ndcg", "average_precision_ia", "d_ndcg", "d_sharp_ndcg", "err_ia", "nerr_ia", "nnrbp", "nrbp",
+    "nugget_recall", "precision_ia", "subtopic_recall",
 ]  # fmt: skip
 
+GlobalGain: TypeAlias = Literal["linear", "exponential", "binary"]
 
-@metric("alpha-dcg", display="alpha-DCG", bounds=(0, 1), over="subtopics")
+
+@metric("alpha-dcg", display="alpha-DCG", bounds=(0, 1), over="subtopics", gains_only=True)
 def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     r"""Alpha-DCG: the discounted novelty of the top `k`, over that of `k` documents that have every subtopic.
 
@@ -50,7 +54,7 @@ def alpha_dcg(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr
     return _dcg(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / (rank + 1).log(2)).sum())
 
 
-@metric("alpha-ndcg", display="alpha-nDCG", over="subtopics")
+@metric("alpha-ndcg", display="alpha-nDCG", over="subtopics", gains_only=True)
 def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
     r"""Alpha-nDCG: the discounted novelty of the top `k`, over that of the greedy ranking of all judged documents.
 
@@ -84,7 +88,7 @@ def alpha_ndcg(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> p
     return _dcg(t, k, alpha) / _dcg(t.greedy(alpha, k), k, alpha)
 
 
-@metric("err-ia", display="ERR-IA", bounds=(0, 1), over="subtopics")
+@metric("err-ia", display="ERR-IA", bounds=(0, 1), over="subtopics", gains_only=True)
 def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     r"""Intent-aware ERR: the novelty of the top `k` divided by rank, over that of `k` documents that have every subtopic.
 
@@ -116,7 +120,7 @@ def err_ia(t: Topics, k: ListedCutoff, *, alpha: Proportion = 0.5) -> pl.Expr:
     return _err(t, k, alpha) / (t.n_subtopics * ((1 - alpha) ** (rank - 1) / rank).sum())
 
 
-@metric("nerr-ia", display="nERR-IA", over="subtopics")
+@metric("nerr-ia", display="nERR-IA", over="subtopics", gains_only=True)
 def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.Expr:
     r"""Normalised intent-aware ERR: the novelty of the top `k` divided by rank, over that of the greedy ranking.
 
@@ -147,7 +151,7 @@ def nerr_ia(t: Topics, k: int | None = None, *, alpha: Proportion = 0.5) -> pl.E
     return _err(t, k, alpha) / _err(t.greedy(alpha, k), k, alpha)
 
 
-@metric("novelty_rank_biased_precision", display="NRBP", bounds=(0, 1), over="subtopics")
+@metric("novelty_rank_biased_precision", display="NRBP", bounds=(0, 1), over="subtopics", gains_only=True)
 def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
     r"""Novelty- and rank-biased precision: the rate of novelty for a reader who goes on with probability `beta`.
 
@@ -178,7 +182,7 @@ def nrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.E
     return _rbp(t, alpha, beta) * (1 - (1 - alpha) * beta) / t.n_subtopics
 
 
-@metric("normalized_nrbp", "normalised_nrbp", display="nNRBP", over="subtopics")
+@metric("normalized_nrbp", "normalised_nrbp", display="nNRBP", over="subtopics", gains_only=True)
 def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.Expr:
     r"""Normalised NRBP: the NRBP of the ranking over that of the greedy ranking.
 
@@ -209,7 +213,7 @@ def nnrbp(t: Topics, *, alpha: Proportion = 0.5, beta: Persistence = 0.5) -> pl.
     return _rbp(t, alpha, beta) / _rbp(t.greedy(alpha, None), alpha, beta)
 
 
-@metric("p_ia", "p-ia", display="P-IA", bounds=(0, 1), over="subtopics")
+@metric("p_ia", "p-ia", display="P-IA", bounds=(0, 1), over="subtopics", gains_only=True)
 def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     r"""Intent-aware precision: the mean, over the query's subtopics, of the precision for each.
 
@@ -235,10 +239,10 @@ def precision_ia(t: Topics, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(subtopic="subtopic").metrics.precision_ia(k=2)["precision_ia@2"].item()    # (2/2 + 1/2) / 2
     0.75
     """
-    return t.total(t.relevant, k) / (t.depth(k) * t.n_subtopics)
+    return t.total(t.weighed(t.relevant), k) / (t.depth(k) * t.n_subtopics)
 
 
-@metric("ap_ia", "map_ia", "map-ia", display="AP-IA", bounds=(0, 1), over="subtopics")
+@metric("ap_ia", "map_ia", "map-ia", display="AP-IA", bounds=(0, 1), over="subtopics", gains_only=True)
 def average_precision_ia(t: Topics) -> pl.Expr:
     r"""Intent-aware average precision: the mean, over the query's subtopics, of the average precision for each.
 
@@ -259,10 +263,20 @@ def average_precision_ia(t: Topics) -> pl.Expr:
     >>> df.rank.on(subtopic="subtopic").metrics.average_precision_ia()["average_precision_ia"].item()       # (1 + 1/2) / 2
     0.75
     """
-    return t.total(t.relevant * t.met / t.n_relevant_to_subtopic, over=t.rank) / t.n_subtopics
+    return t.total(t.weighed(t.relevant * t.met / t.n_relevant_to_subtopic), over=t.rank) / t.n_subtopics
 
 
-@metric("strec", "strecall", "s_recall", display="Subtopic recall", bounds=(0, 1), over="subtopics")
+@metric(
+    "strec",
+    "strecall",
+    "s_recall",
+    "i_rec",
+    "i-rec",
+    display="Subtopic recall",
+    bounds=(0, 1),
+    over="subtopics",
+    gains_only=True,
+)
 def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
     r"""Subtopic recall: the share of the query's subtopics that the top `k` covers.
 
@@ -279,7 +293,7 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
 
     References
     ----------
-    Zhai, Cohen and Lafferty, Beyond independent relevance, SIGIR 2003; ndeval's ``strec``.
+    Zhai, Cohen and Lafferty, Beyond independent relevance, SIGIR 2003; ndeval's ``strec``, NTCIREVAL's ``I-rec``.
 
     Examples
     --------
@@ -288,7 +302,120 @@ def subtopic_recall(t: Topics, k: int | None = None) -> pl.Expr:
     >>> df.rank.on(subtopic="subtopic").subtopic_recall(k=1)["subtopic_recall@1"].item()
     0.5
     """
-    return t.total(t.first_met, k) / t.n_subtopics
+    return t.total(t.weighed(t.first_met), k) / t.n_subtopics
+
+
+@metric(display="Nugget recall", bounds=(0, 1), over="subtopics")
+def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5) -> pl.Expr:
+    r"""Nugget recall: how many of the facts that a good answer has, its nuggets, the top `k` support, each by its weight.
+
+    A nugget is a subtopic of the query, an answer or a passage a document, and its label for the nugget 2 if it supports the
+    nugget, 1 if it does so in part, and 0 if not. ``on(subtopic_weight=...)`` weighs the nuggets.
+
+    .. math:: \frac{\sum_s w_s \max_{i \le k} a_{s,i}}{\sum_s w_s}
+
+    Here `a` is 1 for support and `partial` for partial support, and `w` the weight of a nugget.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all, such as the one answer of a query.
+    partial
+        The worth of partial support, from 0 to 1: 0 is strict.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. All nuggets that have a label from 0 on count, also ones that nothing supports.
+
+    References
+    ----------
+    Pradeep, Thakur, Upadhyay, Campos, Craswell and Lin, Initial nugget evaluation results for the TREC 2024 RAG track with
+    the AutoNuggetizer framework, 2024. There ``vital`` weighs vital nuggets 1 and okay ones 0, ``all`` weighs all 1,
+    ``weighted`` okay ones 1/2, and ``strict`` has ``partial=0``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": 1, "doc_id": "answer", "score": 1, "nugget": list("abcd"), "label": [2, 1, 0, 2]})
+    >>> ranker = df.with_columns(vital=pl.Series([1, 1, 1, 0])).rank.on(subtopic="nugget")
+    >>> ranker.evaluate("nugget_recall", "nugget_recall(partial=0)").row(0)     # all of four: 2 + 1/2, and 2
+    (1, 0.625, 0.5)
+    >>> vital = ranker.on(subtopic_weight="vital").evaluate("nugget_recall", "nugget_recall(partial=0)")
+    >>> [round(x, 3) for x in vital.row(0)[1:]]                                 # of the three vital ones
+    [0.5, 0.333]
+    """
+    return t.best(pl.when(t.label >= 2).then(1.0).when(t.label >= 1).then(partial).otherwise(0.0), k)
+
+
+@metric("d-ndcg", display="D-nDCG", bounds=(0, 1), over="subtopics", gains_only=True)
+def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> pl.Expr:
+    r"""D-nDCG: nDCG whose gain is the sum of a document's gains for all subtopics, each by its weight.
+
+    .. math:: \frac{\sum_{i=1}^{k} G_i / \log_2(i + 1)}{\sum_{i=1}^{k} G^*_i / \log_2(i + 1)}, \quad G_i = \sum_s w_s \, g_{s,i}
+
+    The weights `w`, such as the probabilities of intents, are those of ``on(subtopic_weight=...)``, else 1.
+
+    Parameters
+    ----------
+    k
+        Ranks to count, in the ranking and in the best order; ``None`` counts all.
+    gain
+        The gain of a relevant document for a subtopic: ``"linear"`` the label, ``"exponential"`` 2^label - 1, or ``"binary"``
+        1. For lists of subtopics it is 1.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Sakai and Song, Evaluating diversified search results using per-intent graded relevance, SIGIR 2011; NTCIREVAL's
+    ``D-nDCG``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> round(df.rank.on(subtopic="subtopic").metrics.d_ndcg(k=1)["d_ndcg@1"].item(), 4)       # 1 over the 2 of b
+    0.5
+    """
+    gains = t.weighed(t.gain(gain))
+    best, of_documents = t.ideal(gains)
+    return t.total(gains, k, over=(t.rank + 1).log(2)) / best.total(of_documents, k, over=(best.rank + 1).log(2))
+
+
+@metric("d_sharp", "dsharp_ndcg", display="D#-nDCG", bounds=(0, 1), over="subtopics", gains_only=True)
+def d_sharp_ndcg(t: Topics, k: int | None = None, *, recall: Proportion = 0.5, gain: GlobalGain = "linear") -> pl.Expr:
+    r"""D#-nDCG: a mean of the share of the subtopics that the top `k` covers, I-rec, and of its D-nDCG.
+
+    .. math:: \gamma \, \mathrm{Irec}@k + (1 - \gamma) \, \mathrm{DnDCG}@k
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    recall
+        The weight of I-rec, gamma, from 0 to 1. Weights of subtopics count in D-nDCG alone.
+    gain
+        The gain of a document for a subtopic, as for :func:`d_ndcg`.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Sakai and Song, SIGIR 2011; NTCIREVAL's ``D#-nDCG``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "subtopic": [["x"], ["x", "y"]]})
+    >>> df.rank.on(subtopic="subtopic").metrics.d_sharp_ndcg(k=1)["d_sharp_ndcg@1"].item()      # (1/2 + 1/2) / 2
+    0.5
+    """
+    of_gains = d_ndcg(t, k, gain=gain).fill_nan(0.0)  # where no label, or no weight, is above 0
+    return recall * subtopic_recall(t.unweighted(), k) + (1 - recall) * of_gains
 
 
 def _dcg(t: Topics, k: int | None, alpha: float) -> pl.Expr:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from .._catalog.registry import Judging, metric
-from .._words.ranking import LISTED, Discount, Gain, Ideal, Label, Ranking, is_number
+from .._words.ranking import LISTED, Discount, Gain, Ideal, Label, Proportion, Ranking, Worth, is_number
 from ..errors import InvalidOption, shown
 
-__all__ = ["average_relevance_position", "cg", "dcg", "divisor_at", "mean_label", "ndcg"]
+__all__ = [
+    "average_relevance_position", "cg", "dcg", "divisor_at", "graded_average_precision", "mean_label", "ndcg", "q_measure",
+]  # fmt: skip
 
 
 @metric("cumulative_gain", display="CG", judging="monotone", gains_only=True, from_clicks="sum")
@@ -182,7 +186,10 @@ def _ndcg_judging(
     display="nDCG",
     bounds=(0, 1),
     judging=_ndcg_judging,
-    spellings={"ndcg_burges": {"gain": "exponential"}},
+    spellings={
+        "ndcg_burges": {"gain": "exponential"},
+        "ncrr": {"gain": "binary", "discount": "rank", "ideal": "as_many"},
+    },
     gains_only=True,
 )
 def ndcg(
@@ -250,6 +257,85 @@ def ndcg(
         return found / best.whole(best.weighed(best.gain(gain)) / divisor_at(best.rank, discount))
     terms, depth = best.weighed(best.gain(gain)), pl.min_horizontal(r.depth(k), r.n_retrieved)
     return found / best.total(terms, depth if ideal == "as_many" else k, over=divisor_at(best.rank, discount))
+
+
+@metric("q-measure", "qmeasure", display="Q-measure", bounds=(0, 1))
+def q_measure(r: Ranking, k: int | None = None, *, beta: Worth = 1.0, gain: Gain = "linear") -> pl.Expr:
+    r"""Q-measure: the mean over the relevant documents of the blended ratio at their ranks, a precision that sees gains.
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{k} r_i \, \frac{h_i + \beta \sum_{j \le i} g_j}{i + \beta \sum_{j \le i} g^*_j}
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all. The divisor is R for any `k`.
+    beta
+        The weight of the gains, from 0 on: 0 is average precision; the larger, the milder to relevant documents far down.
+    gain
+        The gain of a label, as for ``dcg``. Documents below the threshold ``relevant`` add their gain to the sums.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Sakai, On the reliability of information retrieval metrics based on graded relevance, Information Processing and
+    Management 43(2), 2007; NTCIREVAL's ``Q-measure``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 2]})
+    >>> df.rank.evaluate("q_measure").item(0, 1)                # (1 + 2) / (2 + 2)
+    0.75
+    """
+    found, best = r.so_far(r.gain(gain)), r.so_far(r.ideal(gain).gain(gain))
+    return r.total(r.relevant * (r.hits + beta * found), k, over=r.rank + beta * best) / r.n_relevant
+
+
+@metric("gap", display="GAP", bounds=(0, 1), gains_only=True)
+def graded_average_precision(
+    r: Ranking, k: int | None = None, *, thresholds: Mapping[Label, Proportion] | None = None
+) -> pl.Expr:
+    r"""Graded average precision: average precision for readers who differ in the least label that is relevant to them.
+
+    .. math:: \frac{\sum_t p_t \sum_{i=1}^{k} r_{t,i} \, h_{t,i} / i}{\sum_t p_t R_t}
+
+    Here `r`, `h` and `R` are those of the threshold t, which a reader has with probability `p`.
+
+    Parameters
+    ----------
+    k
+        Ranks to count; ``None`` counts all.
+    thresholds
+        ``{label: probability}``: how many of the readers find documents from this label on relevant. ``None`` for the
+        labels 1, 2, 3 and 4, each as often; labels that no document has change nothing.
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; ``map`` for labels 0 and 1. ``relevant`` is not used.
+
+    References
+    ----------
+    Robertson, Kanoulas and Yilmaz, Extending average precision to graded relevance judgments, SIGIR 2010; NTCIREVAL's
+    ``GAP``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
+    >>> df.rank.evaluate("gap").item(0, 1)                      # from 1 on 1 + 1, from 2 on 1/2, over 2 + 1
+    0.8333333333333334
+    """
+    if thresholds is None:
+        r.refuse(
+            r.label > 4, "a label is above 4; give the probabilities of thresholds, as thresholds={1: 0.5, 5: 0.5}"
+        )
+        thresholds = dict.fromkeys((1, 2, 3, 4), 0.25)
+    readers = [(share, r.with_threshold(label)) for label, share in thresholds.items()]
+    found = pl.sum_horizontal(share * x.hits_at_relevant for share, x in readers)
+    return r.total(found, k, over=r.rank) / pl.sum_horizontal(share * x.n_relevant for share, x in readers)
 
 
 def divisor_at(rank: pl.Expr, discount: Discount) -> pl.Expr:

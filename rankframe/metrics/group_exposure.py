@@ -181,7 +181,7 @@ def _of_cut_points(r: Ranking, group: GroupName, step: int, kind: Literal["share
     """The sum of the distances at the cut points, over the greater one of the orders with the group first, or last."""
     within = pl.when(r.retrieved).then(in_group(r, group)).fill_null(0.0)
     n, protected = r.n_retrieved, r.whole(within)
-    at = (r.rank % step == 0).fill_null(False)
+    at = (r.own_rank % step == 0).fill_null(False)
 
     def total(found: pl.Expr) -> pl.Expr:
         """The discounted sum for the numbers of documents of the group that are found down to each rank."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import polars as pl
 
 from .._catalog.registry import Judging, metric
-from .._words.ranking import AverageDivisor, NoPairs, Proportion, Range, Ranking, Rounding
-from .binary import FIRST_FOUND, SHARE
+from .._words.ranking import AverageDivisor, Cutoff, Gain, NoPairs, Proportion, Range, Ranking, Rounding
+from .binary import FIRST_FOUND, SHARE, n_documents
 
 __all__ = [
-    "auc", "average_precision", "bpref", "eleven_point_average", "interpolated_precision", "ordered_pair_accuracy",
+    "auc", "average_precision", "average_recall", "bpref", "eleven_point_average", "first_rank", "interpolated_precision",
+    "last_rank", "mean_percentile_rank", "mean_rank", "median_rank", "ordered_pair_accuracy", "partial_auc", "ranking_loss",
     "reciprocal_rank",
 ]  # fmt: skip
+
+A_RANK: Any = {"bounds": (1, None), "higher_is_better": False, "judging": "threshold", "gains_only": True}
+"""The declaration of a rank of the relevant documents, null without any."""
 
 
 @metric(
@@ -69,6 +73,45 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     return found / pl.min_horizontal(*most)
 
 
+@metric(display="AR", **SHARE)
+def average_recall(r: Ranking, k: int | None = None, *, at: Literal["ranks", "relevant"] = "ranks") -> pl.Expr:
+    r"""Average recall: the mean of the recall at the ranks 1 to `k`; its mean is called MAR.
+
+    .. math:: \frac{1}{k} \sum_{i=1}^{k} \frac{h_i}{R}
+
+    Parameters
+    ----------
+    k
+        Ranks to take the mean over; below the last document the recall stays. ``None`` takes all that were retrieved.
+    at
+        ``"ranks"``, or ``"relevant"`` for the sum of the recall at the ranks of the relevant documents in the top `k`,
+        over R, as average precision is one of the precision (Evidently).
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1. What recmetrics and rexmex call MAR is ``map``.
+
+    References
+    ----------
+    Elliot's ``MAR``: Anelli et al., Elliot: a comprehensive and rigorous framework for reproducible recommender systems
+    evaluation, SIGIR 2021; Evidently's ``MARKMetric``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [0, 1, 0, 1]})
+    >>> df.rank.evaluate("average_recall").item(0, 1)           # (0 + 1/2 + 1/2 + 1) / 4
+    0.5
+    >>> df.rank.evaluate("average_recall(at=relevant)").item(0, 1)      # (1/2 + 1) / 2
+    0.75
+    """
+    if at == "relevant":
+        return r.total(r.hits_at_relevant, k) / r.n_relevant**2
+    depth = r.depth(k)  # a document at rank i counts at the ranks i to the depth
+    counts = (depth + 1) * r.total(r.relevant, k) - r.total(r.relevant, k, weight=r.rank)
+    return counts / (depth * r.n_relevant)
+
+
 @metric("mrr", "recip_rank", "retrieval_reciprocal_rank", text="rr", display="RR", **FIRST_FOUND)
 def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""Reciprocal rank: 1 / rank of the first relevant document, 0 if there is none in the top `k`; its mean is MRR.
@@ -96,6 +139,172 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
     0.5
     """
     return r.total(r.first_relevant, k, over=r.rank)
+
+
+def _place(r: Ranking, n: pl.Expr) -> pl.Expr:
+    """The rank of each document; those that were not retrieved share the mean of the ranks below, down to `n`."""
+    return pl.coalesce(r.rank, (r.n_retrieved + n + 1) / 2)
+
+
+@metric(display="First rank", **A_RANK)
+def first_rank(r: Ranking) -> pl.Expr:
+    r"""First rank: the rank of the first relevant document.
+
+    Relevant documents that were not retrieved share the mean of the ranks below the ranking, as for :func:`mean_rank`.
+
+    .. math:: \min \{i : r_i = 1\}
+
+    Returns
+    -------
+    One Float64 per query, from 1 on; null where no document is relevant.
+
+    References
+    ----------
+    Bordes, Usunier, Garcia-Durán, Weston and Yakhnenko, Translating embeddings for modeling multi-relational data, NeurIPS
+    2013, where each query has one answer, whose rank is averaged over the queries (MR).
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, 1, None], "label": [0, 1, 1, 1]})
+    >>> df.rank.evaluate("first_rank", "mean_rank", "median_rank", "last_rank").row(0)      # ranks 2, 3 and, below them, 4
+    (1, 2.0, 3.0, 3.0, 4.0)
+    """
+    return -r.largest(pl.when(r.relevant > 0).then(-_place(r, r.n_candidates)))
+
+
+@metric("mr", display="Mean rank", **A_RANK)
+def mean_rank(r: Ranking) -> pl.Expr:
+    r"""Mean rank: the mean of the ranks of the relevant documents.
+
+    Judged documents that were not retrieved rank below all others; each has the mean of these ranks.
+
+    .. math:: \frac{1}{R} \sum_i i \, r_i
+
+    Returns
+    -------
+    One Float64 per query, from 1 on; null where no document is relevant. To count a cutoff as the end of the list, say
+    ``on(depth=k)``.
+
+    References
+    ----------
+    Bordes et al., NeurIPS 2013; rexmex's ``mean_rank``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, None, None], "label": [1, 0, 1, 0]})
+    >>> df.rank.evaluate("mean_rank").item(0, 1)                # rank 1, and the mean of the ranks 3 and 4
+    2.25
+    """
+    found = r.whole(r.relevant * _place(r, r.n_candidates))
+    return pl.when(r.n_relevant > 0).then(found / r.n_relevant)
+
+
+@metric("medr", display="Median rank", **A_RANK)
+def median_rank(r: Ranking) -> pl.Expr:
+    r"""Median rank: the median of the ranks of the relevant documents.
+
+    Relevant documents that were not retrieved count as for :func:`mean_rank`.
+
+    .. math:: \frac{1}{2} \left(i_{\lceil R / 2 \rceil} + i_{\lfloor R / 2 \rfloor + 1}\right)
+
+    Here the relevant documents are at the ranks i in rising order.
+
+    Returns
+    -------
+    One Float64 per query, from 1 on; null where no document is relevant.
+
+    References
+    ----------
+    As the median over queries with one answer each: Kiros, Salakhutdinov and Zemel, Unifying visual-semantic embeddings
+    with multimodal neural language models, 2014.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 1]})
+    >>> df.rank.evaluate("median_rank").item(0, 1)              # between the ranks 1 and 4
+    2.5
+    """
+    n, place = r.n_relevant, _place(r, r.n_candidates)
+    found = [pl.when((r.relevant > 0) & (r.hits >= nth)).then(-place) for nth in ((n / 2).ceil(), (n / 2).floor() + 1)]
+    return -(r.largest(found[0]) + r.largest(found[1])) / 2
+
+
+@metric("coverage_error", display="Last rank", **A_RANK)
+def last_rank(r: Ranking) -> pl.Expr:
+    r"""Last rank: how far one has to go down the ranking to find all relevant documents.
+
+    Relevant documents that were not retrieved count as for :func:`mean_rank`.
+
+    .. math:: \max \{i : r_i = 1\}
+
+    Returns
+    -------
+    One Float64 per query, from 1 on; null where no document is relevant. With ``on(ties="last")`` it is scikit-learn's
+    coverage error, which is 0 where no document is relevant.
+
+    References
+    ----------
+    Tsoumakas, Katakis and Vlahavas, Mining multi-label data, 2010; scikit-learn's ``coverage_error``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 1, 0]})
+    >>> df.rank.evaluate("coverage_error")["last_rank"].item()
+    2.0
+    """
+    return r.largest(pl.when(r.relevant > 0).then(_place(r, r.n_candidates)))
+
+
+@metric(
+    "mpr",
+    "expected_percentile_ranking",
+    display="MPR",
+    bounds=(0, 1),
+    higher_is_better=False,
+    gains_only=True,
+    spellings={"PercentileRanking": {"divisor": "N"}},
+)
+def mean_percentile_rank(r: Ranking, *, gain: Gain = "linear", divisor: Literal["N-1", "N"] = "N-1") -> pl.Expr:
+    r"""Mean percentile rank: the mean place of the documents with gain, 0 at the top and 1 at the end, weighted by gain.
+
+    Documents that were not retrieved share the mean of the places below the ranking.
+
+    .. math:: \frac{\sum_i g_i \, (i - 1) / (N - 1)}{\sum_i g_i}
+
+    `N` documents were retrieved or judged, or are in the collection.
+
+    Parameters
+    ----------
+    gain
+        The gain of a label, as for ``dcg``: ``"linear"`` the label itself, such as how often a user watched a show.
+    divisor
+        ``"N-1"``, so that the last place is 1 and a random order has 1/2; ``"N"`` (recpack, in per cent there).
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; null without a gain. ``N`` is that of ``on(collection_size=...)``, else the number
+    of documents retrieved or judged. The paper takes one mean over all pairs of a user and an item: for labels 0 and 1 that
+    is ``summarize("mpr", weights="num_rel")``.
+
+    References
+    ----------
+    Hu, Koren and Volinsky, Collaborative filtering for implicit feedback datasets, ICDM 2008; recpack's
+    ``PercentileRanking``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 1]})
+    >>> df.rank.evaluate("mpr").item(0, 1)                      # (3 x 0 + 1 x 1) / 4
+    0.25
+    """
+    n, worth = n_documents(r), r.gain(gain)
+    places = r.whole(worth * (_place(r, n) - 1)) / (n - 1 if divisor == "N-1" else n)
+    return pl.when(r.whole(worth) > 0).then((places / r.whole(worth)).fill_nan(0.0))  # of one document
 
 
 @metric(**SHARE)
@@ -274,6 +483,55 @@ def auc(
     return pl.when((others > 0) | (relevant == 0)).then(share).otherwise(NO_PAIRS[no_pairs])
 
 
+@metric(
+    "pauc",
+    "PartialAUC",
+    display="pAUC",
+    bounds=(0, 1),
+    judging="threshold",
+    gains_only=True,
+    spellings={"PAP": {"capped": True}},
+)
+def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Expr:
+    r"""Partial AUC: the share of pairs of a relevant document and one of the first `negatives` others that are in order.
+
+    Documents that were not retrieved are below all of these others. ``auc(max_fpr=...)`` is the area up to a share.
+
+    .. math:: \frac{1}{R K} \sum_{i=1}^{n} r_i \max(0, K - (i - h_i))
+
+    `K` is `negatives`.
+
+    Parameters
+    ----------
+    negatives
+        The number of non-relevant documents, the first of the ranking, to compare with; also the divisor where there are
+        fewer. A document without a judgment is one of them.
+    capped
+        Compare only the first `negatives` relevant documents, and divide by as many at most, so that it is precision for
+        many relevant ones (RecTools' ``PAP``).
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1.
+
+    References
+    ----------
+    Budhiraja et al., Rich-item recommendations for rich-users, 2020; RecTools' ``PartialAUC`` and ``PAP``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 1, 0]})
+    >>> df.rank.evaluate("partial_auc@2").item(0, 1)            # a before b and d, c before d
+    0.75
+    """
+    before = (negatives - r.rank + r.hits).clip(lower_bound=0)
+    if not capped:
+        return r.total(r.relevant * before) / (r.n_relevant * negatives)
+    first = pl.when(r.hits <= negatives).then(r.relevant).otherwise(0.0)
+    return r.total(first * before) / (pl.min_horizontal(r.n_relevant, pl.lit(float(negatives))) * negatives)
+
+
 @metric("opa", display="OPA", bounds=(0, 1))
 def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoPairs = "null") -> pl.Expr:
     r"""Ordered pair accuracy: the share of pairs with different labels whose higher label has the higher score.
@@ -312,6 +570,46 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoPai
     pairs = r.rows.pairs(r.label, r.retrieved | r.judged)
     lost = pairs.inverted + (1 - tied) * pairs.tied
     return (1 - lost / pairs.unequal).fill_nan(NO_PAIRS[no_pairs])  # 0 / 0 without pairs of different labels
+
+
+@metric(
+    "label_ranking_loss",
+    display="Ranking loss",
+    bounds=(0, 1),
+    higher_is_better=False,
+    spellings={name: {"tied": 0.5} for name in ("ndpm", "normalized_distance_based_performance_measure")},
+)
+def ranking_loss(r: Ranking, *, tied: Proportion = 1.0) -> pl.Expr:
+    r"""Ranking loss: the share of pairs with different labels whose higher label does not have the higher score.
+
+    With ``tied=0.5`` it is NDPM, the normalised distance-based performance measure. It is 1 less the accuracy of ordered
+    pairs, by the same documents.
+
+    .. math:: \frac{\sum_{l_a > l_b} \left([x_a < x_b] + \mathrm{tied} \cdot [x_a = x_b]\right)}{\sum_{l_a > l_b} 1}
+
+    Parameters
+    ----------
+    tied
+        The loss of a pair with equal scores: 1 (scikit-learn), or 1/2, so that a random order has 1/2 (NDPM).
+
+    Returns
+    -------
+    One Float64 per query, from 0 to 1; null where no two documents differ in their labels (0 in scikit-learn).
+    ``relevant`` is not used.
+
+    References
+    ----------
+    Yao, Measuring retrieval effectiveness based on user preference of documents, JASIS 46(2), 1995; scikit-learn's
+    ``label_ranking_loss``, for labels 0 and 1.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
+    >>> df.rank.evaluate("ranking_loss", "ndpm").row(0)         # a is above b, c tied with it
+    (1, 0.5, 0.25)
+    """
+    return 1 - ordered_pair_accuracy(r, tied=1 - tied)
 
 
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:

@@ -306,10 +306,10 @@ def relstring(r: Ranking, k: Annotated[int, Range(least=1, most=1000)] = 10) -> 
     # Thirteen letters at a time are digits of one float until there is one per query, as texts are slow.
     digit = pl.when(r.raw > 9).then(10.0).otherwise(r.label.floor())
     number = 1 + pl.when(r.raw.is_null()).then(12.0).when(r.raw < 0).then(11.0).otherwise(digit)
-    shown = []
+    shown, place = [], pl.when(r.retrieved).then(r.rows.place)  # tied documents may have one rank
     for first in range(1, k + 1, 13):
         last = min(first + 12, k)
-        digits = pl.when(r.rank.is_between(first, last)).then(number * (16.0 ** (last - r.rank))).otherwise(0.0)
+        digits = pl.when(place.is_between(first, last)).then(number * (16.0 ** (last - place))).otherwise(0.0)
         for rank in range(first, last + 1):
             at = ((r.whole(digits) / 16.0 ** (last - rank)).floor() % 16).cast(pl.Int64)
             shown.append(pl.when(at > 0).then(pl.lit("0123456789>.-").str.slice(at - 1, 1)))
@@ -441,7 +441,7 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
     """
     ndcg, last = _down_the_ranks(r, gain)
     level = r.ideal(gain).gain(gain)
-    falls = level > r.rows.next_to(level, -1, 0.0)  # compared with the next rank
+    falls = level > r.below(level, 0.0)
     at_falls, n_falls = r.whole(pl.when(falls).then(ndcg).otherwise(0.0)), r.whole(falls.cast(pl.Float64))
     longer = r.n_retrieved > r.whole((r.gain(gain) > 0).cast(pl.Float64)) + 1
     mean = (at_falls + pl.when(longer).then(last).otherwise(0.0)) / (n_falls + longer.cast(pl.Float64))

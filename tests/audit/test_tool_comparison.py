@@ -37,10 +37,13 @@ def test_the_table_of_conventions_names_thresholds_and_what_cannot_be_repeated()
     found = {row["tool"]: row for row in half.rank.conventions("rr").iter_rows(named=True)}
     assert (found["rankframe"]["value"], found["catboost"]["value"]) == (0, 0.5)
     assert found["catboost"]["differs_by"] == "relevant=above 0.5"
-    tied = TWO.with_columns(score=pl.lit(1))
+    rectools = TWO.rank.conventions("ndcg").filter(tool="rectools").row(0, named=True)  # which always takes a cutoff
+    assert rectools["value"] is None
+    assert "give their number" in rectools["note"]
+    tied = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": 1, "label": [0, 1]})
     sklearn = tied.rank.conventions("map").filter(tool="sklearn").row(0, named=True)
-    assert sklearn["value"] is None
-    assert "ties='error'" in sklearn["note"]
+    assert sklearn["value"] == 1 / 2  # the last of two places
+    assert sklearn["differs_by"] == "ties=last"
     with pytest.raises(rf.InvalidOption, match="names 2 metrics"):
         TWO.rank.conventions("ndcg_cut.5,10")
 

@@ -36,7 +36,7 @@ TABLE = pl.DataFrame(
 )
 ROLES: dict[str, Any] = {
     "interactions": TABLE.select("query_id", "doc_id"), "items": 9, "category": "subtopic", "group": "doc_id", "features": "other",
-    "base": "other", "stratum": "doc_id", "inclusion": "nan",
+    "base": "other", "stratum": "doc_id", "inclusion": "nan", "cost": "nan",
 }  # fmt: skip
 
 # As text, and as an argument.
@@ -95,6 +95,14 @@ TAKES = {
     "smoothing": {"0"},
     "absolute": {"True"},
     "first_rank": {"0"},
+    "at": set(),
+    "partial": {"0"},
+    **{name: set() for name in ("half_life", "length", "goal_intercept", "rate_intercept")},
+    **{name: {"0"} for name in ("goal_slope", "rate_slope")},
+    "rate": {"None"},
+    "thresholds": {"None"},
+    "negatives": set(),
+    "capped": {"True"},
     "group": {"-1", "0", "abc"},
     "itself": set(),
     "collection": {"None"},
@@ -103,7 +111,9 @@ TAKES = {
 OF_READERS = {"k": set(), "max_label": {"None"}, "gain": {"None"}}
 TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     "rbp": {"gain": {"None"}},
-    "f_beta": {"beta": {"0"}},
+    **{name: {"beta": {"0"}} for name in ("f_beta", "q_measure")},
+    **{name: {"gain": set()} for name in ("d_ndcg", "d_sharp_ndcg")},
+    **{name: {"tied": set()} for name in ("rbo", "rbo_min", "rbo_residual")},
     "alpha_dcg": {"k": set()},
     "err_ia": {"k": set()},
     "relstring": {"k": set()},
@@ -111,6 +121,8 @@ TAKES_OTHERWISE: dict[str, dict[str, set[str]]] = {
     **{name: {"group": {"-1", "0", "abc", "None"}} for name in ("awrf", "ndkl")},
     **{name: {"gain": set()} for name in ("err", "nerr", "pfound")},
     **dict.fromkeys(("sdcg", "bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11"), OF_READERS),
+    **dict.fromkeys(("time_biased_gain", "u_measure"), OF_READERS),
+    "ift": {**OF_READERS, "target": {"None"}},
 }
 RANKERS: dict[str, Any] = {
     "polars": TABLE.rank, "lazy": TABLE.lazy().rank, "pandas": TABLE.to_pandas().rank, "expr": rf.expr,
@@ -185,7 +197,7 @@ def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(
     metric: Metric, name: str, form: str
 ) -> None:
     required = {
-        n: {"k": 3, "recall": 0.5, "multiple": 0.5, "group": "a"}[n]
+        n: {"k": 3, "recall": 0.5, "multiple": 0.5, "group": "a", "negatives": 2}[n]
         for n, x in metric.parameters.items()
         if x.default is x.empty
     }

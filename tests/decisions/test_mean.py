@@ -37,6 +37,47 @@ def test_slices_have_a_row_each_as_first_seen() -> None:
     assert two.rows() == [(None, "tu", 0.5), (None, "mo", 0.25)]
 
 
+# Two of three pairs are in order among four candidates, the one pair of the other query is.
+GROUPS = pl.DataFrame(
+    {
+        "query_id": [1, 1, 2, 2, 2, 2],
+        "doc_id": list("ababcd"),
+        "score": [2.0, 1, 4, 3, 2, 1],
+        "label": [1, 0, 0, 1, 0, 0],
+        "half": [0, 0, 1, 1, 1, 1],
+    }
+)
+
+
+def test_queries_weigh_what_a_column_says_or_a_metric() -> None:
+    """GAUC weighs by the candidates: (2 x 1 + 4 x 2/3) / 6."""
+    gauc = pytest.approx((2 * 1 + 4 * 2 / 3) / 6)
+    for form in (GROUPS, GROUPS.lazy(), GROUPS.to_pandas()):
+        found = form.rank.mean("auc", "num_ret", weights="num_ret")
+        found = pl.from_pandas(found) if not isinstance(found, pl.DataFrame | pl.LazyFrame) else found.lazy().collect()
+        assert found.row(0) == (gauc, 2 * 2 + 4 * 4)
+        summary = form.rank.summarize("auc", weights="num_ret", ci=None)
+        assert (summary.lazy().collect() if isinstance(summary, pl.LazyFrame) else summary)["mean"][0] == gauc
+    candidates = GROUPS.with_columns(w=pl.len().over("query_id"))
+    assert candidates.rank.mean("auc", weights="w").item() == gauc
+    assert GROUPS.rank.mean("auc", weights="num_rel").item() == pytest.approx((1 + 2 / 3) / 2)
+    runs = GROUPS.with_columns(other=-pl.col("score")).rank.mean("auc", runs=["score", "other"], weights="num_ret")
+    assert runs["auc"].to_list() == [gauc, pytest.approx(1 - (2 * 1 + 4 * 2 / 3) / 6)]
+
+
+def test_slices_weigh_their_own_queries_and_a_query_without_a_weight_weighs_nothing() -> None:
+    found = GROUPS.rank.mean("auc", by="half", weights="num_ret")
+    assert found.rows() == [(0, 1.0), (1, pytest.approx(2 / 3))]
+    only = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a", "a"], "score": [1.0, 1.0], "label": [1, 0]})
+    assert only.rank.mean("hits", "precision", weights="first_rank").row(0) == (1.0, 1.0)
+
+
+@each("weights", ["mcc", "ndcg@5,10", "nothing"])
+def test_a_weight_is_one_number_from_0_on(weights: str) -> None:
+    with pytest.raises(rf.RankframeError, match="weights"):
+        GROUPS.rank.mean("auc", weights=weights)
+
+
 def test_each_metric_is_summed_up_as_it_declares() -> None:
     found = DF.filter(pl.col("query_id") < 3).rank.mean("gm_map", "num_ret", "num_rel_ret", "map")
     assert found.row(0) == (pytest.approx((1 * 0.5) ** 0.5), 4.0, 2.0, 0.75)

@@ -58,7 +58,14 @@ def test_the_call_at_the_top_of_each_page_is_one_that_works() -> None:
     calls = re.findall(r"^# .*?```python\n(df\.rank.*?)\n```", ALL, re.MULTILINE | re.DOTALL)
     assert len(calls) == len(list(FOLDER.glob("*.md")))
     df = rf.load_example().select(
-        *("query_id", "doc_id", "score", pl.col("label").clip(0, 1), pl.col("score_pca").alias("other_score")),
+        *(
+            "query_id",
+            "doc_id",
+            "score",
+            pl.col("label").clip(0, 1),
+            pl.col("score_pca").alias("other_score"),
+            pl.lit(2.5).alias("seconds"),
+        ),
         *(pl.lit(1.0).alias("x"), pl.lit(2.0).alias("y"), pl.lit("F").alias("provider"), pl.lit("s").alias("subtopic")),
         (pl.col("doc_id").str.len_bytes() % 2).cast(pl.String).alias("genre"),
     )

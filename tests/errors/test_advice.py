@@ -112,6 +112,18 @@ CASES = {
         "df.rank.on(subtopic='subtopic').alpha_ndcg()",
         "rf.rank(table(subtopic=[['x'], [], []])).on(subtopic='subtopic').alpha_ndcg()",
     ),
+    "subtopic weight": Case(
+        "SUB.with_columns(w=pl.Series([1.0, None, 1.0]))", "df.rank.on(subtopic='subtopic', subtopic_weight='w').alpha_ndcg()",
+        "ADVICE.rank.on(subtopic='subtopic', subtopic_weight='w').alpha_ndcg()",
+    ),
+    "two weights": Case(
+        "pl.concat([SUB, SUB.with_columns(doc_id=pl.col('doc_id') + 'z')]).with_columns(w=pl.int_range(6))",
+        "df.rank.on(subtopic='subtopic', subtopic_weight='w').alpha_ndcg()",
+        "df.assign(w=1).rank.on(subtopic='subtopic', subtopic_weight='w').alpha_ndcg() if hasattr(df, 'assign') else "
+        "df.with_columns(w=1).rank.on(subtopic='subtopic', subtopic_weight='w').alpha_ndcg()",
+    ),
+    "weights of lists of subtopics": Case(
+        "LISTS.with_columns(w=1)", "df.rank.on(subtopic='subtopic', subtopic_weight='w').alpha_ndcg()", None),
     "two scores": Case(
         "pl.concat([SUB, SUB.with_columns(score=7.0, subtopic=pl.lit('z'))])",
         "df.rank.on(subtopic='subtopic').alpha_ndcg()",
@@ -356,6 +368,11 @@ CASES = {
         "OK", "df.rank.on(unjudged='bounds', unjudged_labels=(3, 0)).rr()",
         "df.rank.on(unjudged='bounds', unjudged_labels=ADVICE).rr()", r"as (\(0, 3\))",
     ),
+    "bounds and ties that share a rank": Case(
+        "OK", "df.rank.on(unjudged='bounds', ties='last').rr()", "ADVICE.on(unjudged='bounds').rr()"),
+    "an order of ties that share a rank": Case(
+        "TWO", "df.rank.on(ties='last').agreement('new', 'overlap')", "ADVICE.agreement('new', 'overlap')"),
+    "documents one by one that share a rank": Case("OK", "df.rank.on(ties='last').err()", "ADVICE.err()"),
     "bounds and ties by label": Case("OK", "df.rank.on(unjudged='bounds', ties='best').rr()", "ADVICE.on(unjudged='bounds').rr()"),
     "bounds and weights": Case("OK", "df.rank.on(unjudged='bounds', weight='label').dcg()", "ADVICE.on(weight='label').dcg()"),
     "depth and expected ties": Case(

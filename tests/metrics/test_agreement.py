@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import re
+import statistics
 from collections import defaultdict
 from typing import Any
 
@@ -20,6 +23,23 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "kendall_tau": ("kendall_tau", {}),
     "spearman": ("spearman", {}),
     "tau_ap": ("tau_ap", {}),
+    **{name: (name, {}) for name in ("weighted_tau", "ndpm", "footrule", "jaccard_index")},
+    **{f"{name}@{k}": (name, {"k": k}) for name in ("footrule", "jaccard_index") for k in (1, 3, 10, 100)},
+    **{
+        f"{name}({'' if p is None else f'p={p},'}tied={tied}){'' if k is None else f'@{k}'}": (
+            name,
+            {key: x for key, x in (("k", k), ("p", p), ("tied", tied)) if x is not None},
+        )
+        for name in ("rbo", "rbo_min", "rbo_residual")
+        for tied, k, p in (
+            ("w", None, None),
+            ("a", None, 0.5),
+            ("b", None, 0.98),
+            ("a", 3, None),
+            ("b", 1, 0.1),
+            ("w", 10, None),
+        )
+    },
     "overlap": ("overlap", {}),
     **{f"overlap@{k}": ("overlap", {"k": k}) for k in (1, 3, 10, 100)},
     **{
@@ -35,7 +55,12 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         )
     },
 }
-BY_VALUE = ("kendall_tau", "spearman")  # these see equal scores as equal, the others by the tie rule
+BY_VALUE = (
+    "kendall_tau",
+    "spearman",
+    "weighted_tau",
+    "ndpm",
+)  # these see equal scores as equal, the others by the tie rule
 TIES = ["doc_desc", "doc_asc", "order", "best", "worst", "trec_eval"]
 
 
@@ -67,7 +92,13 @@ def test_values_are_scipys(ties: bool) -> None:
     foreign: dict[str, dict[Any, float | None]] = defaultdict(dict)
     for query, name, options, value in scipy(table):
         foreign[f"{name}@{options['k']}" if options else name][query] = value
-    assert set(foreign) == {"kendall_tau", "spearman", "tau_ap", *(f"kendall_distance@{k}" for k in (2, 3, 5, 100))}
+    assert set(foreign) == {
+        "kendall_tau",
+        "spearman",
+        "tau_ap",
+        "weighted_tau",
+        *(f"kendall_distance@{k}" for k in (2, 3, 5, 100)),
+    }
     for text, column in foreign.items():
         of_query = values(found, text)
         assert_equal({query: of_query[query] for query in column}, column, text)
@@ -111,10 +142,13 @@ def test_lazy_is_eager(engine: Any, complete: bool) -> None:
 def test_a_ranking_agrees_with_itself_and_is_opposed_to_its_reverse() -> None:
     df = frame(random_pairs(35, ties=False), columns=("doc_id", "score", "other", "label"))
     df = df.with_columns(same=pl.col("score"), reverse=-pl.col("score"))
-    correlations = [text for text in CALLS if text.startswith(("kendall", "spearman", "tau"))]
+    correlations = [
+        text for text in CALLS if text.startswith(("kendall", "spearman", "tau", "weighted", "ndpm", "footrule"))
+    ]
+    correlations = [text for text in correlations if not text.startswith("footrule@")]
     same, reverse = (df.rank.agreement(other, *correlations) for other in ("same", "reverse"))
     for text in correlations:
-        distance = text.startswith("kendall_distance")
+        distance = text.startswith(("kendall_distance", "ndpm", "footrule"))
         assert set(same[text].drop_nulls().round(12)) == {0.0 if distance else 1.0} or text.endswith("@1")
         assert set(reverse[text].drop_nulls().round(12)) == {1.0 if distance else -1.0} or text.endswith("@1")
     found = df.rank.agreement("same", "overlap", "rbo", "rbo_min", "rbo_residual").drop_nulls()
@@ -125,7 +159,7 @@ def test_a_ranking_agrees_with_itself_and_is_opposed_to_its_reverse() -> None:
 
 def test_rank_biased_overlap_stays_within_its_bounds_and_does_not_mind_which_ranking_is_which() -> None:
     df = pairs_frame(random_pairs(38, queries=200))
-    overlaps = [text for text in CALLS if text.startswith(("overlap", "rbo"))]
+    overlaps = [text for text in CALLS if text.startswith(("overlap", "jaccard", "footrule", "rbo"))]
     found = df.rank.agreement("other", *overlaps)
     swapped = df.rank.on(score="other").agreement("score", *overlaps)
     for text in overlaps:
@@ -138,6 +172,71 @@ def test_rank_biased_overlap_stays_within_its_bounds_and_does_not_mind_which_ran
         assert len(least) > 100
         assert (extrapolated - least > -1e-12).all()
         assert (least + residual - extrapolated > -1e-12).all()
+
+
+# x, y and p with RBO extrapolated, least and residual in the variants w, a and b, as the paper's authors publish them
+# (rbo/test.csv of julian-urbano/sigir2024-rbo); tied documents are in brackets.
+PUBLISHED = [
+    (
+        "(i5 i9 i13 i15 i16 i19 i20) (i3 i8)|i6 (i4 i18) i2 i7 i8 i17 i14 (i11 i12) i1", 0.958074765324023,
+        [0.0816485573277354, 0.0370062754797617, 0.557929421095898],
+        [0.0808189832771587, 0.0354671825076603, 0.557929421095898],
+        [0.0813693619867344, 0.0356267307324464, 0.557929421095898],
+    ),
+    (
+        "i13 (i1 i4 i5 i6)|i3 i14 i11 (i10 i15) i12 (i6 i9) i4 i2", 0.92238320668128,
+        [0.117578490431637, 0.0763135264223449, 0.463680134758586],
+        [0.114619469221414, 0.0733545052121218, 0.464590602823269],
+        [0.11474835409049, 0.0734833900811979, 0.465106142299574],
+    ),
+    (
+        "i13 i4 (i1 i2 i5 i6)|i11 i14 i1 (i5 i6) (i3 i12) i8", 0.936646766367491,
+        [0.419724384588563, 0.222485580291386, 0.495958440512111],
+        [0.400042334962327, 0.19648716951006, 0.495958440512111],
+        [0.410333982781949, 0.203127599510132, 0.495958440512111],
+    ),
+]  # fmt: skip
+
+
+def scores(ranking: str) -> dict[str, float]:
+    groups = re.findall(r"\([^)]*\)|\w+", ranking)
+    return {doc: -float(i) for i, group in enumerate(groups) for doc in group.strip("()").split()}
+
+
+@each(("rankings", "p", "w", "a", "b"), PUBLISHED)
+def test_rank_biased_overlaps_of_ties_are_those_of_their_authors(
+    rankings: str, p: float, w: list[float], a: list[float], b: list[float]
+) -> None:
+    one, two = map(scores, rankings.split("|"))
+    rows = [("q", doc, one.get(doc), two.get(doc)) for doc in sorted({*one, *two})]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "other"], orient="row")
+    for tied, wanted in (("w", w), ("a", a), ("b", b)):
+        texts = [f"{name}(p={p},tied={tied})" for name in ("rbo", "rbo_min", "rbo_residual")]
+        assert df.rank.agreement("other", *texts).row(0)[1:] == pytest.approx(wanted, abs=1e-12)
+        assert df.rank.on(score="other").agreement("score", *texts).row(0)[1:] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_the_overlap_of_ties_is_its_mean_over_all_their_orders_and_b_gives_1_for_the_same_ranking() -> None:
+    rows = [
+        ("q", doc, score, other) for doc, score, other in zip("abcde", [3, 2, 2, 1, 1], [1, 1, 1, 2, 3], strict=True)
+    ]
+    df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "other"], orient="row")
+    orders = [
+        pl.DataFrame(
+            [("q", doc, place[i], other[i]) for i, doc in enumerate("abcde")],
+            schema=df.schema,
+            orient="row",
+            strict=False,
+        )
+        for place in ([5, *x, *y] for x in ([4, 3], [3, 4]) for y in ([2, 1], [1, 2]))
+        for other in ([*x, 4, 5] for x in itertools.permutations([1, 2, 3]))
+    ]
+    for name in ("rbo", "rbo_min", "rbo_residual"):
+        mean = statistics.fmean(x.rank.agreement("other", f"{name}(p=0.7)").item(0, 1) for x in orders)
+        assert df.rank.agreement("other", f"{name}(p=0.7,tied=a)").item(0, 1) == pytest.approx(mean, abs=1e-12)
+    same = df.with_columns(other="score").rank.agreement("other", "rbo(tied=w)", "rbo(tied=b)", "rbo(tied=a)").row(0)
+    assert same[1:3] == pytest.approx((1.0, 1.0))
+    assert same[3] < 1
 
 
 def test_only_overlaps_see_a_document_that_one_ranking_lacks() -> None:

@@ -13,13 +13,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.metrics.oracles.diversity import DIVERSITY, meets, novelty
+from tests.metrics.oracles.diversity import DIVERSITY, WEIGHT, meets, novelty
 from tests.metrics.oracles.query import Query, Row, prepare
 from tests.support.calls import Options, assert_equal, share, values
 from tests.support.diversity import (
     ALL,
     CALLS,
     FORMULAS,
+    GRADED,
     TEXTS,
     best_label,
     diverse_table,
@@ -58,14 +59,16 @@ def prepared(rows: list[Row], policies: Options) -> Query:
 
 
 @untraced
-def expected(table: Table, name: str, options: Options, policies: Options) -> dict[Any, float | None]:
+def expected(
+    table: Table, name: str, options: Options, policies: Options, *, weighted: bool = False
+) -> dict[Any, float | None]:
     found: dict[Any, float | None] = {}
     for query, rows in table.items():
-        q = prepared(rows, policies)
+        q = replace(prepared(rows, policies), weighted=weighted)
         found[query] = DIVERSITY[name](q, **options)
         if not any(meets(row, q.relevant) for row in q.rows):
             policy = policies.get("no_relevant", "zero")
-            found[query] = {"zero": 0.0, "null": None, "one": float(FORMULAS[name].bounds == (0, 1))}[policy]
+            found[query] = {"zero": found[query], "null": None, "one": float(FORMULAS[name].bounds == (0, 1))}[policy]
     return found
 
 
@@ -109,7 +112,83 @@ def test_values_are_the_oracles(policies: Options, turn: int) -> None:
     for name, options in calls:
         wanted = expected(table, name, options, policies)
         for way, values_ in found.items():
+            if way.endswith("lists") and name in GRADED:
+                continue
             assert_equal(values(values_, spell(name, options)), wanted, (way, spell(name, options)))
+
+
+@each("policies", [{}, {"relevant": 2}, {"relevant": 0}, {"depth": 3, "no_relevant": "null"}], ids=str)
+def test_weights_of_subtopics_count_as_in_the_oracles(policies: Options) -> None:
+    table = hostile_table(7)
+    df = shuffled(rows_of(table)).with_columns(importance=pl.col("subtopic").replace_strict(WEIGHT, default=None))
+    ranker_ = df.rank.on(subtopic="subtopic", subtopic_weight="importance", **policies)
+    forms = {"eager": ranker_.evaluate(*TEXTS)}
+    lazy = df.lazy().rank.on(subtopic="subtopic", subtopic_weight="importance", **policies)
+    forms["lazy"] = lazy.evaluate(*TEXTS).collect()
+    pandas = df.to_pandas().rank.on(subtopic="subtopic", subtopic_weight="importance", **policies)
+    forms["pandas"] = pl.from_pandas(pandas.evaluate(*TEXTS).reset_index()).with_columns(pl.col(TEXTS).fill_nan(None))
+    for name, options in ALL:
+        wanted = expected(table, name, options, policies, weighted=True)
+        for form, found in forms.items():
+            assert_equal(values(found, spell(name, options)), wanted, (form, spell(name, options)))
+
+
+def test_equal_weights_change_nothing() -> None:
+    df = rows_of(hostile_table(3))
+    weighed = df.with_columns(w=pl.lit(7)).rank.on(subtopic="subtopic", subtopic_weight="w").evaluate(*TEXTS)
+    assert_same(weighed, ranker(df).evaluate(*TEXTS))
+
+
+# TREC RAG: three vital nuggets, one supported, one in part, one not, and an okay one that is supported.
+ANSWER = pl.DataFrame(
+    {
+        "query_id": 1,
+        "doc_id": "answer",
+        "score": 1,
+        "nugget": list("abcd"),
+        "label": [2, 1, 0, 2],
+        "vital": [1, 1, 1, 0],
+    }
+)
+
+
+@each(
+    ("weight", "text", "value"),
+    [
+        ("vital", "nugget_recall(partial=0)", 1 / 3), ("vital", "nugget_recall", 0.5),
+        (None, "nugget_recall(partial=0)", 0.5), (None, "nugget_recall", 0.625),
+    ],
+)  # fmt: skip
+def test_nuggets_count_as_in_trec_rag(weight: str | None, text: str, value: float) -> None:
+    found = ANSWER.rank.on(subtopic="nugget", subtopic_weight=weight).evaluate(text)
+    assert found.item(0, 1) == pytest.approx(value)
+    okay = ANSWER.with_columns(vital=pl.when(vital=1).then(1.0).otherwise(0.5))
+    weighted = okay.rank.on(subtopic="nugget", subtopic_weight="vital").evaluate("nugget_recall").item(0, 1)
+    assert weighted == pytest.approx((1 + 0.5 + 0.5) / 3.5)
+
+
+def test_a_list_supports_what_it_names() -> None:
+    found = ranker(LISTS).evaluate("nugget_recall", "subtopic_recall", "d_ndcg(gain=binary)", "d_ndcg").row(0)
+    assert found[1] == found[2]
+    assert found[3] == found[4]
+
+
+def test_weights_of_subtopics_that_are_none_or_several_are_refused() -> None:
+    for weights, message in (
+        ([1, None, 1, 1], "holds a weight that is null"),
+        ([1, -1, 1, 1], "holds a weight that is null"),
+    ):
+        df = ANSWER.with_columns(vital=pl.Series(weights))
+        for form in (df, df.lazy()):
+            with pytest.raises(rf.InvalidData, match=message):
+                form.rank.on(subtopic="nugget", subtopic_weight="vital").evaluate("nugget_recall").lazy().collect()
+    twice = pl.concat([ANSWER, ANSWER.with_columns(doc_id=pl.lit("other"), vital=pl.lit(2, pl.Int64))])
+    with pytest.raises(rf.InvalidData, match="different values of 'vital'"):
+        twice.rank.on(subtopic="nugget", subtopic_weight="vital").evaluate("subtopic_recall")
+    problems = twice.rank.on(subtopic="nugget", subtopic_weight="vital").check().rows["problem"].to_list()
+    assert "two weights" in problems
+    with pytest.raises(rf.InvalidOption, match="a list of subtopics has no weights"):
+        LISTS.with_columns(w=1).rank.on(subtopic="subtopic", subtopic_weight="w").evaluate("strec")
 
 
 @each("name", FORMULAS)
@@ -379,7 +458,8 @@ def test_subtopics_may_be_of_any_type(kind: str, turn: int) -> None:
     listed = cast.group_by(key, maintain_order=True).agg(
         pl.col("score").first(), pl.col("subtopic").filter(pl.col("label") >= 1)
     )
-    assert_same(ranker(listed).evaluate(*texts), wanted)
+    of_lists = [text for text in texts if not text.startswith(GRADED)]
+    assert_same(ranker(listed).evaluate(*of_lists), wanted.select("query_id", *of_lists))
 
 
 def test_subtopics_may_stand_in_arrays() -> None:

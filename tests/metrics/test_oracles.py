@@ -57,7 +57,13 @@ def test_oracles_agree_with_scikit_learn(seed: int) -> None:
 def test_agreement_oracles_agree_with_scipy(seed: int, ties: bool) -> None:
     table = random_pairs(seed, ties=ties)
     values = list(scipy(table))
-    assert {name for _, name, _, _ in values} == {"kendall_distance", "kendall_tau", "spearman", "tau_ap"}
+    assert {name for _, name, _, _ in values} == {
+        "kendall_distance",
+        "kendall_tau",
+        "spearman",
+        "tau_ap",
+        "weighted_tau",
+    }
     for query, name, options, expected in values:
         assert AGREEMENT[name](table[query], **options) == pytest.approx(expected, abs=1e-12), (
             name,
@@ -153,6 +159,7 @@ def test_best_and_worst_are_the_extremes_over_all_orders_of_the_tied_rows() -> N
         "interpolated_precision": {"recall": 0.5},
         "pfound": {"max_label": 4},
         "r_precision_multiple": {"multiple": 1},
+        "partial_auc": {"negatives": 2},
         **{name: {"k": 3} for name in ("sdcg", "bpm", "nerr8", "nerr9")},
         **{name: {"depth": 5} for name in ("insq", "inst", "nerr10", "nerr11")},
     }
@@ -162,7 +169,7 @@ def test_best_and_worst_are_the_extremes_over_all_orders_of_the_tied_rows() -> N
         bounds = [evaluate(args[0], rows, args[1], ties=ties, table_max=4) for ties in ("worst", "best")]
         if name in ("rbp_resid", "rbp_residual"):  # go by what is judged, not by what it is worth
             continue
-        if name in ("auc", "ordered_pair_accuracy") or None in every:
+        if name in ("auc", "ordered_pair_accuracy", "ranking_loss") or None in every:
             assert len({*every, *bounds}) == 1
         else:
             extremes = [min(every), max(every)]

@@ -353,7 +353,7 @@ def test_every_metric_but_those_without_proof_has_bounds() -> None:
     metrics = [metric for metric in rf.METRICS.values() if metric.over == "documents" and not metric.needs]
     found = {metric.formula.__name__ for metric in metrics if metric.judging is None}
     assert found == {
-        "nerr", "ordered_pair_accuracy", "g", "ndcg_rel", "rndcg", "inferred_ap", "compatibility",
+        "nerr", "ordered_pair_accuracy", "ranking_loss", "mean_percentile_rank", "q_measure", "graded_average_precision", "g", "ndcg_rel", "rndcg", "inferred_ap", "compatibility",
         "bpm", "inst", "nerr8", "nerr9", "nerr10", "nerr11", "relstring",
     }  # fmt: skip
     assert found.isdisjoint(name for name, _ in bounded())

@@ -56,7 +56,10 @@ def test_the_help_names_each_metric_once_under_its_family(kind: str) -> None:
     text = printed(RANKERS[kind]()).split("Metrics\n    -------")[1].split("Columns and policies\n")[0]
     listed = re.findall(r"(?<= )\w+(?=,|$)", "\n".join(re.findall(r"(?m)^ {8}.*", text)).replace("\n", ",\n"))
     assert sorted(listed) == sorted(entry.formula.__name__ for entry in rf.METRICS.values())
-    assert "    Cumulative gain\n        cg, mean_label, average_relevance_position, dcg, ndcg\n" in text
+    assert (
+        "    Cumulative gain\n        cg, mean_label, average_relevance_position, dcg, ndcg, q_measure, graded_average_precision\n"
+        in text
+    )
 
 
 def test_the_help_has_your_own_metrics() -> None:

@@ -69,6 +69,8 @@ def every_policy(db: Database) -> None:
     for i, options in enumerate(POLICIES):
         if options.get("ties") != "order":
             same_values(db, DF, texts()[i % 30 :: 30], **options)
+    shared = ["map", "rr", "ndcg", "precision@3", "bpref", "median_rank", "interpolated_precision@0.5", "q_measure"]
+    same_values(db, DF, shared, ties="last")
 
 
 def sliced() -> pl.DataFrame:

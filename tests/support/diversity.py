@@ -25,7 +25,12 @@ CALLS: dict[str, list[Options]] = {
     "precision_ia": [{}, *top],
     "average_precision_ia": [{}],
     "subtopic_recall": [{}, *top],
+    "nugget_recall": every([{}, *top], [{}, {"partial": 0}]),
+    "d_ndcg": every([{}, *top], [{}, {"gain": "exponential"}, {"gain": "binary"}]),
+    "d_sharp_ndcg": [{}, {"k": 3}, {"recall": 0.25, "k": 3}, {"recall": 1, "gain": "binary"}],
 }
+GRADED = ("nugget_recall", "d_ndcg", "d_sharp_ndcg")
+"""Metrics that read labels, which lists of subtopics lack."""
 ALL = [(name, options) for name, calls in CALLS.items() for options in calls]
 
 

@@ -11,7 +11,7 @@ import rankframe as rf
 from tests.metrics.oracles.background import CATALOG, TRAIN
 from tests.metrics.oracles.query import Row, prepare
 from tests.metrics.oracles.recommenders import ORACLES
-from tests.support.calls import GAIN, Options, cutoffs, every, spell
+from tests.support.calls import GAIN, SHARE, Options, cutoffs, every, spell
 from tests.support.untraced import untraced
 
 INTERACTIONS = pl.DataFrame(
@@ -27,7 +27,7 @@ ITEMS = pl.DataFrame(
 )
 FEATURES = [f"feature_{i}" for i in range(3)]
 ROLES: Options = {
-    "interactions": INTERACTIONS, "items": ITEMS, "category": "genre", "group": "provider", "features": FEATURES, "base": "sold",
+    "interactions": INTERACTIONS, "items": ITEMS, "category": "genre", "group": "provider", "features": FEATURES, "base": "sold", "cost": "minutes",
 }  # fmt: skip
 
 cold: list[Options] = [{}, *({"unseen_items": x} for x in ("skip", "zero"))]
@@ -99,12 +99,48 @@ CALLS: dict[str, list[Options]] = {
     "exposed_utility_ratio": every(ratios[:2], [{"gain": GAIN}]) + ratios[2:],
     "realized_utility_ratio": every(ratios[1:], [{"gain": "binary"}]) + ratios[:1],
 }
+CALLS |= {
+    "hole": cutoffs,
+    "p_mrr": [{}],
+    "time_biased_gain": [
+        {"half_life": 2, "max_label": 4},
+        {"gain": SHARE, "depth": 3},
+        {"half_life": 5.5, "max_label": "query", "report": "EU", "depth": 12},
+        {"half_life": 2, "max_label": 5.5, "report": "ETC", "residual": True, "depth": 12},
+        {"half_life": 2, "max_label": 4, "report": "EC", "depth": 12},
+    ],
+    "u_measure": [
+        {"length": 4, "max_label": 4},
+        {"length": 2.5, "gain": SHARE, "depth": 5},
+        {"length": 9, "max_label": "query", "report": "ED", "depth": 12},
+        {"length": 9, "max_label": 5.5, "report": "EU", "residual": True, "depth": 12},
+        {"length": 9, "gain": SHARE, "report": "ETC", "depth": 3},
+    ],
+    "ift": [
+        {"max_label": 4, "depth": 12},
+        {"max_label": "query", "rate": None, "goal_slope": 1, "depth": 5},
+        {"max_label": 4, "target": None, "rate": 0.5, "rate_intercept": 2, "rate_slope": 3, "depth": 12},
+        {"gain": SHARE, "goal_intercept": 0.3, "report": "ETU", "depth": 12},
+        {"max_label": 4, "rate_slope": 0, "report": "EC", "residual": True, "depth": 12},
+        {"max_label": 4, "target": 1, "report": "ETC", "depth": 12},
+    ],
+}
 ALL = [(name, options) for name, calls in CALLS.items() for options in calls]
 TEXTS = [spell(*call) for call in ALL]
 
 
 def reads_labels(name: str, options: Options) -> bool:
-    judging = ("efd", "epc", "serendipity", "exposed_utility_ratio", "realized_utility_ratio")
+    judging = (
+        "p_mrr",
+        "time_biased_gain",
+        "u_measure",
+        "ift",
+        "efd",
+        "epc",
+        "serendipity",
+        "exposed_utility_ratio",
+        "realized_utility_ratio",
+    )
     return name in judging and bool(options.get("relevance", True))
 
 
@@ -120,6 +156,6 @@ def expected(table: Mapping[Any, Sequence[Row]], call: tuple[str, Options], **po
         found[query] = ORACLES[name](q, **options)
         if q.R == 0 and no_relevant == "null":
             found[query] = None
-        if q.R == 0 and no_relevant == "one" and rf.METRICS[name].bounds == (0, 1):
+        if q.R == 0 and no_relevant == "one" and rf.parse(spell(*call))[0].bounds == (0, 1):
             found[query] = 1.0
     return found

@@ -146,6 +146,8 @@ def scipy(table: dict[str, list[Pair]]) -> Iterator[tuple[Any, str, dict[str, An
             warnings.simplefilter("ignore")
             yield query, "kendall_tau", {}, none_if_nan(stats.kendalltau(x, y).statistic)
             if len(both) > 1:
+                yield query, "weighted_tau", {}, none_if_nan(stats.weightedtau(x, y).statistic)
+            if len(both) > 1:
                 yield query, "spearman", {}, none_if_nan(stats.spearmanr(x, y).statistic)
         if len(set(x)) == len(x) and len(set(y)) == len(y):
             best = sorted(zip(x, y, strict=True), reverse=True)

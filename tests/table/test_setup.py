@@ -90,7 +90,7 @@ def test_what_a_metric_does_otherwise_is_resolved_for_its_call() -> None:
     resolved, meant = setup.resolve(call)
     assert (setup.policies.ties, resolved.policies.ties, resolved.convention, meant) == (
         "doc_desc",
-        "error",
+        "last",
         None,
         call,
     )

@@ -104,7 +104,7 @@ def retrieved_of_each(r: rf.Ranking) -> pl.Expr:
     return r.whole(r.n_retrieved)
 
 
-def last_rank(r: rf.Ranking) -> pl.Expr:
+def length_of_list(r: rf.Ranking) -> pl.Expr:
     return r.largest(r.rank)
 
 
@@ -155,7 +155,7 @@ OWN: dict[Callable[..., pl.Expr], Plain] = {
     halves: lambda rows, k: sum_down_to(rows, k, lambda ranks, i: 0.5**i),
     halves_of_the_judged: lambda rows, k: sum_down_to(rows, k, lambda ranks, i: 0.5 ** sum(map(is_judged, ranks[:i]))),
     retrieved_of_each: lambda rows, k: len(rows) * len(top(rows, None)),
-    last_rank: lambda rows, k: len(top(rows, None)) or None,
+    length_of_list: lambda rows, k: len(top(rows, None)) or None,
     best_rank: lambda rows, k: len(top(rows, None)),
     unjudged_above: lambda rows, k: sum_down_to(rows, k, lambda ranks, i: sum(not is_judged(x) for x in ranks[:i])),
     retrieved_below: lambda rows, k: sum_down_to(rows, k, lambda ranks, i: i + 1 < len(ranks)),

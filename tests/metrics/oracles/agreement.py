@@ -82,8 +82,12 @@ def overlap(rows: Sequence[Pair], k: int | None = None, ties: str = "doc_desc") 
     return X(a, b, depth) / depth
 
 
-def rbo(rows: Sequence[Pair], k: int | None = None, p: float = 0.9, ties: str = "doc_desc") -> float | None:
+def rbo(
+    rows: Sequence[Pair], k: int | None = None, p: float = 0.9, ties: str = "doc_desc", tied: str = "order"
+) -> float | None:
     """Equation 32; 0 if one of the rankings is empty."""
+    if tied != "order":
+        return Tied(rows, k, ties, tied).rbo(p)["ext"]
     S, L = sorted(rankings(rows, ties, k), key=len)  # noqa: N806
     s, l = len(S), len(L)  # noqa: E741
     if not s:
@@ -93,16 +97,24 @@ def rbo(rows: Sequence[Pair], k: int | None = None, p: float = 0.9, ties: str = 
     return (1 - p) / p * (seen + unseen) + ((X(S, L, l) - X(S, L, s)) / l + X(S, L, s) / s) * p**l
 
 
-def rbo_min(rows: Sequence[Pair], k: int | None = None, p: float = 0.9, ties: str = "doc_desc") -> float | None:
+def rbo_min(
+    rows: Sequence[Pair], k: int | None = None, p: float = 0.9, ties: str = "doc_desc", tied: str = "order"
+) -> float | None:
     """Equation 11 at the depth of the longer ranking."""
+    if tied != "order":
+        return Tied(rows, k, ties, tied).rbo(p)["min"]
     S, L = sorted(rankings(rows, ties, k), key=len)  # noqa: N806
     l = len(L)  # noqa: E741
     seen = sum((X(S, L, d) - X(S, L, l)) * p**d / d for d in range(1, l + 1))
     return (1 - p) / p * (seen - X(S, L, l) * math.log(1 - p)) if l else None
 
 
-def rbo_residual(rows: Sequence[Pair], k: int | None = None, p: float = 0.9, ties: str = "doc_desc") -> float | None:
+def rbo_residual(
+    rows: Sequence[Pair], k: int | None = None, p: float = 0.9, ties: str = "doc_desc", tied: str = "order"
+) -> float | None:
     """Equation 30."""
+    if tied != "order":
+        return Tied(rows, k, ties, tied).rbo(p)["res"]
     S, L = sorted(rankings(rows, ties, k), key=len)  # noqa: N806
     s, l = len(S), len(L)  # noqa: E741
     f = l + s - X(S, L, l)
@@ -113,7 +125,107 @@ def rbo_residual(rows: Sequence[Pair], k: int | None = None, p: float = 0.9, tie
     return p**s + p**l - p**f - (1 - p) / p * (short + long + tail)
 
 
+class Tied:
+    """Corsi and Urbano 2024: rankings whose tied documents share ranks, depth by depth."""
+
+    def __init__(self, rows: Sequence[Pair], k: int | None, ties: str, variant: str) -> None:
+        self.variant = variant
+        scores = [{row[0]: row[column] for row in rows} for column in (1, 2)]
+        listed = rankings(rows, ties, k)
+        groups = [
+            [[other for other in docs if of[other] == of[doc]] for doc in docs]
+            for docs, of in zip(listed, scores, strict=True)
+        ]
+        spans = [
+            {doc: (docs.index(group[0]) + 1, docs.index(group[-1]) + 1) for doc, group in zip(docs, of, strict=True)}
+            for docs, of in zip(listed, groups, strict=True)
+        ]
+        self.S, self.L = sorted(spans, key=len)
+        self.omega = [*self.S, *(doc for doc in self.L if doc not in self.S)]
+
+    def share(self, of: dict[Any, tuple[int, int]], doc: Any, d: int) -> float:
+        """How much of a document is in the top d."""
+        if doc not in of or d < of[doc][0]:
+            return 0.0
+        top, bottom = of[doc]
+        return 1.0 if self.variant == "w" or d >= bottom else (d - top + 1) / (bottom - top + 1)
+
+    def rbo(self, p: float) -> dict[str, float | None]:
+        s, l = len(self.S), len(self.L)  # noqa: E741
+        if not l:
+            return dict.fromkeys(("ext", "min", "res"))
+        new = [doc for doc in self.L if doc not in self.S]
+        at_s, totals, met = 0.0, dict.fromkeys(("ext", "min", "max"), 0.0), 0.0
+        for d in range(1, l + 1):
+            short = [self.share(self.S, doc, d) for doc in self.omega]
+            long = [self.share(self.L, doc, d) for doc in self.omega]
+            met = sum(a * b for a, b in zip(short, long, strict=True))
+            sizes = [sum(a**2 for a in short) if d <= s else d, sum(b**2 for b in long)]
+            over = {"w": sum(sizes) / 2, "a": d, "b": math.sqrt(math.prod(sizes))}[self.variant]
+            if d == s:
+                at_s = met / over
+            left = [x for doc in new if (x := self.share(self.L, doc, d))]
+            unseen = {"min": 0.0, "ext": 0.0, "max": 0.0}
+            if d > s:
+                unseen["ext"] = (d - s) * at_s * sum(left) / len(left)
+                unseen["max"] = sum(self.share(self.L, doc, d) for doc in new[: d - s])
+            for figure, more in unseen.items():
+                totals[figure] += (1 - p) * p ** (d - 1) * (met + more) / over
+        totals["ext"] += (met + (l - s) * at_s) / l * p**l
+        # deep enough that less than 1e-18 follows: all documents met stay so, and every rank adds one at most
+        deep = l + math.ceil(math.log(1e-18) / math.log(p)) + 2
+        for d in range(l + 1, deep):
+            totals["min"] += (1 - p) * p ** (d - 1) * met / d
+            totals["max"] += (1 - p) * p ** (d - 1) * min(1.0, (2 * d - l - s + met) / d)
+        return {"ext": totals["ext"], "min": totals["min"], "res": totals["max"] - totals["min"]}
+
+
+def jaccard_index(rows: Sequence[Pair], k: int | None = None, ties: str = "doc_desc") -> float | None:
+    a, b = (set(docs) for docs in rankings(rows, ties, k))
+    return len(a & b) / len(a | b) if a | b else None
+
+
+def footrule(rows: Sequence[Pair], k: int | None = None, ties: str = "doc_desc") -> float | None:
+    """Over the largest sum, that of the reverse order; of the top k, by Fagin, Kumar and Sivakumar 2003."""
+    a, b = rankings(scored_twice(rows) if k is None else rows, ties, k)
+    docs = {*a, *b}
+    if len(docs) < (2 if k is None else 1):
+        return None
+    most = sum(abs(len(a) - 1 - 2 * i) for i in range(len(a))) if k is None else k * (k + 1)
+    last = 0 if k is None else k
+    places = [[docs_.index(doc) if doc in docs_ else last for doc in docs] for docs_ in (a, b)]
+    return sum(abs(i - j) for i, j in zip(*places, strict=True)) / most
+
+
+def ndpm(rows: Sequence[Pair]) -> float | None:
+    """Yao 1995: a pair in the wrong order counts 2, one that only the second score ties 1, over twice the pairs."""
+    both = scored_twice(rows)
+    pairs = [(sign(a[1] - b[1]), sign(a[2] - b[2])) for i, a in enumerate(both) for b in both[i + 1 :]]
+    ordered = [(x, y) for x, y in pairs if x]
+    return sum({-1: 2, 0: 1, 1: 0}[x * y] for x, y in ordered) / (2 * len(ordered)) if ordered else None
+
+
+def weighted_tau(rows: Sequence[Pair]) -> float | None:
+    """Vigna 2015: the mean over the ranks by either score, ties in the order of the other one, of pairs with weights."""
+    both = scored_twice(rows)
+    values = []
+    for first, second in ((1, 2), (2, 1)):
+        by_rank = sorted(both, key=lambda row: (row[first], row[second]), reverse=True)
+        x, y, xy = 0.0, 0.0, 0.0
+        for i, a in enumerate(by_rank):
+            for j, b in enumerate(by_rank[i + 1 :], i + 1):
+                weight, sx, sy = 1 / (i + 1) + 1 / (j + 1), sign(a[1] - b[1]), sign(a[2] - b[2])
+                x, y, xy = x + weight * sx**2, y + weight * sy**2, xy + weight * sx * sy
+        if not x or not y:
+            return None
+        values.append(xy / math.sqrt(x * y))
+    return sum(values) / 2
+
+
 AGREEMENT: dict[str, Callable[..., float | None]] = {
     measure.__name__: measure
-    for measure in (kendall_distance, kendall_tau, spearman, tau_ap, overlap, rbo, rbo_min, rbo_residual)
-}
+    for measure in (
+        kendall_distance, kendall_tau, spearman, tau_ap, overlap, rbo, rbo_min, rbo_residual, jaccard_index, footrule, ndpm,
+        weighted_tau,
+    )
+}  # fmt: skip

@@ -49,6 +49,7 @@ CATALOG: dict[str, dict[str, Any]] = {
         "genre": GENRES[place % len(GENRES)],
         "provider": [*"MFMX", None][place % 5],
         "features": [float(place % 3), float(place % 2), float(place % 4 == 1)] if place % 6 else [0.0, 0.0, 0.0],
+        "minutes": (place % 4 + 1) / 2,
         "sold": None if place % 4 == 3 else float(place * 7 % 5),
     }
     for place, item in enumerate(ITEMS)

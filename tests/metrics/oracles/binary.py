@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from tests.metrics.oracles.query import Query, candidates, ratio, top
@@ -20,8 +21,8 @@ def precision(q: Query, k: int | None = None, divisor: str = "k") -> float:
     return ratio(q.hits(k), {"k": depth, "min(k,n)": min(depth, q.n), "min(k,R)": min(depth, q.R)}[divisor])
 
 
-def recall(q: Query, k: int | None = None) -> float:
-    return ratio(q.hits(k), q.R)
+def recall(q: Query, k: int | None = None, divisor: str = "R") -> float:
+    return ratio(q.hits(k), q.R if k is None or divisor == "R" else min(k, q.R))
 
 
 def f1(q: Query, k: int | None = None) -> float:
@@ -29,15 +30,45 @@ def f1(q: Query, k: int | None = None) -> float:
     return ratio(2 * p * r, p + r)
 
 
-def r_precision(q: Query) -> float:
-    return ratio(q.hits(q.R), q.R)
+def r_precision(q: Query, k: int | None = None) -> float:
+    return ratio(q.hits(q.R if k is None else min(k, q.R)), q.R)
+
+
+def confusion(q: Query, k: int | None) -> tuple[int, int, int, int]:
+    """The true and false positives and negatives: positive is a document of the top k, negative every other one."""
+    positive = [q.is_relevant(row) for _, row in top(q.ranking, k)]
+    documents = len(candidates(q))
+    if q.collection_size is not None:
+        documents = max(documents, q.collection_size)
+    tp, fp = sum(positive), len(positive) - sum(positive)
+    return tp, fp, q.R - tp, documents - q.R - fp
+
+
+def false_positives(q: Query, k: int | None = None) -> float:
+    return confusion(q, k)[1]
+
+
+def false_negatives(q: Query, k: int | None = None) -> float:
+    return confusion(q, k)[2]
+
+
+def true_negatives(q: Query, k: int | None = None) -> float:
+    return confusion(q, k)[3]
 
 
 def fall_out(q: Query, k: int | None = None) -> float:
-    others = sum(not q.is_relevant(row) for row in candidates(q))
-    if q.collection_size is not None:
-        others = max(others, q.collection_size - q.R)
-    return ratio(sum(not q.is_relevant(row) for _, row in top(q.ranking, k)), others)
+    _, fp, _, tn = confusion(q, k)
+    return ratio(fp, fp + tn)
+
+
+def mcc(q: Query, k: int | None = None) -> float:
+    tp, fp, fn, tn = confusion(q, k)
+    return ratio(tp * tn - fp * fn, math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
+
+
+def jaccard(q: Query, k: int | None = None) -> float:
+    tp, fp, fn, _ = confusion(q, k)
+    return ratio(tp, tp + fp + fn)
 
 
 def relative_precision(q: Query) -> float:
@@ -66,6 +97,11 @@ ORACLES: dict[str, Callable[..., float | None]] = {
         f_beta,
         r_precision,
         fall_out,
+        false_positives,
+        false_negatives,
+        true_negatives,
+        mcc,
+        jaccard,
         set_average_precision,
     )
 }

@@ -73,6 +73,29 @@ def average_relevance_position(q: Query, gain: Gain = "linear") -> float:
     return ratio(sum(worth * rank for rank, worth in enumerate(worths, 1)), sum(worths))
 
 
+def q_measure(q: Query, k: int | None = None, beta: float = 1.0, gain: Gain = "linear") -> float:
+    """Sakai 2007: the blended ratio at each relevant document."""
+    found = [gain_of(row, gain, relevant=q.relevant) for row in q.ranking]
+    best = sorted((gain_of(row, gain, relevant=q.relevant) for row in q.rows), reverse=True)
+    ratios = [
+        (q.hits(rank) + beta * sum(found[:rank])) / (rank + beta * sum(best[:rank]))
+        for rank in q.relevant_ranks
+        if k is None or rank <= k
+    ]
+    return ratio(sum(ratios), q.R)
+
+
+def graded_average_precision(q: Query, k: int | None = None, thresholds: Mapping[float, float] | None = None) -> float:
+    """Robertson et al. 2010, by pairs of documents: a reader counts the upper one if both reach the reader's threshold."""
+    thresholds = dict.fromkeys((1, 2, 3, 4), 1.0) if thresholds is None else thresholds
+
+    def readers(*rows: Row) -> float:
+        return sum(p for least, p in thresholds.items() if all(is_judged(row) and row[2] >= least for row in rows))
+
+    found = sum(sum(readers(other, row) for other in q.ranking[:rank]) / rank for rank, row in top(q.ranking, k))
+    return ratio(found, sum(readers(row) for row in q.rows))
+
+
 ORACLES: dict[str, Callable[..., float | None]] = {
     oracle.__name__: oracle
     for oracle in (
@@ -81,5 +104,7 @@ ORACLES: dict[str, Callable[..., float | None]] = {
         ndcg,
         mean_label,
         average_relevance_position,
+        q_measure,
+        graded_average_precision,
     )
 }

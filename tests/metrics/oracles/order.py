@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Callable, Sequence
 
-from tests.metrics.oracles.gain import gain_of
+from tests.metrics.oracles.gain import Gain, gain_of
 from tests.metrics.oracles.query import Query, Row, candidates, ratio
 
 
@@ -21,6 +22,53 @@ def average_precision(q: Query, k: int | None = None, divisor: str = "R") -> flo
 def reciprocal_rank(q: Query, k: int | None = None) -> float:
     first = min(q.relevant_ranks, default=math.inf)
     return 1 / first if k is None or first <= k else 0.0
+
+
+def average_recall(q: Query, k: int | None = None, at: str = "ranks") -> float:
+    if at == "relevant":
+        found = [rank for rank in q.relevant_ranks if k is None or rank <= k]
+        return ratio(sum(ratio(q.hits(rank), q.R) for rank in found), q.R)
+    depth = q.n if k is None else k
+    down = [ratio(q.hits(rank), q.R) for rank in range(1, min(depth, q.n) + 1)]
+    below = (depth - len(down)) * ratio(q.hits(None), q.R)
+    return ratio(sum(down) + below, depth)
+
+
+def places(q: Query, documents: int | None = None) -> list[tuple[float, Row]]:
+    """The rank of each document; those that were not retrieved have the mean of the ranks below the ranking."""
+    documents = len(candidates(q)) if documents is None else documents
+    below = [float(rank) for rank in range(q.n + 1, documents + 1)]
+    others = [(sum(below) / len(below), row) for row in candidates(q)[q.n :]]
+    return [(float(rank), row) for rank, row in enumerate(q.ranking, 1)] + others
+
+
+def relevant_places(q: Query) -> list[float]:
+    return [place for place, row in places(q) if q.is_relevant(row)]
+
+
+def first_rank(q: Query) -> float | None:
+    return min(relevant_places(q), default=None)
+
+
+def last_rank(q: Query) -> float | None:
+    return max(relevant_places(q), default=None)
+
+
+def mean_rank(q: Query) -> float | None:
+    return statistics.fmean(relevant_places(q)) if q.R else None
+
+
+def median_rank(q: Query) -> float | None:
+    return statistics.median(relevant_places(q)) if q.R else None
+
+
+def mean_percentile_rank(q: Query, gain: Gain = "linear", divisor: str = "N-1") -> float | None:
+    n = max(len(candidates(q)), q.collection_size or 0)
+    worth = [(gain_of(row, gain, relevant=q.relevant), place) for place, row in places(q, n)]
+    total = sum(g for g, _ in worth)
+    if not total:
+        return None
+    return ratio(sum(g * (place - 1) for g, place in worth), total * (n - 1 if divisor == "N-1" else n))
 
 
 def bpref(q: Query) -> float:
@@ -79,6 +127,20 @@ def ordered_pair_accuracy(q: Query, tied: float = 0.0, no_pairs: str = "null") -
     return sum(won(a, b, tied) for a, b in pairs) / len(pairs) if pairs else NO_PAIRS[no_pairs]
 
 
+def partial_auc(q: Query, negatives: int, capped: bool = False) -> float:
+    """Pair by pair: each relevant document against each of the first others; what was not retrieved is below them."""
+    relevant = q.relevant_ranks[:negatives] if capped else q.relevant_ranks
+    others = [rank for rank in range(1, q.n + 1) if rank not in q.relevant_ranks][:negatives]
+    others += [math.inf] * (negatives - len(others))
+    pairs = (min(q.R, negatives) if capped else q.R) * negatives
+    return ratio(sum(rank < other for rank in relevant for other in others), pairs)
+
+
+def ranking_loss(q: Query, tied: float = 1.0) -> float | None:
+    accuracy = ordered_pair_accuracy(q, 1 - tied)
+    return None if accuracy is None else 1 - accuracy
+
+
 def roc(rows: Sequence[Row], q: Query) -> list[tuple[float, float]]:
     """The curve of (others, relevant) passed, score by score from the highest on."""
     points = [(0.0, 0.0)]
@@ -103,11 +165,19 @@ ORACLES: dict[str, Callable[..., float | None]] = {
     oracle.__name__: oracle
     for oracle in (
         average_precision,
+        average_recall,
         reciprocal_rank,
+        first_rank,
+        mean_rank,
+        median_rank,
+        last_rank,
+        mean_percentile_rank,
         bpref,
         interpolated_precision,
         eleven_point_average,
         auc,
+        partial_auc,
         ordered_pair_accuracy,
+        ranking_loss,
     )
 }

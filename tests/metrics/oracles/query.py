@@ -26,6 +26,7 @@ class Query:
     collection_size: int | None = None
     user: Any = None
     judged_only: bool = False
+    weighted: bool = False
 
     def is_relevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] >= self.relevant
@@ -99,7 +100,9 @@ def prepare(
     ranking = ranking[:depth]
     if unjudged == "drop":
         ranking = [row for row in ranking if is_judged(row)]
-    others = [row for row in rows if row[1] is None] + beyond
+    # below the ranking come the documents that the depth cuts off, then those without a score, as the tie rule orders them
+    unscored = ranked([(doc, 0.0, label) for doc, score, label in rows if score is None], ties)
+    others = beyond + [(doc, None, label) for doc, _, label in unscored]
     if unretrieved == "drop":  # the list alone: neither what it lacks nor the collection behind it
         others, collection_size = [], None
     return Query(ranking, others, relevant, table_max, collection_size, user, unjudged == "drop")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.metrics.oracles.background import CATALOG, N_INTERACTIONS, N_USERS, POPULARITY, TRAIN
+from tests.metrics.oracles.costs import ift, time_biased_gain, u_measure
 from tests.metrics.oracles.gain import Gain, gain_of
 from tests.metrics.oracles.query import Query, Row
 
@@ -374,6 +375,23 @@ def realized_utility_ratio(
     return log_ratio(q, group, of, k, weight, smoothing, absolute)
 
 
+def hole(q: Query, k: int | None = None) -> float:
+    """BEIR's: the documents without an entry in the list of those that were judged, here the catalog."""
+    unknown = sum(doc not in CATALOG for doc in listed(q, k))
+    return unknown / (q.n if k is None else k) if unknown else 0.0
+
+
+def p_mrr(q: Query) -> float | None:
+    """FollowIR's, by the reciprocal ranks before and after; what a ranking lacks is below it."""
+    before, after = by_sales(q), listed(q, None)
+    changes = []
+    for row in q.rows:
+        if q.is_relevant(row):
+            old, new = (1 / ((docs.index(row[0]) if row[0] in docs else len(docs)) + 1) for docs in (before, after))
+            changes.append(old / new - 1 if old <= new else 1 - new / old)
+    return sum(changes) / len(changes) if changes else None
+
+
 ORACLES: dict[str, Callable[..., float | None]] = {
     oracle.__name__: oracle
     for oracle in (
@@ -381,5 +399,6 @@ ORACLES: dict[str, Callable[..., float | None]] = {
         ild, category_diversity, category_entropy, serendipity, calibration,
         group_exposure, awrf, ndkl, rnd, rkl, rrd, least_item_promoted,
         demographic_parity, exposed_utility_ratio, realized_utility_ratio,
+        time_biased_gain, u_measure, ift, hole, p_mrr,
     )
 }  # fmt: skip
