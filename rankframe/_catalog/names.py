@@ -48,7 +48,7 @@ IN_TOOLS: Mapping[str, str] = {
     ),
     "Evidently": (
         "PrecisionTopK=precision PrecisionTopKMetric=precision RecallTopK=recall RecallTopKMetric=recall MAPKMetric=map "
-        "MRRKMetric=rr NDCGKMetric=ndcg HitRateKMetric=hit_rate"
+        "MARKMetric=average_recall MRRKMetric=rr NDCGKMetric=ndcg HitRateKMetric=hit_rate"
     ),
     "cwl-eval": "SDCG-k=sdcg NDCG-k=sdcg NERR-EQ8=nerr8 NERRAt8=nerr8 NERR-EQ9=nerr9 NERRAt9=nerr9",
 }

@@ -145,8 +145,8 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "sklearn": _of(
         "unretrieved=drop: dcg(ties=expected) ndcg(ties=expected) map(ties=last) auc(no_relevant=null) "
-        "last_rank(ties=last) ranking_loss",
-        "coverage error and ranking loss, last_rank and ranking_loss here, are 0 where these are null",
+        "last_rank(ties=last) ranking_loss(no_pairs=zero)",
+        "coverage error, last_rank here, is 0 where this is null",
         also="scikit-learn",
     ),
     "torchmetrics": _of(
@@ -280,10 +280,10 @@ CONVENTIONS: Mapping[str, Convention] = {
         "version 1.2; every rated item is relevant, whatever its rating; map is map_at_k, while its function map "
         "divides by R; score_type='raw' and 'exp' are gain=linear and gain=exponential; users without recommendations "
         "count 0 in nDCG and are left out elsewhere; an item that is recommended twice counts twice in recall and MAP, "
-        "which go above 1; r_precision_at_k, which leaves out users without a hit, is not repeated; novelty is the "
-        "mean over all recommendations, not over users, which differs where lists differ in length; its "
+        "which go above 1; novelty is the mean over all recommendations, not over users, which differs where lists differ in length; its "
         "beyond-accuracy metrics take whole lists",
         also="recommenders",
+        r_precision=Otherwise("its mean is over the users with a relevant item in their first min(k, R)"),
         coverage=Otherwise(
             "it divides the number of different items that are shown, in the interactions or not, by the number of "
             "items in the interactions, and so goes above 1",
@@ -316,12 +316,14 @@ CONVENTIONS: Mapping[str, Convention] = {
         "recommended; coverage is that of users with a relevant item",
     ),
     "cornac": _of(
-        "ties=order,no_relevant=null: precision recall f1 hit_rate rr ndcg(gain=binary)",
-        "version 3.0; every item is scored, so that lists are never short; RR of a user without a hit is refused; AP "
-        "takes tied items at their last place, and AUC counts a tied pair 0",
+        "ties=order,no_relevant=null: precision recall f1 hit_rate rr map(ties=last,unretrieved=drop) "
+        "ndcg(gain=binary)",
+        "version 3.0; every item is scored, so that lists are never short; RR of a user without a hit is refused; NCRR "
+        "is ndcg(gain=binary,discount=rank,ideal=as_many); AUC counts a tied pair 0",
     ),
     "elliot": _of(
-        "ties=order,no_relevant=null: precision recall f1 f_beta hit_rate rr ndcg(gain=exponential,min_label=1) "
+        "ties=order,no_relevant=null: precision recall f1 f_beta hit_rate rr average_recall "
+        "ndcg(gain=exponential,min_label=1) "
         "mean_popularity(unseen_items=error) tail_share(unseen_items=zero) efd epc entropy aggregate_diversity rsp reo "
         "bias_disparity",
         "of December 2025, whose accuracy metrics were run from the source, the others read in it; ItemCoverage and UserCoverage are counts; the cutoff is always "
@@ -344,11 +346,11 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     "evidently": _of(
         f"ties=order,{ANY_GAIN},no_relevant=null,unretrieved=drop: precision(divisor=min(k,n)) recall hit_rate rr map "
-        "ndcg mean_popularity(unseen_items=skip) novelty(unseen_items=skip) ild(divisor=list) "
+        "average_recall(at=relevant) ndcg mean_popularity(unseen_items=skip) novelty(unseen_items=skip) ild(divisor=list) "
         "serendipity(against=features) personalization",
         "version 0.7; k is always given, and is at most the length of the longest list; tied items share their mean "
         "rank; min_rel_score is relevant here, and makes the gains of nDCG binary; no_feedback_users=True is "
-        "no_relevant=zero; in MAP, a relevant item at the end of a list counts again at each rank below it, so that "
+        "no_relevant=zero; in MAP and MAR, a relevant item at the end of a list counts again at each rank below it, so that "
         "MAP of lists shorter than k goes above 1; normalize_arp divides by the popularity of "
         "the most popular item; personalization takes all lists for lists of k items; serendipity leaves out users "
         "without a relevant recommendation, also those with a relevant item that was not recommended",
@@ -361,7 +363,7 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "lenskit": _of(
-        "ties=order,no_relevant=null: precision(divisor=min(k,n),no_relevant=zero) hit_rate "
+        "ties=order,no_relevant=null: precision(divisor=min(k,n),no_relevant=zero) recall(divisor=min(k,R)) hit_rate "
         "rr map(divisor=min(n,R)) dcg(gain=binary,discount=original,no_relevant=zero) "
         "ndcg(gain=binary,discount=original) rbp(p=0.85) popularity_percentile gini "
         "exposure_gini(weight=rbp,p=0.85) least_item_promoted(first_rank=0)@10",

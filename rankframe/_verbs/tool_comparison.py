@@ -103,6 +103,10 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
     },
     "p": {...: "the reader goes on with probability {}"},
     "first_rank": {...: "it numbers the ranks of the other ranking from {} on"},
+    "at": {
+        "ranks": "it is the mean of the recall at all ranks",
+        "relevant": "it adds up the recall at the ranks of the relevant documents",
+    },
     "no_pairs": {
         "null": "a list without a pair has no value",
         "zero": "a list without a pair counts 0",

@@ -579,7 +579,7 @@ def ordered_pair_accuracy(r: Ranking, *, tied: Proportion = 0.0, no_pairs: NoPai
     higher_is_better=False,
     spellings={name: {"tied": 0.5} for name in ("ndpm", "normalized_distance_based_performance_measure")},
 )
-def ranking_loss(r: Ranking, *, tied: Proportion = 1.0) -> pl.Expr:
+def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "null") -> pl.Expr:
     r"""Ranking loss: the share of pairs with different labels whose higher label does not have the higher score.
 
     With ``tied=0.5`` it is NDPM, the normalised distance-based performance measure. It is 1 less the accuracy of ordered
@@ -591,10 +591,12 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0) -> pl.Expr:
     ----------
     tied
         The loss of a pair with equal scores: 1 (scikit-learn), or 1/2, so that a random order has 1/2 (NDPM).
+    no_pairs
+        The value where no two documents differ in their labels: ``"null"``, ``"zero"`` (scikit-learn) or ``"one"``.
 
     Returns
     -------
-    One Float64 per query, from 0 to 1; null where no two documents differ in their labels (0 in scikit-learn).
+    One Float64 per query, from 0 to 1; null where no two documents differ in their labels, unless `no_pairs` is a number.
     ``relevant`` is not used.
 
     References
@@ -609,7 +611,8 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0) -> pl.Expr:
     >>> df.rank.evaluate("ranking_loss", "ndpm").row(0)         # a is above b, c tied with it
     (1, 0.5, 0.25)
     """
-    return 1 - ordered_pair_accuracy(r, tied=1 - tied)
+    loss = 1 - ordered_pair_accuracy(r, tied=1 - tied)
+    return loss if no_pairs == "null" else loss.fill_null(NO_PAIRS[no_pairs])
 
 
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:

@@ -102,7 +102,7 @@ CALLS: dict[str, list[Options]] = {
     "average_relevance_position": [*gains, {"gain": "binary"}],
     "fall_out": cutoffs,
     "ordered_pair_accuracy": [{}, {"tied": 0.5}, {"tied": 1, "no_pairs": "one"}, {"no_pairs": "zero"}],
-    "ranking_loss": [{}, {"tied": 0.5}],
+    "ranking_loss": [{}, {"tied": 0.5}, {"no_pairs": "zero"}],
     "precision": every([{}, {"divisor": "min(k,n)"}, {"divisor": "min(k,R)"}], cutoffs),
     "recall": [*cutoffs, {"divisor": "min(k,R)"}, {"divisor": "min(k,R)", "k": 3}],
     **dict.fromkeys(("false_positives", "false_negatives", "true_negatives", "mcc", "jaccard"), cutoffs),

@@ -14,7 +14,7 @@ NAMES = {
     "hit_rate": metrics.HitRatio, "precision": metrics.Precision, "recall": metrics.Recall, "f1": metrics.FMeasure,
     "ndcg": metrics.NDCG,
 }  # fmt: skip
-CALLS = [*every([*NAMES]), ("reciprocal_rank", {})]
+CALLS = [*every([*NAMES]), ("reciprocal_rank", {}), ("average_precision", {})]
 
 
 def values(
@@ -26,8 +26,13 @@ def values(
         if not retrieved or not relevant:
             continue
         best, wanted = np.array(retrieved), np.array(relevant)
+        scores = {doc: score for doc, score, _ in rows if score is not None}
         for name, options in calls:
-            if name == "reciprocal_rank":
+            if name == "average_precision":
+                if set(retrieved) & set(relevant):
+                    items, of = np.array([*scores]), np.array([*scores.values()])
+                    yield query, name, options, float(metrics.MAP().compute(items, of, wanted))
+            elif name == "reciprocal_rank":
                 if set(retrieved) & set(relevant):
                     yield query, name, options, float(metrics.MRR().compute(gt_pos=wanted, pd_rank=best))
             else:

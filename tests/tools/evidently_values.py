@@ -14,7 +14,8 @@ from tests.tools.lists import CUTOFFS, every
 
 NAMES: dict[str, Any] = {
     "hit_rate": metrics.HitRateKMetric, "reciprocal_rank": metrics.MRRKMetric, "precision": metrics.PrecisionTopKMetric,
-    "recall": metrics.RecallTopKMetric, "average_precision": metrics.MAPKMetric, "ndcg": metrics.NDCGKMetric,
+    "recall": metrics.RecallTopKMetric, "average_precision": metrics.MAPKMetric, "average_recall": metrics.MARKMetric,
+    "ndcg": metrics.NDCGKMetric,
 }  # fmt: skip
 CALLS = every([*NAMES], CUTOFFS[1:])
 MAPPING = ColumnMapping(

@@ -223,6 +223,15 @@ def average_precision(q: Query, k: int | None = None) -> float:
     return q.share(total, q.R if k is None or over == "R" else min(k, q.R))
 
 
+def average_recall(q: Query, k: int) -> float:
+    """The mean of recall at each rank down to k, or at the ranks of the relevant rows over R."""
+    at = [rank for rank, row in enumerate(q.ranking[:k], 1) if q.relevance(row)]
+    every = q.choice["at"] == "ranks"
+    return q.share(
+        sum(q.share(q.hits(i), q.R) for i in (range(1, k + 1) if every else at)), k if every and q.R else q.R
+    )
+
+
 def reciprocal_rank(q: Query, k: int | None = None) -> float:
     if not q.R:
         return q.choice["no_relevant"]
@@ -342,7 +351,7 @@ def coverage_error(q: Query) -> float:
 METRICS: dict[str, Callable[..., float]] = {
     metric.__name__: metric
     for metric in (
-        cg, dcg, ndcg, precision, relative_precision, recall, f1, f_beta, hits, hit_rate, fall_out, r_precision, average_precision,
+        cg, dcg, ndcg, precision, relative_precision, recall, f1, f_beta, hits, hit_rate, fall_out, r_precision, average_precision, average_recall,
         reciprocal_rank, bpref, rbp, interpolated_precision, eleven_point_average, err, nerr, pfound, mean_label,
         mean_position, weighted_average, ordered_pairs, auc, label_ranking_average_precision, label_ranking_loss,
         coverage_error,

@@ -119,6 +119,29 @@ def recommenders(code: str, table: Rows) -> float:
     return float(eval(code, vars(python_evaluation), {"rating_true": wanted, "rating_pred": found}))
 
 
+def lenskit(code: str, table: Rows) -> float:
+    from lenskit.data import ItemList
+    from lenskit.metrics import ranking
+
+    metric = made(code, ranking)
+    return fmean(
+        metric.measure_list(ItemList(item_ids=x.retrieved, ordered=True), ItemList(item_ids=x.relevant))
+        for x in _lists(table)
+    )
+
+
+def recpack(code: str, table: Rows) -> float:
+    from recpack import metrics
+    from scipy.sparse import csr_matrix
+
+    docs = sorted({doc for rows in table.values() for doc, *_ in rows})
+    scores = [[-x.retrieved.index(doc) + len(docs) if doc in x.retrieved else 0 for doc in docs] for x in _lists(table)]
+    wanted = [[float(doc in x.relevant) for doc in docs] for x in _lists(table)]
+    metric = made(code, metrics)
+    metric.calculate(csr_matrix(wanted), csr_matrix(scores))
+    return float(metric.value)
+
+
 PRODUCTS: dict[str, Callable[[str, Rows], float]] = {
     "MLflow": mlflow,
     "LlamaIndex": llamaindex,
@@ -128,6 +151,8 @@ PRODUCTS: dict[str, Callable[[str, Rows], float]] = {
     "RecTools": rectools,
     "RecBole": recbole,
     "Microsoft Recommenders": recommenders,
+    "LensKit": lenskit,
+    "RecPack": recpack,
 }
 
 

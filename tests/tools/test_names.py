@@ -24,7 +24,7 @@ def spelled(tool: str, module: Any, metric: str, options: dict[str, Any]) -> str
     if tool not in BY_CLASS:
         text = str(module.spell(metric, options))
         return f"{text}:" if text == "PrecisionAt" else text  # which in other letters is Spark's
-    name = module.NAMES[metric].__name__ if metric in module.NAMES else "MRR"
+    name = module.NAMES[metric].__name__ if metric in module.NAMES else {"average_precision": "MAP"}.get(metric, "MRR")
     patience = f"(patience={options['p']})" if "p" in options else ""
     return name + patience + (BY_CLASS[tool].format(options["k"]) if "k" in options else "")
 

@@ -136,9 +136,9 @@ def partial_auc(q: Query, negatives: int, capped: bool = False) -> float:
     return ratio(sum(rank < other for rank in relevant for other in others), pairs)
 
 
-def ranking_loss(q: Query, tied: float = 1.0) -> float | None:
+def ranking_loss(q: Query, tied: float = 1.0, no_pairs: str = "null") -> float | None:
     accuracy = ordered_pair_accuracy(q, 1 - tied)
-    return None if accuracy is None else 1 - accuracy
+    return NO_PAIRS[no_pairs] if accuracy is None else 1 - accuracy
 
 
 def roc(rows: Sequence[Row], q: Query) -> list[tuple[float, float]]:
