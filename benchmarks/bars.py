@@ -39,6 +39,7 @@ NEEDED = {
     "pfound": "pfound(max_label=4)@10",
     "interpolated_precision": "interpolated_precision@0.5",
     "r_precision_multiple": "r_precision_multiple@0.5",
+    "partial_auc": "partial_auc@10",
 }
 """Metrics that have to be told something."""
 

@@ -41,7 +41,8 @@ def texts_behind(name: str, among: Mapping[str, Metric]) -> Iterator[str]:
         known = [
             x for x in (*entry.parameters, "relevant") if x not in entry.named_values
         ]  # a flat name lacks capitals
-        options = "".join(rf"(?:_{option.lower()}_(?P<{option}>.+?))?" for option in known)
+        longer = {x: "".join(f"(?!{y.lower()[len(x) + 1 :]}_)" for y in known if y.startswith(f"{x}_")) for x in known}
+        options = "".join(rf"(?:_{option.lower()}_{longer[option]}(?P<{option}>.+?))?" for option in known)
         found = re.fullmatch(rf"{entry.name.lower()}{options}(?:_at_(?P<_at>[\d_]+?))?_?", name)
         if found is None:
             continue

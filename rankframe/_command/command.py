@@ -280,7 +280,7 @@ def add_columns(sub: Parser) -> argparse._ArgumentGroup:
     for role, what in COLUMN_OPTIONS.items():
         several = role in ROLES and ROLES[role].several and role != "query"  # a file names a query by one column
         kind = _separated(str) if several else str
-        names.add_argument(f"--{role}", type=kind, metavar="COLUMN", help=what)
+        names.add_argument(f"--{role.replace('_', '-')}", type=kind, metavar="COLUMN", help=what)
     return names
 
 

@@ -10,10 +10,6 @@ from .method import Metrics, formula_as_method as formula
 class AllMetrics(Metrics[R]):
     """All metrics as methods, by family."""
 
-    # benchmarks of retrieval models
-    hole = formula(metrics.hole)
-    p_mrr = formula(metrics.p_mrr)
-
     # counts of relevant documents
     precision = formula(metrics.precision)
     recall = formula(metrics.recall)
@@ -138,6 +134,10 @@ class AllMetrics(Metrics[R]):
 
     # graded preferences
     compatibility = formula(metrics.compatibility)
+
+    # retrieval models: unjudged documents, instructions
+    hole = formula(metrics.hole)
+    p_mrr = formula(metrics.p_mrr)
 
     # recommenders: compared with past interactions
     serendipity = formula(metrics.serendipity)

@@ -91,8 +91,8 @@ def pool(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "bm25": [4, 3, 2, 1], "dense": [3, 1, 4, None]})
-    >>> df.rank.pool(depth=2, runs=["bm25", "dense"]).rows()                    # a and c are first of a run, a of two
-    [(1, 'a', 1, 2), (1, 'c', 1, 1), (1, 'b', 2, 1)]
+    >>> df.rank.pool(depth=2, runs=["bm25", "dense"])["doc_id"].to_list()       # a and c are first of a run, a of two
+    ['a', 'c', 'b']
     >>> df.rank.pool(rbp=0.5, size=2, runs=["bm25", "dense"])["attention"].to_list()     # a 1/2 + 1/4, c 1/8 + 1/2
     [0.75, 0.625]
     """

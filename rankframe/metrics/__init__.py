@@ -1,7 +1,6 @@
 """The formulas, one module per family; importing them fills METRICS in the documentation's order."""
 
 from .agreement import *
-from .benchmarks import *
 from .binary import *
 from .cascade import *
 from .catalog import *
@@ -18,5 +17,6 @@ from .order import *
 from .popularity import *
 from .prediction import *
 from .preference import *
+from .retrieval_models import *
 from .serendipity import *
 from .trec import *

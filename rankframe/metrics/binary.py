@@ -118,7 +118,7 @@ def recall(r: Ranking, k: int | None = None, *, divisor: RecallDivisor = "R") ->
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
     >>> df.rank.recall(k=5)["recall@5"].item()
     0.5
-    >>> df.rank.evaluate("R_cap@1").columns[1], df.rank.evaluate("R_cap@1").item(0, 1)
+    >>> df.rank.evaluate("R_cap@1").columns[1], df.rank.evaluate("R_cap@1")["recall(divisor='min(k,R)')@1"].item()
     ("recall(divisor='min(k,R)')@1", 1.0)
     """
     if divisor == "min(k,R)":
@@ -324,8 +324,8 @@ def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.evaluate("tp@2", "fp@2", "fn@2", "tn@2").row(0)         # a; b; c; none
-    (1, 1.0, 1.0, 1.0, 0.0)
+    >>> df.rank.evaluate("tp@2", "fp@2", "fn@2", "tn@2")[["hits@2", "false_positives@2", "false_negatives@2", "true_negatives@2"]].to_numpy().tolist()         # a; b; c; none
+    [[1.0, 1.0, 1.0, 0.0]]
     """
     return r.total(1 - r.relevant, k)
 
@@ -353,7 +353,7 @@ def false_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
-    >>> df.rank.evaluate("fn").item(0, 1)                               # b
+    >>> df.rank.evaluate("fn")["false_negatives"].item()                               # b
     1.0
     """
     return r.n_relevant - r.hits_down_to(k)
@@ -385,7 +385,7 @@ def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> df.rank.evaluate("tn@1").item(0, 1), df.rank.on(collection_size=10).evaluate("tn@1").item(0, 1)
+    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item(), df.rank.on(collection_size=10).evaluate("tn@1")["true_negatives@1"].item()
     (1.0, 9.0)
     """
     return n_documents(r) - r.n_relevant - r.divided_by(1 - r.relevant, k)
@@ -419,7 +419,7 @@ def mcc(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 0]})
-    >>> round(df.rank.evaluate("mcc@2").item(0, 1), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
+    >>> round(df.rank.evaluate("mcc@2")["mcc@2"].item(), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
     0.5774
     """
     n, shown, relevant = n_documents(r), _n_shown(r, k), r.n_relevant
@@ -451,7 +451,7 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> round(df.rank.evaluate("jaccard@2").item(0, 1), 4)              # a of a, b and c
+    >>> round(df.rank.evaluate("jaccard@2")["jaccard@2"].item(), 4)              # a of a, b and c
     0.3333
     """
     return r.total(r.relevant, k) / (_n_shown(r, k) + r.n_relevant - r.hits_down_to(k))

@@ -338,10 +338,10 @@ def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5)
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": 1, "doc_id": "answer", "score": 1, "nugget": list("abcd"), "label": [2, 1, 0, 2]})
     >>> ranker = df.with_columns(vital=pl.Series([1, 1, 1, 0])).rank.on(subtopic="nugget")
-    >>> ranker.evaluate("nugget_recall", "nugget_recall(partial=0)").row(0)     # all of four: 2 + 1/2, and 2
-    (1, 0.625, 0.5)
+    >>> ranker.evaluate("nugget_recall", "nugget_recall(partial=0)")[["nugget_recall", "nugget_recall(partial=0)"]].to_numpy().tolist()     # all of four: 2 + 1/2, and 2
+    [[0.625, 0.5]]
     >>> vital = ranker.on(subtopic_weight="vital").evaluate("nugget_recall", "nugget_recall(partial=0)")
-    >>> [round(x, 3) for x in vital.row(0)[1:]]                                 # of the three vital ones
+    >>> [round(x, 3) for x in vital.to_numpy()[0][-2:].tolist()]                            # of the three vital ones
     [0.5, 0.333]
     """
     return t.best(pl.when(t.label >= 2).then(1.0).when(t.label >= 1).then(partial).otherwise(0.0), k)
@@ -384,7 +384,7 @@ def d_ndcg(t: Topics, k: int | None = None, *, gain: GlobalGain = "linear") -> p
     return t.total(gains, k, over=(t.rank + 1).log(2)) / best.total(of_documents, k, over=(best.rank + 1).log(2))
 
 
-@metric("d_sharp", "dsharp_ndcg", display="D#-nDCG", bounds=(0, 1), over="subtopics", gains_only=True)
+@metric("d_sharp", "dsharp_ndcg", display="Dsharp-nDCG", bounds=(0, 1), over="subtopics", gains_only=True)
 def d_sharp_ndcg(t: Topics, k: int | None = None, *, recall: Proportion = 0.5, gain: GlobalGain = "linear") -> pl.Expr:
     r"""D#-nDCG: a mean of the share of the subtopics that the top `k` covers, I-rec, and of its D-nDCG.
 

@@ -287,7 +287,7 @@ def q_measure(r: Ranking, k: int | None = None, *, beta: Worth = 1.0, gain: Gain
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 2]})
-    >>> df.rank.evaluate("q_measure").item(0, 1)                # (1 + 2) / (2 + 2)
+    >>> df.rank.evaluate("q_measure")["q_measure"].item()                # (1 + 2) / (2 + 2)
     0.75
     """
     found, best = r.so_far(r.gain(gain)), r.so_far(r.ideal(gain).gain(gain))
@@ -325,7 +325,7 @@ def graded_average_precision(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
-    >>> df.rank.evaluate("gap").item(0, 1)                      # from 1 on 1 + 1, from 2 on 1/2, over 2 + 1
+    >>> df.rank.evaluate("gap")["graded_average_precision"].item()                      # from 1 on 1 + 1, from 2 on 1/2, over 2 + 1
     0.8333333333333334
     """
     if thresholds is None:

@@ -73,7 +73,7 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     return found / pl.min_horizontal(*most)
 
 
-@metric(display="AR", **SHARE)
+@metric(display="Average recall", **SHARE)
 def average_recall(r: Ranking, k: int | None = None, *, at: Literal["ranks", "relevant"] = "ranks") -> pl.Expr:
     r"""Average recall: the mean of the recall at the ranks 1 to `k`; its mean is called MAR.
 
@@ -100,9 +100,9 @@ def average_recall(r: Ranking, k: int | None = None, *, at: Literal["ranks", "re
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [0, 1, 0, 1]})
-    >>> df.rank.evaluate("average_recall").item(0, 1)           # (0 + 1/2 + 1/2 + 1) / 4
+    >>> df.rank.evaluate("average_recall")["average_recall"].item()           # (0 + 1/2 + 1/2 + 1) / 4
     0.5
-    >>> df.rank.evaluate("average_recall(at=relevant)").item(0, 1)      # (1/2 + 1) / 2
+    >>> df.rank.evaluate("average_recall(at=relevant)")["average_recall(at=relevant)"].item()      # (1/2 + 1) / 2
     0.75
     """
     if at == "relevant":
@@ -167,8 +167,8 @@ def first_rank(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, 1, None], "label": [0, 1, 1, 1]})
-    >>> df.rank.evaluate("first_rank", "mean_rank", "median_rank", "last_rank").row(0)      # ranks 2, 3 and, below them, 4
-    (1, 2.0, 3.0, 3.0, 4.0)
+    >>> df.rank.evaluate("first_rank", "mean_rank", "median_rank", "last_rank")[["first_rank", "mean_rank", "median_rank", "last_rank"]].to_numpy().tolist()      # ranks 2, 3 and, below them, 4
+    [[2.0, 3.0, 3.0, 4.0]]
     """
     return -r.largest(pl.when(r.relevant > 0).then(-_place(r, r.n_candidates)))
 
@@ -194,7 +194,7 @@ def mean_rank(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, None, None], "label": [1, 0, 1, 0]})
-    >>> df.rank.evaluate("mean_rank").item(0, 1)                # rank 1, and the mean of the ranks 3 and 4
+    >>> df.rank.evaluate("mean_rank")["mean_rank"].item()                # rank 1, and the mean of the ranks 3 and 4
     2.25
     """
     found = r.whole(r.relevant * _place(r, r.n_candidates))
@@ -224,7 +224,7 @@ def median_rank(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 0, 1]})
-    >>> df.rank.evaluate("median_rank").item(0, 1)              # between the ranks 1 and 4
+    >>> df.rank.evaluate("median_rank")["median_rank"].item()              # between the ranks 1 and 4
     2.5
     """
     n, place = r.n_relevant, _place(r, r.n_candidates)
@@ -299,7 +299,7 @@ def mean_percentile_rank(r: Ranking, *, gain: Gain = "linear", divisor: Literal[
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [3, 0, 1]})
-    >>> df.rank.evaluate("mpr").item(0, 1)                      # (3 x 0 + 1 x 1) / 4
+    >>> df.rank.evaluate("mpr")["mean_percentile_rank"].item()                      # (3 x 0 + 1 x 1) / 4
     0.25
     """
     n, worth = n_documents(r), r.gain(gain)
@@ -522,7 +522,7 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 1, 0]})
-    >>> df.rank.evaluate("partial_auc@2").item(0, 1)            # a before b and d, c before d
+    >>> df.rank.evaluate("partial_auc@2")["partial_auc@2"].item()            # a before b and d, c before d
     0.75
     """
     before = (negatives - r.rank + r.hits).clip(lower_bound=0)
@@ -608,8 +608,8 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "nul
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
-    >>> df.rank.evaluate("ranking_loss", "ndpm").row(0)         # a is above b, c tied with it
-    (1, 0.5, 0.25)
+    >>> df.rank.evaluate("ranking_loss", "ndpm")[["ranking_loss", "ranking_loss(tied=0.5)"]].to_numpy().tolist()         # a is above b, c tied with it
+    [[0.5, 0.25]]
     """
     loss = 1 - ordered_pair_accuracy(r, tied=1 - tied)
     return loss if no_pairs == "null" else loss.fill_null(NO_PAIRS[no_pairs])

@@ -21,7 +21,10 @@ from tests.support.each import each
 
 def meanings() -> Iterator[tuple[str, tuple[str, str]]]:
     """Every name, alias and spelling in lower case, with the metric and the options that it means."""
-    for entry in (*rf.METRICS.values(), *rf.AGREEMENTS.values()):
+    for entry in (
+        *rf.METRICS.values(),
+        *(x for x in rf.AGREEMENTS.values() if not x.names.keys() & {"jaccard", "ndpm"}),
+    ):
         for name in (entry.name, *entry.aliases):
             yield name.lower(), (entry.name, "")
         for name, options in entry.spellings.items():

@@ -35,7 +35,7 @@ TABLE = pl.DataFrame(
     }
 )
 ROLES: dict[str, Any] = {
-    "interactions": TABLE.select("query_id", "doc_id"), "items": 9, "category": "subtopic", "group": "doc_id", "features": "other",
+    "interactions": TABLE.select("query_id", "doc_id"), "items": sorted({*TABLE["doc_id"]}), "category": "subtopic", "group": "doc_id", "features": "other",
     "base": "other", "stratum": "doc_id", "inclusion": "nan", "cost": "nan",
 }  # fmt: skip
 

@@ -112,6 +112,7 @@ def test_every_policy_of_on_is_an_option_with_its_words(capsys: pytest.CaptureFi
     policies = signature(rf.rank(pl.DataFrame()).on).parameters.keys() - of_lazy_frames
     columns = {*(column.removesuffix("_id") for column in COLUMNS), "subtopic", "weight", "rank", "names"}
     columns |= {"interactions", "items", "category", "group", "features", "base", "propensity", "stratum", "inclusion"}
+    columns |= {"subtopic_weight", "cost"}
     assert policies == POLICIES.keys() | columns
     with pytest.raises(SystemExit):
         main(["evaluate", "--help"])

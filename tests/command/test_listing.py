@@ -41,7 +41,7 @@ def out(capsys: pytest.CaptureFixture[str]) -> Out:
         (["serend"], ["serendipity"]),
         (["mutual", "gm_"], None),
         (["reciprocal"], ["err", "rr"]),
-        (["Jaccard"], None),
+        (["Dice"], None),
         (["kendall"], ["kendall_distance", "kendall_tau"]),
         (["alpha-"], ["alpha_dcg", "alpha_ndcg"]),
         (["accuracy"], ["hit_rate", "pairwise_accuracy", "ordered_pair_accuracy"]),  # two tools' accuracy, and a part

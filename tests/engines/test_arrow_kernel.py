@@ -87,7 +87,17 @@ def test_the_kernel_has_the_values_of_metrics_that_read_other_tables() -> None:
     whole = df.rank.on(**ROLES).evaluate(*texts)
     kernel = pickle.loads(pickle.dumps(rf.arrow_kernel(*texts, **ROLES)))
     assert_frame_equal(run(kernel, df), whole, check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)
-    reading = ("efd", "epc", "serendipity", "exposed_utility", "realized_utility")
+    reading = (
+        "efd",
+        "epc",
+        "serendipity",
+        "exposed_utility",
+        "realized_utility",
+        "time_biased",
+        "u_measure",
+        "ift",
+        "p_mrr",
+    )
     unread = [text for text in texts if not text.startswith(reading)]
     found = run(rf.arrow_kernel(*unread, **ROLES), df.drop("label"))
     assert_frame_equal(found, whole.select("query_id", *unread), check_row_order=False, rel_tol=1e-12, abs_tol=1e-12)

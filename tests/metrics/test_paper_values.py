@@ -136,6 +136,22 @@ CASES: list[tuple[str, Sequence[float | None], Sequence[float], dict[str, Any], 
     # of 2 x 3 pairs, the unretrieved 1 loses all, the other beats 0 and null but not the 0 above it
     ("auc", [0, 1, 0, None], [1], {}, 2 / 6, 1e-12),
     ("auc", [1, 0], [0, -1, 1], {}, (2 + 1 / 2) / 4, 1e-12),
+    # the ranks 2 and 3, and 4 of the one that was not retrieved
+    *[(name, [0, 1, 1], [1], {}, value, 0) for name, value in
+      {"first_rank": 2, "mean_rank": 3, "median_rank": 3, "last_rank": 4}.items()],
+    ("false_positives", [1, 0, 1], [1], {"k": 2}, 1, 0),
+    ("false_negatives", [1, 0, 1], [1], {"k": 2}, 2, 0),
+    ("true_negatives", [1, 0, 0], [], {"k": 1}, 2, 0),
+    ("mcc", [1, 0, 0, 0], [], {"k": 2}, (1 * 2 - 1 * 0) / (2 * 1 * 3 * 2) ** 0.5, 1e-12),
+    ("jaccard", [1, 0, 1], [], {"k": 2}, 1 / 3, 1e-12),
+    ("average_recall", [0, 1, 0, 1], [], {}, (0 + 1 / 2 + 1 / 2 + 1) / 4, 1e-12),
+    ("average_recall", [0, 1, 0, 1], [], {"at": "relevant"}, (1 / 2 + 1) / 2, 1e-12),
+    ("partial_auc", [1, 0, 1, 0], [], {"negatives": 2}, (2 + 1) / (2 * 2), 1e-12),
+    ("ranking_loss", [1, 0, 1], [], {}, 1 / 2, 1e-12),
+    ("mean_percentile_rank", [3, 0, 1], [], {}, (3 * 0 + 1 * 1) / 4, 1e-12),
+    ("q_measure", [0, 2], [], {}, (1 + 2) / (2 + 2), 1e-12),
+    ("q_measure", [1, 2], [], {}, ((1 + 1) / (1 + 2) + (2 + 3) / (2 + 3)) / 2, 1e-12),
+    ("graded_average_precision", [1, 2], [], {}, ((1 + 1) + 1 / 2) / (2 + 1), 1e-12),
 ]  # fmt: skip
 
 
@@ -216,6 +232,10 @@ AGREEMENT_CASES: list[tuple[str, dict[str, Any], Scores, Scores, float | None]] 
     ("tau_ap", {}, [4, 3, 2, 1], [3, 4, 2, 1], 1 / 3),  # a swap at the top: 0, 1, 1
     ("tau_ap", {}, [4, 3, 2, 1], [4, 3, 1, 2], 7 / 9),  # and at the bottom: 1, 1, 2 of 3
     ("tau_ap", {}, [4, None], [1, 2], None),
+    ("weighted_tau", {}, [3, 2, 1], [3, 1, 2], (3 / 2 + 4 / 3 - 5 / 6) / (3 / 2 + 4 / 3 + 5 / 6)),
+    ("footrule", {}, [3, 2, 1], [3, 1, 2], (0 + 1 + 1) / 4),  # the reverse order differs by 2 + 0 + 2
+    ("ndpm", {}, [3, 2, 1], [3, 1, 2], 1 / 3),
+    ("jaccard_index", {"k": 2}, [3, 2, 1], [3, 1, 2], 1 / 3),
     ("overlap", {"k": 2}, [4, 3, 2, None], [None, 4, 3, 2], 1 / 2),
     ("overlap", {"k": 10}, [2, 1], [1, 2], 2 / 10),
     ("overlap", {}, [3, 2, 1], [None, 1, None], 1 / 3),
