@@ -140,6 +140,7 @@ class Sequential:
         """The figures of a slice with the interval and the p-value of the differences `d`, whose rows are in order."""
         within = limits(np.empty((0, 0, len(calls))), calls).repeated(d.shape[1] // len(calls))
         of = within.greatest - within.least
+        of[np.repeat([call.of_pairs for call in calls], len(of) // len(calls))] /= 2  # their values are differences
         (low,), (high,), (p,) = confidence_sequence(d, (-of, of), self.ci, self.method)
         if (crossed := low > high).any():
             row = figures.row(int(crossed.argmax()), named=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -113,7 +114,18 @@ def rbo_residual(rows: Sequence[Pair], k: int | None = None, p: float = 0.9, tie
     return p**s + p**l - p**f - (1 - p) / p * (short + long + tail)
 
 
+def rpp(rows: Sequence[Pair], k: int | None = None, ties: str = "doc_desc", null: bool = False) -> float | None:
+    """Diaz and Ferraro 2022: the level of recall i is reached at the rank of the i-th relevant document."""
+    relevant = [doc for doc, _, _, label in rows if label is not None and label >= 1]
+    own, other = (
+        [rank for rank, doc in enumerate(ranking, 1) if doc in relevant] for ranking in rankings(rows, ties, k)
+    )
+    levels = itertools.zip_longest(own, other, fillvalue=math.inf)
+    total = sum((x < y) - (x > y) for x, y in levels)
+    return total / len(relevant) if relevant else None if null else 0.0
+
+
 AGREEMENT: dict[str, Callable[..., float | None]] = {
     measure.__name__: measure
-    for measure in (kendall_distance, kendall_tau, spearman, tau_ap, overlap, rbo, rbo_min, rbo_residual)
+    for measure in (kendall_distance, kendall_tau, spearman, tau_ap, overlap, rbo, rbo_min, rbo_residual, rpp)
 }
