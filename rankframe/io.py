@@ -58,8 +58,8 @@ def read_run(source: Sources, *, format: FormatName | None = None, columns: Rena
         A path, or an open file. Several files, as a list or a pattern such as ``"runs/*.run"``, make one table.
     format
         ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"quepid"``, ``"rank_eval"`` or
-        ``"mteb"``, which takes precedence over the file name. (``"beir"`` is for judgments only: BEIR writes its runs
-        as TREC text.)
+        ``"mteb"``, which takes precedence over the file name. (``"beir"`` and ``"prefs"`` are for judgments only: BEIR
+        writes its runs as TREC text.)
     columns
         New names for the columns of a file with a header: ``{"qid": "query_id"}``. A column that
         already has the new name is left out.
@@ -107,6 +107,8 @@ def read_qrels(
     - **A request of** ``_rank_eval`` gives its ratings, with the column ``index``; a response the ratings of its hits.
     - **Quepid's** exports *Basic* (``query,docid,rating``, also of a snapshot) and *Detailed*.
     - **A JSON object** ``{query: {document: label}}``.
+    - **Preferences** of trec_eval, with ``format="prefs"``: lines ``query_id judgment_group judgment_subgroup doc_id label``;
+      within a subgroup of a group, documents with higher labels are preferred.
     - **Rows with lists**, one per query: ``query_id``, ``relevant`` and, where present, ``labels``.
 
     An empty label in such a file is null: nobody judged the document. A query without documents has one row, whose
@@ -118,7 +120,7 @@ def read_qrels(
         A path of a file or of a folder of BEIR, or an open file. Several files, as a list or a pattern such as
         ``"judgments/*.txt"``, make one table.
     format
-        ``"trec"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"beir"``, ``"quepid"``,
+        ``"trec"``, ``"prefs"``, ``"csv"``, ``"tsv"``, ``"ndjson"``, ``"parquet"``, ``"ipc"``, ``"beir"``, ``"quepid"``,
         ``"rank_eval"`` or ``"mteb"`` (a JSON object by query and document), which takes precedence over the file name.
     columns
         New names for the columns of a file with a header: ``{"relevance": "label"}``. A column that already

@@ -23,6 +23,7 @@ from ._verbs.gate import Verdict
 from ._verbs.judge import Findings
 from ._verbs.judges import Judges
 from ._verbs.overlap import Oracle, Overlap
+from ._verbs.preference import Preference
 from ._verbs.reliability import Reliability
 from ._verbs.reproduces import Reproduction
 from ._verbs.tuning import TunedFusion
@@ -40,6 +41,7 @@ __all__ = [
     "Judges",
     "Oracle",
     "Overlap",
+    "Preference",
     "Reliability",
     "Reproduction",
     "Result",

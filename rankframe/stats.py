@@ -17,7 +17,7 @@ from .errors import InvalidOption, option
 
 __all__ = [
     "Bound", "Correction", "Test", "adjust", "automatic", "intervals", "means", "paired_test", "power",
-    "queries_needed", "reach", "replicates", "spreads", "tukey",
+    "queries_needed", "reach", "replicates", "sign_test", "spreads", "tukey",
 ]  # fmt: skip
 
 
@@ -198,6 +198,11 @@ def paired_test(
         drawn = resampled(_student, _sums(centered, weights, squares=True), resamples, seed, step)
         p = ((np.abs(drawn) >= np.abs(found) * (1 - NOISE)).sum(axis=0) + 1) / (resamples + 1)
     return np.where(n > 1, np.where(size == 0, 1.0, p), np.nan), none
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """The two-sided p-value of the exact sign test, of so many wins and losses; ties do not count. Needs SciPy."""
+    return min(1.0, 2 * float(load("scipy.stats", "stats").binom.cdf(min(wins, losses), wins + losses, 0.5)))
 
 
 def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step | None = None) -> Floats:

@@ -65,7 +65,11 @@ AREAS = {
     "lift": Area(15, ("_lift/*.py",), ("tests/rankers", "tests/engines", "tests/verbs", "tests/lazy")),
     "decisions": Area(
         30,
-        ("stats.py", *_verbs("compare", "gaps", "gate", "paired_values", "power", "resampling", "summary")),
+        (
+            "stats.py",
+            "_support/draws.py",
+            *_verbs("compare", "gaps", "gate", "paired_values", "power", "resampling", "summary"),
+        ),
         ("tests/decisions", "tests/items", "tests/results"),
     ),
     "items": Area(

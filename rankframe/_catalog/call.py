@@ -117,6 +117,11 @@ class Call:
         """Whether it is a metric of a ranking, and not another value of a query's rows."""
         return self.column is None
 
+    @property
+    def of_pairs(self) -> bool:
+        """Whether it is a measure of two rankings, and has no value for one."""
+        return self.metric.over == "pairs"
+
     def value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
         """Run the formula over the kind of ranking that it takes, and apply the policy for queries without relevant documents."""
         ranking = copy(ranking)

@@ -17,7 +17,7 @@ from .._table.trec_eval import DEFAULTS
 from ..errors import InvalidOption, UnknownMetric, on, shown
 from .call import Call, call_of
 from .flat_names import flat_name, texts_behind
-from .registry import METRICS, Metric, find
+from .registry import COMPARED, METRICS, Metric, find
 from .values import VALUE, call_of_value, column_in
 
 Options: TypeAlias = list[tuple[str, object]]
@@ -104,7 +104,7 @@ def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         raise InvalidOption(f"{shown(text)} is no metric; write text, as 'ndcg@10', or a function")
     if len(text) > MOST:
         raise InvalidOption(f"{shown(text)} is too long: the text of a metric has at most {MOST:,} letters")
-    if among is METRICS and (found := column_in(text)) is not None:
+    if (among is METRICS or among is COMPARED) and (found := column_in(text)) is not None:
         return [call_of_value(found[0], dict(_inside(found[1], VALUE, text)))]
     parts: dict[str, str | None] = dict.fromkeys(("dotted", "at", "level"))
     if catboost := _CATBOOST.fullmatch(text):  # as NDCG:top=10;type=Exp

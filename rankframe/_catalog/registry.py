@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,7 +27,7 @@ T = TypeVar("T")
 Bounds: TypeAlias = tuple[float | None, float | None]
 MeanOf: TypeAlias = Literal["mean", "sum", "geometric mean"]
 Judging: TypeAlias = Literal["monotone", "threshold", "gain"] | None
-Over: TypeAlias = Literal["documents", "subtopics", "rows"]
+Over: TypeAlias = Literal["documents", "subtopics", "rows", "pairs"]
 FromClicks: TypeAlias = Literal["sum", "ratio", "same"] | None
 
 
@@ -138,7 +139,7 @@ class Metric:
         How the value reacts to judging unjudged documents; ``None`` if that is not known.
     over
         The rows of the formula's ranking: one per document, or per subtopic that a document is relevant to; ``"rows"`` of
-        a value, which is no ranking's.
+        a value, which is no ranking's; ``"pairs"`` of two rankings.
     gains_only
         Whether documents with label 0, negative or missing add nothing to the value.
     labels
@@ -487,11 +488,22 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
     (METRICS if entry in METRICS.values() else CATALOG_METRICS).drop(entry.name)
 
 
-def agreement(*aliases: str, bounds: Bounds) -> Callable[[F], F]:
-    """Declare a function of a pair of rankings as a measure of their agreement."""
+WITH_LABELS: dict[str, Metric] = {}
+"""The measures of two rankings that tell by labels which is better."""
+
+COMPARED: Mapping[str, Metric] = ChainMap(WITH_LABELS, METRICS)  # type: ignore[arg-type]
+"""The metrics that `compare` takes: those of one ranking, and those of two."""
+
+
+def agreement(*aliases: str, bounds: Bounds, display: str | None = None, labels: bool = False) -> Callable[[F], F]:
+    """Declare a function of a pair of rankings as a measure of their agreement or, with labels, of which is better."""
 
     def register(formula: F) -> F:
-        AGREEMENTS.put(formula.__name__, Metric(formula.__name__, formula, aliases, bounds=bounds))
+        entry = Metric(
+            *(formula.__name__, formula, aliases), bounds=bounds, display=display, labels=labels, over="pairs"
+        )
+        AGREEMENTS.put(entry.name, entry)
+        WITH_LABELS.update({entry.name: entry} if labels else {})
         return formula
 
     return register

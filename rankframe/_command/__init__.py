@@ -18,12 +18,12 @@ import rankframe as rf
 
 from .._results.markup import visible
 from ..errors import RankframeError
-from . import about, trec_eval, verbs
+from . import about, preferences, trec_eval, verbs
 from .command import Command, Outcome, Parser, epilog
 from .output import in_options, prepare, text_of, warnings_as_notes, write
 from .reading import naming_file, with_baseline, with_names
 
-MODULES = (verbs, about, trec_eval)
+MODULES = (verbs, preferences, about, trec_eval)
 COMMANDS = tuple(x for module in MODULES for x in vars(module).values() if isinstance(x, Command))
 
 CLOSED_PIPE = 141

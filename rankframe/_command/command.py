@@ -267,7 +267,9 @@ def add_files(sub: Parser, nargs: int | str) -> None:
     sub.add_argument("--qrels", metavar="QRELS", help=text)
     add_parameters(sub, PolarsRanker.judge)
     for option, of in (("--input", "RUN"), ("--qrels-input", "QRELS")):
-        sub.add_argument(option, choices=get_args(FormatName), help=f"the format of {of}; default: from its name")
+        kinds = get_args(FormatName)
+        text = f"the format of {of}: {', '.join(kinds)}; default: from its name"
+        sub.add_argument(option, choices=kinds, metavar="FORMAT", help=text)
     names = add_columns(sub)
     text = f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics under "
     text += "names for SQL, as ndcg_at_10; may be repeated"
@@ -350,6 +352,9 @@ def add_parameters(sub: Parser, method: Callable[..., object]) -> None:
     hints = get_type_hints(inspect.unwrap(method))
     for name, parameter in keywords(method).items():
         if _option(name) in sub._option_string_actions:
+            continue
+        if parameter.default is False:
+            sub.add_argument(_option(name), action="store_const", const=True, help=help_of(method, name))
             continue
         kinds = [hints[name]] if get_origin(hints[name]) in (Literal, None) else get_args(hints[name])
         words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]

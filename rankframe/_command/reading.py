@@ -48,7 +48,8 @@ Joined: TypeAlias = tuple[pl.DataFrame, dict[str, Any]]
 
 def answered(arguments: Namespace, doing: str, *asked: object, labels: bool = True, **usual: object) -> Any:
     """The result of the command's verb on the files, by default for its metrics; `usual` are options that may be given."""
-    first, options = asked or metrics_of(arguments), {**usual, **values_of(arguments)}
+    first = asked or (metrics_of(arguments) if arguments.usual_metrics else ())
+    options = {**usual, **values_of(arguments)}
     found, runs = ranked(arguments, arguments.verb, *first, labels=labels, **options)
     with Progress(doing):
         return arguments.verb(found, *first, **runs, **options)
@@ -71,7 +72,7 @@ def ranked(
 ) -> tuple[PolarsRanker[pl.DataFrame], dict[str, Any]]:
     """The ranker of the files with the columns that a verb reads and those in `also`, and the runs as a verb's arguments."""
     calls = _bound(arguments, verb, *asked, **options).calls
-    of_rankings = not calls or any(call.of_ranking for call in calls)
+    of_rankings = verb_of(verb).scores and (not calls or any(call.of_ranking for call in calls))
     reads = {*reads_of(arguments, verb, *asked, **options), *also}
     table, runs = judged(arguments, reads, labels=labels and of_rankings, scores=of_rankings)
     return ranker(table, arguments), runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import polars as pl
@@ -15,10 +15,11 @@ from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.registry import MeanOf
 from .._files.read import QRELS, RUN
+from .._statistics.preferences import in_order
 from .._table.columns import TEXTS
 from .._table.run_and_judgments import Unmatched
 from .._table.setup import Setup
-from .._table.trec_eval import MEASURES, OF_THE_RUN, SETS
+from .._table.trec_eval import MEASURES, OF_PREFERENCES, OF_THE_RUN, PREFERENCES, SETS
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, UnknownMetric, did_you_mean, with_code
 from .command import POSITIVE, Outcome, command, whole_number
 from .reading import of_file, read_file, refuse_two_inputs
@@ -38,6 +39,11 @@ class Line(NamedTuple):
         return self.calls[0].metric.summary if len(self.calls) == 1 else None
 
 
+GROUPS: Mapping[str, Sequence[str]] = {
+    "qrels": (), "prefs": ("judgment_group", "judgment_subgroup"), "qrels_prefs": ("iteration",),
+}  # fmt: skip
+"""The columns of judgments by which preferences are grouped, by the value of -R."""
+
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
 
 
@@ -46,6 +52,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
         "QRELS": {"dest": "qrels"},
         "RUN": {"dest": "files", "nargs": 1},
         "--measure": {"action": "append"},
+        "--Rel_info_format": {"choices": ("qrels", "prefs", "qrels_prefs"), "default": "qrels"},
         "--level_for_rel": {"type": whole_number, "default": 1},
         "--Max_retrieved_per_topic": {"type": POSITIVE},
         "--Number_docs_in_coll": {"type": whole_number, "default": 0},
@@ -62,7 +69,9 @@ def trec_eval(arguments: Namespace) -> Outcome:
     QRELS  the judgments, as TREC text or in a format that evaluate reads
     RUN  the run, likewise; - is standard input
     -m, --measure MEASURE  a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set
-        and all_trec each stand for several; default: official
+        and all_trec each stand for several, and so do prefs and all_prefs with preferences; default: official
+    -R, --Rel_info_format FORMAT  qrels, default; or preferences: prefs, whose lines are query, judgment group, subgroup,
+        document and level, or qrels_prefs, where qrels prefer documents with a higher label
     -q, --query_eval_wanted  print each query too
     -n, --nosummary  print no summary
     -c, --complete_rel_info_wanted  count judged queries that the run lacks, with nothing retrieved
@@ -73,13 +82,16 @@ def trec_eval(arguments: Namespace) -> Outcome:
 
     $ rankframe trec_eval qrels.txt bm25.run
     $ rankframe trec_eval -q -c -m ndcg_cut.5,10 -m map -l 2 qrels.txt bm25.run
+    $ rankframe trec_eval -R prefs -m all_prefs prefs.txt bm25.run
     $ zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -
     """
     refuse_two_inputs([arguments.qrels, *arguments.files])
+    groups, own = GROUPS[arguments.Rel_info_format], "prefs" if arguments.Rel_info_format == "prefs" else None
+    files = (arguments.qrels, QRELS, groups, own), (arguments.files[0], RUN, (), None)
     try:
         (qrels, _), (run, _) = (
-            read_file(path, layout, {"once": ("query_id", "doc_id")}, comments=False)
-            for path, layout in ((arguments.qrels, QRELS), (arguments.files[0], RUN))
+            read_file(path, layout, {"once": ("query_id", *key, "doc_id")}, comments=False, format=kind)
+            for path, layout, key, kind in files
         )
     except MissingColumn as error:  # trec_eval has no options for columns
         raise MissingColumn(with_code(error.parts, lambda _: Code(""))) from None
@@ -87,6 +99,8 @@ def trec_eval(arguments: Namespace) -> Outcome:
         raise InvalidData(*TEXTS["label not finite"](Setup()), kind="label not finite")
     ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
+    if groups:
+        return of_preferences(arguments, qrels.with_columns(ids), run.select(ids, "score"), groups, run_id)
     run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
     kept: Unmatched = "keep" if arguments.complete_rel_info_wanted else "drop"
     with of_file(arguments.files[0]):
@@ -116,11 +130,44 @@ def trec_eval(arguments: Namespace) -> Outcome:
     return Outcome("\n".join(printed) or None)
 
 
+def of_preferences(
+    arguments: Namespace, judged: pl.DataFrame, run: pl.DataFrame, groups: Sequence[str], run_id: str
+) -> Outcome:
+    """What trec_eval prints of preferences, for each query and for all."""
+    wanted: set[str] = set()
+    for text in arguments.measure or ["official"]:
+        if text not in (*PREFERENCES, *OF_PREFERENCES, *OF_THE_RUN):
+            near = did_you_mean(text, PREFERENCES)
+            raise UnknownMetric(f"-m {text} is no measure of preferences.{near} -m prefs has six of them")
+        wanted.update(OF_PREFERENCES.get(text, (text,)))
+    if not arguments.complete_rel_info_wanted:
+        judged = judged.join(run, on="query_id", how="semi")
+    if judged.is_empty():
+        raise InvalidData("no query of the run is judged")
+    table = judged.join(run, on=["query_id", "doc_id"], how="full", coalesce=True).join(
+        judged, on="query_id", how="semi"
+    )
+    ranker = rf.rank(table).on(ties="doc_asc", depth=arguments.Max_retrieved_per_topic)
+    with of_file(arguments.qrels):
+        found = ranker.preferences.evaluate(*PREFERENCES, **dict(zip(("group", "subgroup"), groups, strict=False)))
+    n, counts = found.height, PREFERENCES[:3]
+    rows = found.sort("query_id").to_dicts()
+    of_all = {name: in_order(row[name] for row in rows) / (1 if name in counts else n) for name in PREFERENCES}
+    rows = rows if arguments.query_eval_wanted else []
+    rows += [] if arguments.nosummary else [{"query_id": "all", "runid": run_id, "num_q": n, **of_all}]
+    names = [name for name in (*OF_THE_RUN, *PREFERENCES) if name in wanted]
+    each = ((name, row) for row in rows for name in names if name in row)
+    printed = [trec_line(name, row["query_id"], row[name], whole=name in counts) for name, row in each]
+    return Outcome("\n".join(printed) or None)
+
+
 def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
     """The lines in trec_eval's order, whatever the order of the options."""
     wanted: dict[str, str] = {}
     for text in measures:
         name, _, parameters = text.partition(".")
+        if name in PREFERENCES or name in OF_PREFERENCES:
+            raise InvalidOption(f"-m {name} takes preferences; say -R prefs, or -R qrels_prefs")
         if name not in MEASURES and name not in SETS:
             raise UnknownMetric(f"unknown measure {text!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
         if parameters and not all(map(NUMBER.fullmatch, re.split("[,=]", parameters.removeprefix("p=")))):

@@ -26,7 +26,9 @@ from .sources import (
     suffix_of,
 )
 
-FormatName: TypeAlias = Literal["trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb"]
+FormatName: TypeAlias = Literal[
+    "trec", "csv", "tsv", "ndjson", "parquet", "ipc", "beir", "quepid", "rank_eval", "mteb", "prefs",
+]  # fmt: skip
 """The formats that a user names, each of which has a row in `FORMATS`."""
 
 
@@ -34,6 +36,13 @@ def from_tool(file: SourceFile, *, tool: str, usual: str) -> FileRows:
     """A table with the header of a tool, stored as the file's ending says, or as the `usual` format."""
     stored = FORMATS[SUFFIXES.get(suffix_of(file.name), usual)]
     return stored.read(replace(file, format=stored), tool)
+
+
+def from_preferences(file: SourceFile) -> FileRows:
+    """Judgments of preferences, as lines of text."""
+    if file.layout.of_run:
+        raise InvalidOption(f"{file.name}: files of the format prefs hold judgments, and no run")
+    return read.from_lines(replace(file, layout=read.PREFERENCES))
 
 
 def has_header(start: Start, tool: str, separator: str) -> bool:
@@ -67,6 +76,7 @@ def of_json(name: str, kind: Callable[[json_rows.JsonText], FileRows], **options
 NDJSON = FileFormat("ndjson", from_table, (".ndjson", ".jsonl"), is_json_lines, scan=read.scan_ndjson, objects=True)
 ROWS = (
     FileFormat("trec", read.from_lines, write=writable.TREC),
+    FileFormat("prefs", from_preferences),
     FileFormat("csv", from_table, (".csv",), scan=read.scan_csv, separator=","),
     FileFormat("tsv", from_table, (".tsv",), scan=read.scan_csv, separator="\t"),
     NDJSON,

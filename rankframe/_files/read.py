@@ -46,6 +46,12 @@ OF_QRELS = {"query_id": 0, "iteration": 1, "doc_id": 2, "label": 3}
 RUN = Layout("query_id Q0 doc_id rank score tag", OF_RUN, ("query_id", "doc_id", "score"), "read_run")
 QRELS = Layout("query_id iteration doc_id label", OF_QRELS, ("query_id", "doc_id", "label"), "read_qrels")
 
+PREFERENCES = Layout(
+    "query_id judgment_group judgment_subgroup doc_id label",
+    {"query_id": 0, "judgment_group": 1, "judgment_subgroup": 2, "doc_id": 3, "label": 4},
+    *QRELS[2:],
+)
+
 
 class Header(NamedTuple):
     """The columns that identify a tool's table, with our names for them."""

@@ -33,6 +33,7 @@ from .._verbs.fitted import fit
 from .._verbs.fuse import explain as explain_fusion, fuse
 from .._verbs.gaps import gaps
 from .._verbs.gate import gate
+from .._verbs.interleave import interleave
 from .._verbs.item_exposure import exposure
 from .._verbs.item_tables import without
 from .._verbs.judge import check, judge
@@ -41,9 +42,11 @@ from .._verbs.overlap import oracle, overlap
 from .._verbs.pool import leave_one_run_out, pool
 from .._verbs.power import power
 from .._verbs.prediction import prediction
+from .._verbs.preference import preference
 from .._verbs.propensities import propensities
 from .._verbs.reliability import reliability
 from .._verbs.reproduces import reproduces
+from .._verbs.stated_preferences import bradley_terry, evaluate as evaluate_preferences
 from .._verbs.summarize import summarize
 from .._verbs.summary import mean
 from .._verbs.tool_comparison import conventions
@@ -312,7 +315,8 @@ class Ranker(Metrics[R]):
         return method_of(self, name)
 
     def __dir__(self) -> list[str]:
-        own = [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
+        kinds = (kind for kind in type(self).__mro__ if kind is not Interleaving)
+        own = [name for kind in kinds for name in vars(kind) if not name.startswith("_")]
         metrics = {entry.formula.__name__: entry for entry in METRICS.values()}
         listed = (name for name, entry in metrics.items() if name in own or not entry.own)
         return [*dict.fromkeys(name for name in own if name not in metrics), *listed]
@@ -342,7 +346,14 @@ def method_of(owner: Any, name: str) -> Any:
     raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
 
-class FrameRanker(Ranker[R], Verbs[R]):
+class Interleaving(Verbs[R]):
+    """Methods of a ranker and of its topic `preferences`, which alone lists them."""
+
+    interleave = lift(interleave)
+    preference = lift(preference)
+
+
+class FrameRanker(Ranker[R], Interleaving[R]):
     """The metrics and verbs of a frame's rankings."""
 
     _library = ""
@@ -416,7 +427,7 @@ class FrameRanker(Ranker[R], Verbs[R]):
     def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
         methods = {key: x.formula.__name__ for x in METRICS.values() if x.own for key in (x.name, x.formula.__name__)}
         rare = {key: f"'metrics.{name}'" for key, name in methods.items() if not hasattr(type(self), name)}
-        topics = {"plot": PLOTS, "fusion": dir(self.fusion), "items": dir(self.items)}
+        topics = {"plot": PLOTS, **{name: dir(getattr(self, name)) for name in ("fusion", "items", "preferences")}}
         own = dir(self)
         listed = ((name, topic) for topic, names in topics.items() for name in names if name not in own)
         return {name: f"'{topic}.{name}'" for name, topic in listed} | rare
@@ -430,6 +441,11 @@ class FrameRanker(Ranker[R], Verbs[R]):
     def items(self) -> ItemVerbs[R]:
         """The verbs of the items that all users are shown, as ``df.rank.items.catalog("coverage@10", items=1000)``."""
         return ItemVerbs(self)
+
+    @property
+    def preferences(self) -> PreferenceVerbs[R]:
+        """The verbs of preferences, of users by clicks and of people by judgments, as ``df.rank.preferences.evaluate("prefs_simp")``."""
+        return PreferenceVerbs(self)
 
     @property
     def metrics(self) -> FrameMetrics[R]:
@@ -563,6 +579,15 @@ class ItemVerbs(Topic[R]):
     counts = lift(counts)
     exposure = lift(exposure)
     without = lift(without)
+
+
+class PreferenceVerbs(Topic[R], Interleaving[R]):
+    """The verbs of preferences, of users by clicks and of people by judgments, ``df.rank.preferences``."""
+
+    _name = "preferences"
+
+    evaluate = lift(evaluate_preferences)
+    bradley_terry = lift(bradley_terry)
 
 
 class FrameMetrics(Topic[R], AllMetrics[R]):

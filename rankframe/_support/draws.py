@@ -1,14 +1,17 @@
 """Random draws of queries: the same on every machine, for any batch size.
 
-Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed alone.
+Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that results depend on the seed alone. Those of a
+query that must not depend on other queries come from SplitMix64, which starts at a hash of the query's id.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from .floats import Floats, np
+import polars as pl
+
+from .floats import Floats, Unsigned, np
 
 Step: TypeAlias = Callable[[int, int], None]
 Statistic: TypeAlias = Callable[[list[Floats]], Floats]
@@ -19,6 +22,9 @@ BLOCK = 100
 
 CHUNK = 2**18
 """About how many numbers are held at a time; it changes no result."""
+
+GOLDEN = 0x9E3779B97F4A7C15
+"""The step of SplitMix64: 2^64 over the golden ratio, made odd."""
 
 
 def streams(resamples: int, seed: int) -> Iterator[tuple[np.random.PCG64, int, int]]:
@@ -80,3 +86,30 @@ def resampled(
         if step is not None:
             step(done, resamples)
     return np.vstack(found)
+
+
+def as_text(query: Sequence[str]) -> pl.Expr:
+    """The ids in some columns as one text."""
+    return pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f")
+
+
+def seeds_of(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:
+    """A number for each query, derived from its id as text and the seed."""
+    import pandas as pd
+
+    texts = queries.select(as_text(query)).to_series()
+    hashed: Unsigned = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
+    return _mixed(hashed + np.uint64(GOLDEN * (seed + 1) % 2**64))
+
+
+def uniforms(seeds: Unsigned, n: int) -> Floats:
+    """`n` numbers from 0 to below 1 for each seed: a column per seed."""
+    steps = (np.arange(1, n + 1, dtype=np.uint64) * np.uint64(GOLDEN))[:, None]
+    return np.asarray((_mixed(seeds + steps) >> np.uint64(11)) * 2.0**-53, dtype=np.float64)
+
+
+def _mixed(x: Unsigned) -> Unsigned:
+    """The finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

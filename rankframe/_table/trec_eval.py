@@ -80,6 +80,15 @@ DEFAULTS: Mapping[str, tuple[float, ...]] = {x.name: x.defaults for x in MEASURE
 OF_THE_RUN = tuple(x.name for x in MEASURES.values() if not x.metric)
 """The names of facts about the run, which are no metric."""
 
+PREFERENCES = tuple(
+    f"prefs_{name}"
+    for name in (
+        *("num_prefs_poss", "num_prefs_ful", "num_prefs_ful_ret", "simp", "pair", "avgjg", "avgjg_Rnonrel"),
+        *("simp_ret", "pair_ret", "avgjg_ret", "avgjg_Rnonrel_ret", "simp_imp", "pair_imp", "avgjg_imp"),
+    )
+)
+"""The measures of preferences, in the order in which trec_eval prints them; the first three are counts, which it adds up."""
+
 SETS: Mapping[str, tuple[str, ...]] = {
     "official": tuple(MEASURES)[:12],
     "set": (
@@ -87,5 +96,9 @@ SETS: Mapping[str, tuple[str, ...]] = {
         *("utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
     ),
     "all_trec": tuple(name for name in MEASURES if name not in ("dcg", "ideal_dcg", "yaap")),
+}
+OF_PREFERENCES: Mapping[str, tuple[str, ...]] = {
+    "prefs": ("runid", "num_q", *PREFERENCES[:6]),
+    "all_prefs": ("runid", "num_q", *PREFERENCES),
 }
 """The names of several measures on trec_eval's command line."""

@@ -12,7 +12,7 @@ import polars.selectors as cs
 from .. import stats
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
-from .._catalog.registry import METRICS
+from .._catalog.registry import COMPARED
 from .._catalog.requests import Request, averaged
 from .._results.grid import (
     ALPHA,
@@ -165,7 +165,7 @@ def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequenc
     return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
 
 
-@verb(gives="whole", among=METRICS, watched=True)
+@verb(gives="whole", among=COMPARED, watched=True)
 def compare(
     table: Table[R],
     *metrics: Request,
@@ -195,7 +195,8 @@ def compare(
     Parameters
     ----------
     *metrics
-        Texts, functions, values and expressions, as for :meth:`evaluate`.
+        Texts, functions, values and expressions, as for :meth:`evaluate`; and ``"rpp"``, recall-paired preference, which has no value for one run:
+        its difference is the mean over the queries of how far the run is ahead of the baseline, and its means are null.
     runs
         The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
         table with labels for each run, including the table of `.rank`: ``{"old": df_old, "new": df_new}``. Other
@@ -302,12 +303,25 @@ def compare(
     sequential = Sequential(ci, planned, look).checked(calls, weights, correction) if test == "sequential" else None
     if look is not None and sequential is None:
         raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
+    for call in calls:
+        if call.of_pairs and (test == "tukey" or known != NO_HELP):
+            wrong = (
+                option(test=test)
+                if test == "tukey"
+                else option(judge=judge)
+                if adjust is None
+                else option(adjust=adjust)
+            )
+            raise InvalidOption(wrong, f" needs a value of each run, and {call.text} compares two; leave it out")
     found, figures, enumerated = compared(table.rows, table.setup, calls, design, test, resampling, rope, sequential)
     if test != "tukey":
         figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
     delta = pl.concat(
-        found.rows({"baseline": found.runs[a], "run": found.runs[b]}, differences(found.values[a], found.values[b]))
+        found.rows(
+            {"baseline": found.runs[a], "run": found.runs[b]},
+            differences(*found.sides([(a, b)], np.arange(len(found.queries)))),
+        )
         for a, b in design.pairs(found.runs)
     )
     of_test = asdict(significance) | ({"correction": "tukey"} if test == "tukey" else {})
@@ -360,9 +374,8 @@ def compared(
             if test == "bayes":
                 figures = with_chances(figures, found, rows, pairs, rope, resampling, progress)
             if sequential is not None:
-                x = found.values[:, rows[found.queries["#place"].to_numpy()[rows].argsort()]]
-                each = [differences(x[a, :, i], x[b, :, i]) for i in range(x.shape[2]) for a, b in pairs]
-                figures = sequential.applied(figures, np.column_stack(each), found.calls)
+                ordered = rows[found.queries["#place"].to_numpy()[rows].argsort()]
+                figures = sequential.applied(figures, differences(*found.sides(pairs, ordered)), found.calls)
             tables.append(pl.DataFrame([*found.of_slices(rows[:1].tolist() * figures.height), *figures]))
             enumerated += exact
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
@@ -375,19 +388,15 @@ def compared_values(
     """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
     calls, values, weights = found.calls, found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
     of_pairs = [call for call in calls for _ in pairs]
+    of_both = np.array([call.of_pairs for call in of_pairs])
     geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])
-
-    def side(which: int) -> Floats:
-        """A column per metric and pair: the values of the pair's first or second run."""
-        return np.moveaxis(values[[pair[which] for pair in pairs]], 0, 2).reshape(len(rows), len(of_pairs))
-
-    a, b = side(0), side(1)
+    a, b = found.sides(pairs, rows)
     d = differences(a, b)
     a, b = (np.where(np.isnan(d), np.nan, x) for x in (a, b))
     on_scale_a, on_scale_b = (scaled(x, of_pairs) for x in (a, b))
     mean_a, mean_b = (stats.means(x, weights) for x in (on_scale_a, on_scale_b))
     low, high, declared = limits(found.values, calls).repeated(len(pairs))
-    least, greatest = low - high, high - low
+    least, greatest = np.where(of_both, low, low - high), np.where(of_both, high, high - low)
     tested, spread = d, d  # the differences under test; values whose standard error is that of the reported difference
     if geometric.any():
         with np.errstate(invalid="ignore"):
@@ -418,8 +427,8 @@ def compared_values(
         "metric": [call.text for call in of_pairs],
         "baseline": [found.runs[first] for first, _ in pairs] * len(calls),
         "run": [found.runs[second] for _, second in pairs] * len(calls),
-        "baseline_mean": mean_a,
-        "mean": mean_b,
+        "baseline_mean": np.where(of_both, np.nan, mean_a),
+        "mean": np.where(of_both, np.nan, mean_b),
         "difference": stats.means(spread, weights),
         "ci_low": low,
         "ci_high": high,

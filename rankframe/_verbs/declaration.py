@@ -70,6 +70,8 @@ class Verb:
         The shape of its result.
     labels
         Whether it reads labels for more than the order. A function decides it for the verb's metrics.
+    scores
+        Whether it reads scores.
     among
         The metrics that it takes; None if its requests are read by itself.
     watched
@@ -91,6 +93,7 @@ class Verb:
     function: Callable[..., Any]
     gives: Gives
     labels: bool | Callable[[Sequence[Request | Call]], bool] = True
+    scores: bool = True
     among: Mapping[str, Metric] | None = None
     watched: bool = False
     every_column: bool = False
@@ -235,7 +238,8 @@ class VerbCall:
     def columns(self, setup: Setup) -> set[str]:
         """The columns that the call reads."""
         labels = self.reads_labels or setup.policies.orders_by_label
-        needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names | self.named
+        needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names
+        needed = (needed if self.verb.scores else needed - {setup.roles.score}) | self.named
         needed.update(name for call in self.calls for name in call.columns)
         needed.update(name for x in self.requests if isinstance(x, pl.Expr) for name in x.meta.root_names())
         return needed

@@ -28,6 +28,7 @@ from .._plan.plan import by_row, run_formulas, values_of_groups
 from .._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
 from .._plan.subtopics import refuse_agreement, refuse_by_document
 from .._plan.values import output_name
+from .._support.floats import np
 from .._support.option_kinds import Column
 from .._table.columns import Columns
 from .._table.roles import ROW, carried, require, require_all
@@ -174,10 +175,15 @@ def with_ranks(table: Table[R], name: str | None = None) -> R:
 
 def ranks_of(rows: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
     """The rank of each row in a column of its own; null for a document that was not retrieved."""
-    if setup.policies.tie_rule.averages:
-        says = " ranks tied documents in all orders at once; with_ranks needs one, as with "
-        raise InvalidOption(option(ties=setup.policies.ties), says, option(ties="doc_desc"))
+    refuse_averages(setup, "with_ranks")
     return in_parts(rows, setup, [], lambda part: _ranks(part, setup, name))
+
+
+def refuse_averages(setup: Setup, verb: str) -> None:
+    """Refuse a tie rule that ranks tied documents in several orders, of a verb that needs one."""
+    if setup.policies.tie_rule.averages:
+        says = f" ranks tied documents in all orders at once; {verb} needs one, as with "
+        raise InvalidOption(option(ties=setup.policies.ties), says, option(ties="doc_desc"))
 
 
 def _ranks(frame: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
@@ -299,7 +305,7 @@ def _rows_of_part(
     return collect(result, frame, setup)
 
 
-@verb(gives="query", among=AGREEMENTS, labels=False)
+@verb(gives="query", among=AGREEMENTS, labels=lambda requests: any(call.labels for call in requests))
 def agreement(table: Table[R], other: Column, *measures: str) -> R:
     """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
 
@@ -310,7 +316,8 @@ def agreement(table: Table[R], other: Column, *measures: str) -> R:
     *measures
         Texts. ``"kendall_tau"``, ``"weighted_tau"``, ``"spearman"``, ``"footrule"``, ``"ndpm"``, ``"tau_ap"`` and
         ``"kendall_distance@10"`` compare the documents that have both scores; ``"overlap@10"``, ``"jaccard@10"``,
-        ``"footrule@10"``, ``"rbo(p=0.95)"``, ``"rbo(tied=a)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all.
+        ``"footrule@10"``, ``"rbo(p=0.95)"``, ``"rbo(tied=a)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all;
+        ``"rpp"`` tells by the labels which ranking is better.
 
     Returns
     -------
@@ -332,18 +339,26 @@ def agreement(table: Table[R], other: Column, *measures: str) -> R:
 def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]) -> pl.DataFrame:
     require(frame.schema, other, "agreement")
     of_other = setup.changed(score=other)
-    table, others = (Columns.of(x, frame.schema, label=False) for x in (setup, of_other))
+    labels = any(call.labels for call in calls)
+    table, others = (Columns.of(x, frame.schema, label=labels) for x in (setup, of_other))
     refuse_agreement(table)
     refuse_shared_ranks(setup, "agreement")
     order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
     score, other_score = order.score, other_order.score
     listed = score.is_not_null() | other_score.is_not_null()
     for of_score, of_table in ((setup, table), (of_other, others)):
-        refuse_faults(frame.filter(listed), of_score, of_table, label=False)
+        refuse_faults(frame.filter(listed), of_score, of_table, label=labels)
     retrieved, other_retrieved = pl.col("#score").is_not_null(), pl.col("#other").is_not_null()
     both = retrieved & other_retrieved
     ranks = {"#rank": order.position, "#other_rank": other_order.position}
-    rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks}).filter(listed)
+    rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks})
+    n_relevant: Any = np.zeros(len(order.first))
+    if labels:
+        relevant = frame.select((table.label >= setup.policies.relevant).fill_null(False)).to_series().to_numpy()
+        n_relevant = np.bincount(order.number, relevant, len(order.first))
+        counted = {"#relevant": pl.Series(relevant), "#n_relevant": pl.Series(n_relevant[order.number])}
+        rows = rows.with_columns(**counted)
+    rows = rows.filter(listed)
     rows = rows.with_columns(pl.col("#score").alias("#own score"), pl.col("#other").alias("#other score"))
     kept = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
     rows = rows.with_columns(pl.when(there).then(name) for name, there in kept.items())
@@ -352,4 +367,8 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
     queries = queries_of(frame, setup, order)
     number = pl.DataFrame({"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)})
-    return queries.hstack(values_of_groups(rows, needed, number, empty=None))
+    found = values_of_groups(rows, needed, number, empty=None)
+    if labels:  # a query of which neither ranking has a document has no rows
+        valued = pl.Series(np.logical_or(n_relevant > 0, setup.policies.no_relevant != "null"))
+        found = found.with_columns(pl.when(valued).then(pl.col(x.text).fill_null(0.0)) for x in calls if x.labels)
+    return queries.hstack(found)

@@ -7,22 +7,15 @@ import polars as pl
 from .. import stats
 from .._statistics.agreement import quotient
 from .._statistics.bayes import signed_rank
-from .._support.floats import Floats, Integers, np
+from .._support.floats import Integers, np
 from .._support.progress import Progress
 from .judged import KINDS, OF_JUDGED, in_addition
-from .paired_values import PairedValues, Pairs, differences
+from .paired_values import PairedValues, Pairs, differences, sides
 from .resampling import Resampling
 
 MEANS = ("baseline_mean", "mean")
 CHANCES = {"p_better": pl.Float64, "p_equivalent": pl.Float64, "p_worse": pl.Float64}
 """The columns of the Bayesian test."""
-
-
-def sides(values: Floats, pairs: Pairs) -> tuple[Floats, Floats]:
-    """The values of the first and of the second run of each pair: a row per query, a column per metric and pair."""
-    of_pairs = values[np.transpose(pairs)]  # two sides, pairs, queries, metrics
-    first, second = of_pairs.transpose(0, 2, 3, 1).reshape(2, values.shape[1], len(pairs) * values.shape[2])
-    return first, second
 
 
 def helped(figures: pl.DataFrame, found: PairedValues, rows: Integers, pairs: Pairs, ci: float | None) -> pl.DataFrame:
@@ -58,7 +51,7 @@ def with_chances(
 ) -> pl.DataFrame:
     """The figures of a slice, with the probabilities that each run is better than the baseline, equivalent and worse."""
     signs = [1 if call.higher_is_better else -1 for call in found.calls for _ in pairs]
-    gains = (differences(*sides(found.values[:, rows], pairs)) * signs).T
+    gains = (differences(*found.sides(pairs, rows)) * signs).T
     worse, equivalent, better = np.transpose([signed_rank(x, rope, draws.resamples, draws.seed, step) for x in gains])
     named = zip(CHANCES, (better, equivalent, worse), strict=True)
     return figures.with_columns(pl.Series(name, x).fill_nan(None) for name, x in named)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, TypeAlias
 
 import polars as pl
 
 from .._catalog.call import CLICKS, Call
+from .._catalog.requests import calls_of
 from .._plan.per_query import collect, measure
 from .._results.markup import visible
 from .._support.floats import Booleans, Floats, Integers, np
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup, refuse_bounds
-from .._table.table import Table, refuse_names
+from .._table.table import Table, in_memory, refuse_names
 from ..errors import InvalidData, InvalidOption, Text, option
-from .evaluate import explain
+from .declaration import call_of_verb
+from .entries import entries_of, of_run
+from .evaluate import agreement, explain
 from .judged import NO_HELP, Control, Help
 from .summary import by_query, in_slices, keys, refuse_values_of_scores
 
@@ -100,6 +103,8 @@ class PairedValues:
         One row per query: the query, its slices and its weight.
     values
         Runs by queries by metrics; NaN where a metric has no value.
+    of_pairs
+        By pairs of runs, by queries and metrics: the values of measures of two rankings, and NaN for other metrics.
     by
         The columns of the slices.
     control
@@ -114,6 +119,18 @@ class PairedValues:
     values: Floats
     by: tuple[str, ...] = ()
     control: Control | None = None
+    of_pairs: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
+
+    def sides(self, pairs: Pairs, rows: Integers) -> tuple[Floats, Floats]:
+        """The values of the first and of the second run of each pair, some queries by metrics and pairs; see `sides`.
+
+        The sides of a measure of two rankings are 0 and its value.
+        """
+        first, second = sides(self.values[:, rows], pairs)
+        if any(call.of_pairs for call in self.calls):
+            both = np.stack([self.of_pairs[pair][rows] for pair in pairs], axis=2).reshape(first.shape)
+            first, second = (np.where(np.isnan(both), x, y) for x, y in ((first, 0.0), (second, both)))
+        return first, second
 
     @property
     def slices(self) -> list[Integers]:
@@ -162,8 +179,10 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         )
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     frame, also = design.marked(frame, setup, calls)
-    of_ratio = _of_ratio(calls)
-    found = values(frame, setup, design.runs, [*calls, *of_ratio])
+    of_ratio, single = _of_ratio(calls), [call for call in calls if not call.of_pairs]
+    single = single or calls_of("num_retrieved")  # which tells the queries of a run
+    found = values(frame, setup, design.runs, [*single, *of_ratio])
+    found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
     queries = collect(by_query(frame, query, (*design.by, *also), design.weights), frame, setup)
     array, there = _in_arrays(found, runs, names, queries.select(query))
@@ -180,7 +199,8 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
             _refuse_zero(calls)
             array[~there] = 0.0
     if not also:
-        return PairedValues(query, runs, calls, queries, array, design.by)
+        of_pairs = _of_pairs(frame, setup, design, runs, calls, queries.select(query))
+        return PairedValues(query, runs, calls, queries, array, design.by, of_pairs=of_pairs)
 
     def of_all(*others: Call, label: str | None = None) -> Floats:
         """The values of all queries under other labels; or another metric of the baseline."""
@@ -211,6 +231,13 @@ def _in_arrays(
     return array, there
 
 
+def sides(values: Floats, pairs: Pairs) -> tuple[Floats, Floats]:
+    """The values of the first and of the second run of each pair: a row per query, a column per metric and pair."""
+    of_pairs = values[np.transpose(pairs)]  # two sides, pairs, queries, metrics
+    first, second = of_pairs.transpose(0, 2, 3, 1).reshape(2, values.shape[1], len(pairs) * values.shape[2])
+    return first, second
+
+
 def differences(a: Floats, b: Floats) -> Floats:
     """The differences b - a; 0 if they differ by rounding errors only."""
     d = b - a
@@ -234,6 +261,27 @@ def _same(clicks: pl.DataFrame) -> pl.Series:
         says = "runs have different clicks, or propensities, for a query; give each run all clicked documents, with a null "
         raise InvalidData(f"{says}score for one that it does not retrieve")
     return most.fill_null(0.0)
+
+
+def _of_pairs(
+    frame: pl.DataFrame, setup: Setup, design: Design, runs: Sequence[str], calls: Sequence[Call], queries: pl.DataFrame
+) -> dict[tuple[int, int], Floats]:
+    """The values of measures of two rankings, the second run's first, for each pair of runs; NaN for other metrics."""
+    both = [call for call in calls if call.of_pairs]
+    if not both:
+        return {}
+    entries = entries_of(frame, setup, design.runs, runs, depth=setup.policies.depth, absent=False)
+    tables = [of_run(entries, i, design.runs.queries(setup)) for i in range(len(runs))]
+    rows = entries.documents.with_columns(table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables))
+    found = {}
+    for pair in design.pairs(runs):
+        of_second = tables[pair[1]][1].changed(score=f"#{pair[1]}")
+        values = call_of_verb(agreement, f"#{pair[0]}", *both).on(in_memory(rows, of_second))
+        own = queries.join(values, on=queries.columns, how="left", nulls_equal=True, maintain_order="left")
+        found[pair] = own.select(
+            pl.col(call.text).fill_null(np.nan) if call.of_pairs else pl.lit(np.nan).alias(call.text) for call in calls
+        ).to_numpy()
+    return found
 
 
 RESERVED = ("metric", "baseline", "run")

@@ -208,7 +208,7 @@ class Watch:
     """The suspicions about a table, or about the parts of one, with whole queries, that change the value of a metric."""
 
     def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
-        self.setup, self.calls, self.at, self.of = setup, [x for x in calls if x.of_ranking], at, ""
+        self.setup, self.calls, self.at, self.of = setup, [x for x in calls if x.of_ranking and not x.of_pairs], at, ""
         self.resolved = setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []

@@ -16,6 +16,7 @@ from .._catalog.call import Call
 from .._plan.per_query import collect
 from .._results.grid import queries as counted
 from .._statistics.confidence_sequences import Method, confidence_sequence, method_for, values_needed
+from .._support.draws import seeds_of
 from .._support.floats import Floats, np
 from .._support.option_kinds import ReadInside
 from .._support.option_values import Range
@@ -27,7 +28,7 @@ from .._table.table import refuse_names
 from ..errors import Code, InvalidData, InvalidOption, Verbatim, option, warn
 from .paired_values import PairedValues
 from .resampling import limits
-from .summary import by_query, keys, seeds_of
+from .summary import by_query, keys
 
 State: TypeAlias = Annotated[object, ReadInside]
 """The table of earlier looks, of Polars or pandas; True at the first look."""
@@ -139,6 +140,7 @@ class Sequential:
         """The figures of a slice with the interval and the p-value of the differences `d`, whose rows are in order."""
         within = limits(np.empty((0, 0, len(calls))), calls).repeated(d.shape[1] // len(calls))
         of = within.greatest - within.least
+        of[np.repeat([call.of_pairs for call in calls], len(of) // len(calls))] /= 2  # their values are differences
         (low,), (high,), (p,) = confidence_sequence(d, (-of, of), self.ci, self.method)
         if (crossed := low > high).any():
             row = figures.row(int(crossed.argmax()), named=True)

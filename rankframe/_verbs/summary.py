@@ -21,6 +21,7 @@ from .._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged, calls_of
 from .._plan.per_query import collect, measure
+from .._support.draws import as_text, seeds_of, uniforms
 from .._support.floats import Floats, Unsigned, np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
@@ -66,19 +67,13 @@ NO_INTERVALS: Mapping[str, Any] = {"ci": None, "interval": "auto", "resamples": 
 AT_ONCE = 4_000_000
 """The most draws in memory at a time."""
 
-GOLDEN = 0x9E3779B97F4A7C15
-"""The step of SplitMix64: 2^64 over the golden ratio, made odd."""
-
 OWN = ("#weight", CLUSTER, "#row", "#there")
 """The plans' names of other columns beside the query columns."""
 
 
 def figures_of(setup: Setup, ci: float | None) -> dict[str, pl.DataType]:
     """The columns of a summary without the slices."""
-    without = {
-        *(OF_ESTIMATES if setup.roles.propensity is None else ()),
-        *(OF_INTERVALS if ci is None else ()),
-    }
+    without = {*(OF_ESTIMATES if setup.roles.propensity is None else ()), *(OF_INTERVALS if ci is None else ())}
     return {name: dtype for name, dtype in FIGURES.items() if name not in without}
 
 
@@ -697,30 +692,7 @@ def _product(drawn: np.ndarray[Any, Any], added: np.ndarray[Any, Any]) -> Floats
     return product
 
 
-def as_text(query: Sequence[str]) -> pl.Expr:
-    """The ids in some columns as one text."""
-    return pl.concat_str([pl.col(name).cast(pl.String).fill_null("\0") for name in query], separator="\x1f")
-
-
-def seeds_of(queries: pl.DataFrame, query: Sequence[str], seed: int) -> Unsigned:
-    """A number for each query, derived from its id as text and the seed."""
-    import pandas as pd
-
-    texts = queries.select(as_text(query)).to_series()
-    hashed: Unsigned = pd.util.hash_array(texts.to_numpy().astype(object), categorize=False)
-    return _mixed(hashed + np.uint64(GOLDEN * (seed + 1) % 2**64))
-
-
-def _mixed(x: Unsigned) -> Unsigned:
-    """The finalizer of SplitMix64 (Steele, Lea, Flood, 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
 def _poisson(seeds: Unsigned, resamples: int) -> Floats:
     """How often each replicate draws each query: a row per replicate."""
-    steps = (np.arange(1, resamples + 1, dtype=np.uint64) * np.uint64(GOLDEN))[:, None]
-    uniform = (_mixed(seeds + steps) >> np.uint64(11)) * 2.0**-53
     below = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(18)])
-    return np.searchsorted(below, uniform, side="right").astype(float)
+    return np.searchsorted(below, uniforms(seeds, resamples), side="right").astype(float)

@@ -79,6 +79,16 @@ class Pair:
         """The sum of `x` down to each document as `order` has them."""
         return self.needed.column(x.cast(pl.Float64).cum_sum().over(self.needed.key, order_by=order))
 
+    @property
+    def n_relevant(self) -> pl.Expr:
+        """The number of relevant documents of the query, whether a ranking has them or not."""
+        return self.needed.max(pl.col("#n_relevant"))
+
+    def of_relevant(self, rank: pl.Expr) -> pl.Expr:
+        """The ranks of the relevant documents that a ranking has, the best first, then nulls."""
+        ranks = pl.when(pl.col("#relevant")).then(rank).sort(nulls_last=True)
+        return self.needed.column(ranks.over(self.needed.key))
+
     def total(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x` over the documents."""
         return self.needed.sum(x.cast(pl.Float64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -11,7 +12,7 @@ from .._words.ranking import Persistence
 from .._words.two_rankings import Pair
 
 __all__ = [
-    "footrule", "jaccard_index", "kendall_distance", "kendall_tau", "ndpm", "overlap", "rbo", "rbo_min", "rbo_residual", "spearman",
+    "footrule", "jaccard_index", "kendall_distance", "kendall_tau", "ndpm", "overlap", "rbo", "rbo_min", "rbo_residual", "rpp", "spearman",
     "tau_ap", "weighted_tau",
 ]  # fmt: skip
 
@@ -461,3 +462,41 @@ def _share(depth: pl.Expr, p: float) -> pl.Expr:
 def _above(depth: pl.Expr, to_depth: pl.Expr, p: float) -> pl.Expr:
     """The weight of one shared document above `depth`, from its weight `to_depth` down to `depth`."""
     return to_depth - _share(depth, p)
+
+
+@agreement("recall_paired_preference", bounds=(-1, 1), display="RPP", labels=True)
+def rpp(pair: Pair, k: int | None = None) -> pl.Expr:
+    r"""Recall-paired preference: at how many levels of recall the ranker's own ranking is ahead, less those where the other is.
+
+    The i-th relevant document of one ranking is compared with the i-th of the other: the one with the smaller rank is ahead.
+    :meth:`compare` takes it, too: the run is ahead of the baseline where it is above 0.
+
+    .. math:: \frac{1}{R} \sum_{i=1}^{R} \operatorname{sign}(y_i - x_i)
+
+    `x` is the rank of the i-th relevant document in the ranker's own ranking, `y` that in the other; infinite beyond the last.
+
+    Parameters
+    ----------
+    k
+        Ranks to look at; ``None`` looks at all.
+
+    Returns
+    -------
+    One Float64 per query, from -1 to 1: 1 if the own ranking is ahead at all levels, 0 if both are alike or nothing is
+    relevant (null with ``no_relevant="null"``). Tied scores are ordered by the tie rule, in both rankings.
+
+    References
+    ----------
+    Diaz and Ferraro, Offline retrieval evaluation without evaluation metrics, SIGIR 2022.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "other": [1, 2, 3], "label": [1, 1, 0]})
+    >>> df.rank.agreement("other", "rpp").row(0)                  # ranks 1 and 2 against 2 and 3
+    (1, 1.0)
+    """
+    top = pair.down_to(k)
+    own, other = (top.of_relevant(rank).fill_null(math.inf) for rank in (top.rank, top.other_rank))
+    ahead, behind = (x.cast(pl.Float64) for x in (own < other, own > other))
+    return pl.when(pair.n_relevant > 0).then(pair.total(ahead - behind) / pair.n_relevant)

@@ -36,6 +36,9 @@ TABLES = {
     "power": "power bm25.run dense.run --qrels qrels.txt -m rr --difference 0.1",
     "reliability": "reliability bm25.run dense.run --qrels qrels.txt -m rr --resamples 99",
     "curve": "curve bm25.run --qrels qrels.txt -m recall --to 2",
+    "interleave": "interleave bm25.run dense.run",
+    "preference": "preference shown.csv --resamples 99",
+    "strengths": "strengths pairs.csv",
     "fuse": "fuse bm25.run dense.run",
     "tune": "tune bm25.run dense.run --qrels qrels.txt --method rrf -m rr --folds 2 --resamples 99",
     "catalog": "catalog bm25.run --items 5 --resamples 99",
@@ -65,6 +68,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         f"query_id,doc_id,score,label,ranker\n{lists.format(x='one')}1,b,2,1,two\n1,a,1,1,two\n"
     )
     Path("judged.csv").write_text("query_id,doc_id,score,label,llm\n1,a,2,1,1\n2,a,2,0,1\n2,b,1,1,1\n3,a,2,1,0\n")
+    Path("shown.csv").write_text("query_id,team,label\n1,a,1\n1,b,0\n2,a,0\n2,b,1\n")
+    Path("pairs.csv").write_text("query_id,doc_a,doc_b,winner\n1,a,b,a\n1,a,b,b\n1,a,b,\n")
     Path("market.csv").write_text("query_id,doc_id,score,label,market\n1,a,2,1,x\n2,a,2,0,y\n2,b,1,1,y\n3,a,2,1,y\n")
 
 
@@ -112,8 +117,18 @@ def test_a_file_has_the_format_of_its_name(line: str, ending: str, out: Out) -> 
     assert out(f"{line} {target}") == ""
     assert Path(f"t.{ending}").read_bytes() == printed.encode()
     Path(f"t.{ending}").unlink()
-    files = {"bm25.run", "clicks.csv", "dense.run", "judged.csv", "market.csv", "qrels.txt", "tied.run"}
-    assert {path.name for path in Path().iterdir()} == files
+    given = {
+        "bm25.run",
+        "clicks.csv",
+        "dense.run",
+        "judged.csv",
+        "market.csv",
+        "pairs.csv",
+        "qrels.txt",
+        "shown.csv",
+        "tied.run",
+    }
+    assert {path.name for path in Path().iterdir()} == given
 
 
 @each("line", TABLES.values(), ids=TABLES)

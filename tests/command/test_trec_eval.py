@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,55 @@ def test_the_output_is_trec_evals_to_the_byte(
     assert sorted(summary) == sorted(line for line in wanted if "\tall\t" in line)  # the order is seen below
 
 
+PREFERENCES = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_prefs.json").read_text(encoding="utf-8"))
+
+
+@each("record", PREFERENCES["files"], ids=lambda record: " ".join(record["options"]))
+def test_the_output_for_preferences_is_trec_evals_to_the_byte(
+    record: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("judgments", "run"):
+        (tmp_path / name).write_text(record[name], encoding="utf-8")
+    options = [*record["options"], str(tmp_path / "judgments"), str(tmp_path / "run")]
+    assert main(["trec_eval", "-q", "-m", "all_prefs", *options]) == 0
+    assert capsys.readouterr().out == record["printed"]
+    assert main(["trec_eval", "-m", "num_q", "-m", "prefs_avgjg", "-m", "prefs_num_prefs_ful", *options]) == 0
+    wanted = [
+        line
+        for line in record["printed"].splitlines()
+        if re.match(r"(num_q|prefs_avgjg|prefs_num_prefs_ful) +\tall", line)
+    ]
+    assert capsys.readouterr().out.splitlines() == wanted
+    assert main(["trec_eval", "-n", "-m", "prefs", *options]) == 0
+    assert capsys.readouterr().out == ""
+
+
+# test/prefs.test of trec_eval's own repository has, among others, these two queries; out.test.prefs what it prints of them.
+OF_ITS_TEST = """\
+1.EC.AB  F:Ret,C:Not   F:RnkdLst2digits  FR940303-1-00022        1
+1.EC.AB  F:Ret,C:Not   F:RnkdLst2digits  FBIS4-39881             0
+3.EC.B	  0	       0		 CR93E-10505 		 1
+3.EC.B	  0	       0		 FR940303-1-00022 	 0
+"""
+
+
+def test_preferences_with_one_document_retrieved_print_what_trec_evals_own_test_expects(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "prefs").write_text(OF_ITS_TEST)
+    retrieved = "".join(f"{q} Q0 {doc} 0 {score} x\n" for q in ("1.EC.AB", "3.EC.B") for doc, score in DOCUMENTS)
+    (tmp_path / "run").write_text(retrieved)
+    assert (
+        main(["trec_eval", "-q", "-m", "all_prefs", "-R", "prefs", str(tmp_path / "prefs"), str(tmp_path / "run")]) == 0
+    )
+    found = [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines() if line.split("\t")[1] != "all"]
+    assert [value for query, value in found if query == "1.EC.AB"] == ["1", "1", "1", *["1.0000"] * 11]
+    assert [value for query, value in found if query == "3.EC.B"] == ["1", "0", "0", *["0.0000"] * 11]
+
+
+DOCUMENTS = [("FR940303-1-00022", 2.9), ("FBIS4-39881", 1.3)]
+
+
 def test_a_run_that_lacks_queries_is_printed_as_trec_eval_prints_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,7 +154,19 @@ def test_gains_of_levels_and_a_run_from_standard_input(
         (["-m", "ndgc", "qrels", "run"], "unknown measure 'ndgc'. Did you mean 'ndcg'?"),
         (["-m", "ndcg_cut_10", "qrels", "run"], "unknown measure 'ndcg_cut_10'. Did you mean 'ndcg_cut'?"),
         (["-m", "map,ndcg", "qrels", "run"], "unknown measure 'map,ndcg'."),
-        (["-m", "prefs_simp", "qrels", "run"], "unknown measure 'prefs_simp'."),
+        (["-m", "prefs_simp", "qrels", "run"], "-m prefs_simp takes preferences; say -R prefs, or -R qrels_prefs"),
+        (["-R", "qrels_prefs", "qrels", "run"], "-m official is no measure of preferences. -m prefs has six of them"),
+        (
+            ["-R", "qrels_prefs", "-m", "prefs_smp", "qrels", "run"],
+            "-m prefs_smp is no measure of preferences. Did you mean 'prefs_simp'?",
+        ),
+        (["-R", "qrels_prefs", "-m", "prefs", "qrels", "other"], "no query of the run is judged"),
+        (
+            ["-R", "prefs", "-m", "prefs", "qrels", "run"],
+            "qrels, line 1: 4 fields instead of 5 in '1 0 a 2'. Write 'query_id judgment_group",
+        ),
+        (["-R", "prefs", "-m", "prefs", "conflict", "run"], "conflict: judgment group 'u' contradicts itself"),
+        (["-R", "prefs", "-m", "prefs", "twice", "run"], "twice, line 2: "),
         (["-m", "ndcg.-1=2", "qrels", "run"], "ndcg.-1=2: a document of label -1 is not judged"),
         (["-m", "P.ten", "qrels", "run"], "-m P.ten: 'ten' is no list of numbers; write them as in ndcg_cut.5,10"),
         (["-m", "ndcg.1=", "qrels", "run"], "-m ndcg.1=: '1=' is no list of numbers"),
@@ -124,6 +186,8 @@ def test_what_cannot_be_answered_says_why(
     Path("qrels").write_text("1 0 a 2\n")
     Path("run").write_text("1 Q0 b 1 2.0 x\n")
     Path("other").write_text("2 Q0 b 1 2.0 x\n")
+    Path("conflict").write_text("1 u 1 a 2\n1 u 1 b 1\n1 u 2 b 2\n1 u 2 a 1\n")
+    Path("twice").write_text("1 u 1 a 2\n1 u 1 a 2\n")
     Path("empty").write_text("")
     Path("t.csv").write_text("qid,doc_id,score\n1,b,2\n")
     assert main(["trec_eval", *arguments]) == 2

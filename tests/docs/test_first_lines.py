@@ -57,11 +57,17 @@ def test_the_calls_at_the_top_of_the_pages_of_metrics_and_names_work() -> None:
 
 def test_start_here_ends_with_one_line_for_each_verb() -> None:
     table = PAGES["start.md"].partition("\n## Which verb\n")[2]
-    named = {*vars(ranker.FrameRanker)} - {*vars(ranker.AllMetrics), "fusion", "items", "metrics", "plot"} | {
-        "plot.curve"
-    }
+    named = {*vars(ranker.FrameRanker)} - {
+        *vars(ranker.AllMetrics),
+        "fusion",
+        "items",
+        "preferences",
+        "metrics",
+        "plot",
+    } | {"plot.curve"}
     named |= {f"fusion.{name}" for name in {*vars(ranker.FusionVerbs)} - {"fuse", "tune"}}
     named |= {f"items.{name}" for name in vars(ranker.ItemVerbs)}
+    named |= {f"preferences.{name}" for name in (*vars(ranker.PreferenceVerbs), *vars(ranker.Interleaving))}
     assert (
         sorted(
             name for name in named if "_" not in (name[0], name.partition(".")[2][:1]) and f".rank.{name}" not in table

@@ -69,6 +69,20 @@ MODELLED = pl.DataFrame(
 )  # fmt: skip
 """Queries that a model judged, and people, too."""
 JUDGED = MODELLED.with_columns(label=pl.when(pl.col("query_id") < 40).then("label"))
+SHOWN = pl.DataFrame(
+    {"query_id": [1, 1, 2, 2], "doc_id": ["a", "b"] * 2, "team": ["a", "b"] * 2, "label": [1, 0, 0, 1]}
+)
+PAIRS = pl.DataFrame({"query_id": 1, "doc_a": ["a", "b"], "doc_b": ["b", "a"], "winner": ["a", "a"]})
+PREFERRED = pl.DataFrame(
+    {
+        "query_id": 1,
+        "doc_id": ["a", "b"] * 2,
+        "score": [2, 1] * 2,
+        "label": [1, 2, 1, 2],
+        "group": 1,
+        "part": [1, 1, 2, 2],
+    }
+)
 OF_TWO = "runs=['score', 'new']"
 NAN, INF = float("nan"), float("inf")
 
@@ -789,6 +803,46 @@ CASES = {
     "no document to reproduce": Case(
         "MODELLED.rename({'doc_id': 'd'})", "df.rank.reproduces('map', original={'new': 'score'})",
         "ADVICE.reproduces('map', original={'new': 'score'}).table", r"df\.rank\.on\(", fill="'d'",
+    ),
+    "a pair in a test of single values": Case(
+        "TWO", f"df.rank.compare('rpp', {OF_TWO}, test='tukey')", f"df.rank.compare('rpp', {OF_TWO}, resamples=99).table"
+    ),
+    "three runs in one list": Case(
+        "TWO", "df.rank.interleave(runs=['score', 'new', 'label'])", f"df.rank.interleave({OF_TWO})"
+    ),
+    "lists of tied documents": Case(
+        "TWO", f"df.rank.on(ties='expected').interleave({OF_TWO})", f"df.rank.on(ADVICE).interleave({OF_TWO})", r"as with (.*)$"
+    ),
+    "a correction at a chosen look": Case(
+        "SHOWN", "df.rank.preference(test='sequential', correction='bh')",
+        "df.rank.preference(test='sequential', ADVICE).table", r"write (.*)$",
+    ),
+    "a look of one look": Case(
+        "SHOWN.with_columns(day=1)", "df.rank.preference(look='day')", "df.rank.preference(look='day', ADVICE).table", r"is for (.*)$"
+    ),
+    "one team": Case("SHOWN.filter(team='a')", "df.rank.preference()", "rf.rank(SHOWN).preference().table"),
+    "a baseline that is no team": Case("SHOWN", "df.rank.preference(baseline='c')", "df.rank.preference(baseline='b').table"),
+    "a document shown twice": Case(
+        "pl.concat([SHOWN, SHOWN])", "df.rank.preference()", "rf.rank(SHOWN).preference().table"
+    ),
+    "a click that is infinite": Case(
+        "SHOWN.with_columns(label=pl.Series([1.0, INF, 0, 1]))", "df.rank.preference()", "rf.rank(SHOWN).preference().table"
+    ),
+    "a user with two names": Case(
+        "SHOWN.with_columns(user=pl.Series(['x', 'y', 'x', 'x']))", "df.rank.preference(user='user')",
+        "rf.rank(SHOWN.with_columns(user=pl.lit('x'))).preference(user='user').table",
+    ),
+    "a winner that did not take part": Case(
+        "PAIRS.with_columns(winner=pl.lit('c'))", "df.rank.preferences.bradley_terry()",
+        "rf.rank(PAIRS.with_columns(winner=pl.lit('tie'))).preferences.bradley_terry()",
+    ),
+    "a group that contradicts itself": Case(
+        "PREFERRED.with_columns(label=pl.Series([1, 2, 2, 1]))", "df.rank.preferences.evaluate(group='group', subgroup='part')",
+        "rf.rank(PREFERRED).preferences.evaluate(group='group', subgroup='part')",
+    ),
+    "a group that judges twice": Case(
+        "PREFERRED.with_columns(part=1)", "df.rank.preferences.evaluate(group='group', subgroup='part')",
+        "rf.rank(PREFERRED[:2]).preferences.evaluate(group='group', subgroup='part')",
     ),
 }  # fmt: skip
 

@@ -599,6 +599,26 @@ def test_the_formats_are_declared_once() -> None:
         rf.read_run(io.StringIO(""), format="xml")  # type: ignore[arg-type]
 
 
+def test_preferences_of_trec_eval_are_read_if_their_format_is_named(tmp_path: Path) -> None:
+    text = "# a comment\nq1  u\t1 d1 2\nq1 u 1 d2 0\n\nq2 v x d1 1.0\n"
+    path = tmp_path / "prefs.txt"
+    path.write_text(text)
+    rows = [("q1", "u", "1", "d1", 2), ("q1", "u", "1", "d2", 0), ("q2", "v", "x", "d1", 1)]
+    columns = ["query_id", "judgment_group", "judgment_subgroup", "doc_id", "label"]
+    for found in (rf.read_qrels(path, format="prefs"), rf.scan_qrels(path, format="prefs").collect()):
+        assert (found.rows(), found.columns) == (rows, columns)
+    with pytest.raises(InvalidData, match=r"line 2: 5 fields instead of 4 in 'q1  u"):
+        rf.read_qrels(path)
+    with pytest.raises(
+        InvalidData, match=r"line 1: 4 fields instead of 5 in 'q1 0 d1 2'. Write 'query_id judgment_group"
+    ):
+        rf.read_qrels(io.StringIO("q1 0 d1 2\n"), format="prefs")
+    with pytest.raises(InvalidData, match=r"label '0.5' is not a whole number"):
+        rf.read_qrels(io.StringIO("q1 u 1 d1 0.5\n"), format="prefs")
+    with pytest.raises(InvalidOption, match="files of the format prefs hold judgments, and no run"):
+        rf.read_run(path, format="prefs")
+
+
 @each(
     ("format", "text"),
     [

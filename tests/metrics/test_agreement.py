@@ -55,6 +55,11 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         )
     },
 }
+OF_LABELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "rpp": ("rpp", {}),
+    "rpp@2": ("rpp", {"k": 2}),
+    "rpp@10": ("rpp", {"k": 10}),
+}
 BY_VALUE = (
     "kendall_tau",
     "spearman",
@@ -69,7 +74,7 @@ def pairs_frame(table: dict[str, list[Pair]], seed: int | None = None) -> pl.Dat
 
 
 def wanted(table: dict[str, list[Pair]], text: str, ties: str) -> dict[str, float | None]:
-    name, options = CALLS[text]
+    name, options = (CALLS | OF_LABELS)[text]
     policy = {} if name in BY_VALUE else {"ties": ties}
     return {query: AGREEMENT[name](rows, **options, **policy) for query, rows in table.items()}
 
@@ -78,10 +83,10 @@ def wanted(table: dict[str, list[Pair]], text: str, ties: str) -> dict[str, floa
 @each("ties", TIES)
 def test_values_are_the_oracles(ties: str, seed: int) -> None:
     table = random_pairs(seed)
-    found = pairs_frame(table).rank.on(ties=ties).agreement("other", *CALLS)
-    assert found.columns == ["query_id", *CALLS]
+    found = pairs_frame(table).rank.on(ties=ties).agreement("other", *CALLS, *OF_LABELS)
+    assert found.columns == ["query_id", *CALLS, *OF_LABELS]
     assert found["query_id"].to_list() == list(table)
-    for text in CALLS:
+    for text in CALLS | OF_LABELS:
         assert_equal(values(found, text), wanted(table, text, ties), text)
 
 
@@ -115,8 +120,8 @@ def test_without_a_document_column_ties_keep_the_rows_order() -> None:
 def test_dropping_unjudged_documents_leaves_only_judged_ones_to_compare() -> None:
     table = random_pairs(37)
     judged = {query: [row for row in rows if row[3] is not None and row[3] >= 0] for query, rows in table.items()}
-    found = pairs_frame(table).rank.on(unjudged="drop").agreement("other", *CALLS)
-    for text in CALLS:
+    found = pairs_frame(table).rank.on(unjudged="drop").agreement("other", *CALLS, *OF_LABELS)
+    for text in CALLS | OF_LABELS:
         assert_equal(values(found, text), wanted(judged, text, "doc_desc"), text)
 
 
@@ -132,10 +137,10 @@ def test_a_table_without_labels_is_enough() -> None:
 def test_lazy_is_eager(engine: Any, complete: bool) -> None:
     df = pairs_frame(random_pairs(34), seed=2)
     df = df.drop_nulls(["score", "other"]) if complete else df
-    eager = df.rank.agreement("other", *CALLS)
-    lazy = df.lazy().rank.agreement("other", *CALLS).collect(engine=engine)
+    eager = df.rank.agreement("other", *CALLS, *OF_LABELS)
+    lazy = df.lazy().rank.agreement("other", *CALLS, *OF_LABELS).collect(engine=engine)
     assert lazy.columns == eager.columns
-    for text in CALLS:
+    for text in CALLS | OF_LABELS:
         assert_equal(values(lazy, text), values(eager, text), text)
 
 
@@ -293,3 +298,37 @@ def test_rounding_does_not_lift_the_overlap_of_equal_rankings_above_1() -> None:
         found = df.rank.agreement("other", f"rbo(p={p})").to_series(1)
         assert found.max() <= 1  # type: ignore[operator]
         assert found.min() == pytest.approx(1)
+
+
+def test_a_query_without_relevant_documents_prefers_neither_ranking_or_has_no_value() -> None:
+    table = random_pairs(39)
+    zero, null = (pairs_frame(table).rank.on(no_relevant=how).agreement("other", "rpp") for how in ("zero", "null"))
+    assert_equal(values(zero, "rpp"), {query: AGREEMENT["rpp"](rows) for query, rows in table.items()}, "rpp")
+    assert_equal(
+        values(null, "rpp"), {query: AGREEMENT["rpp"](rows, null=True) for query, rows in table.items()}, "rpp"
+    )
+    assert null["rpp"].null_count() > 3
+
+
+def test_the_threshold_of_relevance_tells_which_documents_are_compared() -> None:
+    df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "other": [1, 2], "label": [1, 2]})
+    assert df.rank.agreement("other", "rpp")["rpp"].item() == 0.0
+    assert df.rank.on(relevant=2).agreement("other", "recall_paired_preference")["rpp"].item() == -1.0
+
+
+def test_exchanging_the_rankings_changes_the_sign_of_a_preference() -> None:
+    df = pairs_frame(random_pairs(40))
+    found, swapped = (
+        df.rank.agreement("other", "rpp", "rpp@3"),
+        df.rank.on(score="other").agreement("score", "rpp", "rpp@3"),
+    )
+    assert_equal(values(swapped, "rpp"), {query: -x for query, x in values(found, "rpp").items()}, "rpp")  # type: ignore[operator]
+    assert found["rpp"].n_unique() > 8
+    assert found["rpp"].is_between(-1, 1).all()
+
+
+def test_a_preference_needs_labels() -> None:
+    df = pairs_frame(random_pairs(41)).drop("label")
+    for frame_ in (df, df.lazy()):
+        with pytest.raises(rf.MissingColumn, match="no column 'label' for label"):
+            frame_.rank.agreement("other", "rpp")

@@ -245,6 +245,10 @@ AGREEMENT_CASES: list[tuple[str, dict[str, Any], Scores, Scores, float | None]] 
     ("rbo_min", {"p": 0.5}, [1], [2], math.log(2)),
     ("rbo_residual", {"p": 0.5}, [1], [2], 1 - math.log(2)),
     ("rbo_residual", {"p": 0.5}, [2, None], [None, 2], 1 / 2),  # nothing at depth 1, all from depth 2 on
+    # The first, the fourth and the sixth are relevant: ranks 1, 4 and 6 against 2, 3 and 7.
+    ("rpp", {}, [7, 6, 5, 4, 3, 2, 1], [6, 7, 4, 5, 3, 1, 2], 1 / 3),
+    ("rpp", {"k": 3}, [7, 6, 5, 4, 3, 2, 1], [6, 7, 4, 5, 3, 1, 2], 0.0),  # 1, none and none against 2, 3 and none
+    ("rpp", {}, [1, None, None, None, None, None], [None, None, None, 3, None, 2], -1 / 3),  # 1 against 1 and 2
 ]  # fmt: skip
 
 
@@ -256,9 +260,10 @@ def test_worked_agreement(
     second: Sequence[float | None],
     value: float | None,
 ) -> None:
-    rows = [(i, a, b, None) for i, (a, b) in enumerate(zip(first, second, strict=True))]
+    labels = [int(i in (0, 3, 5)) for i in range(len(first))]
+    rows = list(zip(range(len(first)), first, second, labels, strict=True))
     assert AGREEMENT[name](rows, **options) == (value if value is None else pytest.approx(value, abs=1e-12))
-    columns = {"query_id": 1, "doc_id": range(len(rows)), "score": first, "other": second, "label": 0}
+    columns = {"query_id": 1, "doc_id": range(len(rows)), "score": first, "other": second, "label": labels}
     result = pl.DataFrame(columns, schema_overrides={"score": pl.Float64, "other": pl.Float64})
     measure = name + (f"(p={options['p']})" if "p" in options else "") + (f"@{options['k']}" if "k" in options else "")
     found = result.rank.agreement("other", measure)

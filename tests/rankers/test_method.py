@@ -217,10 +217,10 @@ def test_a_ranker_names_its_verbs_before_its_metrics_to_tools_that_do_not_sort()
 
 
 @each("name", OF_FRAMES)
-def test_a_ranker_has_some_twenty_verbs_thirty_metrics_and_four_topics(name: str) -> None:
+def test_a_ranker_has_some_twenty_verbs_thirty_metrics_and_five_topics(name: str) -> None:
     listed = {*dir(RANKERS[name][0])}
     metrics = listed & {x.formula.__name__ for x in rf.METRICS.values()}
-    topics = {"fusion", "items", "metrics", "plot"}
+    topics = {"fusion", "items", "preferences", "metrics", "plot"}
     assert topics <= listed
     assert (len(metrics), len(listed - metrics - topics)) == (30, 27)
 
@@ -228,8 +228,18 @@ def test_a_ranker_has_some_twenty_verbs_thirty_metrics_and_four_topics(name: str
 TOPICS_OF_FRAMES = {
     "fusion": ["fuse", "explain", "overlap", "oracle", "tune", "fit"],
     "items": ["catalog", "compare", "counts", "exposure", "without"],
+    "preferences": ["evaluate", "bradley_terry", "interleave", "preference"],
     "metrics": [x.formula.__name__ for x in rf.METRICS.values()],
 }
+
+
+@each("name", OF_FRAMES)
+def test_interleaving_is_listed_by_its_topic_and_typed_without_it(name: str) -> None:
+    ranker, kind, _ = RANKERS[name]
+    for verb in ("interleave", "preference"):
+        assert verb not in dir(ranker)
+        assert repr(getattr(ranker, verb)).startswith(f"df.rank.{verb}(*, ")
+    assert inspect.signature(ranker.interleave).return_annotation is kind
 
 
 @each("topic", TOPICS_OF_FRAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -222,10 +223,21 @@ def weighted_tau(rows: Sequence[Pair]) -> float | None:
     return sum(values) / 2
 
 
+def rpp(rows: Sequence[Pair], k: int | None = None, ties: str = "doc_desc", null: bool = False) -> float | None:
+    """Diaz and Ferraro 2022: the level of recall i is reached at the rank of the i-th relevant document."""
+    relevant = [doc for doc, _, _, label in rows if label is not None and label >= 1]
+    own, other = (
+        [rank for rank, doc in enumerate(ranking, 1) if doc in relevant] for ranking in rankings(rows, ties, k)
+    )
+    levels = itertools.zip_longest(own, other, fillvalue=math.inf)
+    total = sum((x < y) - (x > y) for x, y in levels)
+    return total / len(relevant) if relevant else None if null else 0.0
+
+
 AGREEMENT: dict[str, Callable[..., float | None]] = {
     measure.__name__: measure
     for measure in (
         kendall_distance, kendall_tau, spearman, tau_ap, overlap, rbo, rbo_min, rbo_residual, jaccard_index, footrule, ndpm,
-        weighted_tau,
+        weighted_tau, rpp,
     )
 }  # fmt: skip
