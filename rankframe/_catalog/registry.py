@@ -451,8 +451,8 @@ def _refuse_name(entry: Metric, among: Mapping[str, Metric]) -> None:
     if re.fullmatch(r"[^\W\d]\w*", entry.name) is None:
         raise InvalidOption(f"{entry.name!r} is no name of a metric; write letters, digits and _, as 'top_heavy'")
     for name in (entry.name, *entry.aliases, *entry.spellings):
-        if said := unclear(name):
-            raise InvalidOption(f"{said}; choose an unambiguous name")
+        if meant := unclear(name):
+            raise InvalidOption(f"{meant}; choose an unambiguous name")
         first, *others = entry.meanings(name)
         if any(options != first for options in others):
             raise InvalidOption(f"{name!r} names {entry.name!r} twice, with other options; choose another name for one")
@@ -482,7 +482,7 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
         If there is no such metric, or it is one of the library's own.
     """
     both = {**CATALOG_METRICS, **METRICS}
-    entry = find(metric, metric, both)[0] if isinstance(metric, str) else of(metric, both)
+    entry = find(metric, metric, both)[0] if isinstance(metric, str) else metric_of(metric, both)
     if entry.own:
         raise InvalidOption(f"{entry.name!r} is a metric of the library's own, which stays")
     (METRICS if entry in METRICS.values() else CATALOG_METRICS).drop(entry.name)
@@ -509,7 +509,7 @@ def agreement(*aliases: str, bounds: Bounds, display: str | None = None, labels:
     return register
 
 
-def of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -> Metric:
+def metric_of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -> Metric:
     """The metric that a formula was declared as."""
     for entry in among.values():
         if entry.formula is formula:
@@ -540,8 +540,8 @@ def unknown(name: str, among: Mapping[str, Any], text: str = "") -> str:
 def near_names(name: str, among: Mapping[str, Any], others: Mapping[str, str] | None = None) -> str:
     """``. Did you mean 'ndcg' or 'rndcg'?`` for the nearest names of all lists, verbs and `others`; empty if none is near."""
     base = name if name in (others or {}) else ENDING.sub("", name) or name  # nerr8 is a name, ndcg10 has a cutoff
-    if said := unclear(base):
-        return f"; {said}"
+    if meant := unclear(base):
+        return f"; {meant}"
     known: dict[str, str] = {}
     for each in (*(x for x in reversed(Registry.every) if x.verb), among):
         verb = f" (of {each.verb})" if each is not among and isinstance(each, Registry) else ""

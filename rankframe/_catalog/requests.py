@@ -13,7 +13,7 @@ from .._table.setup import Setup
 from ..errors import InvalidOption, RankframeError, UnknownMetric, asked_as
 from .call import Call, call_of
 from .parse import calls_in, texts_of
-from .registry import CATALOG_METRICS, METRICS, Metric, Registry, of
+from .registry import CATALOG_METRICS, METRICS, Metric, Registry, metric_of
 from .values import call_of_expression
 
 Request: TypeAlias = str | pl.Expr | Call | Callable[..., pl.Expr]
@@ -47,7 +47,7 @@ def calls_of(
         if isinstance(request, Call):
             calls += [request] if among is METRICS else only_of_rankings([request], example)
         elif callable(request):
-            calls.append(call_of(of(request, among), (), {}))
+            calls.append(call_of(metric_of(request, among), (), {}))
         else:
             calls += _calls_in(request, among)
     if not calls:

@@ -143,7 +143,7 @@ def page_of_ranker(ranker: Any, about: str) -> str:
     verbs = {name: x for name, x in methods if isinstance(x, (Lifted, property)) and not _is_formula(x)}
     of_frame = len(verbs) > 1
     prefix, example = ("df.rank", EXAMPLE) if of_frame else ("rf.expr", OF_EXPRESSIONS)
-    of_table = "df.rank.metrics.nerr8() and, if many type it, df.rank.ndcg(k=10)"
+    of_table = "df.rank.metrics.nerr8(k=10) and, if many type it, df.rank.ndcg(k=10)"
     methods_of = of_table if of_frame else "rf.expr.ndcg(k=10)"
     for polars, own in ranker._examples:
         example = example.replace(polars, own)

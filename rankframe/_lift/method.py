@@ -12,7 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 import polars as pl
 
 from .._catalog.call import Call, calls_for
-from .._catalog.registry import VERBS, of
+from .._catalog.registry import VERBS, metric_of
 from .._support.methods import Lifted, Owner, function_as_method
 from .._support.option_kinds import annotation_of
 from .._support.threads import use_polars
@@ -61,7 +61,7 @@ def formula_as_method(formula: Callable[Concatenate[X, P], pl.Expr]) -> Callable
     @wraps(formula)
     def call(ranker: Metrics[R], /, *args: P.args, **options: P.kwargs) -> R:
         try:
-            calls = calls_for(of(formula), args, options)
+            calls = calls_for(metric_of(formula), args, options)
         except InvalidOption as error:
             raise InvalidOption(*(with_code(part, partial(_called_on, ranker._root)) for part in error.parts)) from None
         return ranker._measure(*calls)

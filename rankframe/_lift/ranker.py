@@ -449,7 +449,7 @@ class FrameRanker(Ranker[R], Interleaving[R]):
 
     @property
     def metrics(self) -> FrameMetrics[R]:
-        """All metrics as methods, as ``df.rank.metrics.nerr8()``."""
+        """All metrics as methods, as ``df.rank.metrics.nerr8(k=10)``."""
         return FrameMetrics(self)
 
     @property

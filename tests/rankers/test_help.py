@@ -91,7 +91,7 @@ def test_the_example_of_the_help_runs(kind: str) -> None:
 
 def test_the_help_tells_that_most_metrics_are_methods_of_a_topic() -> None:
     text = " ".join(printed(DF.rank).split())
-    assert "A method each, as df.rank.metrics.nerr8() and, if many type it, df.rank.ndcg(k=10);" in text
+    assert "A method each, as df.rank.metrics.nerr8(k=10) and, if many type it, df.rank.ndcg(k=10);" in text
     assert "A method each, as rf.expr.ndcg(k=10);" in " ".join(printed(rf.expr).split())
 
 
