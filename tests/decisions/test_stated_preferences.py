@@ -269,7 +269,7 @@ def test_strengths_of_systems_are_pooled_over_queries_whose_comparisons_resemble
     assert width["one"] == pytest.approx(width["five"], rel=0.01)
     assert width["fresh"] < width["five"] / 2
     half = stats.t.ppf(0.975, 59) * (60 / 59 * (1 / better.sum() + 1 / (~better).sum())) ** 0.5 / 2
-    assert width["one"] == pytest.approx(2 * half, rel=0.01)  # the sandwich of a logit
+    assert width["one"] == pytest.approx(2 * half, rel=1e-6)  # the sandwich of a logit
     lone = pairs(*[(1, "m", "n", "m")] * 3, (1, "m", "n", "n")).rank.preferences.bradley_terry(pooled=True)
     assert lone.select("ci_low", "ci_high").null_count().row(0) == (2, 2)
     assert lone["strength"].null_count() == 0
@@ -296,6 +296,12 @@ def test_comparisons_may_come_in_any_frame_order_and_type(form: str) -> None:
         )
         found = found.rename({"q": "query_id", "page": "doc_id"})
     assert_frame_equal(found, wanted)
+
+
+def test_tie_names_a_tie_unless_a_document_has_that_name() -> None:
+    found = pairs((1, "x", "y", "tie"), (2, "x", "tie", "tie"), (2, "x", "tie", None)).rank.preferences.bradley_terry()
+    counts = {(row["query_id"], row["doc_id"]): (row["wins"], row["ties"], row["losses"]) for row in found.to_dicts()}
+    assert counts == {(1, "x"): (0, 1, 0), (1, "y"): (0, 1, 0), (2, "tie"): (1, 1, 0), (2, "x"): (0, 1, 1)}
 
 
 def test_an_empty_table_has_no_strengths() -> None:
