@@ -195,7 +195,7 @@ def ift(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0], "seconds": [30, 10]})
     >>> found = df.rank.on(cost="seconds").evaluate("ift(target=None,rate=1,rate_intercept=1,rate_slope=0)@2")
-    >>> round(found.to_numpy()[0][-1], 4)                              # the reader goes on with probability 1/2: 1 over 1 + 1/2
+    >>> round(float(found.to_numpy()[0][-1]), 4)                              # the reader goes on with probability 1/2: 1 over 1 + 1/2
     0.6667
     """
     if target is None and rate is None:

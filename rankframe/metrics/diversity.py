@@ -336,10 +336,12 @@ def nugget_recall(t: Topics, k: int | None = None, *, partial: Proportion = 0.5)
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": "answer", "score": 1, "nugget": list("abcd"), "label": [2, 1, 0, 2]})
-    >>> ranker = df.with_columns(vital=pl.Series([1, 1, 1, 0])).rank.on(subtopic="nugget")
-    >>> ranker.evaluate("nugget_recall", "nugget_recall(partial=0)")[["nugget_recall", "nugget_recall(partial=0)"]].to_numpy().tolist()     # all of four: 2 + 1/2, and 2
-    [[0.625, 0.5]]
+    >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": ["answer"] * 4, "score": [1] * 4, "nugget": list("abcd"),
+    ...     "label": [2, 1, 0, 2], "vital": [1, 1, 1, 0]})
+    >>> ranker = df.rank.on(subtopic="nugget")
+    >>> found = ranker.evaluate("nugget_recall", "nugget_recall(partial=0)")
+    >>> found["nugget_recall"].item(), found["nugget_recall(partial=0)"].item()      # all of four: 2 + 1/2, and 2
+    (0.625, 0.5)
     >>> vital = ranker.on(subtopic_weight="vital").evaluate("nugget_recall", "nugget_recall(partial=0)")
     >>> [round(x, 3) for x in vital.to_numpy()[0][-2:].tolist()]                            # of the three vital ones
     [0.5, 0.333]
