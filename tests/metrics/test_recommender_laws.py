@@ -36,7 +36,7 @@ FAMILIES = (
     "group_exposure",
     "group_parity",
     "costs",
-    "benchmarks",
+    "retrieval_models",
 )
 
 
