@@ -21,21 +21,36 @@ from tests.support.each import each
 
 def meanings() -> Iterator[tuple[str, tuple[str, str]]]:
     """Every name, alias and spelling in lower case, with the metric and the options that it means."""
-    for entry in (
-        *rf.METRICS.values(),
-        *(x for x in rf.AGREEMENTS.values() if not x.names.keys() & {"jaccard", "ndpm"}),
-    ):
+    for entry in (*rf.METRICS.values(), *rf.AGREEMENTS.values()):
         for name in (entry.name, *entry.aliases):
             yield name.lower(), (entry.name, "")
         for name, options in entry.spellings.items():
             yield name.lower(), (entry.name, str(dict(options)))
 
 
+OF_LABELS_OR_ANOTHER_RANKING = {
+    "jaccard": "jaccard_index",
+    "ndpm": "ndpm",
+    "normalized_distance_based_performance_measure": "ndpm",
+}
+"""Names that papers give to one formula, here a metric of a ranking and its labels, and a measure of two rankings."""
+
+
 def test_no_two_metrics_have_names_that_are_equal_but_for_case() -> None:
     meant: dict[str, set[tuple[str, str]]] = {}
     for name, meaning in meanings():
-        meant.setdefault(name, set()).add(meaning)
+        if OF_LABELS_OR_ANOTHER_RANKING.get(name) != meaning[0]:
+            meant.setdefault(name, set()).add(meaning)
     assert {name: found for name, found in meant.items() if len(found) > 1} == {}
+
+
+@each("name", OF_LABELS_OR_ANOTHER_RANKING)
+def test_a_measure_of_two_rankings_is_a_metric_of_labels_if_the_labels_are_the_other_ranking(name: str) -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 0, 1, 0]})
+    df = df.with_columns(known=pl.col("label").replace(0, None) if name == "jaccard" else "label")  # a list of a and c
+    text = f"{name}@2" if name == "jaccard" else name
+    by_labels, by_ranking = df.rank.evaluate(text), df.rank.on(score="known").agreement("score", text)
+    assert by_labels.item(0, 1) == by_ranking.item(0, 1) == (1 / 3 if name == "jaccard" else 1 / 4)
 
 
 def test_a_name_of_several_meanings_is_the_name_of_no_metric() -> None:

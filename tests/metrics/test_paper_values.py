@@ -26,6 +26,8 @@ JK_NDCG = [1, 0.83, 0.87, 0.78, 0.71, 0.69, 0.73, 0.77, 0.83, 0.81]
 # Manning, Raghavan and Schütze 2008, exercise 8.8: RRNNN NNNRN RNNNR NNNNR, eight relevant documents in all.
 MRS = [1, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1]
 
+CATS, DOGS = [1] * 6 + [0], [1] * 2 + [0] * 3
+
 original = {"discount": "original"}
 exponential = {"gain": "exponential"}
 
@@ -136,6 +138,13 @@ CASES: list[tuple[str, Sequence[float | None], Sequence[float], dict[str, Any], 
     # of 2 x 3 pairs, the unretrieved 1 loses all, the other beats 0 and null but not the 0 above it
     ("auc", [0, 1, 0, None], [1], {}, 2 / 6, 1e-12),
     ("auc", [1, 0], [0, -1, 1], {}, (2 + 1 / 2) / 4, 1e-12),
+    # Wikipedia, Phi coefficient: 6 of 8 cats and 1 of 4 dogs are taken for cats
+    *[(name, CATS, DOGS, {}, value, 0) for name, value in
+      {"false_positives": 1, "false_negatives": 2, "true_negatives": 3, "jaccard": 6 / (6 + 2 + 1)}.items()],
+    ("mcc", CATS, DOGS, {}, 0.478, 5e-4),
+    # scikit-learn's examples for coverage_error and label_ranking_loss
+    *[("last_rank", labels, [], {}, value, 0) for labels, value in (([0, 1, 0], 2), ([0, 0, 1], 3))],
+    *[("ranking_loss", labels, [], {}, value, 0) for labels, value in (([0, 1, 0], 1 / 2), ([0, 0, 1], 1))],
     # the ranks 2 and 3, and 4 of the one that was not retrieved
     *[(name, [0, 1, 1], [1], {}, value, 0) for name, value in
       {"first_rank": 2, "mean_rank": 3, "median_rank": 3, "last_rank": 4}.items()],
@@ -233,6 +242,9 @@ AGREEMENT_CASES: list[tuple[str, dict[str, Any], Scores, Scores, float | None]] 
     ("tau_ap", {}, [4, 3, 2, 1], [4, 3, 1, 2], 7 / 9),  # and at the bottom: 1, 1, 2 of 3
     ("tau_ap", {}, [4, None], [1, 2], None),
     ("weighted_tau", {}, [3, 2, 1], [3, 1, 2], (3 / 2 + 4 / 3 - 5 / 6) / (3 / 2 + 4 / 3 + 5 / 6)),
+    ("weighted_tau", {}, [12, 2, 1, 12, 2], [1, 4, 7, 1, 0], -0.56694968153682723),  # SciPy's example
+    ("footrule", {"k": 1}, [2, 1], [1, 2], 1),  # each stands at rank 2 of the other list
+    ("ndpm", {}, [3, 2, 1], [1, 1, 0], (1 / 2) / 3),
     ("footrule", {}, [3, 2, 1], [3, 1, 2], (0 + 1 + 1) / 4),  # the reverse order differs by 2 + 0 + 2
     ("ndpm", {}, [3, 2, 1], [3, 1, 2], 1 / 3),
     ("jaccard_index", {"k": 2}, [3, 2, 1], [3, 1, 2], 1 / 3),
