@@ -24,7 +24,7 @@ TABLE = {
     "ci_high": pl.Float64(), "p_value": pl.Float64(), "n_queries": pl.UInt32(),
 }  # fmt: skip
 
-CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau"}
+CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau", "nauc": None}
 """The correlations, and their functions in SciPy."""
 
 
@@ -39,6 +39,10 @@ def prediction(
     progress: bool = True,
 ) -> R:
     """How well values that need no judgments predict which queries go well: their correlations with a metric over queries.
+
+    ``"nauc"`` tells what it is worth to abstain from the queries with the smallest values: the area under the mean of the metric
+    over the other queries, for 0, 10, ... 90 per cent of the queries left out, from 0 for queries left out at random to 1 for
+    those with the least metric.
 
     Parameters
     ----------
@@ -55,9 +59,10 @@ def prediction(
 
     Returns
     -------
-    A frame with three rows per predictor: ``predictor``, ``metric``, ``correlation`` (String, ``"pearson"``, ``"spearman"`` or
-    ``"kendall"``, tau b), ``value``, ``ci_low`` and ``ci_high`` (percentiles of the resamples), ``p_value`` (of no correlation,
-    by SciPy; all Float64) and ``n_queries`` (UInt32, those where both have a value). Null if one of the two has equal values.
+    A frame with four rows per predictor: ``predictor``, ``metric``, ``correlation`` (String, ``"pearson"``, ``"spearman"``,
+    ``"kendall"``, tau b, or ``"nauc"``), ``value``, ``ci_low`` and ``ci_high`` (percentiles of the resamples), ``p_value`` (of no
+    correlation, by SciPy; null for ``"nauc"``; all Float64) and ``n_queries`` (UInt32, those where both have a value). Null if one
+    of the two has equal values.
 
     Raises
     ------
@@ -66,7 +71,9 @@ def prediction(
 
     References
     ----------
-    Hauff, Azzopardi and Hiemstra, The combination and evaluation of query performance prediction methods, ECIR 2009.
+    Hauff, Azzopardi and Hiemstra, The combination and evaluation of query performance prediction methods, ECIR 2009. Gisserot-Boukhlef,
+    Faysse, Malherbe, Hudelot and Colombo, Towards trustworthy reranking: a simple yet effective abstention mechanism, TMLR 2024;
+    MTEB's ``nAUC``, whose confidences are the largest score, its lead over the second, and the deviation of the scores.
 
     Examples
     --------
@@ -105,5 +112,20 @@ def _correlation(name: str, both: Floats) -> tuple[float, float]:
     """A correlation and its p-value; NaN for fewer than two queries, or if all have one value."""
     if both.shape[1] < 2 or (np.ptp(both, axis=1) == 0).any():
         return math.nan, math.nan
-    found = getattr(load("scipy.stats", "stats"), CORRELATIONS[name])(*both)
+    function = CORRELATIONS[name]
+    if function is None:
+        return _abstention(*both), math.nan
+    found = getattr(load("scipy.stats", "stats"), function)(*both)
     return float(found[0]), float(found[1])
+
+
+def _abstention(predicted: Floats, value: Floats) -> float:
+    """The area by which the mean value rises as queries with small predictions are left out, over the most it can be."""
+    n, areas = len(value), []
+    left_out = np.array([min(round(share * n), n - 1) for share in np.linspace(0, 1, 11)[:-1]])  # rounded as in MTEB
+    for by in (predicted, value):
+        _, level = np.unique(by, return_inverse=True)
+        of_level = np.bincount(level, value) / np.bincount(level)  # tied queries are left out in any order
+        kept = np.cumsum(of_level[np.sort(level)][::-1])[::-1][left_out] / (n - left_out)
+        areas.append(kept.sum() - (kept[0] + kept[-1]) / 2 - value.mean() * (len(left_out) - 1))
+    return float(areas[0] / areas[1])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -94,12 +96,49 @@ def test_predictors_have_no_curve_and_no_sql() -> None:
 SCORED = DF.filter(pl.col("query_id") != "")
 
 
+def abstained(predicted: list[float], metric: list[float]) -> float:
+    """The normalised area under the curve of abstention, in plain Python."""
+
+    def area(by: list[float]) -> float:
+        order = sorted(range(len(by)), key=by.__getitem__)
+        worth = [fmean(m for b, m in zip(by, metric, strict=True) if b == by[i]) for i in order]
+        kept = [fmean(worth[min(round(share / 10 * len(by)), len(by) - 1) :]) for share in range(10)]
+        return sum((a + b) / 20 for a, b in pairwise(kept))
+
+    flat = 0.9 * fmean(metric)
+    return (area(predicted) - flat) / (area(metric) - flat)
+
+
+def nauc(predicted: list[float], metric: list[float]) -> float | None:
+    df = pl.DataFrame({"query_id": range(len(metric)), "score": 1.0, "label": 1, "x": predicted, "y": metric})
+    found = df.rank.prediction("value:x", of="value:y", resamples=99).filter(correlation="nauc")
+    value: float | None = found["value"].item()
+    return value
+
+
+def test_abstention_is_worth_1_by_the_metric_itself_and_0_if_it_tells_nothing() -> None:
+    metric = [0.1, 0.9, 0.4, 0.4, 1.0]
+    assert nauc([x * 7 + 2 for x in metric], metric) == pytest.approx(1)
+    assert nauc([1.0, 1.0, 2.0, 2.0], [0.0, 1.0, 0.0, 1.0]) == pytest.approx(
+        0, abs=1e-12
+    )  # each half has a mean of 1/2
+    assert (nauc([-x for x in metric], metric) or 0) < 0
+    # of two queries, the better one is left for 30 per cent on (0.25 x 2 is 0 by Python's rounding): 2 areas of 3/4
+    assert nauc([1.0, 2.0], [1.0, 0.0]) == pytest.approx(-1)
+
+
 def test_correlations_are_those_of_scipy() -> None:
     found = SCORED.rank.prediction("wig@3", "sigma_max", of="ndcg@5", resamples=199)
     per_query = SCORED.rank.evaluate("wig@3", "sigma_max", "ndcg@5").drop_nulls()
     functions = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
-    assert found["predictor"].to_list() == ["wig@3"] * 3 + ["sigma_max"] * 3
+    assert found["predictor"].to_list() == ["wig@3"] * 4 + ["sigma_max"] * 4
     for row in found.iter_rows(named=True):
+        if row["correlation"] == "nauc":
+            wanted = abstained(per_query[row["predictor"]].to_list(), per_query["ndcg@5"].to_list()), None
+            assert row["value"] == pytest.approx(wanted[0], rel=1e-9)
+            assert row["p_value"] is None
+            assert row["ci_low"] <= row["value"] <= row["ci_high"] <= 1
+            continue
         wanted = functions[row["correlation"]](per_query[row["predictor"]], per_query["ndcg@5"])
         assert (row["value"], row["p_value"]) == pytest.approx((wanted[0], wanted[1]), rel=1e-9)
         assert row["ci_low"] <= row["value"] <= row["ci_high"]
@@ -126,9 +165,9 @@ def test_intervals_hold_a_known_correlation() -> None:
 
 def test_equal_values_and_few_queries_have_no_correlation() -> None:
     one = DF.head(1).rank.prediction("wig", of="rr", resamples=9 + 90)
-    assert one["value"].to_list() == one["ci_low"].to_list() == [None] * 3
+    assert one["value"].to_list() == one["ci_low"].to_list() == [None] * 4
     equal = SCORED.with_columns(label=1).rank.prediction("value:c", of="value:label", resamples=99)
-    assert equal["value"].to_list() == [None] * 3
+    assert equal["value"].to_list() == [None] * 4
 
 
 def test_one_metric_is_predicted() -> None:

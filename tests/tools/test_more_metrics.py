@@ -19,7 +19,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import rankframe  # noqa: F401 - registers .rank
+import rankframe as rf
 
 # The tools use what NumPy and pandas no longer like.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.tools]
@@ -225,3 +225,19 @@ def test_mteb_on_instructions(seed: int) -> None:
     before = {f"{query}-og": scores for query, scores in original.items()}
     after = {f"{query}-changed": scores for query, scores in run.items()}
     assert mean == pytest.approx(mteb().calculate_pmrr(before, after, changed))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_mteb_on_abstention(seed: int) -> None:
+    df = table(seed).filter(pl.col("score").count().over("query_id") > 0)
+    df = df.with_columns(
+        pl.col("score") * (1 + pl.col("query_id").rank("dense") % 3)
+    )  # some of the confidences are equal
+    run, metric = run_and_qrels(df)[0], {str(query): value for query, value in df.rank.evaluate("ndcg@10").iter_rows()}
+    theirs = mteb().evaluate_abstention(run, {"ndcg": [metric[query] for query in run]})
+    top = pl.col("score").top_k(2)
+    confidences = {"max": top.max(), "std": pl.col("score").std(ddof=0), "diff1": top.max() - top.min()}
+    for name, confidence in confidences.items():
+        predicted = rf.value(confidence.alias(name))
+        found = df.rank.prediction(predicted, of="ndcg@10", resamples=99).filter(correlation="nauc")
+        assert found["value"].item() == pytest.approx(theirs[f"nAUC_ndcg_{name}"])
