@@ -37,6 +37,8 @@ def harvested(clicks: Floats) -> Floats:
     A click on a document of ranks i and j is at rank i with probability p_i / (p_i + p_j), whatever its relevance: the model of
     Bradley and Terry, whose likelihood each step raises (Hunter, Annals of Statistics 32, 2004).
     """
+    known = _bounded(clicks > 0)
+    clicks = clicks * (known[..., :, None] & known[..., None, :])
     own, both = clicks.sum(axis=-1), clicks + np.swapaxes(clicks, -1, -2)
     p = np.ones_like(own)
     for _ in range(STEPS):
@@ -46,15 +48,18 @@ def harvested(clicks: Floats) -> Floats:
         done, p = (np.abs(new - p) <= NEAR * p).all(), new
         if done:
             break
-    return np.where(_connected(both > 0), _over(p, p[..., :1]), np.nan)
+    return np.where(known, _over(p, p[..., :1]), np.nan)
 
 
-def _connected(pairs: Booleans) -> Booleans:
-    """Whether each rank is connected with the first one, step by step over pairs of ranks."""
-    found: Booleans = np.zeros(pairs.shape[:-1], dtype=bool)
+def _bounded(clicked: Booleans) -> Booleans:
+    """Whether the likelihood has a finite probability of each rank, over that of the first rank.
+
+    It has if a document that was shown at this rank was clicked at the first one, or at another rank of which this holds.
+    """
+    found: Booleans = np.zeros(clicked.shape[:-1], dtype=bool)
     found[..., 0] = True
-    for _ in range(pairs.shape[-1] - 1):
-        found |= (found[..., :, None] & pairs).any(axis=-2)
+    for _ in range(clicked.shape[-1] - 1):
+        found |= (found[..., :, None] & clicked).any(axis=-2)
     return found
 
 

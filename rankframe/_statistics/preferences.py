@@ -38,9 +38,8 @@ def fulfilled(groups: Sequence[Floats], relations: Sequence[Booleans], n_retriev
     after the first `n_retrieved` were not retrieved.
     """
     retrieved = np.arange(groups[0].shape[1]) < n_retrieved
-    met = np.triu(
-        np.repeat(retrieved[:, None], len(retrieved), axis=1), 1
-    )  # the one is retrieved, and not below the other
+    # the first of a pair is retrieved, and above the second
+    met = np.triu(np.repeat(retrieved[:, None], len(retrieved), axis=1), 1)
     counted = {
         "": np.ones_like(met),
         "_ret": np.logical_and.outer(retrieved, retrieved),

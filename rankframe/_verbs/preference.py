@@ -68,7 +68,7 @@ class Preference(Result[R_co]):
         the kind of that ``interval`` (String); ``p_value`` and ``p_adjusted`` of the sign test; ``wins``, ``ties`` and
         ``losses`` of the run (UInt32), which add up to ``n_impressions``; ``n_users`` (UInt32, null if no column names
         them); ``difference``, the delta to detect, the ``power`` of these impressions to detect it, and
-        ``impressions_needed`` (Int64). Figures are Float64 where nothing else is said, and null where they are undefined.
+        ``impressions_needed`` (Int64). All other numbers are Float64. A figure is null where it is undefined.
     per_impression
         A row per impression: the query columns, its slice, and ``outcome`` (Float64): 1 if the run wins, -1 if the baseline
         wins, 0 for a tie; with probabilistic interleaving the expected value of that.
@@ -148,7 +148,7 @@ def preference(
     """Which of two interleaved runs users prefer, by their clicks on the lists that :meth:`interleave` made.
 
     The table has a row per document that was shown. Its query columns tell impressions apart: one list, shown once.
-    Its label tells clicks: 1, or more than ``on(relevant=...)``, is a click; 0 or null is none.
+    A label of at least ``on(relevant=...)``, 1 by default, is a click; a smaller one or null is none.
 
     Parameters
     ----------

@@ -104,8 +104,8 @@ def propensities(
 
     Returns
     -------
-    A frame with a row for each rank: ``rank`` (UInt32), ``propensity`` (Float64; 1 at rank 1; null for a rank that no
-    clicks on shared documents connect with rank 1), ``ci_low`` and ``ci_high`` (Float64, percentiles of the resamples),
+    A frame with a row for each rank: ``rank`` (UInt32), ``propensity`` (Float64; 1 at rank 1; null for a rank that
+    clicks on shared documents do not connect with rank 1, or only by clicks at this rank and none at the other), ``ci_low`` and ``ci_high`` (Float64, percentiles of the resamples),
     ``n_documents`` (UInt32: the documents of contexts that were shown at this rank and at another one) and ``n_clicks``
     (UInt32: their clicks at this rank). A value above 1 comes by chance, or the model does not hold.
 

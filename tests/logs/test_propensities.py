@@ -142,6 +142,15 @@ def test_a_rank_that_no_clicks_connect_with_the_first_has_no_propensity() -> Non
         assert np.isnan(estimate(clicks)[1:]).all()
 
 
+def test_a_rank_that_only_its_own_clicks_connect_with_the_first_has_no_propensity() -> None:
+    clicks = np.zeros((4, 4))
+    clicks[0, 1], clicks[1, 0], clicks[2, 3], clicks[3, 2] = 5, 3, 8, 2
+    clicks[2, 1] = 5  # all at rank 3: the larger its probability, the more likely
+    assert harvested(clicks) == pytest.approx([1, 0.6, np.nan, np.nan], rel=1e-6, nan_ok=True)
+    clicks[1, 0] = 0.0  # none at rank 2: the probability of rank 3 does not matter
+    assert harvested(clicks) == pytest.approx([1, 0, np.nan, np.nan], nan_ok=True)
+
+
 def test_ranks_without_shared_documents_are_rows_without_values() -> None:
     log = lists(
         ("a", "1", "xyz"), ("b", "1", "yxw"), clicked={("a", "x"): 1, ("a", "y"): 1, ("b", "y"): 1, ("b", "x"): 1}
