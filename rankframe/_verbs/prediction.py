@@ -84,10 +84,8 @@ def prediction(
     >>> dict(found.select("correlation", "value").iter_rows())["kendall"]
     1.0
     """
-    calls, (metric, *others) = (
-        averaged(predictors, "prediction('nqc@100', of='map')"),
-        averaged([of], "prediction(of='map')"),
-    )
+    calls = averaged(predictors, "prediction('nqc@100', of='map')")
+    metric, *others = averaged([of], "prediction(of='map')")
     if others:
         raise InvalidOption(option(of=of), f" names {1 + len(others)} metrics; predict one of them")
     refuse_bounds(table.setup)

@@ -65,7 +65,7 @@ class Preference(Result[R_co]):
     table
         A row per slice: the slice's columns; ``baseline`` and ``run``, the two teams; ``delta``, (wins + ties / 2) /
         impressions - 1/2, from -0.5 to 0.5, above 0 if users prefer the run; its interval from ``ci_low`` to ``ci_high`` and
-        the kind of that ``interval`` (String); ``p_value`` and ``p_adjusted`` of the sign test; ``wins``, ``ties`` and
+        the kind of that ``interval`` (String); ``p_value`` and ``p_adjusted`` of the test; ``wins``, ``ties`` and
         ``losses`` of the run (UInt32), which add up to ``n_impressions``; ``n_users`` (UInt32, null if no column names
         them); ``difference``, the delta to detect, the ``power`` of these impressions to detect it, and
         ``impressions_needed`` (Int64). All other numbers are Float64. A figure is null where it is undefined.
@@ -115,7 +115,9 @@ class Preference(Result[R_co]):
         ]
         figures = (f"delta [{percent(self.settings)} interval]", "p", "wins-ties-losses", "needed")
         x = self.settings
-        note = f"p by the {x['test']} test. needed: impressions to detect a delta of {x['difference']:g} with a probability of {x['power']:g}."
+        test = "permutation" if x["test"] == "sign" and x["user"] is not None else x["test"]
+        needed = f"impressions with which a t-test detects a delta of {x['difference']:g} with a probability of {x['power']:g}"
+        note = f"p by the {test} test. needed: {needed}."
         return [Grid(names, figures, body, (note, *left_out(self, rows, most)))]
 
 

@@ -146,9 +146,8 @@ def propensities(
     pairs = pairs.filter(pl.col("#rank") != pl.col("#rank_right"))
     if pairs.is_empty() and not shown.is_empty():
         says = f"no document of a query was shown at two of the first {k} ranks; name the column of the rankers, as "
-        raise InvalidData(
-            says, option(run="ranker"), ", or of what sessions have in common, as ", option(context="query")
-        )
+        of_sessions = ", or of what sessions have in common, as "
+        raise InvalidData(says, option(run="ranker"), of_sessions, option(context="query"))
     here, there = pl.col("#shown"), pl.col("#shown_right")
     clicks = _clicks(pairs.with_columns(weighed=pl.col("#clicks") * there / (here + there)), k)
     found, ends = np.full(k, np.nan), np.full((2, k), np.nan)

@@ -193,7 +193,9 @@ def test_the_print_says_who_is_preferred_how_sure_that_is_and_how_many_impressio
     head, line, note = figures.split("\n")
     assert re.split(" {2,}", head) == ["run", "baseline", "delta [95% interval]", "p", "wins-ties-losses", "needed"]
     assert line.split() == ["new", "old", "+0.050", *ends.split(), p, "40-30-30", str(needed)]
-    assert note == "p by the sign test. needed: impressions to detect a delta of 0.1 with a probability of 0.8."
+    needed = "impressions with which a t-test detects a delta of 0.1 with a probability of 0.8."
+    assert note == f"p by the permutation test. needed: {needed}"  # of the users
+    assert f"p by the sign test. needed: {needed}" in str(impressions(WORKED).rank.preference(difference=0.1))
     assert found.to_dict()["settings"]["user"] == "u"
     assert "| new | old      |" in found.to_markdown()
     assert "Users prefer `new` to `old`: delta" in str(
