@@ -166,6 +166,8 @@ def leave_one_run_out(
     require(rows.schema, label, "label")
     found, key = _ranked(rows, setup, chosen)
     names = chosen.names(rows)
+    if unknown := [name for name in teams or {} if name not in names]:
+        raise InvalidOption(f"teams: {unknown[0]!r} is none of the runs, which are {', '.join(names)}")
     judged = found.filter(pl.col("#rank") <= depth).drop_nulls("#label")
     team = {name: (teams or {}).get(name, name) for name in names}
     of_team = pl.col(RUN).replace_strict(team, default=None, return_dtype=pl.String).alias("#team")
@@ -185,9 +187,8 @@ def leave_one_run_out(
         frame = rows if chosen.column is None else rows.filter(pl.col(chosen.column).cast(pl.String) == name)
         gone = mine.select(*key, pl.lit(True).alias("#gone"))
         frame = frame.join(gone, on=key, how="left", nulls_equal=True, maintain_order="left")
-        without = means(
-            frame.with_columns(pl.when(pl.col("#gone").is_null()).then(label).alias(label)).drop("#gone"), name
-        )
+        frame = frame.with_columns(pl.when(pl.col("#gone").is_null()).then(label).alias(label)).drop("#gone")
+        without = means(frame, name)
         relevant = mine.select((pl.col("#label") >= max(setup.policies.relevant, 0)).sum()).item()
         for call in calls:
             one, other = (means_of.get(name, {}).get(call.text) for means_of in (full, without))

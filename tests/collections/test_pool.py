@@ -165,3 +165,5 @@ def test_a_run_without_a_value_has_no_rank_and_judgments_are_needed() -> None:
         DF.drop("label").rank.leave_one_run_out("map", runs=RUNS)
     with pytest.raises(rf.InvalidOption, match="name the runs"):
         DF.rank.leave_one_run_out("map")
+    with pytest.raises(rf.InvalidOption, match="teams: 'Z' is none of the runs, which are x, y, z"):
+        DF.rank.leave_one_run_out("map", runs=RUNS, teams={"x": "us", "Z": "us"})
