@@ -42,7 +42,7 @@ def arrow_kernel(
 ) -> ArrowKernel:
     """The metrics as a function from an Arrow table, with all rows of its queries, to a ``pyarrow.Table`` of values.
 
-    The function keeps nothing between calls, can be pickled, and tells its output schema without running, so an engine
+    The function keeps nothing between calls, can be pickled, and gives its output schema without running, so an engine
     can run it on the parts of a table.
 
     Parameters

@@ -137,7 +137,7 @@ def page_of_topic(topic: object, about: str) -> str:
 
 
 def page_of_ranker(ranker: Any, about: str) -> str:
-    """The help of a ranker, whose class `about` tells about."""
+    """The help of a ranker; `about` describes its class."""
     paragraph, *_ = about.split("\n\nExamples\n")
     methods = [(name, x) for kind in type(ranker).__mro__ for name, x in vars(kind).items() if not name.startswith("_")]
     verbs = {name: x for name, x in methods if isinstance(x, (Lifted, property)) and not _is_formula(x)}

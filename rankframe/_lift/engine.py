@@ -265,7 +265,7 @@ def run(
             return 1.0  # every judgment counts 1
         if shown and (judging is None or judged_only != "drop"):
             found = engine.by_key(LargestLabel(of_run, False), None, sides[-1].only([of_run.roles.label]))
-        else:  # rows are left out; only a ranking tells which
+        else:  # some rows are left out, and the rankings are needed to know which
             needed = VerbCall(verb_of(evaluate), {"metrics": ()}).columns(ranked)
             found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
         return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)

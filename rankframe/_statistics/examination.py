@@ -1,7 +1,7 @@
 """The probability that users examine a rank, from clicks on documents that were shown at several ranks.
 
 All functions take an array whose last two axes are ranks: the clicks at rank i on the documents that were shown at ranks i
-and j, equally often at both. They give the probability at each rank over that at rank 1; NaN where clicks do not tell it.
+and j, equally often at both. They give the probability at each rank over that at rank 1; NaN where the clicks do not determine it.
 """
 
 from __future__ import annotations

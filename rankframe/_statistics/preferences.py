@@ -169,11 +169,9 @@ def strengths(
     if clusters is not None:
         z = float(load("scipy.special", "stats").stdtrit(max(int(clusters.max()), 1), (1 + ci) / 2))
         together = _together(clusters, kind, kinds)
-        apart = (
-            np.array([1.0, 0.5, 0.0])[None, :, None]
-            - np.stack([rate[pairs[0]], 1 - rate[pairs[1]]], axis=1)[:, None, :]
-        )
-        spread = _spread(apart * [1.0, -1.0], at[:k, :2], n, together).diagonal()
+        expected = np.stack([rate[pairs[0]], 1 - rate[pairs[1]]], axis=1)[:, None, :]
+        residual = np.array([1.0, 0.5, 0.0])[None, :, None] - expected
+        spread = _spread(residual * [1.0, -1.0], at[:k, :2], n, together).diagonal()
         with np.errstate(divide="ignore", invalid="ignore"):
             effective = np.fmin(games, np.where(spread > 0, rate * (1 - rate) * games**2 / spread, games))
         scores = _spread(ways - mean[:k, None, :], at[:k], n + 2, together)

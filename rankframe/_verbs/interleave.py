@@ -41,7 +41,7 @@ def interleave(
 ) -> R:
     """The rankings of two runs as one list for each query, with the run that each document counts for.
 
-    Show the list to users, record their clicks, and :meth:`preference` tells which run they prefer.
+    Show the list to users, record their clicks, and :meth:`preference` computes which run they prefer.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def interleave(
         The length of the list; ``None`` for all documents.
     seed
         The seed of the draws. Those of a query depend on its id and the seed alone: neither on other queries nor on the
-        order of the rows. If a query is asked several times, let the query columns tell the times apart, as in
+        order of the rows. If a query is asked several times, name a column of the occasion, too, as in
         ``on(query=["query_id", "session_id"])``, so that the draws differ.
 
     Returns

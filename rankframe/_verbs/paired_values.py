@@ -180,7 +180,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
     frame, also = design.marked(frame, setup, calls)
     of_ratio, single = _of_ratio(calls), [call for call in calls if not call.of_pairs]
-    single = single or calls_of("num_retrieved")  # which tells the queries of a run
+    single = single or calls_of("num_retrieved")  # it has a value for every query of a run
     found = values(frame, setup, design.runs, [*single, *of_ratio])
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))

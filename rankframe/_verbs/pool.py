@@ -63,19 +63,19 @@ def pool(
     runs, run
         The runs, as for :meth:`compare`; by default the ranker's own scores.
     depth
-        How many documents of each ranking are in the pool: those that any run has so far up.
+        The documents that any run has at this rank or above are in the pool.
     rbp
         The persistence of readers, as 0.8, between 0 and 1: documents come by the attention that all runs together give them,
         so that each judgment settles as much of rank-biased precision as it can. Without it, they come by their best rank.
     size
-        The most documents of a query; ``None`` for all.
+        The largest number of documents per query; ``None`` for all.
 
     Returns
     -------
     A frame with a row per query and document that nobody has judged (the label is null or negative, or there is none): the
     query columns, the document, ``rank`` (UInt32, the best in any run), ``n_runs`` (UInt32, the runs that have it in the
     pool) and, with `rbp`, ``attention`` (Float64, the sum over runs of (1 - p) p^(rank - 1)). Query by query, in the order in
-    which they should be judged; documents that are equal stand by rising id.
+    which they should be judged; documents that are equal are in ascending order of their ids.
 
     Raises
     ------
@@ -124,10 +124,10 @@ def leave_one_run_out(
     depth: Cutoff = 100,
     teams: Mapping[str, str] | None = None,
 ) -> R:
-    """What each run would have got if it had not been in the pool: whether the judgments serve new runs, too.
+    """The metrics of each run without the judgments that it alone brought to the pool: whether these serve new runs, too.
 
-    The judgments that a run alone brought to the pool are removed, and the run is evaluated again: it then is like a run that
-    comes later. If runs keep their values and ranks, the collection is reusable.
+    Without its own judgments, a run is like one that comes after the pool was judged. If runs keep their values and ranks, the
+    collection is reusable.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def leave_one_run_out(
     runs, run
         The runs, as for :meth:`compare`.
     depth
-        The depth of the pool: a judgment is a run's own if no other run has the document so far up.
+        The depth of the pool: a judgment is a run's own if no other run has the document at this rank or above.
     teams
         The team of each run, as ``{"bm25": "a", "bm25_prf": "a"}``; the judgments of all runs of its team are removed, since
         these are alike. ``None``: each run is a team.

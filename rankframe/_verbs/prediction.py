@@ -1,4 +1,4 @@
-"""How well predictors of query performance tell the values of a metric: their correlations over queries, with intervals."""
+"""How well predictors of query performance predict a metric: their correlations over queries, with intervals."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def prediction(
 ) -> R:
     """How well values that need no judgments predict which queries go well: their correlations with a metric over queries.
 
-    ``"nauc"`` tells what it is worth to abstain from the queries with the smallest values: the area under the mean of the metric
-    over the other queries, for 0, 10, ... 90 per cent of the queries left out, from 0 for queries left out at random to 1 for
-    those with the least metric.
+    ``"nauc"`` measures what is gained by leaving out the queries with the smallest predictions: the area under the curve of the
+    mean metric of the remaining queries, when 0, 10, ... 90 per cent are left out. It is 0 if queries are left out at random,
+    and 1 if those with the smallest values of the metric are.
 
     Parameters
     ----------

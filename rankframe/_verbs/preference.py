@@ -149,7 +149,7 @@ def preference(
 ) -> Preference[R]:
     """Which of two interleaved runs users prefer, by their clicks on the lists that :meth:`interleave` made.
 
-    The table has a row per document that was shown. Its query columns tell impressions apart: one list, shown once.
+    The table has a row per document that was shown. Its query columns identify an impression: one list, shown once.
     A label of at least ``on(relevant=...)``, 1 by default, is a click; a smaller one or null is none.
 
     Parameters
@@ -157,9 +157,10 @@ def preference(
     team
         The column that names the run which each document counts for; null for neither.
     user
-        The column of the users. The impressions of a user then stand or fall together, in the interval, in the test and
-        in the number of impressions needed, since they resemble each other; null is a user of its own. ``None``
-        takes all impressions as independent, which finds too many preferences if users return.
+        The column of the users. The impressions of a user resemble each other: the interval resamples users, the test changes
+        the signs of all outcomes of a user together, and the number of impressions needed becomes larger. An impression with
+        null is that of another user. ``None`` takes all impressions as independent, which finds too many preferences if
+        users return.
     method
         How the lists were made, since each method credits clicks in its own way. ``"team_draft"``: the team with more
         clicks wins the impression. ``"balanced"``: of the two rankings, down to the least rank that the lowest clicked

@@ -36,8 +36,10 @@ TABLE = {
 }  # fmt: skip
 
 CELLS = 5_000_000
+"""The most numbers in memory, k^2 for each group of contexts; of more contexts, several share a group, and are resampled as one."""
+
 FEWEST_GROUPS = 100
-"""The most clicks of pairs of ranks in memory, unless groups are so few: of more contexts, several are resampled together."""
+"""The number of groups that is kept even if they take more memory."""
 
 
 def _shown(
@@ -76,16 +78,16 @@ def propensities(
 ) -> R:
     """How often users examine each rank, over how often they examine rank 1: the propensities of clicks.
 
-    The rows are a log: lists that were shown, with clicks 1 and 0 as labels. In a position-based model, a click takes that the
-    user examines the rank, with a probability that depends on the rank alone, and finds the document relevant. So clicks on the
-    same document for the same query at different ranks differ by these probabilities alone. The ranks may differ since
-    several rankers were on line, or since documents were swapped on purpose.
+    The rows are a log: lists that were shown, with clicks 1 and 0 as labels. In a position-based model, users click
+    a document if they examine its rank, with a probability that depends on the rank alone, and find the document relevant. So
+    the click rates of a document for the same query at different ranks differ by these probabilities alone. A document may have
+    different ranks because several rankers were on line, or because documents were swapped on purpose.
 
     Parameters
     ----------
     run
         The column that names the ranker of each row, if lists of several have the same query; ``None`` if the query columns
-        tell all lists apart, as sessions do.
+        identify each list, as those of sessions do.
     context
         The column, or columns, of the query's text or of any other context in which a document is equally relevant, if the
         query columns are those of sessions; default: the query columns.

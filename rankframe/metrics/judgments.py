@@ -152,8 +152,8 @@ def xinf_ap(r: Ranking) -> pl.Expr:
 def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Expr:
     r"""Statistical average precision: AP where each document was drawn for judging with a known probability.
 
-    ``on(inclusion=...)`` names the column of the probabilities. Each judged relevant document stands for 1 over its
-    probability of them, in the precision at each rank and in the number of relevant documents.
+    ``on(inclusion=...)`` names the column of the probabilities. Each judged relevant document counts as
+    1 / probability relevant documents, in the precision at each rank and in the number of relevant documents.
 
     .. math:: \frac{1}{\hat R} \sum_{i=1}^{n} \frac{r_i}{\pi_i} \cdot \frac{1}{i} \sum_{j=1}^{i} \frac{r_j}{\pi_j}, \quad
         \hat R = \sum \frac{r}{\pi}
@@ -162,7 +162,7 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     ----------
     itself
         What a relevant document counts in the precision at its own rank: ``"drawn"``, 1 over its probability as above;
-        ``"once"``, 1. If probabilities are small the first is too high on average, and the second nearly right.
+        ``"once"``, 1. If probabilities are small, ``"drawn"`` is too high on average, and ``"once"`` nearly right.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Query performance prediction: what scores alone tell about the quality of a ranking, before anybody has judged it."""
+"""Query performance prediction: metrics that estimate the quality of a ranking from its scores, without judgments."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def sigma_max(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("sigma_max")["sigma_max"].item()                             # of 3 and 1
     1.0
     """
-    centered = r.score - _top(r, None)[0]  # so that squares lose no digits
+    centered = r.score - _top(r, None)[0]  # large scores with a small deviation would lose digits when squared
     mean, squares = r.so_far(centered) / r.rank, r.so_far(centered**2) / r.rank
     deviation = (squares - mean**2).clip(lower_bound=0.0).sqrt()
     return pl.when(r.n_retrieved > 0).then(r.largest(pl.when(r.listed(k)).then(deviation)))
