@@ -197,7 +197,7 @@ def bradley_terry(
         require(rows.schema, name, role)
     own = [] if pooled else query
     refuse_names([doc, *STRENGTHS], own, "the query")
-    a, b, won = (rows[name].cast(pl.String) for name in (first, second, winner))
+    a, b, won = (_texts(rows[name]) for name in (first, second, winner))
     tied = won.is_null() | ((won == "tie") & (won != a) & (won != b))
     wrong = (a.eq_missing(b) | a.is_null() | b.is_null() | ~(tied | (won == a) | (won == b))).fill_null(True)
     if wrong.any():
@@ -206,8 +206,11 @@ def bradley_terry(
             f"{one!r} against {other!r}, won by {given!r}: a comparison is of two, and column {winner!r} names one of them, or "
             "is null or 'tie' where neither won"
         )
-    ids = pl.concat([rows[first].alias(doc), rows[second].alias(doc)]).unique().sort()
-    number = {name: i for i, name in enumerate(ids.cast(pl.String))}
+    of_numbers = all(rows.schema[name].is_numeric() for name in (first, second))
+    alike = of_numbers or rows.schema[first] == rows.schema[second]
+    sides = [(rows[x] if alike else _texts(rows[x])).alias(doc).to_frame() for x in (first, second)]
+    ids = pl.concat(sides, how="vertical_relaxed")[doc].unique().sort()
+    number = {name: i for i, name in enumerate(_texts(ids))}
     queries = numbered(rows.select(query))
     compared = rows.select(
         pl.Series("#query", queries.number, dtype=pl.Int64),
@@ -229,3 +232,8 @@ def bradley_terry(
     best = pl.concat(found).sort(order, descending=falling, nulls_last=True)
     named = rows[pl.Series(queries.first)[best["#query"]]].select(*own, ids[best["#id"]])
     return table.give(named.hstack(best.select(*STRENGTHS)))
+
+
+def _texts(ids: pl.Series) -> pl.Series:
+    """The ids as text, the same for a whole number of any type: pandas stores whole numbers with missing ones as floats."""
+    return ids.cast(pl.String).str.strip_suffix(".0") if ids.dtype.is_float() else ids.cast(pl.String)

@@ -298,6 +298,28 @@ def test_comparisons_may_come_in_any_frame_order_and_type(form: str) -> None:
     assert_frame_equal(found, wanted)
 
 
+@each(
+    ("types", "documents"),
+    [
+        ((pl.Int64, pl.Int64, pl.Float64), [10, 9]),
+        ((pl.Int32, pl.Int64, pl.Int16), [10, 9]),
+        ((pl.Float64, pl.Int64, pl.String), [10.0, 9.0]),
+        ((pl.Float64, pl.String, pl.Int64), ["10", "9"]),
+        ((pl.Enum(["9", "10"]), pl.Enum(["10", "9"]), pl.Categorical()), ["10", "9"]),
+    ],
+)
+def test_the_three_columns_of_a_comparison_may_differ_in_type(types: Any, documents: list[Any]) -> None:
+    columns = zip(("doc_a", "doc_b", "winner"), types, strict=True)
+    df = SIX_THREE_TWO.with_columns(
+        pl.col(name).replace_strict({"x": 10, "y": 9}, default=None).cast(pl.Int64 if dtype.is_numeric() else pl.String).cast(dtype)
+        for name, dtype in columns
+    )  # fmt: skip
+    found = df.rank.preferences.bradley_terry()
+    assert found["doc_id"].to_list() == documents
+    assert found.schema["doc_id"] == pl.Series(documents).dtype
+    assert_frame_equal(found.drop("doc_id"), SIX_THREE_TWO.rank.preferences.bradley_terry().drop("doc_id"))
+
+
 def test_tie_names_a_tie_unless_a_document_has_that_name() -> None:
     found = pairs((1, "x", "y", "tie"), (2, "x", "tie", "tie"), (2, "x", "tie", None)).rank.preferences.bradley_terry()
     counts = {(row["query_id"], row["doc_id"]): (row["wins"], row["ties"], row["losses"]) for row in found.to_dicts()}
