@@ -499,10 +499,7 @@ def pool(arguments: Namespace) -> Outcome:
     $ rankframe pool bm25.run dense.run --rbp 0.8 --size 20
     $ rankframe pool runs.parquet --run system --depth 100 --format ndjson
     """
-    options = reading.values_of(arguments)
-    found, runs = reading.ranked(arguments, PolarsRanker.pool, labels=False, **options)
-    with Progress("pooling"):
-        return Outcome(OutputTable(found.pool(**runs, **options)))
+    return Outcome(OutputTable(reading.answered(arguments, "pooling", labels=False)))
 
 
 @command(files="+", verb=PolarsRanker.propensities)
@@ -512,10 +509,7 @@ def propensities(arguments: Namespace) -> Outcome:
     $ rankframe propensities log.csv --query session --doc item --rank position --label clicked --context query
     $ rankframe propensities log.parquet --run ranker --rank position --label clicked --method swap -o propensities.csv
     """
-    options = reading.values_of(arguments)
-    log, run = reading.ranked(arguments, PolarsRanker.propensities, labels=False, **options)
-    with Progress("counting clicks"):
-        return Outcome(OutputTable(log.propensities(**run, **options)))
+    return Outcome(OutputTable(reading.answered(arguments, "counting clicks", labels=False)))
 
 
 @command(files=1, verb=PolarsRanker.check)

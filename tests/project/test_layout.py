@@ -144,7 +144,7 @@ BUDGET = {
     "_shapes": 444,
     "_files": 909,
     "_trainers": 443,
-    "_command": 1512,
+    "_command": 1506,
     ".": 1153,
     "_results": 476,
     "_sql": 1307,
