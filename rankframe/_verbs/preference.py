@@ -197,7 +197,8 @@ def preference(
     Raises
     ------
     InvalidOption, InvalidData
-        If the column does not name two teams, or an impression has several users or repeats a document.
+        If the column does not name two teams, an impression has several users or repeats a document, or
+        a credit is not from 0 to 1.
 
     References
     ----------
@@ -247,6 +248,8 @@ def preference(
         raise fault_in(rows, setup, "label not finite")
     of_teams = (of_team == names[1]).cast(pl.Int64).fill_null(NO_TEAM)
     clicked = rows.select(impression=impression, team=of_teams, **figures).filter(labels >= setup.policies.relevant)
+    if not clicked.filter(pl.col("team") != NO_TEAM)["credit"].is_between(0, 1).all():
+        raise InvalidData(f"column {credit[0]!r}: the credit of a click is a probability, from 0 to 1, and never null")
     named_by = [*slices, *(x for x in (user, look) if x is not None)]
     impressions = collect(by_query(rows, query, named_by, None), rows, setup)
     outcome = outcomes(method, Clicks(*(x.to_numpy() for x in clicked)), impressions.height)

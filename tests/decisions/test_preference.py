@@ -262,6 +262,8 @@ SHOWN = impressions(WORKED, doc_id=range(100), u=[i // 4 for i in WORKED]).with_
         (lambda: SHOWN.rank.preference(user="who"), rf.MissingColumn, "no column 'who' for by"),
         (lambda: SHOWN.rank.preference(method="balanced"), rf.MissingColumn, "no column 'team_rank' for credit, 'other_rank' for credit"),
         (lambda: SHOWN.rank.preference(method="probabilistic"), rf.MissingColumn, "no column 'credit' for credit"),
+        (lambda: SHOWN.with_columns(credit=1.5).rank.preference(method="probabilistic"), rf.InvalidData, "'credit': the credit of a click is a probability"),
+        (lambda: SHOWN.with_columns(credit=pl.lit(None, pl.Float64)).rank.preference(method="probabilistic"), rf.InvalidData, "and never null"),
         (lambda: SHOWN.filter(team="new").rank.preference(), rf.InvalidData, "names 1 teams; a preference is between two: new"),
         (lambda: SHOWN.clear().rank.preference(), rf.InvalidData, "names 0 teams"),
         (lambda: SHOWN.rank.preference(baseline="nwe"), rf.InvalidOption, "'nwe' is none of the teams, which are new and old"),
