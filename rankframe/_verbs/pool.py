@@ -41,7 +41,8 @@ def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame,
 
     def of_run(of: Setup) -> pl.DataFrame:
         ids = rows.select(*dict.fromkeys([*of.roles.query, *key]), judged)
-        return ids.hstack(ranks_of(rows, of, "#rank")).drop_nulls("#rank")
+        shown = of.changed(unjudged="nonrelevant")  # documents without a judgment have a rank, whatever the policy
+        return ids.hstack(ranks_of(rows, shown, "#rank")).drop_nulls("#rank")
 
     return runs.each(rows, setup, of_run), key
 

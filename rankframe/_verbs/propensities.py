@@ -58,7 +58,8 @@ def _shown(
     label = pl.col(setup.roles.label).cast(pl.Float64)
     if rows.select(unfit_clicks(label).any()).item():
         raise InvalidData(*TEXTS["label is no click"](setup), kind="label is no click")
-    shown = rows.hstack(ranks_of(rows, lists, "#rank")).filter(pl.col("#rank") <= k, label.is_not_null())
+    ranks = ranks_of(rows, lists.changed(unjudged="nonrelevant"), "#rank")  # a document without a label has a rank, too
+    shown = rows.hstack(ranks).filter(pl.col("#rank") <= k, label.is_not_null())
     counts = {"#shown": pl.len(), "#clicks": label.sum()}
     return shown.group_by(*contexts, doc, "#rank", maintain_order=True).agg(**counts)
 
@@ -78,10 +79,12 @@ def propensities(
 ) -> R:
     """How often users examine each rank, over how often they examine rank 1: the propensities of clicks.
 
-    The rows are a log: lists that were shown, with clicks 1 and 0 as labels. In a position-based model, users click
-    a document if they examine its rank, with a probability that depends on the rank alone, and find the document relevant. So
-    the click rates of a document for the same query at different ranks differ by these probabilities alone. A document may have
-    different ranks because several rankers were on line, or because documents were swapped on purpose.
+    The rows are a log: all documents of the lists that were shown, with clicks 1 and 0 as labels. Ranks are counted in the
+    rows of a list, so that a document whose clicks are unknown needs a row with a null label. In a position-based model,
+    users click a document if they examine its rank, with a probability that depends on the rank alone, and find the
+    document relevant. So the click rates of a document for the same query at different ranks differ by these probabilities
+    alone. A document may have different ranks because several rankers were on line, or because documents were swapped on
+    purpose.
 
     Parameters
     ----------

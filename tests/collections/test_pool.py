@@ -104,6 +104,13 @@ def test_a_pool_takes_a_depth_or_a_persistence_and_ids() -> None:
         DF.rank.pool(rbp=1, runs=RUNS)
 
 
+def test_documents_without_a_judgment_are_in_pools_and_have_ranks_whatever_the_policy() -> None:
+    dropping = DF.rank.on(unjudged="drop")
+    assert_frame_equal(dropping.pool(depth=3, runs=RUNS), DF.rank.pool(depth=3, runs=RUNS))
+    found = dropping.leave_one_run_out("map", runs=RUNS, depth=2)
+    assert found["n_unique"].to_list() == [len(own(run, 2)) for run in RUNS]
+
+
 def own(run: str, depth: int, teams: dict[str, str] | None = None) -> set[tuple[str, str]]:
     """The judged documents that only the run's team has so far up."""
     team = {name: (teams or {}).get(name, name) for name in RUNS}

@@ -191,6 +191,14 @@ def test_labels_are_clicks_and_null_is_a_document_that_was_not_logged() -> None:
     some = LOG.with_columns(clicked=pl.when(pl.col("ranker") == "a").then("clicked"))
     with pytest.raises(rf.InvalidData, match="no document of a query was shown at two of the first 5 ranks"):
         some.rank.on(query="session", rank="position", label="clicked").propensities(context="query", k=K)
+    known = pl.Series(np.random.default_rng(0).random(LOG.height) < 0.7)
+    few = LOG.with_columns(clicked=pl.when(known).then("clicked")).rank.on(
+        query="session", rank="position", label="clicked"
+    )
+    clicks = by_hand(LOG.filter(known), K)[0]
+    for ranker in (few, few.on(unjudged="drop")):  # the other documents keep their ranks
+        found = ranker.propensities(context="query", method="swap", **OPTIONS)["propensity"].to_list()
+        assert found[1:] == pytest.approx(clicks[1:, 0] / clicks[0, 1:], rel=1e-9)
     with pytest.raises(rf.InvalidData, match="neither 0 nor 1"):
         LOG.rank.on(query="session", rank="position", label="position").propensities(context="query")
 
