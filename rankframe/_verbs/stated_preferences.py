@@ -82,7 +82,8 @@ def evaluate(table: Table[R], *measures: str, group: Column | None = None, subgr
     refuse_names(names, setup.roles.query, "the query")
     key = [*setup.roles.query, doc]
     docs = rows.unique([*key, setup.roles.score], maintain_order=True)
-    ranks = docs.select(key).with_columns(ranks_of(docs, setup, "#rank"))  # refuses a document with two scores
+    all_ranked = setup.changed(unjudged="nonrelevant")  # a label below 0 is a judgment here
+    ranks = docs.select(key).with_columns(ranks_of(docs, all_ranked, "#rank"))  # refuses a document with two scores
     ranked = rows.join(ranks, on=key, how="left", nulls_equal=True, maintain_order="left")
     queries, depth = numbered(rows.select(setup.roles.query)), setup.policies.depth
     named = {"#group": group, "#subgroup": subgroup}

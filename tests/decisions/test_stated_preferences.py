@@ -106,6 +106,9 @@ def test_documents_without_a_label_are_not_judged_and_a_query_without_judgments_
     found = df.rank.preferences.evaluate("prefs_simp", "prefs_num_prefs_poss")
     assert found.rows() == [(1, 1.0, 1.0), (2, 0.0, 0.0)]
     assert df.rank.on(depth=1).preferences.evaluate("prefs_simp").rows() == [(1, 0.0), (2, 0.0)]  # a alone is retrieved
+    negative = pl.DataFrame({"query_id": 1, "doc_id": [*"abc"], "score": [2.0, 3, 1], "label": [2, 1, -1]})
+    for ranker in (negative.rank, negative.rank.on(unjudged="drop")):  # c is the lowest of three, and retrieved
+        assert ranker.preferences.evaluate("prefs_simp", "prefs_num_prefs_ful_ret").row(0) == (1, 2 / 3, 2.0)
     assert df.clear().rank.preferences.evaluate("prefs_simp").schema == {"query_id": pl.Int64, "prefs_simp": pl.Float64}
 
 
