@@ -63,8 +63,9 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
             low = np.minimum(np.quantile(ranks, level / 2, axis=0, method="lower"), 1 + beats.sum(axis=0))
             high = np.maximum(np.quantile(ranks, 1 - level / 2, axis=0, method="higher"), len(runs) - beats.sum(axis=1))
             shown, group = unscaled(mean[:, None] * sign[i], [call])[:, 0], np.zeros(len(runs), dtype=int)
+            for _ in runs:  # as many steps as the longest chain of runs of which each beats the next
+                group = 1 + (beats * group[:, None]).max(axis=0)
             for at in np.argsort(rank, kind="stable"):
-                group[at] = 1 + group[beats[:, at]].max(initial=0)
                 counts = rank[at], low[at], high[at], beats[at].sum(), beats[:, at].sum(), group[at]
                 numbers: list[int | None] = [None if np.isnan(mean[at]) else int(x) for x in counts]
                 numbers[-1] = numbers[-1] if design.baseline is None and not np.isnan(p[i, j]).all() else None

@@ -82,6 +82,23 @@ def test_runs_are_counted_that_the_corrected_test_tells_apart(options: Any) -> N
         assert row["group"] == 1 + max((groups[x] for x in beaten_by["winner"]), default=0)
 
 
+@pytest.mark.filterwarnings("ignore:the interval of differences")
+def test_a_run_that_another_beats_is_not_tied_for_the_top_although_judged_queries_rank_it_first() -> None:
+    """Of the few queries that people judged run c has the best mean; with the model's labels of all, b is better."""
+    rng = np.random.default_rng(32)
+    label = rng.integers(0, 2, (300, 6))
+    scores = {run: (worth * label + rng.normal(0, 1, (300, 6))).ravel() for run, worth in zip("abc", (1, 1.35, 1.2), strict=True)}  # fmt: skip
+    df = pl.DataFrame(
+        {"query_id": np.arange(300).repeat(6), "doc_id": [*"uvwxyz"] * 300, "model": label.ravel(), **scores}
+    )
+    few = df.with_columns(label=pl.when(pl.col("query_id") < 30).then("model"))
+    found = few.rank.compare("map", runs=[*"abc"], judge="model")
+    best = found.ranks.row(0, named=True)
+    assert (best["run"], best["beaten_by"]) == ("c", 1)
+    assert dict(found.ranks.select("run", "group").rows()) == {"c": 2, "b": 1, "a": 3}
+    assert found.sentences()[0] == "`b` is alone at the top of 3 runs on map"
+
+
 def test_the_interval_has_the_percentiles_of_ranks_in_resamples_of_the_queries() -> None:
     """With the draws of a summary: by the interval of a difference, whose ends share their sign, a run is always better."""
     df = table(30, seed=1)
