@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from .._support.extras import load
 from .._support.floats import Floats, np
+from ..stats import NOISE
 
 Penalty: TypeAlias = Literal["plain", "linear", "quadratic"]
 """How a disagreement weighs: each the same, or by the number of grades between the two, or by its square."""
@@ -83,9 +84,10 @@ def corrected_share(share: Floats, specificity: Floats, sensitivity: Floats) -> 
 
 
 def kendall(a: Floats, b: Floats) -> Floats:
-    """Kendall's tau-b of the last axes of two arrays; NaN if all values of one are equal."""
+    """Kendall's tau-b of the last axes of two arrays; NaN if all values of one are equal, but for rounding errors."""
     first, second = np.triu_indices(a.shape[-1], 1)
-    x, y = (np.sign(z[..., first] - z[..., second]) for z in (a, b))
+    steps = ((z[..., first], z[..., first] - z[..., second]) for z in (a, b))
+    x, y = (np.sign(np.where(np.abs(d) > NOISE * np.abs(z), d, 0)) for z, d in steps)
     return quotient((x * y).sum(axis=-1), np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1)))
 
 

@@ -32,7 +32,7 @@ from .compare import settings_of
 from .declaration import verb
 from .evaluate import ranks_of
 from .judged import has_label
-from .paired_values import Design, Lacking, paired_values
+from .paired_values import Design, Lacking, differences, paired_values
 from .resampling import Resampling
 from .summary import in_slices
 
@@ -388,7 +388,7 @@ class Study:
             (tau,) = self.estimates(lambda x: kendall(*np.split(x[0], 2, axis=1))[:, None], both)
             taus.append((names[i], names[j], "kendall_tau", *tau, None, n))
             for a, b in combinations(range(len(runs)), 2):
-                gain, other = means[[i, j], b] - means[[i, j], a]
+                gain, other = differences(means[[i, j], a], means[[i, j], b])
                 flips += [(names[i], names[j], runs[a], runs[b], gain, other)] * bool(gain * other < 0)
         return runs, of_runs, flips, taus
 

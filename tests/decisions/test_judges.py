@@ -180,6 +180,22 @@ def test_runs_with_equal_means_do_not_flip() -> None:
     assert of(found, "kendall_tau", "people", "coin")["value"] is None
 
 
+def test_means_that_differ_by_rounding_errors_only_are_tied() -> None:
+    """The relevant document of each query has the ranks 1, 3, 7, 6, 5 in run a, and the same in another order in run b."""
+    ranks = {"a": [1, 3, 7, 6, 5], "b": [3, 7, 1, 6, 5]}
+    sums = [sum(1 / rank for rank in of) for of in ranks.values()]
+    assert sums[0] != sums[1]
+    docs = pl.DataFrame({"query_id": np.arange(5).repeat(8), "doc_id": [*range(8)] * 5})
+    docs = docs.with_columns(people=(pl.col("doc_id") == 0).cast(int), llm=(pl.col("doc_id") == 6).cast(int))
+    for run, places in ranks.items():
+        orders = [[*range(1, rank), 0, *range(rank, 8)] for rank in places]
+        docs = docs.with_columns(pl.Series(run, [-order.index(doc) for order in orders for doc in range(8)]))
+    found = docs.rank.judges("people", "llm", metric="rr", runs=["a", "b"], resamples=99)
+    assert found.runs["mean"].to_list()[:2] == pytest.approx([sums[0] / 5] * 2)
+    assert found.flips.height == 0
+    assert of(found, "kendall_tau")["value"] is None
+
+
 def test_the_order_is_on_queries_that_every_judge_judged() -> None:
     df = random_judges(0).with_columns(people=pl.when(pl.col("query_id") < 20).then("people"))
     found = df.rank.judges("people", "llm", runs=["a", "b"], resamples=99)
