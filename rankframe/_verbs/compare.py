@@ -495,8 +495,8 @@ class MeansOfRuns:
 
     @classmethod
     def of(cls, rows: Sequence[Record], settings: Mapping[str, Any], alpha: float) -> MeansOfRuns:
-        """Those of a comparison's table, whose columns that are not of every comparison name slices."""
-        by = [name for name in (rows[0] if rows else ()) if name not in TABLE]
+        """Those of a comparison's table."""
+        by = settings["by"]
         means: dict[tuple[object, ...], float | None] = {}
         beaten: dict[tuple[object, ...], list[str]] = {}
         for row in rows:

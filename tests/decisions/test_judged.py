@@ -275,6 +275,18 @@ def test_a_metric_of_which_less_is_better_and_slices_and_many_pairs_are_compared
     assert "People judged 35 queries" in found.sentences()[-1]
 
 
+@each("options", [{"judge": "llm"}, {"adjust": "known"}, {"test": "bayes", "resamples": 99}])
+@each("by", [None, "market"])
+def test_the_table_of_runs_has_a_row_per_run_and_slice(options: Any, by: Any) -> None:
+    df = table(n=160, people=70).with_columns(third=pl.col("old") + pl.col("new") / 2)
+    found = df.rank.compare("map", runs=["old", "new", "third"], by=by, **options)
+    grid = found.grid()
+    assert grid.words == (*([by] if by else []), "", "run")
+    assert [row[-2].text for row in grid.rows] == ["old", "new", "third"] * (2 if by else 1)
+    means = dict(found.table.select("run", "mean").rows()[:2])
+    assert [row[-1].text for row in grid.rows[1:3]] == [f"{means[run]:.3f}" for run in ("new", "third")]
+
+
 def test_queries_that_a_run_lacks_count_0_by_both_or_are_left_out() -> None:
     long = DF.drop("score").unpivot(
         ["old", "new"], index=["query_id", "doc_id", "label", "llm"], variable_name="run", value_name="score"
