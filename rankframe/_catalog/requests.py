@@ -115,13 +115,28 @@ def averaged(
     calls = [call if setup is None else call.under(setup) for call in calls_of(*each, example=example)]
     if of_rankings:
         only_of_rankings(calls, example)
-    for call in calls if not weighs else ():
-        if call.weighed == "ratio":
-            says = "is a ratio of sums over all queries, and no mean of the queries' ratios; summarize or compare it"
-            raise InvalidOption(f"{call.text} {says}")
+    if not weighs:
+        refuse_ratios(calls)
     for call in calls:
         if call.metric.dtype != pl.Float64:
             raise InvalidOption(f"{call.text} is {call.metric.dtype}, which has no mean; evaluate it instead")
+    return calls
+
+
+def refuse_ratios(calls: Sequence[Call]) -> None:
+    """Refuse calls, under a setup, whose mean weighs queries by their clicks."""
+    for call in calls:
+        if call.weighed == "ratio":
+            says = "is a ratio of sums over all queries, and no mean of the queries' ratios; summarize it, or compare it by the"
+            raise InvalidOption(f"{call.text} {says} default test")
+
+
+def refuse_geometric(calls: Sequence[Call]) -> Sequence[Call]:
+    """The calls; refuse those with a geometric mean, for which plain means of values are wrong."""
+    for call in calls:
+        if call.metric.summary == "geometric mean":
+            says = "is summed up by its geometric mean, and this takes plain means"
+            raise InvalidOption(f"{call.text} {says}; ask for {call.text[3:]}")
     return calls
 
 

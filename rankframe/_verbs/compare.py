@@ -13,7 +13,7 @@ from .. import stats
 from .._catalog.call import Call
 from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.registry import COMPARED
-from .._catalog.requests import Request, averaged
+from .._catalog.requests import Request, averaged, refuse_geometric
 from .._results.grid import (
     ALPHA,
     Cell,
@@ -299,8 +299,12 @@ def compare(
         )
     significance = Significance(test, correction, family)
     resampling = Resampling(ci, interval, resamples, seed, progress)
-    calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])")
-    sequential = Sequential(ci, planned, look).checked(calls, weights, correction) if test == "sequential" else None
+    calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])", table.setup if test == "bayes" else None)
+    if test == "bayes":
+        refuse_geometric(calls)
+    sequential = (
+        Sequential(ci, planned, look).checked(calls, table.setup, weights, correction) if test == "sequential" else None
+    )
     if look is not None and sequential is None:
         raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
     for call in calls:

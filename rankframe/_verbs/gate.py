@@ -240,7 +240,9 @@ def gate(
                 Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
             )
     refuse_names(JUDGED, design.by, "by")
-    looks = None if sequential is None else Sequential.of_state(sequential, confidence, planned).checked(calls, weights)
+    looks = None
+    if sequential is not None:
+        looks = Sequential.of_state(sequential, confidence, planned).checked(calls, setup, weights)
     found, figures, _ = compared(rows, setup, calls, design, None, resampling, sequential=looks)
     low, high, _ = limits(found.values, found.calls)
     spans = zip(budget_of.items(), (high - low).tolist(), strict=True)

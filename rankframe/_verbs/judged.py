@@ -9,8 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from .._catalog.call import Call
-from .._catalog.means import Mean
-from .._catalog.requests import averaged
+from .._catalog.requests import averaged, refuse_geometric
 from .._plan.per_query import needs_largest_label
 from .._results.grid import Record, queries
 from .._statistics.prediction_powered import Estimates, estimates
@@ -133,6 +132,7 @@ class Help:
             return by_people(frame, setup, self.judge, calls), [PEOPLE]
         if self.adjust is None:
             return frame, []
+        refuse_geometric(calls)
         column, label = [self.adjust] if self.adjust in frame.columns else [], setup.roles.label
         if column:
             require_number(frame.schema, self.adjust, "adjust")
@@ -185,9 +185,7 @@ def by_people(frame: pl.DataFrame, setup: Setup, judge: str, calls: Sequence[Cal
         raise InvalidOption(
             of, " labels documents, of which clicks are no labels; leave out ", on(propensity=setup.roles.propensity)
         )
-    for call in calls:
-        if Mean.of(call).is_geometric:
-            raise InvalidOption(of, f" has no geometric mean, as that of {call.text}; write {call.text[3:]}")
+    for call in refuse_geometric(calls):
         if needs_largest_label(setup, frame.schema, [call]):
             says = f": {call.text} reads the largest label; say it, as {call.metric.name}(max_label=3)"
             raise InvalidOption(of, says)

@@ -12,7 +12,7 @@ import polars as pl
 import polars.selectors as cs
 
 from .._catalog.call import Call
-from .._catalog.requests import Request, averaged
+from .._catalog.requests import Request, averaged, refuse_geometric
 from .._plan.rank_order import numbered
 from .._results.grid import Grid, Record, estimated, interval, left_out, named, numbers, percent, records
 from .._results.result import MOST_ROWS, Result
@@ -198,7 +198,8 @@ def judges(
     Raises
     ------
     InvalidOption
-        If there are fewer than two judges, or their labels are no grades.
+        If there are fewer than two judges, or their labels are no grades; if the metric has a geometric mean, or one of ratios
+        of clicks.
     InvalidData
         If a document has several labels of one judge.
 
@@ -224,8 +225,12 @@ def judges(
     (1, 1)
     """
     chosen, frame, label = Runs.of(runs, run), table.rows, table.setup.roles.label
-    calls = averaged([metric], "judges('label', 'label_llm', metric='ndcg@10', runs=['bm25', 'ltr'])")
     of_rows = tables is not None or judge is not None
+    compares, example = (
+        not of_rows and bool(chosen.columns),
+        "judges('label', 'label_llm', metric='ndcg@10', runs=['bm25', 'ltr'])",
+    )
+    calls = refuse_geometric(averaged([metric], example, table.setup if compares else None))
     chosen.require(frame, table.setup)
     names = chosen.names(frame) if of_rows else [*dict.fromkeys(labels)]
     if len(names) < 2:
@@ -239,7 +244,6 @@ def judges(
         documents = study.by_document(of_judge)
         measures, confusion = zip(*(study.of_pair(*documents, *pair) for pair in combinations(names, 2)), strict=True)
         bias = [] if of_rows else study.biases(names)
-        compares = not of_rows and bool(chosen.columns)
         runs_, means, flips, taus = study.orders(names, calls, missing) if compares else ([], [], [], [])
         rows = [*(study.of_all(*documents) if len(names) > 2 else ()), *chain(*measures), *taus]
     parts = zip((rows, [*chain(*confusion)], bias, means, flips), (TABLE, CONFUSION, BIAS, OF_RUNS, FLIPS), strict=True)

@@ -10,16 +10,15 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 import polars as pl
 
 from .. import stats
-from .._catalog.means import Mean
 from .._catalog.registry import METRICS
-from .._catalog.requests import Request, averaged
+from .._catalog.requests import Request, averaged, refuse_geometric
 from .._results.grid import queries, queries_of
 from .._results.sentences import IN_TEXT, SENTENCES, metric_of, quoted
+from .._support.floats import np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
-from ..errors import InvalidOption
 from .declaration import verb
 from .judged import NO_HELP, Help
 from .paired_values import Design, Lacking, differences, paired_values
@@ -75,13 +74,14 @@ def power(
     A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
     ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
     ``queries_needed`` (Int64; null if all differences are equal). With `adjust`, ``std`` is that of the adjusted differences, and
-    ``variance_saved`` (Float64) the share that adjusting takes from their variance. A LazyFrame is collected first.
+    ``variance_saved`` (Float64) the share that adjusting takes from their variance. Of estimates that weigh queries by their
+    clicks, ``std`` is the standard error of the difference times the root of ``n_queries``. A LazyFrame is collected first.
     Needs SciPy.
 
     Raises
     ------
     InvalidOption
-        If a difference is not above 0, or a metric is summed up by its geometric mean.
+        If a difference is not above 0, or a metric has a geometric mean.
 
     References
     ----------
@@ -98,25 +98,24 @@ def power(
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing, Help(adjust=adjust))
     effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
-    calls = averaged(metrics, "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)")
+    example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
+    calls = refuse_geometric(averaged(metrics, example))
     schema = TABLE | ({} if design.help == NO_HELP else SAVED)
     refuse_names([*schema], design.by, "by")
-    for call in calls:
-        if Mean.of(call).is_geometric:
-            raise InvalidOption(f"{call.text} is summed up by its geometric mean; ask for the power of {call.text[3:]}")
     found = paired_values(table.rows, table.setup, calls, design)
     rows = []
     for i, call in enumerate(calls):
         for part in found.slices:
             where = [x.item() for x in found.of_slices(part[:1].tolist())]
             for a, b in design.pairs(found.runs):
-                d = differences(found.values[a][part, i], found.values[b][part, i])[:, None]
-                weights = found.queries["#weight"].to_numpy()[part]
-                (std,) = stats.spreads(d, weights).tolist()
-                n, saved = int((d == d).sum()), tuple[float, ...]()
+                d = differences(found.values[a][part, i], found.values[b][part, i])
+                known, weights = ~np.isnan(d), found.queries["#weight"].to_numpy()[part]
+                n, saved = int(known.sum()), tuple[float, ...]()
+                off = (d - stats.means(d[:, None], weights)) * weights * n / (weights @ known or np.nan)
+                (std,) = stats.spreads(off[:, None], np.ones(len(off))).tolist()
                 if found.control is not None:
                     control = replace(found.control.of_slice(part), mean=0.0)  # any: the spread counts
-                    saved = tuple(control.estimates(d, control.values[0], weights).saved.tolist())
+                    saved = tuple(control.estimates(d[:, None], control.values[0], weights).saved.tolist())
                     std *= math.sqrt(1 - saved[0])
                 for effect in effects:
                     there = stats.power(effect / std, n, alpha) if std > 0 else None

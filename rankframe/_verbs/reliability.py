@@ -165,7 +165,7 @@ def reliability(
     (['swap_rate', 'swap_rate', 'swap_rate', 'swap_rate', 'tau'], [0.0, 0.0, 0.0, 0.0, 1.0])
     """
     design = Design(Runs.of(runs, run), None, (), None, missing)
-    calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])")
+    calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])", table.setup)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     found, figures, _ = compared(table.rows, table.setup, calls, design, test, replace(resampling, ci=None))
     least = (0.0, *(difference if isinstance(difference, Sequence) else (difference,)))

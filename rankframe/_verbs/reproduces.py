@@ -11,7 +11,7 @@ import polars.selectors as cs
 
 from .. import stats
 from .._catalog.registry import METRICS
-from .._catalog.requests import Request, averaged
+from .._catalog.requests import Request, averaged, refuse_geometric
 from .._results.grid import Grid, left_out, named, number, numbers, queries_of, records
 from .._results.result import MOST_ROWS, Result
 from .._results.sentences import IN_TEXT, Quotes, p_of, quoted
@@ -137,7 +137,8 @@ def reproduces(
     Raises
     ------
     InvalidOption
-        If `original` names a run that is not there, or a run as its own original.
+        If `original` names a run that is not there, or a run as its own original; if a metric has a geometric mean, or one of
+        ratios of clicks.
 
     References
     ----------
@@ -155,7 +156,8 @@ def reproduces(
     >>> found["mean"].item(), found["ktu"].item(), found["rmse"].item()        # tau of 1 and -1; differences of 0 and 1/2
     (0.75, 0.0, 0.3535533905932738)
     """
-    chosen, calls = Runs.of(runs, run), averaged(metrics, "reproduces('ndcg@10', original={'new': 'old'})")
+    chosen, example = Runs.of(runs, run), "reproduces('ndcg@10', original={'new': 'old'})"
+    calls = refuse_geometric(averaged(metrics, example, table.setup))
     found = paired_values(table.rows, table.setup, calls, Design(chosen, None, (), None, missing))
     for name, of in original.items():
         if not {name, of} <= {*found.runs} or name == of:

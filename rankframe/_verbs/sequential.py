@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias
 import polars as pl
 
 from .._catalog.call import Call
+from .._catalog.requests import refuse_ratios
 from .._plan.per_query import collect
 from .._results.grid import queries as counted
 from .._statistics.confidence_sequences import Method, confidence_sequence, method_for, values_needed
@@ -94,8 +95,12 @@ class Sequential:
         """The method of the confidence sequence."""
         return method_for(self.planned)
 
-    def checked(self, calls: Sequence[Call], weights: str | None, correction: Correction | None = None) -> Sequential:
+    def checked(
+        self, calls: Sequence[Call], setup: Setup, weights: str | None, correction: Correction | None = None
+    ) -> Sequential:
         """Itself, unless a metric has no bounds, queries have weights, or the correction may not hold at a chosen look."""
+        calls = [call.under(setup) for call in calls]
+        refuse_ratios(calls)
         for call, bounded in zip(calls, limits(np.empty((0, 0, len(calls))), calls).declared, strict=True):
             if not bounded:
                 says = "has no bounds, without which no interval holds at every look; take a metric with bounds"

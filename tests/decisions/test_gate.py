@@ -330,7 +330,7 @@ def test_where_nothing_differs_there_is_no_telling_how_many_queries_it_takes() -
         ("map", {"difference": 1e-300}, "an effect of 6.39335e-300 standard deviations"),
         ("map", {"difference": 0.1, "power": 80}, "power=80: write a number between 0 and 1"),
         ("map", {"difference": 0.1, "alpha": 0}, "alpha=0: write"),
-        ("gm_map", {"difference": 0.1}, "ask for the power of map"),
+        ("gm_map", {"difference": 0.1}, "ask for map"),
     ],
 )
 def test_power_that_means_nothing_says_why(metric: str, options: Any, message: str) -> None:

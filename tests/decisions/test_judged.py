@@ -198,7 +198,7 @@ def test_what_gives_no_honest_interval_is_refused(change: Any, options: Any, mes
 @each(
     ("metric", "message"),
     [
-        ("gm_map", "has no geometric mean, as that of gm_map; write map"),
+        ("gm_map", "gm_map is summed up by its geometric mean, and this takes plain means; ask for map"),
         ("err@5", r"err@5 reads the largest label; say it, as err\(max_label=3\)"),
     ],
 )
@@ -206,6 +206,21 @@ def test_means_that_people_and_model_have_on_other_scales_are_refused(metric: st
     with pytest.raises(rf.InvalidOption, match=message):
         DF.rank.summarize(metric, judge="llm")
     assert DF.rank.summarize("err(max_label=3)@5", judge="llm")["n_judged"].item() == 40
+
+
+@pytest.mark.filterwarnings("ignore:every row has a score and a label")
+def test_a_geometric_mean_is_refused_where_plain_means_are_taken() -> None:
+    known: Any = {**RUNS, "adjust": "known"}
+    for ask in (
+        lambda: DF.rank.compare("gm_map", judge="llm", **RUNS),
+        lambda: DF.rank.compare("gm_map", **known),
+        lambda: DF.rank.gate({"gm_map": 0.1}, **known),
+        lambda: DF.rank.compare("gm_map", test="bayes", rope=0.1, **RUNS),
+        lambda: DF.rank.reproduces("gm_map", original={"new": "old"}),
+        lambda: DF.rank.judges("label", "llm", metric="gm_map", **RUNS),
+    ):
+        with pytest.raises(rf.InvalidOption, match="gm_map is summed up by its geometric mean"):
+            ask()
 
 
 def test_a_query_without_a_value_is_refused() -> None:

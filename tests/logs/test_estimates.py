@@ -448,6 +448,23 @@ def test_a_ratio_is_not_compared_beside_a_sum_nor_averaged_query_by_query() -> N
         RUNS.rank.on(propensity="p").compare("recall@2", "dcg@2", runs=["score", "new"])
     with pytest.raises(rf.InvalidOption, match=r"recall@2 is a ratio of sums over all queries"):
         SLICED.rank.on(propensity="p").gaps("recall@2", by="slice")
+    snips, runs = RUNS.rank.on(propensity="p", estimate="snips"), ["score", "new"]
+    for ask in (
+        lambda: snips.compare("dcg@3", runs=runs, test="bayes"),
+        lambda: snips.compare("dcg@3", runs=runs, test="sequential"),
+        lambda: snips.gate({"precision@3": 0.1}, runs=runs, sequential=True),
+        lambda: snips.reliability("dcg@3", runs=runs),
+        lambda: snips.reproduces("dcg@3", original={"new": "score"}),
+        lambda: snips.judges("label", "label2", metric="dcg@3", runs=runs),
+    ):
+        with pytest.raises(rf.InvalidOption, match="is a ratio of sums over all queries"):
+            ask()
+    for ask in (
+        lambda: RUNS.rank.on(propensity="p").compare("precision@3", runs=runs, test="sequential"),
+        lambda: RUNS.rank.on(propensity="p").gate({"precision@3": 0.1}, runs=runs, sequential=True),
+    ):  # a click of a small propensity counts more than 1
+        with pytest.raises(rf.InvalidOption, match="precision@3 has no bounds, without which no interval holds"):
+            ask()
     assert SLICED.rank.on(propensity="p").gaps("dcg@2", by="slice", resamples=99).table.height == 4
 
 
@@ -467,7 +484,12 @@ def test_gate_power_and_plots_take_estimates() -> None:
     verdict = ranker.gate({"dcg@3": 0.5}, runs=["score", "new"], resamples=99)
     wanted = ranker.compare("dcg@3", runs=["score", "new"], resamples=99).table
     assert verdict.table["difference"].item() == wanted["difference"].item()
-    assert ranker.power("dcg@3", runs=["score", "new"], difference=0.1)["std"].item() > 0
+    sums = RUNS.group_by("query_id").agg(clicks=(pl.col("label").fill_null(0) / pl.col("p")).sum())
+    both = ranker.compare("dcg@3", runs=["score", "new"], resamples=99).per_query_delta.join(sums, on="query_id")
+    d, w = both.drop_nulls("dcg@3").select("dcg@3", "clicks").to_numpy().T
+    parts = w * (d - (w * d).sum() / w.sum()) / w.mean()  # whose mean is the error of the ratio, to first order
+    power = ranker.power("dcg@3", runs=["score", "new"], difference=0.1)
+    assert power["std"].item() == pytest.approx(np.std(parts, ddof=1), rel=1e-9)
     curve = ranker.plot.curve("dcg", cutoffs=[3]).to_dict()
     drawn = {row["y"] for rows in curve["datasets"].values() for row in rows if "y" in row}
     assert any(y == pytest.approx(weighted("dcg@3", DF), rel=1e-9) for y in drawn)
