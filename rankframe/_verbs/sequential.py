@@ -171,8 +171,8 @@ def price(settings: Mapping[str, Any]) -> list[str]:
     """What a sequential comparison promises, and what it costs; nothing of another comparison."""
     if (of := settings.get("sequential")) is None:
         return []
-    ratios = sorted(f"{x:.1f}" for x in of["width_ratio"] if x is not None and np.isfinite(x))
-    times = " to ".join(dict.fromkeys([*ratios[:1], *ratios[-1:]]))
+    ratios = sorted(x for x in of["width_ratio"] if x is not None and np.isfinite(x))
+    times = " to ".join(dict.fromkeys(f"{x:.1f}" for x in (*ratios[:1], *ratios[-1:])))
     costs = f", {times} times as wide as that of a single look" if ratios else ""
     how = f"by {INTERVALS[of['method']]}, for {of['planned']:,} planned queries."
     n = of["repeated"]

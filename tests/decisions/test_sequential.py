@@ -18,6 +18,7 @@ from statsmodels.stats.multitest import multipletests
 import rankframe as rf
 from rankframe._command import main
 from rankframe._statistics.confidence_sequences import confidence_sequence
+from rankframe._verbs.sequential import price
 from tests.support.each import each
 from tests.support.runs import DF, RUNS, table, values
 
@@ -290,8 +291,13 @@ def test_the_price_is_printed_and_in_the_settings() -> None:
     assert "p by the sequential test, over 120 queries." in repr(found)
     assert "holds at every look" not in repr(ALL.rank.compare("map", **TWO))
     several = ALL.rank.compare("map", "rr", runs=RUNS, test="sequential")
-    ratios = sorted(f"{x:.1f}" for x in several.settings["sequential"]["width_ratio"])
-    assert f"{ratios[0]} to {ratios[-1]} times as wide" in " ".join(repr(several).split())
+    ratios = several.settings["sequential"]["width_ratio"]
+    assert f"{min(ratios):.1f} to {max(ratios):.1f} times as wide" in " ".join(repr(several).split())
+
+
+def test_the_price_of_several_rows_goes_from_the_least_to_the_greatest_number() -> None:
+    of = {"method": "betting", "planned": 99, "width_ratio": [6.2, None, 14.0, 9.8], "repeated": 0}
+    assert ", 6.2 to 14.0 times as wide as that of a single look; " in price({"sequential": of})[0]
 
 
 def test_no_price_is_known_without_an_interval_of_a_single_look() -> None:
