@@ -7,7 +7,7 @@ from .._support.floats import Floats, np
 from ..stats import NOISE
 
 PRIOR = 0.5
-"""The weight of the prior, a difference of 0, beside the weight 1 of each query."""
+"""The weight of the prior, a difference of 0; each query weighs 1."""
 
 
 def shares(differences: Floats, rope: float, weights: Floats) -> Floats:

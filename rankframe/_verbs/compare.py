@@ -99,7 +99,8 @@ class Comparison(Result[R_co]):
         every rank that the corrected test leaves open), how many runs it ``beats`` and is ``beaten_by`` (UInt32: by that
         test, at the level 1 - `ci`), and its ``group`` (UInt32: 1 has the runs tied for the top, which none beats; n + 1
         those that are beaten by a run of group n, and by none of a later group; null without p-values, and with a `baseline`, as
-        other pairs have no test). Where the correction is ``"holm"`` or the test Tukey's, the intervals of all runs hold at once.
+        other pairs have no test). With `judge` or `adjust`, ``mean`` and ``rank`` are over the queries that people judged, and
+        the tests those of ``table``. Where the correction is ``"holm"`` or the test Tukey's, the intervals of all runs hold at once.
     settings
         How it was computed: the runs, the test, the correction, the resamples, the seed, how many p-values are exact
         (``"enumerated"``), the policies, the versions; of a sequential test, ``"sequential"``, with the method, the looks and
@@ -239,14 +240,15 @@ def compare(
     adjust
         A column with one value per query that was known before, such as ``"score last month"``, or the text of a metric of the
         baseline that reads no labels: the differences are adjusted for it, by its mean over more queries than people judged (CUPED).
-        These are the queries of the table without a label, or `adjust_mean` tells it; without either, nothing could be saved. It
-        needs 30 judged queries in each slice, drawn at random, and SciPy. The estimate is unbiased up to the error of
+        Either some queries of the table have no label, or `adjust_mean` is given. Each slice needs 30 judged queries, drawn at
+        random; needs SciPy. The estimate is unbiased up to the error of
         the coefficient; interval and p-value are Student's.
     adjust_mean
         The mean of `adjust` over all queries that the runs are for.
     look
         For the sequential test: the column that says when a query came, such as a day: values that sort, the same in all rows
-        of a query. Queries of one look enter in an order derived from their ids. ``None``: they enter in the order of the
+        of a query. Queries of one look enter in an order derived from their ids; queries without a look come last, so give each
+        one if you look again. ``None``: they enter in the order of the
         table, which must have nothing to do with their values; append later queries to its end.
     planned
         For the sequential test: about how many queries will come. It chooses the method, betting below 10,000 and empirical
@@ -289,7 +291,7 @@ def compare(
     True
     """
     known = Help(judge, adjust, adjust_mean)
-    known.beside(names_of(by), test=(test, "permutation"), interval=(interval, "auto"))
+    known.checked(names_of(by), test=(test, "permutation"), interval=(interval, "auto"))
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
     if test == "bayes" and weights is not None:
         raise InvalidOption(option(test=test), " counts all queries alike; leave out ", option(weights=weights))

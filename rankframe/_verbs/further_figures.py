@@ -1,4 +1,4 @@
-"""Figures of pairs of runs in place of a test: with the help of a model's labels or a column known before; probabilities."""
+"""Figures that take the place of a paired test's: by a model's labels, by a column known before, or as probabilities."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def gate(
     True
     """
     known = Help(judge, adjust, adjust_mean)
-    known.beside(names_of(by), interval=(interval, "bounded"), sequential=(None if sequential is None else ..., None))
+    known.checked(names_of(by), interval=(interval, "bounded"), sequential=(None if sequential is None else ..., None))
     rows, setup = table.rows, table.setup
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)

@@ -1,4 +1,4 @@
-"""Queries that people judged, among more of which a model's labels tell, or a column that was known before."""
+"""Means over queries of which people judged some, with the help of a model's labels of all, or of a column known before."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Control:
 
 @dataclass(frozen=True)
 class Help:
-    """What a caller names beside people's labels.
+    """The options that add to people's labels.
 
     Attributes
     ----------
@@ -113,14 +113,14 @@ class Help:
         """The options that are given."""
         return {name: x for name, x in asdict(self).items() if x is not None}
 
-    def beside(self, by: Sequence[str], **options: tuple[object, object]) -> Help:
-        """Refuse what does not go with it: of an option, as ``interval=("bca", "auto")``, a value that is not the default."""
+    def checked(self, by: Sequence[str], **options: tuple[object, object]) -> Help:
+        """Itself; refuse options that do not go with it: each has its value and its default, as ``interval=("bca", "auto")``."""
         if self.adjust_mean is not None and (self.adjust is None or by):
             says = " is the mean of a column over all queries, not over slices; name it alone: "
             raise InvalidOption(option(adjust_mean=self.adjust_mean), says, option(adjust=...))
         given = option(**{name: x for name, x in self.settings.items() if name != "adjust_mean"})
         if self.judge is not None and self.adjust is not None:
-            raise InvalidOption(given, " both tell of queries that nobody judged; take one of them")
+            raise InvalidOption(given, " both stand in for labels of people; take one of them")
         for name, (value, usual) in options.items() if self.settings else ():
             if value != usual:
                 raise InvalidOption(given, " has its own interval and test; leave out ", option(**{name: value}))

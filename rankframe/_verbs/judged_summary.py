@@ -28,7 +28,7 @@ class JudgedSummary(Summary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Help(self.judge).beside((), interval=(self.resampling.interval, "auto"), cluster=(self.cluster, None))
+        Help(self.judge).checked((), interval=(self.resampling.interval, "auto"), cluster=(self.cluster, None))
 
     @property
     def figures(self) -> Mapping[str, pl.DataType]:

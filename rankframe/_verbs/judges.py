@@ -1,4 +1,4 @@
-"""How far judges agree, whom one of them favours, and whether the runs have the same order under each."""
+"""How far judges agree, which runs one of them favours, and whether the runs have the same order under each."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ class Judges(Result[R_co]):
         lines, flips = [], [(row["judge"], row["other"]) for row in records(self.flips)]
         for (judge, other), found in pairs.items():
             turned, judge, other = flips.count((judge, other)), quoted(judge, quotes), quoted(other, quotes)
-            said = {x: f"{row['value']:.2f}{interval(row['ci_low'], row['ci_high'], 2)}" for x, row in found.items()}
-            if {"kappa", "alpha"} <= {*said}:
-                both = f"Labels of {other} against those of {judge}: kappa {said['kappa']}, alpha {said['alpha']}"
-                lines.append(f"{both}; they are higher by {said['bias']} on average")
-            if "kendall_tau" in said:
+            shown = {x: f"{row['value']:.2f}{interval(row['ci_low'], row['ci_high'], 2)}" for x, row in found.items()}
+            if {"kappa", "alpha"} <= {*shown}:
+                both = f"Labels of {other} against those of {judge}: kappa {shown['kappa']}, alpha {shown['alpha']}"
+                lines.append(f"{both}; they are higher by {shown['bias']} on average")
+            if "kendall_tau" in shown:
                 order = f"Kendall tau of the runs on {self.settings['metrics'][0]} under {judge} and {other}"
-                lines.append(f"{order}: {said['kendall_tau']}; {turned:,} pairs of runs change their order")
+                lines.append(f"{order}: {shown['kendall_tau']}; {turned:,} pairs of runs change their order")
         return lines or ["No document has labels of two judges"]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
@@ -129,9 +129,9 @@ class Judges(Result[R_co]):
 
         ends = f"Intervals of {percent(self.settings)}, over resampled queries."
         flips = "Pairs of runs in another order: the mean of the run less that of the baseline, under both judges."
-        apart = "bias: the label of the other less that of the first."
+        less = "bias: the label of the other less that of the first."
         found = grid(rows, "measure", "value", "n_documents n_queries", ends)
-        found += grid(records(self.bias), "run ranks", "bias", "n_documents", apart)
+        found += grid(records(self.bias), "run ranks", "bias", "n_documents", less)
         return found + grid(records(self.flips), "baseline run", "", "difference other_difference", flips)
 
 

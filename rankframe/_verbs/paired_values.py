@@ -249,7 +249,7 @@ def _of_ratio(calls: Sequence[Call]) -> Sequence[Call]:
     """The sum of clicks by which queries weigh, if the calls are ratios over it; refuse calls of both kinds."""
     ratios = [call for call in calls if call.weighed == "ratio"]
     if ratios and len(ratios) < len(calls):
-        says = f"{ratios[0].text} weighs queries by their clicks, and the other metrics weigh them alike; compare it apart, or say "
+        says = f"{ratios[0].text} weighs queries by their clicks, and the other metrics weigh them alike; compare it in a call of its own, or say "
         raise InvalidOption(says, option(estimate="snips"))
     return CLICKS[1:2] if ratios else ()
 
@@ -309,7 +309,7 @@ def _refuse_zero(calls: Sequence[Call]) -> None:
             raise InvalidOption(
                 f"{call.text} of a query that a run lacks is not 0; say ",
                 option(missing="drop"),
-                ", or compare it apart",
+                ", or compare it in a call of its own",
             )
 
 

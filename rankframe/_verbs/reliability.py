@@ -208,17 +208,17 @@ def _figures(x: Floats, w: Floats, a: Any, b: Any, split: Booleans, least: Float
     """
     n, flat = w.sum(), x.reshape(len(x), -1)
     sums = (w @ flat).reshape(x.shape[1:])
-    rest, apart = x - sums / n, (sums[a] - sums[b]) / n
+    rest, gain = x - sums / n, (sums[a] - sums[b]) / n
     moments = np.einsum("q,qim,qjm->ijm", w, rest, rest, optimize=True) / (n - 1)
     spread = np.maximum(moments[a, a] + moments[b, b] - 2 * moments[a, b], 0.0)
-    power = ((np.abs(apart) > NOISE) & (apart**2 * n > critical**2 * spread)).mean(axis=0)
+    power = ((np.abs(gain) > NOISE) & (gain**2 * n > critical**2 * spread)).mean(axis=0)
     own = split * w
     first, size = (own @ flat).reshape(len(split), *sums.shape), own.sum(axis=1)[:, None, None]
     one, other = (y[:, a] - y[:, b] for y in (first / size, (sums - first) / (n - size)))
-    one, other, apart = (np.where(np.abs(y) > NOISE, y, 0.0) for y in (one, other, apart))
+    one, other, gain = (np.where(np.abs(y) > NOISE, y, 0.0) for y in (one, other, gain))
     large = np.abs(one)[..., None] >= least - NOISE
     swapped = (large & (one * other < 0)[..., None]).sum(axis=(0, 1)) / large.sum(axis=(0, 1))
-    order = np.sign(apart)
+    order = np.sign(gain)
     untied = np.abs(order).sum(axis=0)
     tau = (order.T @ order / np.sqrt(np.outer(untied, untied)))[np.triu_indices(len(untied), 1)]
     return np.concatenate([power, swapped.ravel(), tau])

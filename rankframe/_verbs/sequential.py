@@ -49,7 +49,7 @@ NOISE = 1e-9
 """By how much numbers may change when a state is written as text."""
 
 OF_STATE = ("look", "planned", "confidence")
-"""The columns of a state beside the values per query."""
+"""The columns of a state that are neither values nor name a run or a query."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Sequential:
         return self
 
     def arranged(self, found: PairedValues, frame: pl.DataFrame, setup: Setup) -> PairedValues:
-        """The values after those of earlier looks; `queries` tells the look, the place, and whether a query came again."""
+        """The values after those of earlier looks; `queries` has columns of the look, the place, and whether a query came again."""
         n = len(found.queries)
         found = _with(found, look=np.ones(n, dtype=np.int64), again=np.zeros(n, dtype=bool))
         if self.look is not None:
