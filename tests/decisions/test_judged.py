@@ -190,7 +190,7 @@ def test_a_query_is_judged_by_people_if_each_of_its_documents_has_a_label_that_i
         (lambda df: df, {"judge": "llm", "interval": "bca"}, "has its own interval and test; leave out interval='bca'"),
     ],
 )
-def test_what_gives_no_honest_interval_is_refused(change: Any, options: Any, message: str) -> None:
+def test_what_gives_no_valid_interval_is_refused(change: Any, options: Any, message: str) -> None:
     with pytest.raises(rf.RankframeError, match=message):
         change(DF).rank.summarize("map", **options)
 
@@ -236,7 +236,7 @@ def test_an_empty_table_has_a_row_of_nulls_and_with_slices_none() -> None:
     assert DF.clear().rank.summarize("map", judge="llm", by="market").height == 0
 
 
-def test_judged_queries_that_are_not_like_the_others_are_told() -> None:
+def test_judged_queries_that_are_not_like_the_others_warn() -> None:
     easy = DF.with_columns(llm=pl.when(pl.col("query_id") < 40).then(pl.col("llm")).otherwise(0))
     with pytest.warns(
         rf.RankframeWarning, match="holds for judged queries that were drawn at random: judged queries have"
@@ -244,7 +244,7 @@ def test_judged_queries_that_are_not_like_the_others_are_told() -> None:
         easy.rank.summarize("num_relevant", judge="llm")
 
 
-def test_values_of_which_few_differ_are_told() -> None:
+def test_values_of_which_few_differ_warn() -> None:
     df = DF.with_columns(label=pl.when(pl.col("query_id").is_between(5, 39)).then(0).otherwise("label"))
     with pytest.warns(
         rf.RankframeWarning, match="of rr is too short: [1-5] of the 40 judged queries differ from the median"
@@ -279,7 +279,16 @@ def test_a_difference_is_that_of_people_moved_by_the_model_and_means_are_those_o
     assert "Student's test of the prediction-powered mean" in repr(found)
 
 
-def test_a_metric_of_which_less_is_better_and_slices_and_many_pairs_are_compared_too() -> None:
+def test_where_less_is_better_a_smaller_value_wins() -> None:
+    found = DF.rank.on(no_relevant="zero").compare("average_relevance_position", judge="llm", **RUNS)
+    d = found.per_query_delta["average_relevance_position"].to_numpy()
+    row = found.table.row(0, named=True)
+    assert (row["wins"], row["losses"]) == ((d < 0).sum(), (d > 0).sum())
+    assert row["wins"] > row["losses"]  # the new run is better
+    assert row["difference"] < 0
+
+
+def test_slices_and_many_pairs_are_compared_as_each_by_itself() -> None:
     df = table(n=160, people=70).with_columns(third=pl.col("old") + pl.col("new") / 2)
     found = df.rank.compare("map", "ndcg@3", runs=["old", "new", "third"], judge="llm", by="market")
     assert found.table.height == 12

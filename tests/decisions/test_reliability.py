@@ -48,7 +48,7 @@ def test_discriminative_power_is_the_share_of_pairs_with_a_p_value_below_alpha(
     for metric in ("map", "rr"):
         each_run = [values(run, metric, MANY) for run in FIVE]
         p = [scipys(a, b).pvalue for a, b in combinations(each_run, 2)]
-        clear = [x for x in p if abs(x / alpha - 1) > 0.3]
+        clear = [x for x in p if test == "t" or abs(x / alpha - 1) > 0.3]  # the permutation test's differ a little
         row = of(found, "discriminative_power", metric)
         assert row["value"] * 10 == pytest.approx(sum(x < alpha for x in p), abs=len(p) - len(clear))
         assert (row["n_pairs"], row["n_queries"]) == (10, 50)
@@ -120,7 +120,7 @@ def test_six_gains_have_a_p_value_of_one_in_thirty_two(alpha: float, share: floa
     assert found.filter(figure="discriminative_power")["value"].item() == share
 
 
-def test_in_a_resample_pairs_are_told_apart_by_students_t() -> None:
+def test_in_a_resample_students_t_decides_which_pairs_differ() -> None:
     """Copies of a query count as queries of their own: SciPy's statistic on either side of the critical value."""
     rng = np.random.default_rng(2)
     x, w = rng.random((9, 3, 1)), np.array([2, 0, 1, 1, 3, 0, 1, 1, 0.0])
@@ -221,7 +221,7 @@ def test_intervals_are_percentiles_over_resamples_whose_halves_have_no_query_in_
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((low[i], high[i]), abs=off)
 
 
-def test_it_is_said_in_sentences_and_in_a_table() -> None:
+def test_the_result_shows_sentences_and_a_table() -> None:
     found = ANSWERS.rank.reliability(X, run="run", halves=20, resamples=39, difference=0.2)
     assert found.sentences()[0].startswith("value:x(bounds=[-1,1]) tells 0% [0%, ")
     assert found.sentences()[0].endswith("] of 1 pairs of runs apart")
