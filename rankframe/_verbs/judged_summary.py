@@ -12,8 +12,9 @@ from .. import stats
 from .._catalog.call import Call
 from .._plan.per_query import measure
 from .._table.setup import Setup
+from ..errors import InvalidOption, option
 from .judged import KINDS, OF_JUDGED, PEOPLE, Control, Help, by_people, in_addition
-from .summary import FIGURES, OF_INTERVALS, Summary, in_slices
+from .summary import FIGURES, OF_INTERVALS, Summary, in_slices, weigher
 
 OF_MODEL = "#model "
 """The prefix of a metric's column by the model's labels."""
@@ -37,6 +38,9 @@ class JudgedSummary(Summary):
         return {"metric": FIGURES["metric"], "n_queries": FIGURES["n_queries"], **OF_JUDGED, **own}
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
+        if any(call.labels and call.metric.from_clicks != "same" for call in weigher(self.weights, frame.schema)):
+            says = " reads labels, which people and the model give differently; name a column or "
+            raise InvalidOption(option(weights=self.weights), says, option(weights="num_ret"))
         rows = by_people(frame, setup, str(self.judge), self.calls)
         by_model = measure(rows, setup.changed(label=str(self.judge)), *self.calls)
         own = [by_model[call.text].alias(OF_MODEL + call.text) for call in self.calls]

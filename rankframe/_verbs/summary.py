@@ -268,12 +268,12 @@ class Summary:
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
         query, largest = setup.roles.query, None if self.whole is None else self.whole.get(setup.roles.score)
-        weigher = _weigher(self.weights, frame.schema)
-        column = None if weigher else self.weights
+        weighing = weigher(self.weights, frame.schema)
+        column = None if weighing else self.weights
         slices = by_query(frame, query, self.by, column, self.cluster)  # first, as it names columns that are missing
-        measured = dict.fromkeys([*self.calls, *weigher, *(CLICKS if self.of_clicks else ())])
+        measured = dict.fromkeys([*self.calls, *weighing, *(CLICKS if self.of_clicks else ())])
         values = measure(frame, setup, *measured, largest_label=largest)
-        for call in weigher:
+        for call in weighing:
             values = values.with_columns(pl.col(call.text).fill_null(0.0).alias("#weight"))
             values = values if call in self.calls else values.drop(call.text)
             slices = slices.drop("#weight")
@@ -282,7 +282,7 @@ class Summary:
         if self.by or column is not None or self.cluster is not None:
             joined = values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left")
             values = collect(joined, frame, setup)
-        elif not weigher:
+        elif not weighing:
             values = values.with_columns(pl.lit(1.0).alias("#weight"))
         if not self.of_clicks:
             return values
@@ -424,7 +424,7 @@ class Summary:
         return (None, None, None) if kind is None else (float(ends[0]), float(ends[1]), kind)
 
 
-def _weigher(weights: str | None, schema: pl.Schema) -> list[Call]:
+def weigher(weights: str | None, schema: pl.Schema) -> list[Call]:
     """The metric that is the weight of a query, where no column has the name."""
     if weights is None or weights in schema:
         return []
@@ -581,7 +581,7 @@ def summarize(
         The column of a model's labels of every document, if people judged some queries only: all documents of these have a label,
         which is null or negative elsewhere. The mean is that of people over all queries (PPI++): moved by what the model says of the
         other queries, as far as both agree. It needs 30 queries that people judged in each slice, drawn at random, and SciPy; its
-        interval is Student's. A model that adds nothing leaves that of people's queries.
+        interval is Student's. A model that adds nothing leaves that of people's queries. `weights` may not be a metric that reads labels.
     resamples
         The number of resamples of the queries of a slice; all metrics share the same draws.
     seed

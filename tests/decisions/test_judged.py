@@ -223,6 +223,13 @@ def test_a_geometric_mean_is_refused_where_plain_means_are_taken() -> None:
             ask()
 
 
+def test_a_weight_that_reads_labels_is_refused_and_one_that_reads_none_is_not() -> None:
+    """Queries would weigh by people's labels or by the model's, so that the two parts are means of other things."""
+    with pytest.raises(rf.InvalidOption, match="weights='num_rel' reads labels"):
+        DF.rank.summarize("map", judge="llm", weights="num_rel")
+    assert DF.rank.summarize("map", judge="llm", weights="num_ret")["n_judged"].item() == 40
+
+
 def test_a_query_without_a_value_is_refused() -> None:
     df = DF.with_columns(label=pl.when(pl.col("query_id") == 0).then(0).otherwise("label"))
     with pytest.raises(rf.InvalidData, match="takes a value of map for each query"):

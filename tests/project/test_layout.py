@@ -138,7 +138,7 @@ BUDGET = {
     "metrics": 1796,
     "fusions": 294,
     "_plan": 1376,
-    "_verbs": 6352,
+    "_verbs": 6356,
     "_pictures": 1479,
     "_lift": 1834,
     "_shapes": 444,
