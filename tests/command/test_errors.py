@@ -494,7 +494,10 @@ WRONG = [
     ("report t.csv -o folder", "-o folder: write a file that ends in .html or .htm"),
     ("report t.csv -o r.html --worst=-1", "--worst -1: write a whole number from 0 to 1,000,000,000"),
     ("power t.csv --runs score,label -m rr --difference 0", "--difference 0.0: write a finite number above 0"),
-    ("power t.csv --runs score,label -m gm_map --difference 0.1", "gm_map is summed up by its geometric mean; ask for"),
+    (
+        "power t.csv --runs score,label -m gm_map --difference 0.1",
+        "gm_map is summed up by its geometric mean, and this takes plain means; ask for map",
+    ),
     (
         "compare t.csv --runs score,label --ci 95",
         "--ci 95.0: write a number between 0 and 1",
