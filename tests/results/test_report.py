@@ -178,7 +178,7 @@ def test_slices_stand_under_each_other_each_with_its_best() -> None:
         schema=["day", *SCHEMA, "n_queries"],
         orient="row",
     )
-    found = comparison(table, runs=["a", "b"], metrics=["rr"])
+    found = comparison(table, runs=["a", "b"], metrics=["rr"], by=["day"])
     assert cells(found.to_markdown())[:6] == cells(
         """
         | day  |   | run | rr |
