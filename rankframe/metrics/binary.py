@@ -75,7 +75,8 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     (0.2, 0.5)
     """
     most = {"k": [], "min(k,n)": [r.n_retrieved], "min(k,R)": [r.n_relevant]}[divisor]
-    return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
+    gains = r.relevant if divisor == "min(k,R)" else r.weighed(r.relevant)  # R counts documents, not their weights
+    return r.total(gains, k) / pl.min_horizontal(r.depth(k), *most)
 
 
 @metric(
@@ -324,8 +325,9 @@ def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.evaluate("tp@2", "fp@2", "fn@2", "tn@2")[["hits@2", "false_positives@2", "false_negatives@2", "true_negatives@2"]].to_numpy().tolist()         # a; b; c; none
-    [[1.0, 1.0, 1.0, 0.0]]
+    >>> found = df.rank.evaluate("fp@2", "fn@2")                # b; c
+    >>> found["false_positives@2"].item(), found["false_negatives@2"].item()
+    (1.0, 1.0)
     """
     return r.total(1 - r.relevant, k)
 
@@ -385,8 +387,10 @@ def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item(), df.rank.on(collection_size=10).evaluate("tn@1")["true_negatives@1"].item()
-    (1.0, 9.0)
+    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item()     # b
+    1.0
+    >>> df.rank.on(collection_size=10).evaluate("tn@1")["true_negatives@1"].item()
+    9.0
     """
     return n_documents(r) - r.n_relevant - r.divided_by(1 - r.relevant, k)
 
