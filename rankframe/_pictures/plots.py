@@ -247,7 +247,7 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     legible(names, ROWS, "histograms")
     places = {name: float(len(names) - 1 - i) for i, name in enumerate(names)}
     row = pl.col("series").replace_strict(places, default=None, return_dtype=pl.Float64)
-    low, high = reach(found["value"], call)
+    low, high = reach(found["value"], measured.calls[0])  # weights change bounds
     margin = MARGIN * (high - low)
     width = (high - low) / BINS
     bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
