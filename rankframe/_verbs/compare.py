@@ -299,7 +299,7 @@ def compare(
         )
     significance = Significance(test, correction, family)
     resampling = Resampling(ci, interval, resamples, seed, progress)
-    calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])")
+    calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])", table.setup, weighs=True)
     sequential = Sequential(ci, planned, look).checked(calls, weights, correction) if test == "sequential" else None
     if look is not None and sequential is None:
         raise InvalidOption(option(look=look), " is for ", option(test="sequential"))

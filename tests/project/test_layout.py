@@ -138,7 +138,7 @@ BUDGET = {
     "metrics": 1796,
     "fusions": 294,
     "_plan": 1376,
-    "_verbs": 6337,
+    "_verbs": 6339,
     "_pictures": 1479,
     "_lift": 1834,
     "_shapes": 444,
