@@ -206,6 +206,8 @@ def _inside(inside: str, entry: Metric, text: str) -> Options:
             ours = ("relevant", math.nextafter(value, math.inf))
         if name == "beta" and text.lstrip().lower().startswith("setf") and is_number(value) and value >= 0:
             ours = (name, math.sqrt(value))  # ir_measures' SetF takes the square of beta
+        if name == "min_rel_score" and entry.name == "ndcg":  # Evidently's gains are then 0 and 1
+            options.append(("gain", "binary"))
         if ours is not None:
             options.append((ours[0] if ours[0] in entry.parameters else OTHER_OPTIONS.get(ours[0], ours[0]), ours[1]))
     return options

@@ -134,7 +134,7 @@ BUDGET = {
     "_statistics": 462,
     "_table": 2441,
     "_words": 1749,
-    "_catalog": 1194,
+    "_catalog": 1196,
     "metrics": 1796,
     "fusions": 294,
     "_plan": 1376,
