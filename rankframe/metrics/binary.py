@@ -258,7 +258,9 @@ def n_documents(r: Ranking) -> pl.Expr:
 
 
 def _n_shown(r: Ranking, k: int | None) -> pl.Expr:
-    """The number of documents in the top `k`."""
+    """The number of documents in the top `k`, of which those that share a rank are all or none."""
+    if k is not None and r.shares and r.answer != "rank":
+        return r.count((r.rank <= k).fill_null(False))
     return pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 

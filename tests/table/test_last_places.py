@@ -30,6 +30,7 @@ class Counts:
         self.N = sum(is_judged(row) and row[2] < 1 for row in rows)
         self.best = sorted((row[2] for row in rows if is_judged(row)), reverse=True)
         self.n = len(listed)
+        self.candidates = sum(row[1] is not None or is_judged(row) for row in rows)
         # rank, label, hits down to there, and documents judged non-relevant at the rank or above
         self.documents = [
             (
@@ -45,6 +46,19 @@ class Counts:
     def hits(self, k: float) -> int:
         return sum(rank <= k for rank, *_ in self.relevant)
 
+    def shown(self, k: float) -> int:
+        return sum(rank <= k for rank, *_ in self.documents)
+
+    def jaccard(self, k: float) -> float:
+        either = self.shown(k) + self.R - self.hits(k)
+        return self.hits(k) / either if either else 0.0
+
+    def mcc(self, k: float) -> float:
+        tp, fp, fn = self.hits(k), self.shown(k) - self.hits(k), self.R - self.hits(k)
+        tn = self.candidates - tp - fp - fn
+        spread = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+        return (tp * tn - fp * fn) / math.sqrt(spread) if spread else 0.0
+
     def over_r(self, x: float) -> float:
         return x / self.R if self.R else 0.0
 
@@ -55,7 +69,9 @@ WANTED: dict[str, Callable[[Counts], float]] = {
     "recall@3": lambda c: c.over_r(c.hits(3)),
     "hit_rate@2": lambda c: float(c.hits(2) > 0),
     "r_precision": lambda c: c.over_r(c.hits(c.R)),
-    "fp@3": lambda c: sum(rank <= 3 for rank, *_ in c.documents) - c.hits(3),
+    "fp@3": lambda c: c.shown(3) - c.hits(3),
+    "jaccard@3": lambda c: c.jaccard(3),
+    "mcc@3": lambda c: c.mcc(3),
     "map": lambda c: c.over_r(math.fsum(hits / rank for rank, _, hits, _ in c.relevant)),
     "map(divisor=k)@4": lambda c: math.fsum(hits / rank for rank, _, hits, _ in c.relevant if rank <= 4) / 4,
     "rr": lambda c: 1 / min(rank for rank, *_ in c.relevant) if c.relevant else 0.0,
