@@ -257,7 +257,7 @@ def n_documents(r: Ranking) -> pl.Expr:
     return r.n_candidates if known is None else pl.max_horizontal(r.n_candidates, pl.lit(float(known)))
 
 
-def _n_shown(r: Ranking, k: int | None) -> pl.Expr:
+def n_shown(r: Ranking, k: int | None) -> pl.Expr:
     """The number of documents in the top `k`, of which those that share a rank are all or none."""
     if k is not None and r.shares and r.answer != "rank":
         return r.count((r.rank <= k).fill_null(False))
@@ -428,7 +428,7 @@ def mcc(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> round(df.rank.evaluate("mcc@2")["mcc@2"].item(), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
     0.5774
     """
-    n, shown, relevant = n_documents(r), _n_shown(r, k), r.n_relevant
+    n, shown, relevant = n_documents(r), n_shown(r, k), r.n_relevant
     spread = shown * (n - shown) * relevant * (n - relevant)
     return (n * r.hits_down_to(k) - shown * relevant) / spread.sqrt()
 
@@ -460,7 +460,7 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> round(df.rank.evaluate("jaccard@2")["jaccard@2"].item(), 4)              # a of a, b and c
     0.3333
     """
-    return r.total(r.relevant, k) / (_n_shown(r, k) + r.n_relevant - r.hits_down_to(k))
+    return r.total(r.relevant, k) / (n_shown(r, k) + r.n_relevant - r.hits_down_to(k))
 
 
 @metric("success", "hr", "hitrate", "hit_ratio", "retrieval_hit_rate", display="Hit rate", **FIRST_FOUND)

@@ -9,7 +9,7 @@ import polars as pl
 
 from .._catalog.registry import Judging, metric
 from .._words.ranking import AverageDivisor, Cutoff, Gain, NoPairs, Proportion, Range, Ranking, Rounding
-from .binary import FIRST_FOUND, SHARE, n_documents
+from .binary import FIRST_FOUND, SHARE, n_documents, n_shown
 
 __all__ = [
     "auc", "average_precision", "average_recall", "bpref", "eleven_point_average", "first_rank", "interpolated_precision",
@@ -463,7 +463,7 @@ def auc(
     """
     top = r.relevant if k is None else pl.when(r.rank <= k).then(r.relevant).otherwise(0.0)
     relevant = r.whole(top)
-    others = (r.n_candidates if k is None else pl.min_horizontal(r.depth(k), r.n_retrieved)) - relevant
+    others = (r.n_candidates if k is None else n_shown(r, k)) - relevant
     first, last = _tied(r)
     if k is None and max_fpr is None:
         lost = r.whole(top * (first + last) / 2) - relevant * (relevant + 1) / 2

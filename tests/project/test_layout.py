@@ -135,7 +135,7 @@ BUDGET = {
     "_table": 2441,
     "_words": 1749,
     "_catalog": 1196,
-    "metrics": 1798,
+    "metrics": 1799,
     "fusions": 294,
     "_plan": 1376,
     "_verbs": 6339,

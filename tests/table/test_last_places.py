@@ -110,6 +110,24 @@ def test_values_are_those_of_numbers_of_scores_in_every_form(seed: int) -> None:
             assert_equal(values(found, text), wanted, (form, text))
 
 
+def of_pairs(c: Counts, k: float, tied: float) -> float | None:
+    """The share of pairs of the documents shown down to k, relevant and not, of which the relevant one has the smaller rank."""
+    above, below = ([rank for rank, label, *_ in c.documents if rank <= k and (label >= 1) == x] for x in (True, False))
+    if not above or not below:
+        return None if above else 0.0
+    return sum((a < b) + tied * (a == b) for a in above for b in below) / (len(above) * len(below))
+
+
+@each("seed", range(4))
+def test_pairs_are_those_of_the_documents_that_are_shown(seed: int) -> None:
+    table = random_table(seed, queries=40)
+    found = frame(table).rank.on(ties="last").evaluate("auc@3", "pairwise_accuracy@3")
+    wanted = {query: of_pairs(Counts(rows), 3, 0.5) for query, rows in table.items()}
+    assert_equal(values(found, "auc@3"), wanted, "auc@3")
+    wanted = {query: of_pairs(Counts(rows), 3, 0.0) for query, rows in table.items()}
+    assert_equal(values(found, "pairwise_accuracy@3"), wanted, "pairwise_accuracy@3")
+
+
 def judged_lists(seed: int) -> Table:
     """Lists of which every document is retrieved and judged, of two at least, so that scikit-learn takes them."""
     table = random_table(seed, queries=60, labels=[0, 0, 1])
