@@ -39,7 +39,7 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("judged")["judged"].item()
     0.5
     """
-    return r.total(r.judged.cast(pl.Float64), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
+    return r.total(r.judged.cast(pl.Float64), k) / n_shown(r, k)
 
 
 @metric(display="Pairwise accuracy", bounds=(0, 1), judging="threshold", gains_only=True)

@@ -110,6 +110,12 @@ def test_values_are_those_of_numbers_of_scores_in_every_form(seed: int) -> None:
             assert_equal(values(found, text), wanted, (form, text))
 
 
+def test_the_share_of_judged_documents_is_that_of_the_documents_shown() -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [4, 3, 3, 3], "label": [1, 0, 1, None]})
+    last = df.rank.on(ties="last")
+    assert last.evaluate("judged@3", "judged@4").row(0) == (1, 1.0, 0.75)  # a alone has a rank up to 3
+
+
 def of_pairs(c: Counts, k: float, tied: float) -> float | None:
     """The share of pairs of the documents shown down to k, relevant and not, of which the relevant one has the smaller rank."""
     above, below = ([rank for rank, label, *_ in c.documents if rank <= k and (label >= 1) == x] for x in (True, False))
