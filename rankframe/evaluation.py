@@ -198,7 +198,7 @@ def _together(runs: Sequence[object], qrels: object) -> tuple[list[Any], Any]:
 
 
 def _refuse_swapped(frames: Sequence[pl.DataFrame]) -> None:
-    """Refuse scores that are whole numbers beside labels that are not: the two were given in the other order."""
+    """Refuse whole scores with fractional labels: run and judgments were probably exchanged."""
     *runs, qrels = frames
     whole = [(run["score"] % 1 == 0).all() for run in runs if "score" in run.columns]
     if whole and all(whole) and "label" in qrels.columns and (qrels["label"] % 1 != 0).any():

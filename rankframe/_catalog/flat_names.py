@@ -34,7 +34,7 @@ def flat_names(texts: Iterable[str]) -> dict[str, str]:
 
 
 def texts_behind(name: str, among: Mapping[str, Metric]) -> Iterator[str]:
-    """The texts with options whose flat name may be `name`; the flat name of one of them tells whether it is."""
+    """The texts with options whose flat name may be `name`; the caller compares the flat name of each."""
     for entry in among.values():
         if not name.startswith(entry.name.lower()):
             continue
@@ -57,6 +57,6 @@ def _value(flat: str, kind: Kind | None) -> str:
         return repr(word)
     if flat in ("true", "false", "none"):
         return flat.capitalize()
-    if re.fullmatch(r"\d+_to_\d+(_\d+_to_\d+)*", flat):  # whole numbers: of others, nothing tells where one ends
+    if re.fullmatch(r"\d+_to_\d+(_\d+_to_\d+)*", flat):  # whole numbers only: where a decimal ends is ambiguous
         return "{" + re.sub(r"(\d+)_to_(\d+)_?", r"\1:\2,", flat) + "}"
     return flat.replace("minus_", "-").replace("_", ".")

@@ -1,4 +1,4 @@
-"""Names in other tools, as rows of data: of the metrics here, and those whose number is that of no single metric."""
+"""Names of metrics in other tools: those that are read as a metric here, and those that are refused as ambiguous."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ UNCLEAR: Mapping[str, Mapping[str, str]] = {
     "FBetaTopKMetric": {"Evidently, of the means of precision and recall": "f_beta"},
     "ILS": {"LensKit, which prints 1 less it": "ild"},
     "ItemCoverage": {"RecBole": "coverage", "Elliot": "aggregate_diversity"},
-    "PopularityBias": {"Evidently, which prints coverage and gini beside it": "mean_popularity"},
+    "PopularityBias": {"Evidently, which also prints coverage and gini": "mean_popularity"},
     "PrecisionAt": {"CatBoost, whose divisor is min(k,n)": "precision", "Spark": "precision"},
     "SRecall": {"Elliot, which divides by the features of all items": "subtopic_recall"},
     "UserCoverage": {"Elliot, which prints the number of users": "user_coverage"},

@@ -172,7 +172,7 @@ def _call(
     entry: Metric, implied: Settings, given: Options, at: str | None, level: str | None, inside: str, text: str
 ) -> Call:
     usual = dict(implied)
-    k = usual.pop("k", None)  # where none is given
+    k = usual.pop("k", None)  # the tool's cutoff, for a text without one
     given = [*usual.items(), *given, *_inside(inside, entry, text)]
     if level is not None:
         given.append(("min_label" if "min_label" in entry.parameters else "relevant", _number(level, text)))
@@ -205,7 +205,9 @@ def _inside(inside: str, entry: Metric, text: str) -> Options:
         if ours == ("border", value) and is_number(value):  # in CatBoost, a label above it is relevant
             ours = ("relevant", math.nextafter(value, math.inf))
         if name == "beta" and text.lstrip().lower().startswith("setf") and is_number(value) and value >= 0:
-            ours = (name, math.sqrt(value))  # that of ir_measures, as trec_eval's, is the square of beta
+            ours = (name, math.sqrt(value))  # ir_measures' SetF takes the square of beta
+        if name == "min_rel_score" and entry.name == "ndcg":  # Evidently's gains are then 0 and 1
+            options.append(("gain", "binary"))
         if ours is not None:
             options.append((ours[0] if ours[0] in entry.parameters else OTHER_OPTIONS.get(ours[0], ours[0]), ours[1]))
     return options

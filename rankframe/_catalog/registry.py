@@ -489,7 +489,7 @@ def unregister(metric: str | Callable[..., pl.Expr]) -> None:
 
 
 WITH_LABELS: dict[str, Metric] = {}
-"""The measures of two rankings that tell by labels which is better."""
+"""The measures of two rankings that read labels, to find which ranking is better."""
 
 COMPARED: Mapping[str, Metric] = ChainMap(WITH_LABELS, METRICS)  # type: ignore[arg-type]
 """The metrics that `compare` takes: those of one ranking, and those of two."""

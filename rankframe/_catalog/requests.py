@@ -107,9 +107,10 @@ def averaged(
     of_rankings: bool = False,
     weighs: bool = False,
 ) -> list[Call]:
-    """The named calls, and the values that expressions make, under a setup if one is given.
+    """The calls that requests name, under a setup if one is given; an expression is the call of its value.
 
-    Those without a mean are refused, those that are not `of_rankings`, and those whose mean takes weights, unless it `weighs`.
+    Refused are calls whose values are not numbers; with `of_rankings`, values that are not computed from a ranking; and
+    ratios of sums over all queries, unless the caller `weighs` queries by their divisors.
     """
     each = (x if of_rankings or not isinstance(x, pl.Expr) else _value(x) for x in requests)
     calls = [call if setup is None else call.under(setup) for call in calls_of(*each, example=example)]

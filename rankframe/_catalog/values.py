@@ -25,7 +25,7 @@ _TEXT = re.compile(
 
 @called_by_users
 def value(of: pl.Expr | Column, *, bounds: Sequence[float | None] | None = None, higher_is_better: bool = True) -> Call:
-    """A column with one value per query as a metric, for tables without rankings or beside metrics of rankings.
+    """A column with one value per query as a metric, alone or together with metrics of rankings.
 
     ``evaluate``, ``mean``, ``summarize``, ``compare``, ``gate``, ``power``, ``gaps``, plots and reports take it. A
     table of values needs no document, score or label. These verbs also take a Polars expression as it is, such as

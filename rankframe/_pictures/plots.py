@@ -173,7 +173,7 @@ def differences(
     found, names = measured.values, measured.runs
     if len(names) < 2:
         says = "differences are those between runs; name at least two score columns, as "
-        or_column = ", or the column that tells runs apart, as ", option(run="run")
+        or_column = ", or the column that names the run of each row, as ", option(run="run")
         raise InvalidOption(says, option(runs=["bm25", "ltr"]), *or_column)
     baseline = names[0] if baseline is None else baseline
     if baseline not in names:
@@ -247,7 +247,7 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     legible(names, ROWS, "histograms")
     places = {name: float(len(names) - 1 - i) for i, name in enumerate(names)}
     row = pl.col("series").replace_strict(places, default=None, return_dtype=pl.Float64)
-    low, high = reach(found["value"], call)
+    low, high = reach(found["value"], measured.calls[0])  # weights change bounds
     margin = MARGIN * (high - low)
     width = (high - low) / BINS
     bin_ = ((pl.col("value") - low) / width).floor().cast(pl.Int32).clip(0, BINS - 1)
@@ -579,9 +579,7 @@ def propensities(
     """
     frame, setup, runs = unpacked(table, shared)
     if runs.scores:
-        raise InvalidOption(
-            "a log tells the rankers of its lists apart by a column; name it, as ", option(run="ranker")
-        )
+        raise InvalidOption("a log names the ranker of each list in a column; say which, as ", option(run="ranker"))
     ci = shared.get("ci", CI)
     log, level = in_memory(frame, setup), ci or CI
     found = estimated(log, run=runs.column, context=context, method=method, k=k, ci=level, progress=False)

@@ -73,7 +73,7 @@ def _refuse(values: pl.DataFrame, query: Sequence[str], call: Call, what: str) -
         whose, given = ", ".join(f"{name} {row[name]!r}" for name in query), row[call.text]
         if row[f"#n {call.text}"] > 1:
             raise InvalidData(
-                f"{whose} has {row[f'#n {call.text}']} {what} for {call.text}; name the column that tells them apart with the "
+                f"{whose} has {row[f'#n {call.text}']} {what} for {call.text}; name the column that distinguishes them with the "
                 "query or the run, or make one value of them by an expression",
                 Code(f"pl.col({call.columns[0]!r}).mean()", phrase=", as {}")
                 if call.expressions[0].meta.is_column()

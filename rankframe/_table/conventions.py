@@ -267,8 +267,8 @@ CONVENTIONS: Mapping[str, Convention] = {
         "ndcg(gain=binary)@10 mean_popularity(divisor=k)@10 tail_share(tail=0.1,unseen_items=zero,divisor=k)@10 "
         "coverage@10 gini@10",
         "version 1.2; rounds the mean to four decimals; tied items are left to an unstable sort; users without an item "
-        "to find are left out; every item is scored, so that lists are never short; GAUC, a mean weighted by the "
-        "number of relevant items, is not repeated; of equally popular items those of the smallest ids are in the tail",
+        "to find are left out; every item is scored, so that lists are never short; GAUC is mean('auc', "
+        "weights='num_rel'); of equally popular items those of the smallest ids are in the tail",
         entropy=Otherwise(
             "it is the entropy in nats, divided by the number of different items that are shown",
             lambda values: values.of("entropy") * math.log(2) / values.of("aggregate_diversity"),

@@ -304,12 +304,11 @@ def compare(
         )
     significance = Significance(test, correction, family)
     resampling = Resampling(ci, interval, resamples, seed, progress)
-    calls = averaged(metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])", table.setup if test == "bayes" else None)
+    example = "compare('ndcg@10', runs=['bm25', 'ltr'])"
+    calls = averaged(metrics, example, table.setup, weighs=test != "bayes")
     if test == "bayes":
         refuse_geometric(calls)
-    sequential = (
-        Sequential(ci, planned, look).checked(calls, table.setup, weights, correction) if test == "sequential" else None
-    )
+    sequential = Sequential(ci, planned, look).checked(calls, weights, correction) if test == "sequential" else None
     if look is not None and sequential is None:
         raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
     for call in calls:

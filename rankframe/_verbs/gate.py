@@ -229,7 +229,7 @@ def gate(
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
     if design.baseline is None:
         design = replace(design, baseline=_first(design.runs))
-    budget_of = budgets_of(budgets, margin)
+    budget_of = budgets_of(budgets, margin, setup)
     calls = list(budget_of)
     for call in calls:
         if interval == "bounded" and not call.of_ranking and None in call.bounds:
@@ -240,9 +240,7 @@ def gate(
                 Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
             )
     refuse_names(JUDGED, design.by, "by")
-    looks = None
-    if sequential is not None:
-        looks = Sequential.of_state(sequential, confidence, planned).checked(calls, setup, weights)
+    looks = None if sequential is None else Sequential.of_state(sequential, confidence, planned).checked(calls, weights)
     found, figures, _ = compared(rows, setup, calls, design, None, resampling, sequential=looks)
     low, high, _ = limits(found.values, found.calls)
     spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
@@ -297,7 +295,9 @@ def judged(
     return figures.select(*by, *COMPARED, **columns)
 
 
-def budgets_of(given: Sequence[Mapping[Request, float] | Request], margin: float | None) -> dict[Call, float]:
+def budgets_of(
+    given: Sequence[Mapping[Request, float] | Request], margin: float | None, setup: Setup | None = None
+) -> dict[Call, float]:
     """The budget of each metric."""
     found: dict[Call, float] = {}
     each = [pair for x in given for pair in (x.items() if isinstance(x, Mapping) else [(x, margin)])]
@@ -307,7 +307,7 @@ def budgets_of(given: Sequence[Mapping[Request, float] | Request], margin: float
                 f"the budget of {metric!r} is {budget!r}; give how much worse its mean may be",
                 Code(f"df.rank.{EXAMPLE}", phrase=", as {}", command="--budget ndcg@10=0.01"),
             )
-        for call in averaged([metric], EXAMPLE):
+        for call in averaged([metric], EXAMPLE, setup, weighs=True):
             if call in found:
                 raise InvalidOption(
                     f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"

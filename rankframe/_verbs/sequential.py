@@ -95,11 +95,8 @@ class Sequential:
         """The method of the confidence sequence."""
         return method_for(self.planned)
 
-    def checked(
-        self, calls: Sequence[Call], setup: Setup, weights: str | None, correction: Correction | None = None
-    ) -> Sequential:
+    def checked(self, calls: Sequence[Call], weights: str | None, correction: Correction | None = None) -> Sequential:
         """Itself, unless a metric has no bounds, queries have weights, or the correction may not hold at a chosen look."""
-        calls = [call.under(setup) for call in calls]
         refuse_ratios(calls)
         for call, bounded in zip(calls, limits(np.empty((0, 0, len(calls))), calls).declared, strict=True):
             if not bounded:

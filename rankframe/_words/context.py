@@ -327,7 +327,7 @@ def foraged(rows: pl.DataFrame, wishes: tuple[Wish, Wish], gain: int, what: str,
     """How a reader goes on below the list of each query, through `ranks` ranks of a `gain` and the cost 1 each.
 
     The reader gets there with the probability `chance`, after what was `gained` and `spent`. The result is the sum of the
-    probabilities to see these ranks, or what is left of them at the end. (`goal` and `rate` tell calls apart.)
+    probabilities to see these ranks, or what is left of them at the end. (`goal` and `rate` repeat `wishes` as text, which identifies the call.)
     """
     gained, spent, chance, ranks = (rows[name].to_numpy().copy() for name in ("gained", "spent", "chance", "ranks"))
     seen = np.zeros(len(rows))

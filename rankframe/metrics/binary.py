@@ -75,7 +75,8 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     (0.2, 0.5)
     """
     most = {"k": [], "min(k,n)": [r.n_retrieved], "min(k,R)": [r.n_relevant]}[divisor]
-    return r.total(r.weighed(r.relevant), k) / pl.min_horizontal(r.depth(k), *most)
+    gains = r.relevant if divisor == "min(k,R)" else r.weighed(r.relevant)  # R counts documents, not their weights
+    return r.total(gains, k) / pl.min_horizontal(r.depth(k), *most)
 
 
 @metric(
@@ -256,8 +257,10 @@ def n_documents(r: Ranking) -> pl.Expr:
     return r.n_candidates if known is None else pl.max_horizontal(r.n_candidates, pl.lit(float(known)))
 
 
-def _n_shown(r: Ranking, k: int | None) -> pl.Expr:
-    """The number of documents in the top `k`."""
+def n_shown(r: Ranking, k: int | None) -> pl.Expr:
+    """The number of documents in the top `k`, of which those that share a rank are all or none."""
+    if k is not None and r.shares and r.answer != "rank":
+        return r.count((r.rank <= k).fill_null(False))
     return pl.min_horizontal(r.depth(k), r.n_retrieved)
 
 
@@ -324,8 +327,9 @@ def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [1, 0, 1]})
-    >>> df.rank.evaluate("tp@2", "fp@2", "fn@2", "tn@2")[["hits@2", "false_positives@2", "false_negatives@2", "true_negatives@2"]].to_numpy().tolist()         # a; b; c; none
-    [[1.0, 1.0, 1.0, 0.0]]
+    >>> found = df.rank.evaluate("fp@2", "fn@2")                # b; c
+    >>> found["false_positives@2"].item(), found["false_negatives@2"].item()
+    (1.0, 1.0)
     """
     return r.total(1 - r.relevant, k)
 
@@ -385,8 +389,10 @@ def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0]})
-    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item(), df.rank.on(collection_size=10).evaluate("tn@1")["true_negatives@1"].item()
-    (1.0, 9.0)
+    >>> df.rank.evaluate("tn@1")["true_negatives@1"].item()     # b
+    1.0
+    >>> df.rank.on(collection_size=10).evaluate("tn@1")["true_negatives@1"].item()
+    9.0
     """
     return n_documents(r) - r.n_relevant - r.divided_by(1 - r.relevant, k)
 
@@ -422,7 +428,7 @@ def mcc(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> round(df.rank.evaluate("mcc@2")["mcc@2"].item(), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
     0.5774
     """
-    n, shown, relevant = n_documents(r), _n_shown(r, k), r.n_relevant
+    n, shown, relevant = n_documents(r), n_shown(r, k), r.n_relevant
     spread = shown * (n - shown) * relevant * (n - relevant)
     return (n * r.hits_down_to(k) - shown * relevant) / spread.sqrt()
 
@@ -454,7 +460,7 @@ def jaccard(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> round(df.rank.evaluate("jaccard@2")["jaccard@2"].item(), 4)              # a of a, b and c
     0.3333
     """
-    return r.total(r.relevant, k) / (_n_shown(r, k) + r.n_relevant - r.hits_down_to(k))
+    return r.total(r.relevant, k) / (n_shown(r, k) + r.n_relevant - r.hits_down_to(k))
 
 
 @metric("success", "hr", "hitrate", "hit_ratio", "retrieval_hit_rate", display="Hit rate", **FIRST_FOUND)

@@ -77,7 +77,8 @@ def time_biased_gain(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 1], "seconds": [30, 10]})
-    >>> df.rank.on(cost="seconds").evaluate("tbg(half_life=30)")["time_biased_gain(half_life=30)"].item()         # 1 + 1/2
+    >>> found = df.rank.on(cost="seconds").evaluate("tbg(half_life=30)")
+    >>> found["time_biased_gain(half_life=30)"].item()          # 1 + 1/2
     1.5
     """
 
@@ -131,7 +132,8 @@ def u_measure(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 1], "length": [300, 100]})
-    >>> df.rank.on(cost="length").evaluate("u_measure(length=1200)")["u_measure(length=1200)"].item()     # 1 + (1 - 300 / 1200)
+    >>> found = df.rank.on(cost="length").evaluate("u_measure(length=1200)")
+    >>> found["u_measure(length=1200)"].item()                  # 1 + (1 - 300 / 1200)
     1.75
     """
 
@@ -194,8 +196,9 @@ def ift(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": [1, 0], "seconds": [30, 10]})
-    >>> found = df.rank.on(cost="seconds").evaluate("ift(target=None,rate=1,rate_intercept=1,rate_slope=0)@2")
-    >>> round(float(found.to_numpy()[0][-1]), 4)                              # the reader goes on with probability 1/2: 1 over 1 + 1/2
+    >>> text = "ift(target=None,rate=1.0,rate_intercept=1.0,rate_slope=0.0)@2"
+    >>> found = df.rank.on(cost="seconds").evaluate(text)       # the reader goes on with probability 1/2: 1 over 1 + 1/2
+    >>> round(found[str(rf.parse(text)[0])].item(), 4)
     0.6667
     """
     if target is None and rate is None:

@@ -325,7 +325,7 @@ def graded_average_precision(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 2]})
-    >>> df.rank.evaluate("gap")["graded_average_precision"].item()                      # from 1 on 1 + 1, from 2 on 1/2, over 2 + 1
+    >>> df.rank.evaluate("gap")["graded_average_precision"].item()    # ((1 + 1) from label 1 on + 1/2 from 2 on) / (2 + 1)
     0.8333333333333334
     """
     if thresholds is None:

@@ -8,6 +8,7 @@ import polars as pl
 
 from .._catalog.registry import metric
 from .._words.ranking import Ranking
+from .binary import n_shown
 
 __all__ = ["inferred_ap", "judged", "num_relevant", "num_retrieved", "pairwise_accuracy", "stat_ap", "xinf_ap"]
 
@@ -38,7 +39,7 @@ def judged(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("judged")["judged"].item()
     0.5
     """
-    return r.total(r.judged.cast(pl.Float64), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
+    return r.total(r.judged.cast(pl.Float64), k) / n_shown(r, k)
 
 
 @metric(display="Pairwise accuracy", bounds=(0, 1), judging="threshold", gains_only=True)
@@ -72,7 +73,7 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     0.5
     """
     found = r.hits_down_to(k)
-    others = pl.min_horizontal(r.depth(k), r.n_retrieved) - found
+    others = n_shown(r, k) - found
     # a relevant document wins against all non-relevant ones except those above it
     won = r.total(r.relevant, k) * others - r.total(r.relevant * (r.rank - r.hits), k)
     return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))

@@ -9,7 +9,7 @@ import polars as pl
 
 from .._catalog.registry import Judging, metric
 from .._words.ranking import AverageDivisor, Cutoff, Gain, NoPairs, Proportion, Range, Ranking, Rounding
-from .binary import FIRST_FOUND, SHARE, n_documents
+from .binary import FIRST_FOUND, SHARE, n_documents, n_shown
 
 __all__ = [
     "auc", "average_precision", "average_recall", "bpref", "eleven_point_average", "first_rank", "interpolated_precision",
@@ -167,8 +167,9 @@ def first_rank(r: Ranking) -> pl.Expr:
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 4, "doc_id": list("abcd"), "score": [3, 2, 1, None], "label": [0, 1, 1, 1]})
-    >>> df.rank.evaluate("first_rank", "mean_rank", "median_rank", "last_rank")[["first_rank", "mean_rank", "median_rank", "last_rank"]].to_numpy().tolist()      # ranks 2, 3 and, below them, 4
-    [[2.0, 3.0, 3.0, 4.0]]
+    >>> found = df.rank.evaluate("first_rank", "last_rank")     # ranks 2, 3 and, below the ranking, 4
+    >>> found["first_rank"].item(), found["last_rank"].item()
+    (2.0, 4.0)
     """
     return -r.largest(pl.when(r.relevant > 0).then(-_place(r, r.n_candidates)))
 
@@ -304,7 +305,7 @@ def mean_percentile_rank(r: Ranking, *, gain: Gain = "linear", divisor: Literal[
     """
     n, worth = n_documents(r), r.gain(gain)
     places = r.whole(worth * (_place(r, n) - 1)) / (n - 1 if divisor == "N-1" else n)
-    return pl.when(r.whole(worth) > 0).then((places / r.whole(worth)).fill_nan(0.0))  # of one document
+    return pl.when(r.whole(worth) > 0).then((places / r.whole(worth)).fill_nan(0.0))  # 0 / 0 for N = 1
 
 
 @metric(**SHARE)
@@ -462,7 +463,7 @@ def auc(
     """
     top = r.relevant if k is None else pl.when(r.rank <= k).then(r.relevant).otherwise(0.0)
     relevant = r.whole(top)
-    others = (r.n_candidates if k is None else pl.min_horizontal(r.depth(k), r.n_retrieved)) - relevant
+    others = (r.n_candidates if k is None else n_shown(r, k)) - relevant
     first, last = _tied(r)
     if k is None and max_fpr is None:
         lost = r.whole(top * (first + last) / 2) - relevant * (relevant + 1) / 2
@@ -608,11 +609,11 @@ def ranking_loss(r: Ranking, *, tied: Proportion = 1.0, no_pairs: NoPairs = "nul
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 2], "label": [2, 0, 2]})
-    >>> df.rank.evaluate("ranking_loss", "ndpm")[["ranking_loss", "ranking_loss(tied=0.5)"]].to_numpy().tolist()         # a is above b, c tied with it
-    [[0.5, 0.25]]
+    >>> found = df.rank.evaluate("ranking_loss", "ndpm")        # a is above b, c tied with it
+    >>> found["ranking_loss"].item(), found["ranking_loss(tied=0.5)"].item()
+    (0.5, 0.25)
     """
-    loss = 1 - ordered_pair_accuracy(r, tied=1 - tied)
-    return loss if no_pairs == "null" else loss.fill_null(NO_PAIRS[no_pairs])
+    return pl.coalesce(1 - ordered_pair_accuracy(r, tied=1 - tied), pl.lit(NO_PAIRS[no_pairs]))
 
 
 def _tied(r: Ranking) -> tuple[pl.Expr, pl.Expr]:

@@ -180,6 +180,7 @@ def test_a_name_without_a_cutoff_counts_all_though_a_tool_has_a_default_one() ->
         ("RBP(patience=0.9,n=10)", "rbp(p=0.9)@10"),
         ("AveragePrecision@5", "map(divisor='min(n,R)')@5"),
         ("MAPKMetric(k=5,min_rel_score=2)", "map(relevant=2)@5"),
+        ("NDCGKMetric(k=5,min_rel_score=2)", "ndcg(gain=binary,relevant=2)@5"),
         ("PrecisionTopK@5", "precision(divisor='min(k,n)')@5"),
         ("nDCGRendle2020@5", "ndcg(gain=binary)@5"),
         ("mark", "map@10"),

@@ -72,6 +72,6 @@ def test_a_report_of_values_is_written(out: Any) -> None:
 def test_a_file_with_several_rows_of_a_query_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "answers.csv", "--query", "question", "-m", "value:right"]) == 2
     said = (
-        "query_id '0' has 2 rows for value:right; name the column that tells them apart with the query or the run, or"
+        "query_id '0' has 2 rows for value:right; name the column that distinguishes them with the query or the run, or"
     )
     assert said in capsys.readouterr().err

@@ -415,6 +415,7 @@ def test_a_budget_of_a_metrics_whole_range_is_refused_and_one_above_a_quarter_wa
     with pytest.warns(rf.RankframeWarning, match=FAR):
         TINY.rank.gate({"rr": 0.3}, **TWO)
     assert differing(60).rank.gate({"rr": 0.25, "average_relevance_position": 5}, **TWO)  # ranks have no greatest value
+    assert differing(60).with_columns(w=2).rank.on(weight="w").gate({"hits@1": 5, "precision@1": 5}, **TWO)
 
 
 def test_a_name_cannot_write_a_line_of_a_verdict() -> None:

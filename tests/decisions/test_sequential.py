@@ -248,6 +248,8 @@ def test_what_holds_at_no_look_is_refused() -> None:
             rf.InvalidOption, match=f"{metric} has no bounds, without which no interval holds at every look"
         ):
             DF.rank.compare(metric, **TWO, test="sequential")
+    with pytest.raises(rf.InvalidOption, match="precision@3 has no bounds"):  # of weighted documents
+        DF.with_columns(w=2).rank.on(weight="w").compare("precision@3", **TWO, test="sequential")
     with pytest.raises(rf.InvalidOption, match="weights='asked': a sequential test counts all queries alike"):
         DF.rank.compare("map", **TWO, test="sequential", weights="asked")
     with pytest.raises(rf.InvalidOption, match="correction='by'"):

@@ -238,7 +238,7 @@ def test_the_plot_draws_the_table_with_its_intervals() -> None:
     assert {round(row["y2"], 9) for row in rows if "y2" in row} == {round(x, 9) for x in wanted["ci_high"]}
     without = RANKER.plot.propensities(context="query", k=K, ci=None).to_dict()
     assert not any("y2" in row and row["y2"] is not None for rows in without["datasets"].values() for row in rows)
-    with pytest.raises(rf.InvalidOption, match="a log tells the rankers of its lists apart by a column"):
+    with pytest.raises(rf.InvalidOption, match="a log names the ranker of each list in a column"):
         RANKER.plot.propensities(runs=["score", "p"])
 
 

@@ -223,6 +223,13 @@ def test_the_axis_of_a_metric_without_bounds_is_that_of_its_values() -> None:
     assert plots.distribution(in_memory(nothing, COLUMNS), "dcg").x.limits == (-0.03, 1.03)
 
 
+def test_the_axis_of_weighted_documents_reaches_the_values_beyond_the_bounds_of_the_metric() -> None:
+    df = pl.DataFrame({"query_id": range(4), "doc_id": "a", "score": 1, "label": [0, 1, 1, 1], "w": [1, 1, 5, 8]})
+    found = plots.distribution(in_memory(df, Setup().on(weight="w")), "precision@1")
+    assert marks(found, "bar")["x"].to_list() == pytest.approx([0, 0.8, 4.8, 7.6])  # of twenty cells from 0 to 8
+    assert found.x.limits == pytest.approx((-0.24, 8.24))
+
+
 def test_slices_have_their_mean_interval_and_size_the_best_above() -> None:
     found = plots.slices(in_memory(OLD, COLUMNS), "rr", by="day")
     assert found.y.ticks == ((0.0, "null (1)"), (1.0, "mo (2)"), (2.0, "tu (1)"))

@@ -30,6 +30,7 @@ class Counts:
         self.N = sum(is_judged(row) and row[2] < 1 for row in rows)
         self.best = sorted((row[2] for row in rows if is_judged(row)), reverse=True)
         self.n = len(listed)
+        self.candidates = sum(row[1] is not None or is_judged(row) for row in rows)
         # rank, label, hits down to there, and documents judged non-relevant at the rank or above
         self.documents = [
             (
@@ -45,6 +46,19 @@ class Counts:
     def hits(self, k: float) -> int:
         return sum(rank <= k for rank, *_ in self.relevant)
 
+    def shown(self, k: float) -> int:
+        return sum(rank <= k for rank, *_ in self.documents)
+
+    def jaccard(self, k: float) -> float:
+        either = self.shown(k) + self.R - self.hits(k)
+        return self.hits(k) / either if either else 0.0
+
+    def mcc(self, k: float) -> float:
+        tp, fp, fn = self.hits(k), self.shown(k) - self.hits(k), self.R - self.hits(k)
+        tn = self.candidates - tp - fp - fn
+        spread = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+        return (tp * tn - fp * fn) / math.sqrt(spread) if spread else 0.0
+
     def over_r(self, x: float) -> float:
         return x / self.R if self.R else 0.0
 
@@ -55,7 +69,9 @@ WANTED: dict[str, Callable[[Counts], float]] = {
     "recall@3": lambda c: c.over_r(c.hits(3)),
     "hit_rate@2": lambda c: float(c.hits(2) > 0),
     "r_precision": lambda c: c.over_r(c.hits(c.R)),
-    "fp@3": lambda c: sum(rank <= 3 for rank, *_ in c.documents) - c.hits(3),
+    "fp@3": lambda c: c.shown(3) - c.hits(3),
+    "jaccard@3": lambda c: c.jaccard(3),
+    "mcc@3": lambda c: c.mcc(3),
     "map": lambda c: c.over_r(math.fsum(hits / rank for rank, _, hits, _ in c.relevant)),
     "map(divisor=k)@4": lambda c: math.fsum(hits / rank for rank, _, hits, _ in c.relevant if rank <= 4) / 4,
     "rr": lambda c: 1 / min(rank for rank, *_ in c.relevant) if c.relevant else 0.0,
@@ -92,6 +108,30 @@ def test_values_are_those_of_numbers_of_scores_in_every_form(seed: int) -> None:
         wanted = {query: of_counts(Counts(rows)) for query, rows in table.items()}
         for form, found in forms.items():
             assert_equal(values(found, text), wanted, (form, text))
+
+
+def test_the_share_of_judged_documents_is_that_of_the_documents_shown() -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [4, 3, 3, 3], "label": [1, 0, 1, None]})
+    last = df.rank.on(ties="last")
+    assert last.evaluate("judged@3", "judged@4").row(0) == (1, 1.0, 0.75)  # a alone has a rank up to 3
+
+
+def of_pairs(c: Counts, k: float, tied: float) -> float | None:
+    """The share of pairs of the documents shown down to k, relevant and not, of which the relevant one has the smaller rank."""
+    above, below = ([rank for rank, label, *_ in c.documents if rank <= k and (label >= 1) == x] for x in (True, False))
+    if not above or not below:
+        return None if above else 0.0
+    return sum((a < b) + tied * (a == b) for a in above for b in below) / (len(above) * len(below))
+
+
+@each("seed", range(4))
+def test_pairs_are_those_of_the_documents_that_are_shown(seed: int) -> None:
+    table = random_table(seed, queries=40)
+    found = frame(table).rank.on(ties="last").evaluate("auc@3", "pairwise_accuracy@3")
+    wanted = {query: of_pairs(Counts(rows), 3, 0.5) for query, rows in table.items()}
+    assert_equal(values(found, "auc@3"), wanted, "auc@3")
+    wanted = {query: of_pairs(Counts(rows), 3, 0.0) for query, rows in table.items()}
+    assert_equal(values(found, "pairwise_accuracy@3"), wanted, "pairwise_accuracy@3")
 
 
 def judged_lists(seed: int) -> Table:

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.metrics.oracles.gain import divisor
 from tests.metrics.oracles.query import is_judged, prepare, ratio
-from tests.support.calls import assert_equal, values
+from tests.support.calls import ALL, assert_equal, spell, values
 from tests.support.each import each
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
 
@@ -91,6 +91,7 @@ def test_weights_go_with_expectations_curves_explanations_and_pandas() -> None:
 
 
 NOT_WEIGHED = ["map", "rr", "hit_rate@3", "f1", "err(max_label=4)", "bpref", "rbp(gain=scaled)", "auc"]
+NOT_WEIGHED += [f"{name}(divisor='min(k,R)')@3" for name in ("precision", "recall")]  # the divisor counts documents
 OVER_AN_IDEAL = ["nerr@3", "g", "ndcg_rel", "rndcg"]  # a metric may divide by the best order, and yet weigh no document
 
 
@@ -98,6 +99,21 @@ OVER_AN_IDEAL = ["nerr@3", "g", "ndcg_rel", "rndcg"]  # a metric may divide by t
 def test_a_metric_that_weighs_no_documents_refuses_weights(text: str) -> None:
     with pytest.raises(rf.InvalidOption, match="does not weigh documents"):
         DF.rank.on(weight="ips").evaluate(text)
+
+
+def test_a_weighted_value_stays_within_the_bounds_that_its_call_has_with_weights() -> None:
+    ranker, weighted = DF.rank.on(weight="ips"), []
+    for name, options in ALL:
+        call = rf.parse(spell(name, options))[0]
+        try:
+            found = ranker.evaluate(call.text)[call.text].drop_nulls()
+        except rf.InvalidOption:
+            continue
+        low, high = call.under(ranker._setup).bounds
+        assert low is None or found.min() >= low, call
+        assert high is None or found.max() <= high + 1e-12, call
+        weighted.append(name)
+    assert {"precision", "recall", "hits", "cg", "dcg", "ndcg", "mean_label", "rbp"} <= {*weighted}
 
 
 @each("bad", [None, -1.0, math.nan, math.inf])

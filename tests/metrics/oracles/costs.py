@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from tests.metrics.oracles.background import CATALOG
-from tests.metrics.oracles.cwl import gains_of
+from tests.metrics.oracles.cwl import figure
 from tests.metrics.oracles.query import Query
 
 Sees = Callable[[Sequence[float], Sequence[float]], list[float]]
@@ -28,21 +28,11 @@ def figures(gains: Sequence[float], costs: Sequence[float], sees: Sequence[float
     }
 
 
-def report_of(
-    q: Query,
-    sees: Sees,
-    depth: int,
-    report: str,
-    residual: bool,
-    max_label: float | str | None,
-    gain: Mapping[float, float] | None,
-) -> float:
-    gains = gains_of(q, depth, max_label, gain)
+def spending(q: Query, sees: Sees, depth: int) -> Callable[[list[float]], dict[str, float]]:
+    """The figures of a reader, by the gains of the ranks."""
     costs = [CATALOG[row[0]]["minutes"] for row in q.ranking[:depth]]
     costs += [1.0] * (depth - len(costs))
-    worst, best = ([unknown if g is None else g for g in gains] for unknown in (0.0, 1.0))
-    value = figures(worst, costs, sees(worst, costs))[report]
-    return figures(best, costs, sees(best, costs))[report] - value if residual else value
+    return lambda gains: figures(gains, costs, sees(gains, costs))
 
 
 def spent_above(costs: Sequence[float]) -> list[float]:
@@ -58,7 +48,7 @@ def time_biased_gain(
     def sees(gains: Sequence[float], costs: Sequence[float]) -> list[float]:
         return [0.5 ** (spent / half_life) for spent in spent_above(costs)] + [0.0]
 
-    return report_of(q, sees, depth, report, residual, max_label, gain)
+    return figure(q, spending(q, sees, depth), depth, report, residual, max_label, gain)
 
 
 def u_measure(
@@ -70,7 +60,7 @@ def u_measure(
     def sees(gains: Sequence[float], costs: Sequence[float]) -> list[float]:
         return [max(0.0, 1 - spent / length) for spent in spent_above(costs)] + [0.0]
 
-    return report_of(q, sees, depth, report, residual, max_label, gain)
+    return figure(q, spending(q, sees, depth), depth, report, residual, max_label, gain)
 
 
 def ift(
@@ -95,4 +85,4 @@ def ift(
             chances.append(chances[-1] * goes_on(y, k))
         return chances
 
-    return report_of(q, sees, depth, report, residual, max_label, gain)
+    return figure(q, spending(q, sees, depth), depth, report, residual, max_label, gain)

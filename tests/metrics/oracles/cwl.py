@@ -53,9 +53,9 @@ def browse(gains: Sequence[float], goes_on: Continuation) -> dict[str, float]:
     }
 
 
-def cwl(
+def figure(
     q: Query,
-    goes_on: Continuation,
+    figures: Callable[[list[float]], dict[str, float]],
     depth: int,
     report: str,
     residual: bool,
@@ -64,10 +64,10 @@ def cwl(
 ) -> float:
     """The figure if unjudged documents have gain 0; `residual`: how much more if they have gain 1."""
     gains = gains_of(q, depth, max_label, gain)
-    worst = browse([0.0 if g is None else g for g in gains], goes_on)[report]
+    worst = figures([0.0 if g is None else g for g in gains])[report]
     if not residual:
         return worst
-    return browse([1.0 if g is None else g for g in gains], goes_on)[report] - worst
+    return figures([1.0 if g is None else g for g in gains])[report] - worst
 
 
 def model(continuation: Callable[..., Continuation], *, cutoff: bool) -> Callable[..., float]:
@@ -86,7 +86,7 @@ def model(continuation: Callable[..., Continuation], *, cutoff: bool) -> Callabl
     ) -> float:
         goes_on = continuation(k, **options) if cutoff else continuation(**options)
         last = min(int(k), depth) if cutoff and k is not None else depth  # nobody reads on
-        return cwl(q, goes_on, last, report, residual, max_label, gain)
+        return figure(q, lambda gains: browse(gains, goes_on), last, report, residual, max_label, gain)
 
     return oracle
 
