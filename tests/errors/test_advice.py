@@ -745,7 +745,7 @@ CASES = {
         "rf.rank(JUDGED).summarize('map', judge='llm')",
     ),
     "a geometric mean with a model": Case(
-        "JUDGED", "df.rank.summarize('gm_map', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"write (\w+)$"
+        "JUDGED", "df.rank.summarize('gm_map', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"ask for (\w+)$"
     ),
     "the largest label with a model": Case(
         "JUDGED", "df.rank.summarize('err', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"as (err\(.*\))$"
