@@ -162,7 +162,7 @@ def test_what_is_no_value_is_refused(make: Any, said: str) -> None:
 def test_a_query_has_one_row_in_a_table_of_values() -> None:
     twice = pl.DataFrame({"query_id": [1, 2, 2], "right": [1.0, 0.5, 0.5]})
     message = (
-        r"query_id 2 has 2 rows for value:right; name the column that tells them apart with the query or the run, or make one "
+        r"query_id 2 has 2 rows for value:right; name the column that distinguishes them with the query or the run, or make one "
         r"value of them by an expression, as pl.col\('right'\).mean\(\)$"
     )
     with pytest.raises(rf.InvalidData, match=message):
