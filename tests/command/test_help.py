@@ -74,6 +74,18 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pl.DataFrame(shown).write_parquet("log.parquet")
     judged.select("query_id", "doc_id").head(99).write_csv("train.csv")
     judged.select("query_id", "doc_id", "label", market="digit").write_parquet("market.parquet")
+    two = df.rename({"score": "old", "score_pca": "new"}).rank
+    lists = two.interleave(runs=["old", "new"], method="balanced", k=5).with_columns(
+        impression="query_id", clicked=pl.col("label") // 2, label=pl.col("label") // 2, market=pl.lit("low")
+    )
+    lists.with_columns(user_id=pl.col("query_id").rank("dense") // 2).write_csv("impressions.csv")
+    lists.write_parquet("impressions.parquet")
+    battles = pl.DataFrame(
+        {"query_id": "q", "model_a": ["a", "b", "c"], "model_b": ["b", "c", "a"], "winner": ["a", None, "c"]}
+    )
+    battles.write_csv("battles.csv")
+    battles.rename({"model_a": "doc_a", "model_b": "doc_b"}).write_csv("pairs.csv")
+    Path("prefs.txt").write_text("".join(f"{query} 0 0 {doc} {label}\n" for query, _, doc, label in rows))
 
 
 def run(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
