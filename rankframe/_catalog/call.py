@@ -144,12 +144,12 @@ class Call:
         if not used.weight and (roles.weight is not None or weighed):
             given = WEIGHT if roles.propensity is None else PROPENSITY
             raise InvalidOption(f"{self.text} does not weigh documents; evaluate it separately, without ", given)
-        if weighed == "ratio" and isinstance(ranking, Ranking):
-            of_sum = self._declared(self.metric.from_clicks) == "sum"
-            return pl.when(ranking.clicks > 0).then(value / ranking.clicks if of_sum else value)
         if self.metric.dtype != pl.Float64:
             return value
         value = value.fill_nan(0.0)
+        if weighed == "ratio" and isinstance(ranking, Ranking):
+            of_sum = self._declared(self.metric.from_clicks) == "sum"
+            return pl.when(ranking.clicks > 0).then(value / ranking.clicks if of_sum else value)
         if not self.labels:
             return value
         if no_relevant == "null":

@@ -89,6 +89,19 @@ def test_the_worked_example_has_the_values_of_the_definition() -> None:
     assert table["n_clicks"].item() == 2
 
 
+@each("estimate", ["ips", "snips", "clipped"])
+def test_a_query_whose_clicks_are_all_missed_has_0(estimate: str) -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [None, None], "label": [1, 0], "p": 0.5})
+    ranker = df.with_columns(pl.col("score").cast(pl.Float64)).rank.on(propensity="p", estimate=estimate)
+    assert ranker.evaluate("precision", "mean_label", "precision(divisor='min(k,n)')@3", "recall").row(0) == (
+        1,
+        0,
+        0,
+        0,
+        0,
+    )
+
+
 @each(("name", "options"), SUMS, sample=25)
 @each("estimate", ["ips", "snips", "clipped"])
 def test_an_estimate_is_the_sum_of_what_each_click_adds_alone(name: str, options: Any, estimate: str) -> None:
