@@ -85,6 +85,9 @@ class Registry(Mapping[str, T]):
     def values(self) -> ValuesView[T]:
         return self._entries.values()  # without a look-up by name for each
 
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._entries.get(name, default)  # without the message of an error
+
     def __repr__(self) -> str:
         return f"{len(self)} {self.kind}s by name:\n{fill(', '.join(self), 118)}"
 
@@ -177,7 +180,7 @@ class Metric:
         """The list of ``rankframe`` that has it; None if it is not declared."""
         return next((x.name for x in Registry.every if self.name in x and x[self.name] is self), None)
 
-    @property
+    @cached_property
     def names(self) -> dict[str, str]:
         """Every name that a text may call it by, with the name that an error proposes for one that is similar."""
         own = dict.fromkeys((*self.aliases, self.formula.__name__, self.name), self.name)

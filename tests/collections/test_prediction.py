@@ -152,6 +152,7 @@ def test_correlations_are_those_of_scipy() -> None:
     )
 
 
+@pytest.mark.nightly
 def test_intervals_hold_a_known_correlation() -> None:
     rng, held = np.random.default_rng(0), 0
     for seed in range(60):

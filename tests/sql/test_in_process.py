@@ -27,6 +27,7 @@ def test_a_statement_gives_what_a_frame_gives(law: Callable[[Database], None], d
 @pytest.mark.nightly
 def test_a_statement_gives_every_metric(db: Database) -> None:
     laws.every_metric(db)
+    laws.every_policy(db, of=12)
 
 
 def test_decimals_rank_by_all_their_digits() -> None:
