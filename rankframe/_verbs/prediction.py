@@ -81,8 +81,8 @@ def prediction(
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3], "doc_id": list("ab") * 3, "score": [9, 1, 6, 4, 5, 4],
     ...     "label": [1, 0, 0, 1, 0, 0]})
     >>> found = df.rank.prediction("sigma_max", of="rr")              # deviations 4, 1, 1/2 and reciprocal ranks 1, 1/2, 0
-    >>> dict(found.select("correlation", "value").iter_rows())["kendall"]
-    1.0
+    >>> found["correlation"].to_list()[2], found["value"].to_list()[2]
+    ('kendall', 1.0)
     """
     calls = averaged(predictors, "prediction('nqc@100', of='map')")
     metric, *others = averaged([of], "prediction(of='map')")

@@ -67,8 +67,9 @@ def evaluate(table: Table[R], *measures: str, group: Column | None = None, subgr
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [2.0, 3.0, 1.0], "label": [2, 1, 0]})
-    >>> df.rank.preferences.evaluate("prefs_simp", "prefs_num_prefs_poss").row(0)
-    (1, 0.6666666666666666, 3.0)
+    >>> found = df.rank.preferences.evaluate("prefs_simp", "prefs_num_prefs_poss")
+    >>> round(found["prefs_simp"].item(), 3), found["prefs_num_prefs_poss"].item()
+    (0.667, 3.0)
     """
     rows, setup = table.rows, table.setup
     names = measures or tuple(PREFERENCES)

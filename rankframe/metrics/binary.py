@@ -119,8 +119,8 @@ def recall(r: Ranking, k: int | None = None, *, divisor: RecallDivisor = "R") ->
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, None], "label": [1, 1]})
     >>> df.rank.recall(k=5)["recall@5"].item()
     0.5
-    >>> df.rank.evaluate("R_cap@1").columns[1], df.rank.evaluate("R_cap@1")["recall(divisor='min(k,R)')@1"].item()
-    ("recall(divisor='min(k,R)')@1", 1.0)
+    >>> df.rank.evaluate("R_cap@1")["recall(divisor='min(k,R)')@1"].item()
+    1.0
     """
     if divisor == "min(k,R)":
         return r.total(r.relevant, k) / pl.min_horizontal(r.cutoff(k), r.n_relevant)

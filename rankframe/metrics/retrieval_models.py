@@ -69,8 +69,8 @@ def p_mrr(r: Ranking) -> pl.Expr:
     Examples
     --------
     >>> import polars as pl, rankframe as rf
-    >>> df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [1, 4, 3, 2], "label": [1, 0, 0, 0]})
-    >>> df = df.with_columns(without=pl.Series([4, 3, 2, 1]))           # a falls from rank 1 to 4
+    >>> df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [1, 4, 3, 2], "label": [1, 0, 0, 0],
+    ...     "without": [4, 3, 2, 1]})                                   # a falls from rank 1 to 4
     >>> df.rank.on(base="without").evaluate("p_mrr")["p_mrr"].item()
     0.75
     """
