@@ -334,7 +334,7 @@ def false_positives(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(1 - r.relevant, k)
 
 
-@metric("fn", display="FN", summary="sum", higher_is_better=False, judging="monotone", gains_only=True)
+@metric("fn", display="FN", summary="sum", higher_is_better=False, judging="threshold", gains_only=True)
 def false_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""False negatives: the number of relevant documents that are not in the top `k`, retrieved or not.
 
@@ -363,7 +363,7 @@ def false_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.n_relevant - r.hits_down_to(k)
 
 
-@metric("tn", display="TN", summary="sum", judging="monotone")
+@metric("tn", display="TN", summary="sum", judging="threshold")
 def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
     r"""True negatives: the number of documents that are neither relevant nor in the top `k`.
 

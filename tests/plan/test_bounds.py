@@ -136,6 +136,13 @@ def test_a_relevant_document_that_is_left_out_of_everything_gives_its_query_no_v
     assert_bounds(found.evaluate(*(spell(*call) for call in few())), table, few(), (0, 2), policies)
 
 
+def test_the_one_relevant_document_of_a_query_may_be_one_that_was_retrieved() -> None:
+    # a alone, b alone or both may be relevant: of these a alone misses nothing, and leaves b as a true negative
+    found = frame({"q": [("a", 1.0, None), ("b", None, None)]}).rank.on(unjudged="bounds", no_relevant="null")
+    values = found.evaluate("false_negatives", "true_negatives")
+    assert values.row(0)[1:] == (0, 1, 0, 1)
+
+
 OWN_THRESHOLDS = list(itertools.product(["zero", "null", "one"], [0.5, 2, 3]))
 
 
