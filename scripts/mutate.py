@@ -78,6 +78,15 @@ AREAS = {
         ("tests/items", "tests/metrics", "tests/fusion"),
     ),
     "sql": Area(12, ("_sql/*.py",), ("tests/sql",)),
+    "statistics": Area(20, ("_statistics/*.py",), ("tests/decisions", "tests/logs")),
+    "judges": Area(
+        25,
+        _verbs(
+            *("interleave", "judged", "judged_summary", "judges", "pool", "prediction", "preference", "propensities"),
+            *("reliability", "reproduces", "sequential", "stated_preferences"),
+        ),
+        ("tests/decisions", "tests/logs", "tests/collections"),
+    ),
 }
 
 LEFT_OUT = ("_plan/rows_on_disk.py", "_lift/display.py")

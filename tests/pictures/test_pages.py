@@ -234,13 +234,6 @@ def test_a_page_that_escapes_nothing_is_found_out(read: Callable[..., dict[str, 
     assert all(read(pages).values())
 
 
-def test_every_page_holds_the_texts_of_the_table_and_none_of_them_becomes_a_tag() -> None:
-    found = by_parser({name: page(name) for name in PAGES})
-    assert found == {name: [] for name in PAGES}
-    without = [name for name in PAGES if "data-evil" not in page(name)]
-    assert [name for name in without if "judged" not in name] == []  # which shows numbers only
-
-
 KINDS = [
     "plot.curve, save",
     "plot.curve, in a notebook",
@@ -249,7 +242,15 @@ KINDS = [
     "report",
     "comparison.to_html",
 ]
-"""A page of each kind, for a browser."""
+"""A page of each kind."""
+
+
+@pytest.mark.parametrize("names", [KINDS, pytest.param([*PAGES], marks=pytest.mark.nightly)], ids=["kinds", "all"])
+def test_every_page_holds_the_texts_of_the_table_and_none_of_them_becomes_a_tag(names: list[str]) -> None:
+    found = by_parser({name: page(name) for name in names})
+    assert found == {name: [] for name in names}
+    without = [name for name in names if "data-evil" not in page(name)]
+    assert [name for name in without if "judged" not in name] == []  # which shows numbers only
 
 
 @in_a_browser

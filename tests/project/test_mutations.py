@@ -71,6 +71,7 @@ def test_only_expressions_that_compute_are_mutated(
         found[1].applied("")
 
 
+@pytest.mark.nightly
 @each(
     ("test", "outcome"),
     [("assert f(3)", "survived"), ("assert not f(4)", "noticed"), ("__import__('time').sleep(60)", "endless")],
@@ -81,6 +82,7 @@ def test_what_the_tests_say_of_a_mutation(mutate: ModuleType, tmp_path: Path, te
     assert mutate.tests_fail(tmp_path, ["test_f.py"], 0.3 if outcome == "endless" else 60) == outcome
 
 
+@pytest.mark.nightly
 def test_a_mutation_runs_the_tests_that_reach_it_the_smallest_first(
     mutate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
