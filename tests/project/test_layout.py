@@ -132,7 +132,7 @@ BUDGET = {
     "_statistics": 462,
     "_table": 2441,
     "_words": 1749,
-    "_catalog": 1205,
+    "_catalog": 1207,
     "metrics": 1799,
     "fusions": 294,
     "_plan": 1376,
@@ -143,7 +143,7 @@ BUDGET = {
     "_files": 909,
     "_trainers": 443,
     "_command": 1506,
-    ".": 1153,
+    ".": 1152,
     "_results": 476,
     "_sql": 1307,
 }
