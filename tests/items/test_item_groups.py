@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -218,7 +219,9 @@ def test_intervals_hold_the_values_within_the_bounds() -> None:
     for row in table.ranker().items.catalog(*TEXTS, resamples=39).drop_nulls("value").iter_rows(named=True):
         low, high = rf.parse(row["metric"], rf.CATALOG_METRICS)[0].bounds
         least, most = -math.inf if low is None else low, math.inf if high is None else high
-        assert least <= row["ci_low"] <= row["value"] <= row["ci_high"] <= most, row["metric"]
+        in_order = least, row["ci_low"], row["value"], row["ci_high"], most
+        # libraries of other versions may round a value, and the resamples equal to it, in the last digit
+        assert all(x <= y or math.isclose(x, y, rel_tol=1e-15) for x, y in pairwise(in_order)), row["metric"]
 
 
 def test_every_user_drawn_twice_changes_no_share() -> None:
