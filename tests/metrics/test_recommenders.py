@@ -91,6 +91,17 @@ def test_unexpectedness_of_the_worked_example_has_replays_values() -> None:
     assert values(RECS.with_columns(base=base), "unexpectedness@3", base="base") == pytest.approx([2 / 3] * 3)
 
 
+@each("depth", [1, 2, 3])
+def test_a_depth_cuts_the_ranking_that_is_expected_too(depth: int) -> None:
+    """The first documents are a, b, c and c, a, b: none, one and all of them are in both."""
+    df = pl.DataFrame({"query_id": 1, "doc_id": [*"abc"], "score": [3, 2, 1], "base": [2, 1, 3]})
+    cut, at_rank = f"unexpectedness@{depth}", df.rank.on(base="base", depth=depth)
+    wanted = [1, 0.5, 0][depth - 1]
+    assert at_rank.evaluate("unexpectedness")["unexpectedness"].item() == wanted
+    assert at_rank.evaluate("unexpectedness@9")["unexpectedness@9"].item() == wanted
+    assert df.rank.on(base="base").evaluate(cut)[cut].item() == wanted
+
+
 def test_the_percentile_of_popularity_is_the_mean_rank_over_the_number_of_items() -> None:
     # c and d share ranks 1 and 2 of 4 items, b has rank 3; e and f, in no interaction, count 0
     assert values(RECS, "popularity_percentile", interactions=TRAIN) == pytest.approx(
