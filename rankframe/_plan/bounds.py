@@ -18,6 +18,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -28,7 +29,7 @@ from .._support.floats import np
 from .._table.columns import Columns, fresh, is_finite
 from .._table.policies import Policies
 from .._table.roles import ROW
-from .._table.setup import Setup
+from .._table.setup import Roles, Setup
 from ..errors import InvalidOption, Text, on
 from ..metrics.gain import divisor_at
 from .rank_order import in_rank_order
@@ -228,7 +229,8 @@ def bounds(
             ways.setdefault(way, []).append(call)
     found = [all_at(label, of) for (which, label), of in ways.items() if which == "all"]
     last = {label: of for (which, label), of in ways.items() if which == "last"}
-    in_order = settled.changed(query=("query",), doc="place", score="score", label="label", ties="doc_asc")
+    # the rows of `_ranked` have the greatest score first, and no further columns
+    in_order = Setup(Roles(("query",), "place"), replace(settled.policies, ties="doc_asc", ascending=False))
     queries = found[0].select(*setup.roles.query, cs.by_name(ROW, require_all=False))
     found = [values.drop(*setup.roles.query, ROW, strict=False).with_row_index("query") for values in found]
     by_number, extreme = ([c for c in calls if _follows(c) == how] for how in ("threshold", "gain"))

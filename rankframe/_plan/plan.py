@@ -67,7 +67,7 @@ class Part:
         else:
             lazy = with_rank(self.order, self.frame, self.table, {**(carry or {}), **needed.source})
             lazy = lazy.with_columns(**needed.early) if needed.early else lazy
-            lazy = lazy.filter(listed(policies.tie_rule.averages)) if needed.gains_only else lazy
+            lazy = lazy.filter(listed(tied=not one_order)) if needed.gains_only else lazy
             rows = self.run(lazy.with_columns(pl.when(RAW > 0).then(RAW).otherwise(0.0).alias("#label")))
         if needed.reads(LARGEST_LABEL):
             largest = rows["#label"].max() if self.largest is None else self.largest

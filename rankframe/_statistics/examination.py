@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from .._support.floats import Booleans, Floats, np
 
-STEPS = 5_000
-"""The most steps towards the largest likelihood."""
+STEPS = 200
+"""The most steps towards the largest likelihood; ten or so are usual."""
 
 NEAR = 1e-10
 """The relative change of a probability at which it is found."""
@@ -35,20 +35,27 @@ def harvested(clicks: Floats) -> Floats:
     """The probabilities under which the clicks on the documents of all pairs of ranks are the most likely.
 
     A click on a document of ranks i and j is at rank i with probability p_i / (p_i + p_j), whatever its relevance: the model of
-    Bradley and Terry, whose likelihood each step raises (Hunter, Annals of Statistics 32, 2004).
+    Bradley and Terry. Newton's steps in log p, shortened so that each raises the likelihood (Sun and Tran-Dinh, Mathematical
+    Programming 178, 2019), reach the largest one also where few documents connect the ranks.
     """
     known = _bounded(clicks > 0)
-    clicks = clicks * (known[..., :, None] & known[..., None, :])
+    above_0 = known & _bounded(np.swapaxes(clicks, -1, -2) > 0)
+    clicks = clicks * (above_0[..., :, None] & above_0[..., None, :])
     own, both = clicks.sum(axis=-1), clicks + np.swapaxes(clicks, -1, -2)
-    p = np.ones_like(own)
+    free, diagonal = above_0 & (np.arange(own.shape[-1]) > 0), np.eye(own.shape[-1])
+    log_p = np.zeros_like(own)
     for _ in range(STEPS):
-        share = np.where(both > 0, _over(both, p[..., :, None] + p[..., None, :]), 0.0).sum(axis=-1)
-        new = np.nan_to_num(_over(own, share))
-        new = np.nan_to_num(_over(new, new.sum(axis=-1, keepdims=True)))
-        done, p = (np.abs(new - p) <= NEAR * p).all(), new
-        if done:
+        share = 1 / (1 + np.exp(log_p[..., None, :] - log_p[..., :, None]))
+        slope, curve = own - (both * share).sum(axis=-1), both * share * (1 - share)
+        curve = diagonal * curve.sum(axis=-1)[..., None] - curve
+        curve = np.where(free[..., :, None] & free[..., None, :], curve, diagonal)
+        step = np.linalg.solve(curve, np.where(free, slope, 0.0)[..., None])[..., 0]
+        size = np.ptp(step, axis=-1, keepdims=True)
+        step *= np.divide(np.log1p(size), size, out=np.ones_like(size), where=size > 0)
+        log_p += step
+        if (np.abs(step) <= NEAR).all():
             break
-    return np.where(known, _over(p, p[..., :1]), np.nan)
+    return np.where(known, np.where(above_0, np.exp(log_p), 0.0), np.nan)
 
 
 def _bounded(clicked: Booleans) -> Booleans:

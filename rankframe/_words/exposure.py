@@ -85,6 +85,14 @@ class Counted:
     threshold: bool = False
 
 
+def noted(sums: dict[str, Sum], name: str, x: Sum) -> str:
+    """Note a sum, and return its name: with a sign more if another sum has it, as few options of Polars are in a text."""
+    while name in sums and not sums[name].of.meta.eq(x.of):
+        name += "'"
+    sums[name] = x
+    return name
+
+
 class Known(Protocol):
     """The context of the lists: the catalog, and what users chose before."""
 
@@ -193,9 +201,7 @@ class Exposure:
         if over == PAST:
             self._require_past()
         depth: Depth = k if over == "lists" else over
-        name = f"#items {x}@{depth}"
-        self.counted.items[name] = Sum(x, depth)
-        return pl.col(name)
+        return pl.col(noted(self.counted.items, f"#items {x}@{depth}", Sum(x, depth)))
 
     def shown(self, k: int | None = None) -> pl.Expr:
         """The number of users who were shown the item."""
@@ -288,8 +294,7 @@ class Exposure:
         return total / self._number("#users with a past", Sum(past.is_not_null(), None, by_user=True))
 
     def _number(self, name: str, x: Sum) -> pl.Expr:
-        self.counted.users[name] = x
-        return pl.lit(self.figures.get(name, math.nan))
+        return pl.lit(self.figures.get(noted(self.counted.users, name, x), math.nan))
 
     def _require_past(self) -> None:
         says, frame = "compares with what users chose before; say ", ", a frame with a row per user and item"

@@ -48,12 +48,12 @@ def at_last_tied(x: pl.Expr) -> pl.Expr:
     return pl.when(STARTS.shift(-1, fill_value=True)).then(x).backward_fill()
 
 
-def listed(expected: bool) -> pl.Expr:
-    """The rows with gain, and the first row of each query; if `expected`, all rows that tie with one of them."""
+def listed(tied: bool) -> pl.Expr:
+    """The rows with gain, and the first row of each query; if `tied`, all rows that tie with one of them."""
     listed = (RAW > 0).fill_null(False) | (POSITION == 1)
-    if not expected:
+    if not tied:
         return listed
-    # each tied document may be at any rank of its group
+    # each tied document may be at any rank of its group, or all are at the last
     return at_last_tied(listed.cum_sum()) > at_first_tied(listed.cum_sum() - listed)
 
 

@@ -265,7 +265,8 @@ def personalization(e: Exposure, k: int | None = None) -> pl.Expr:
     """
     same, users = e.n_same(k), e.n_with(1, k)
     products = (e.summed(1 / e.length.sqrt(), k) ** 2).sum()
-    return pl.when(users**2 > same).then(1 - (products - same) / (users**2 - same))
+    found = (1 - (products - same) / (users**2 - same)).clip(0, 1)  # rounding may leave it
+    return pl.when(users**2 > same).then(found)
 
 
 @catalog_metric("pop_lift", display="Popularity lift", bounds=(-1, None), higher_is_better=False)

@@ -29,6 +29,10 @@ from .cwl_user_models import (
 __all__ = ["bpm", "insq", "inst", "nerr8", "nerr9", "nerr10", "nerr11", "rbp_residual", "sdcg"]
 
 
+ROUNDING = 1e-10
+"""The share of a target by which a sum of gains, such as six times 1/6, may miss it by rounding."""
+
+
 def _judging(
     *, max_label: TopLabel = None, gain: Share = None, report: Report = "EU", residual: bool = False, **reader: float
 ) -> Judging:
@@ -129,16 +133,17 @@ def bpm(
     >>> df.rank.evaluate("bpm@3")["bpm@3"].item()                 # a gain of 1 from two documents
     0.5
     """
+    wanted = target * (1 - ROUNDING)
 
     def reader(g: Gains) -> ReaderSums:
         so_far = r.so_far(g.each)
-        read = r.product_before((so_far < target).cast(pl.Float64))
-        enough = (so_far >= target).cast(pl.Float64) * read
+        read = r.product_before((so_far < wanted).cast(pl.Float64))
+        enough = (so_far >= wanted).cast(pl.Float64) * read
         stop = g.whole(enough * g.r.rank)  # 0 where the target is not met
         last = pl.when(stop > 0).then(stop).otherwise(float(k))
         found = g.total(g.each * read)
         if g.unknown:  # below the last document each rank adds 1
-            missing = pl.when(stop > 0).then(0.0).otherwise((target - g.whole(g.each)).ceil())
+            missing = pl.when(stop > 0).then(0.0).otherwise((wanted - g.whole(g.each)).ceil())
             more = pl.min_horizontal(missing, g.depth - g.retrieved)
             found += more
             last = pl.when(stop > 0).then(stop).otherwise(g.retrieved + more)

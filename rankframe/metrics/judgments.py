@@ -120,8 +120,9 @@ def xinf_ap(r: Ranking) -> pl.Expr:
     r"""Extended inferred average precision: AP where only samples of the strata of the pool were judged.
 
     ``on(stratum=...)`` names the column of the strata, such as the first ten ranks of any run and those below; null for a
-    document outside the pool, which counts as non-relevant. Documents of a stratum that are not judged, with a negative
-    label or none, count by the share of relevant documents among the judged ones of the stratum above them.
+    document outside the pool, which counts as non-relevant; a judged document without one is an error. Documents of a
+    stratum that are not judged, with a negative label or none, count by the share of relevant documents among the judged
+    ones of the stratum above them.
 
     .. math:: \frac{\sum_{i=1}^{n} r_i w_i \hat P_i}{\sum r w}, \quad
         \hat P_i = \frac{1}{i} \left(1 + \sum_s c_{s,i} \frac{h_{s,i} + \epsilon}{m_{s,i} + 2 \epsilon}\right)
@@ -144,6 +145,8 @@ def xinf_ap(r: Ranking) -> pl.Expr:
     >>> round(df.rank.on(stratum="pool").evaluate("xinf_ap")["xinf_ap"].item(), 4)    # half of b counts: (1 + 1/2) / 3
     0.5
     """
+    outside = r.columns_of("stratum")[0].is_null()
+    r.refuse(r.judged & outside, "a judged document has no stratum; give each of them its stratum", of_label=False)
     weight, precision = r.of_strata(r.judged, r.relevant)
     worth = pl.when(r.relevant > 0).then(weight).otherwise(0.0)
     return r.total(worth * precision) / r.whole(worth)

@@ -156,7 +156,7 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
     Parameters
     ----------
     k
-        Ranks to count of both rankings; ``None`` counts all.
+        Ranks to count of both rankings; ``None`` counts all, or those down to ``on(depth=...)``.
     divisor
         As for ``mean_popularity``; RePlay divides by `k`.
 
@@ -175,8 +175,9 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
     >>> df.rank.on(base="sold").metrics.unexpectedness(k=2)["unexpectedness@2"].item()   # a, b against c, a
     0.5
     """
-    base = r.base_rank
-    expected = base.is_not_null() if k is None else base <= k
+    base, depth = r.base_rank, r.setup.policies.depth
+    of_base = k if depth is None else min(k or depth, depth)
+    expected = base.is_not_null() if of_base is None else base <= of_base
     return 1 - r.total(expected.fill_null(False).cast(pl.Float64), k) / length(r, k, divisor)
 
 

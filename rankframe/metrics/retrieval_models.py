@@ -55,7 +55,7 @@ def p_mrr(r: Ranking) -> pl.Expr:
     .. math:: \frac{1}{R} \sum_d \begin{cases} 1 - a_d / b_d & \text{if } b_d > a_d \\ b_d / a_d - 1 & \text{otherwise} \end{cases}
 
     Here `a` is the rank of document d without the instruction, and `b` the one with it; a document that is not retrieved is
-    below all others.
+    below all others. ``on(depth=...)`` cuts both rankings.
 
     Returns
     -------
@@ -74,7 +74,8 @@ def p_mrr(r: Ranking) -> pl.Expr:
     >>> df.rank.on(base="without").evaluate("p_mrr")["p_mrr"].item()
     0.75
     """
-    base = r.base_rank
+    base, depth = r.base_rank, r.setup.policies.depth
+    base = base if depth is None else pl.when(base <= depth).then(base)
     before = base.fill_null(r.count(base.is_not_null()) + 1)
     after = r.rank.fill_null(r.n_retrieved + 1)
     fall = pl.when(after > before).then(1 - before / after).otherwise(after / before - 1)

@@ -105,6 +105,16 @@ def test_xinf_ap_is_that_of_plain_python(seed: int, relevant: int) -> None:
         assert_equal(found, wanted, (seed, relevant))
 
 
+def test_a_judged_document_without_a_stratum_is_an_error() -> None:
+    """It would stand for all documents outside the pool."""
+    df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [4, 3, 2, 1], "label": [1, 1, None, None]})
+    df = df.with_columns(stratum=pl.Series(["top", None, None, None]))
+    with pytest.raises(rf.InvalidData, match="a judged document has no stratum"):
+        df.rank.on(stratum="stratum").evaluate("xinf_ap")
+    with pytest.raises(pl.exceptions.InvalidOperationError, match="a judged document has no stratum"):
+        df.group_by("query_id").agg(rf.expr.on(stratum="stratum").xinf_ap())
+
+
 @each("relevant", [1, 2])
 @each("seed", range(5))
 def test_stat_ap_is_that_of_plain_python(seed: int, relevant: int) -> None:

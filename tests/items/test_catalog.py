@@ -467,3 +467,14 @@ def test_popularity_lift_takes_items_of_any_type(dtype: pl.DataType) -> None:
     train = pl.DataFrame({"query_id": [1, 2], "doc_id": pl.Series([1, 3]).cast(pl.String).cast(dtype)})
     assert recs.rank.items.catalog("popularity_lift@2", interactions=train, ci=None)["value"].item() == -0.5
     assert recs.rank.items.counts("popularity_lift@2", interactions=train).catalog()["value"].item() == -0.5
+
+
+@each("length", range(1, 8))
+def test_personalization_is_within_its_bounds_whatever_roots_add_up_to(length: int) -> None:
+    users = pl.DataFrame({"query_id": [0, 1, 2]}).join(
+        pl.DataFrame({"doc_id": range(length), "score": 1.0}), how="cross"
+    )
+    own = users.with_columns(pl.col("doc_id") + 100 * pl.col("query_id"))
+    same, apart = (x.rank.items.catalog("personalization", ci=None)["value"].item() for x in (users, own))
+    assert (same, apart) == (pytest.approx(0, abs=1e-12), pytest.approx(1))
+    assert 0 <= same <= apart <= 1

@@ -123,6 +123,16 @@ def test_the_likelihood_of_all_pairs_is_the_largest(seed: int) -> None:
     assert harvested(np.stack([clicks, expected])) == pytest.approx(np.stack([found, p]), rel=1e-6)
 
 
+def test_the_likelihood_is_the_largest_also_where_few_documents_connect_the_ranks() -> None:
+    """Where the clicks are those that are expected, the probabilities are those of the model: here 1 over the rank."""
+    p, rank = 1 / np.arange(1, 101), np.arange(100)
+    neighbours = np.abs(rank[:, None] - rank) == 1
+    halves = np.where((rank[:10, None] < 5) == (rank[:10] < 5), 1000.0, 0.01) * (1 - np.eye(10))
+    for shown in (1000.0 * neighbours, halves):
+        k = len(shown)
+        assert harvested(p[:k, None] * shown) == pytest.approx(p[:k], rel=1e-6)
+
+
 def test_a_rank_that_no_clicks_connect_with_the_first_has_no_propensity() -> None:
     clicks = np.zeros((4, 4))
     clicks[0, 1], clicks[1, 0], clicks[2, 3], clicks[3, 2] = 4, 2, 3, 1

@@ -648,3 +648,15 @@ def test_a_chance_above_1_is_refused() -> None:
     df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [1], "chance": [1.5]})
     with pytest.raises(rf.InvalidData, match="a gain is above 1; here it is the probability"):
         df.rank.err(gain=pl.col("chance"))
+
+
+@each("scale", [3, 6, 7, 10, 13])
+def test_a_player_stops_where_the_gains_are_the_target_whatever_sums_of_floats_are(scale: int) -> None:
+    """So many labels 1 of so many are a gain of 1: the next document, of the top label, is not read."""
+    labels = [1] * scale + [scale] * 2
+    df = pl.DataFrame(
+        {"query_id": 1, "doc_id": range(scale + 2), "score": [-i for i in range(scale + 2)], "label": labels}
+    )
+    texts = [f"bpm(max_label={scale},report=ED)@99", f"bpm(max_label={scale},target=4,report=ED,residual=True)@99"]
+    # of 3 in all, the target of 4 is met one rank further down if all that follows is worth 1, and at the end if it is not
+    assert df.rank.evaluate(*texts).row(0)[1:] == (scale, scale + 3 - 99)

@@ -76,9 +76,30 @@ def test_the_mean_over_the_users_of_the_worked_example_is_the_tools_mean() -> No
     assert mean.row(0)[-3:] == pytest.approx((0.777778, 1.888889, 0.944444), abs=1e-6)
 
 
+def test_a_depth_cuts_the_ranking_without_the_instruction_too() -> None:
+    """Down to rank 2, of the documents that an instruction rules out b falls from 2 to below, and d stays below: 1 - 2/3, and 0."""
+    rows = {"query_id": 1, "doc_id": [*"abcd"], "score": [4, 2, 3, 1], "base": [4, 3, 2, 1], "label": [0, 1, 0, 1]}
+    df = pl.DataFrame(rows)
+    assert df.rank.on(base="base", depth=2).evaluate("p_mrr")["p_mrr"].item() == pytest.approx((1 / 3 + 0) / 2)
+    assert df.select(rf.expr.on(base="base", depth=2).p_mrr()).item() == pytest.approx(1 / 6)
+    assert df.rank.on(base="base").evaluate("p_mrr")["p_mrr"].item() == pytest.approx((1 / 3 + 0) / 2)
+    assert df.rank.on(base="base", depth=1).evaluate("p_mrr")["p_mrr"].item() == 0
+
+
 def test_unexpectedness_of_the_worked_example_has_replays_values() -> None:
     base = pl.when(pl.col("doc_id").is_in(["a", "b", "c"])).then(1.0)
     assert values(RECS.with_columns(base=base), "unexpectedness@3", base="base") == pytest.approx([2 / 3] * 3)
+
+
+@each("depth", [1, 2, 3])
+def test_a_depth_cuts_the_ranking_that_is_expected_too(depth: int) -> None:
+    """The first documents are a, b, c and c, a, b: none, one and all of them are in both."""
+    df = pl.DataFrame({"query_id": 1, "doc_id": [*"abc"], "score": [3, 2, 1], "base": [2, 1, 3]})
+    cut, at_rank = f"unexpectedness@{depth}", df.rank.on(base="base", depth=depth)
+    wanted = [1, 0.5, 0][depth - 1]
+    assert at_rank.evaluate("unexpectedness")["unexpectedness"].item() == wanted
+    assert at_rank.evaluate("unexpectedness@9")["unexpectedness@9"].item() == wanted
+    assert df.rank.on(base="base").evaluate(cut)[cut].item() == wanted
 
 
 def test_the_percentile_of_popularity_is_the_mean_rank_over_the_number_of_items() -> None:

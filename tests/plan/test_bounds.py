@@ -291,6 +291,29 @@ def test_a_column_of_labels_may_be_the_score_as_well() -> None:
 OK = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, None]})
 BOUNDS = OK.rank.on(unjudged="bounds")
 
+
+def test_the_first_of_a_column_of_ranks_is_the_best() -> None:
+    """The relevant document is first, however the second one is judged."""
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b", "c"], "rank": [1, 2, 3], "label": [1, None, 0]})
+    found = df.rank.on(rank="rank", unjudged="bounds").evaluate("recall@1", "map", "ndcg@1", "ndcg(ideal=perfect)@1")
+    assert found.row(0)[1:] == (0.5, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+
+
+@each("turn", range(4), sample=2)
+def test_bounds_are_the_same_whichever_end_of_the_scores_is_the_best(turn: int) -> None:
+    df, texts = frame(small_table(turn)), [spell(*call) for call in share(bounded(), turn, 4)]
+    ranker = df.rank.on(unjudged="bounds", unjudged_labels=(0, 3), no_relevant="null")
+    turned = df.with_columns(-pl.col("score")).rank.on(ascending=True, unjudged="bounds", unjudged_labels=(0, 3))
+    assert_frame_equal(turned.on(no_relevant="null").evaluate(*texts), ranker.evaluate(*texts), rel_tol=1e-12)
+
+
+def test_columns_and_tables_that_no_metric_reads_do_not_matter() -> None:
+    df = OK.with_columns(seconds=3, genre=pl.lit("x"))
+    past = pl.DataFrame({"query_id": [1], "doc_id": ["a"]})
+    found = df.rank.on(cost="seconds", category="genre", interactions=past, unjudged="bounds").evaluate("map", "ndcg")
+    assert_frame_equal(found, BOUNDS.evaluate("map", "ndcg"))
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "no proof": (lambda: BOUNDS.metrics.nerr(), "no bounds are known for 'nerr': the top of its label scale"),
     "a best order without a form": (

@@ -13,7 +13,7 @@ from sklearn import metrics
 
 import rankframe as rf
 from tests.metrics.oracles.query import Row, is_judged
-from tests.support.calls import SOME, assert_equal, needs_table, share, spell, values
+from tests.support.calls import ONE_ROW, SOME, assert_equal, is_offered, needs_table, share, spell, values
 from tests.support.each import each
 from tests.support.tables import Table, frame, random_table
 
@@ -114,6 +114,28 @@ def test_the_share_of_judged_documents_is_that_of_the_documents_shown() -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": list("abcd"), "score": [4, 3, 3, 3], "label": [1, 0, 1, None]})
     last = df.rank.on(ties="last")
     assert last.evaluate("judged@3", "judged@4").row(0) == (1, 1.0, 0.75)  # a alone has a rank up to 3
+
+
+def test_non_relevant_documents_that_tie_with_a_relevant_one_count_as_above_it() -> None:
+    """All have the same rank, so that the relevant one of the first query wins against none, whatever its id."""
+    rows = {"query_id": [1, 1, 2, 2], "doc_id": list("baab"), "score": 1, "label": [1, 0, 1, 0]}
+    found = pl.DataFrame(rows).rank.on(ties="last").evaluate("bpref")
+    assert found["bpref"].to_list() == [0.0, 0.0]
+
+
+def has_one_rank(text: str) -> bool:
+    """Whether the metric has a value where tied documents have one rank."""
+    return is_offered(lambda: ONE_ROW.rank.on(ties="last").evaluate(text), "tied ones have one rank")
+
+
+@each("seed", range(2))
+def test_a_value_does_not_depend_on_the_metrics_beside_it(seed: int) -> None:
+    """Alone, metrics that look at gains only leave rows without a gain out."""
+    ranker = frame(random_table(seed, queries=30)).rank.on(ties="last")
+    texts = [text for text in dict.fromkeys(spell(*call) for call in SOME) if has_one_rank(text)]
+    together = ranker.evaluate(*texts, "judged")
+    for text in texts:
+        assert_equal(values(ranker.evaluate(text), text), values(together, text), text)
 
 
 def of_pairs(c: Counts, k: float, tied: float) -> float | None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import polars as pl
+import pytest
 
 import rankframe as rf
 
@@ -41,3 +42,15 @@ def test_the_head_ends_where_it_reaches_its_share_of_the_past() -> None:
         texts = ["heads(head=0.5)", "heads(head=0.8)", "heads(head=0.95)", "heads(tail=0.25)", "heads(tail=0.75)"]
         sizes = [ranker.items.catalog(text, ci=None)["value"].item() for text in texts]
     assert sizes == [1, 2, 4, 2, 1]
+
+
+def test_summands_that_differ_in_an_option_of_polars_alone_are_two() -> None:
+    """Ranks 1, 2, 3 over 8 are 0.125, 0.25 and 0.375, and to one digit 0.1, 0.2 and 0.4."""
+
+    def rounded(e: rf.Exposure, digits: int = 1) -> pl.Expr:
+        return e.summed((e.rank / 8).round(digits)).sum() + e.of_users((e.rank / 8).round(digits).max())
+
+    with declared(rounded):
+        found = RECS.rank.items.catalog("rounded", "rounded(digits=3)", ci=None)["value"].to_list()
+        parts = RECS.rank.items.counts("rounded", "rounded(digits=3)").catalog()["value"].to_list()
+    assert found == parts == pytest.approx([0.1 + 0.2 + 0.4 + 0.4, 0.125 + 0.25 + 0.375 + 0.375])

@@ -135,7 +135,7 @@ def bpm_reader(k: int, target: float = 1.0) -> Continuation:
         c, gained = [], 0.0
         for i, gain in enumerate(gains, 1):
             gained += gain
-            c.append(float(gained < target and i < k))
+            c.append(float(gained < target - 1e-9 and i < k))  # six times 1/6 are 1, not a little less
         return c
 
     return goes_on
