@@ -41,10 +41,11 @@ def means(values: Floats, weights: Floats) -> Floats:
 
 
 def spreads(values: Floats, weights: Floats) -> Floats:
-    """The standard deviation of each column over the queries; NaN for fewer than two."""
+    """The standard deviation of each column over the queries; NaN for fewer than two, 0 if they differ by rounding only."""
     x, w = _weighed((values - means(values, weights)) ** 2, weights)
     n = np.count_nonzero(~np.isnan(values), axis=0)
-    return np.sqrt(_over(_over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
+    found = np.sqrt(_over(_over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
+    return np.where(found <= NOISE * np.abs(_ends(values, weights)).max(axis=0), 0.0, found)
 
 
 def intervals(
@@ -124,7 +125,7 @@ def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound 
         x, w = column[there], weights[there]
         if not has_bounds:
             few: Bound = "t" if effective_number(w) < VERY_FEW else "bca"
-            found.append(few if len(x) and x.min() < x.max() else None)
+            found.append(few if len(x) and np.ptp(x) > NOISE * np.abs(x).max() else None)
         else:
             differing = x != np.partition(x, len(x) // 2)[len(x) // 2] if len(x) else there[:0]
             found.append("bounded" if 1 + effective_number(w[differing]) < FEW else "bca")
