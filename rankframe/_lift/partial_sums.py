@@ -261,7 +261,12 @@ class PartialSums(Generic[R]):
 
     def _merged(self, keys: Sequence[str], name: str, parts: Sequence[str]) -> pl.DataFrame:
         """The sums of a metric per key, as n, mean, m2, min and max; of differences, wins and losses stand for the last two."""
-        n, mean, m2, low, high = (pl.col(f"{name}__{part}").cast(pl.Float64).fill_null(0.0) for part in parts)
+        found = [pl.col(f"{name}__{part}").cast(pl.Float64).fill_nan(None) for part in parts]
+        lacks = found[0].is_null() | ((found[0] > 0) & pl.any_horizontal(x.is_null() for x in found[1:]))
+        if lacking := self._rows.select(lacks.sum()).item():
+            says = f"{lacking:,} of {self._rows.height:,} rows lack a sum of {name}: {name}__{parts[0]} is null, or"
+            raise InvalidData(f"{says} another one where it is not 0; take the rows as the statement gave them")
+        n, mean, m2, low, high = (x.fill_null(0.0) for x in found)
         overall = (n * mean).sum() / n.sum()
         ends = (low.sum(), high.sum()) if parts is DIFFERENCES else (low.min(), high.max())
         around = m2.sum() + (n * (mean - overall) ** 2).sum()

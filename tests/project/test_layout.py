@@ -138,7 +138,7 @@ BUDGET = {
     "_plan": 1376,
     "_verbs": 6365,
     "_pictures": 1477,
-    "_lift": 1847,
+    "_lift": 1852,
     "_shapes": 444,
     "_files": 909,
     "_trainers": 443,

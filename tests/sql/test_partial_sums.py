@@ -130,6 +130,17 @@ def test_a_market_that_a_run_lacks_does_not_pass_a_gate(lacks: str) -> None:
     ]
 
 
+@each("name", ["rr__n", "rr__mean", "rr__m2", "rr__diff_mean", "rr__wins"])
+def test_a_sum_that_is_lost_is_no_0(name: str) -> None:
+    """A mean that is null would count as 0 for its two queries."""
+    rows = sums_of([("old", "de", [0, 0.5], []), ("new", "de", [0.5, 1], [0.5, 0.5])])
+    for lost in (None, float("nan")):
+        lossy = rows.with_columns(pl.when(system="new").then(pl.lit(lost)).otherwise(name).alias(name))
+        for ask in (lambda x: x.compare(), lambda x: x.gate({"rr": 0.1})):
+            with pytest.raises(rf.InvalidData, match="1 of 2 rows lack a sum of rr"):
+                ask(rf.partial_sums(lossy, "rr", run="system"))
+
+
 def test_what_sums_cannot_tell_is_refused(sums: pl.DataFrame) -> None:
     found = rf.partial_sums(sums, *METRICS, run="system")
     with pytest.raises(rf.InvalidOption, match="test='permutation' needs the value of each query"):
