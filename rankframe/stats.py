@@ -58,7 +58,7 @@ def intervals(
     step: Step | None = None,
     limits: TwoEnds | None = None,
 ) -> TwoEnds:
-    """The confidence interval of each column's weighted mean; NaN for fewer than two values.
+    """The confidence interval of each column's weighted mean; NaN for fewer than two values of positive weight.
 
     Parameters
     ----------
@@ -87,10 +87,9 @@ def intervals(
     """
     mean = means(values, weights)
     low, high = (1 - ci) / 2, (1 + ci) / 2
-    n = np.count_nonzero(~np.isnan(values), axis=0)
-    fit = (n > 1) & np.isfinite(mean)
+    number = effective_number(_weighed(values, weights)[1])
+    fit = (number > 1) & np.isfinite(mean)
     if interval == "t":
-        number = effective_number(_weighed(values, weights)[1])
         half = np.where(fit, reach(_errors(np.where(fit, values, np.nan), weights), number, ci), np.nan)
         return mean - half, mean + half
     bounds = np.full((2, values.shape[1]), np.nan)

@@ -138,6 +138,16 @@ def test_queries_of_weight_0_leave_students_interval_and_test_as_if_they_were_no
     assert np.quantile(drawn, 0.975) - few.mean() == pytest.approx(spread, rel=0.1)
 
 
+@each("interval", ["bca", "percentile", "t", "bounded"])
+def test_one_query_with_a_weight_has_no_interval_whatever_queries_of_weight_0_there_are(interval: Any) -> None:
+    """A bootstrap would draw this query alone, and give an interval of one point."""
+    limits = np.zeros(1), np.ones(1)
+    values = np.array([0.3, 0.5, 0.9])[:, None]
+    for weights, known in (([1.0, 0.0, 0.0], False), ([1.0, 1.0, 0.0], True)):
+        low, high = stats.intervals(values, np.array(weights), 0.9, interval, 200, 0, limits=limits)
+        assert np.isfinite([low[0], high[0]]).tolist() == [known, known]
+
+
 @each("spread", [0.5, 1.5, 2.5])
 def test_students_interval_and_test_hold_where_weights_differ(spread: float) -> None:
     """Means of 0 of 20 queries, whose weights are as those of frequencies in a log; with 19 degrees of freedom 6 to 36% would miss."""
