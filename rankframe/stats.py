@@ -43,7 +43,7 @@ def means(values: Floats, weights: Floats) -> Floats:
 def spreads(values: Floats, weights: Floats) -> Floats:
     """The standard deviation of each column over the queries; NaN for fewer than two, 0 if they differ by rounding only."""
     x, w = _weighed((values - means(values, weights)) ** 2, weights)
-    n = np.count_nonzero(~np.isnan(values), axis=0)
+    n = np.count_nonzero(w, axis=0)
     found = np.sqrt(_over(_over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
     return np.where(found <= NOISE * np.abs(_ends(values, weights)).max(axis=0), 0.0, found)
 

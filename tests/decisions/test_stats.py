@@ -133,6 +133,7 @@ def test_queries_of_weight_0_leave_students_interval_and_test_as_if_they_were_no
     low, high = stats.intervals(many, weights, 0.9, "t", 1, 0)
     assert (low[0], high[0]) == pytest.approx((*wanted.confidence_interval(0.9),), rel=1e-12)
     assert stats.paired_test(many, weights, "t", 1, 0)[0][0] == pytest.approx(wanted.pvalue, rel=1e-12)
+    assert stats.spreads(many, weights)[0] == pytest.approx(few.std(ddof=1), rel=1e-12)
     drawn = stats.replicates(many, weights, ["t"], (low, high), 4_000, 0)[0]  # t has 4 degrees of freedom
     spread = few.std(ddof=1) / 5**0.5 * scipy_stats.t.ppf(0.975, 4)
     assert np.quantile(drawn, 0.975) - few.mean() == pytest.approx(spread, rel=0.1)
