@@ -136,7 +136,7 @@ BUDGET = {
     "metrics": 1799,
     "fusions": 294,
     "_plan": 1376,
-    "_verbs": 6365,
+    "_verbs": 6368,
     "_pictures": 1477,
     "_lift": 1852,
     "_shapes": 444,
