@@ -150,8 +150,8 @@ class Help:
             return Control("judge", self.judge, judged.to_numpy(), values(label=self.judge))
         name = str(self.adjust)
         known = column[0].cast(pl.Float64).to_numpy() if column else values(known_before(name, ()))[0, :, 0]
-        if lacking := int(np.isnan(known).sum()):
-            raise InvalidData(option(adjust=name), f" has no value for {lacking:,} of {queries(len(known))}")
+        if lacking := int((~np.isfinite(known)).sum()):
+            raise InvalidData(option(adjust=name), f" has no finite value for {lacking:,} of {queries(len(known))}")
         return Control("adjust", name, judged.to_numpy(), known[None, :, None], self.adjust_mean)
 
 

@@ -429,7 +429,8 @@ def test_a_metric_that_reads_no_labels_adjusts_as_its_column_for_the_baseline() 
 @each(
     ("column", "message"),
     [
-        (pl.when(pl.col("query_id") != 7).then("known"), "adjust='x' has no value for 1 of 120 queries"),
+        (pl.when(pl.col("query_id") != 7).then("known"), "adjust='x' has no finite value for 1 of 120 queries"),
+        (pl.col("known") / (pl.col("query_id") != 7), "adjust='x' has no finite value for 1 of 120 queries"),
         (pl.col("doc_id").rank("dense"), "a query has several values of 'x'"),
         (pl.col("market"), "column 'x' for adjust holds String, not numbers"),
     ],
