@@ -16,7 +16,7 @@ from ._support.statistical_options import FEW, VERY_FEW, Bound, Correction, Pair
 from .errors import InvalidOption, option
 
 __all__ = [
-    "Bound", "Correction", "Test", "adjust", "automatic", "intervals", "means", "paired_test", "power",
+    "Bound", "Correction", "Test", "adjust", "automatic", "effective_number", "intervals", "means", "paired_test", "power",
     "queries_needed", "reach", "replicates", "sign_test", "spreads", "tukey",
 ]  # fmt: skip
 
@@ -41,10 +41,11 @@ def means(values: Floats, weights: Floats) -> Floats:
 
 
 def spreads(values: Floats, weights: Floats) -> Floats:
-    """The standard deviation of each column over the queries; NaN for fewer than two."""
+    """The standard deviation of each column over the queries; NaN for fewer than two, 0 if they differ by rounding only."""
     x, w = _weighed((values - means(values, weights)) ** 2, weights)
-    n = np.count_nonzero(~np.isnan(values), axis=0)
-    return np.sqrt(_over(_over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
+    n = np.count_nonzero(w, axis=0)
+    found = np.sqrt(_over(_over(x.sum(axis=0), w.sum(axis=0)) * n, n - 1))
+    return np.where(found <= NOISE * np.abs(_ends(values, weights)).max(axis=0), 0.0, found)
 
 
 def intervals(
@@ -57,7 +58,7 @@ def intervals(
     step: Step | None = None,
     limits: TwoEnds | None = None,
 ) -> TwoEnds:
-    """The confidence interval of each column's weighted mean; NaN for fewer than two values.
+    """The confidence interval of each column's weighted mean; NaN for fewer than two values of positive weight.
 
     Parameters
     ----------
@@ -67,7 +68,8 @@ def intervals(
         The confidence, such as 0.95.
     interval
         ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the jackknife, which a
-        mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"`` Student's, which needs SciPy.
+        mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"`` Student's, which needs SciPy and
+        counts weights that differ as fewer queries (Kish's effective number).
         ``"bounded"`` is valid for few and skewed values: for each end it adds one query, with the limit of the values
         and the largest weight, and gives all queries random weights (the Bayesian bootstrap). For values of 0 and 1 it
         is the exact interval of Clopper and Pearson.
@@ -85,10 +87,10 @@ def intervals(
     """
     mean = means(values, weights)
     low, high = (1 - ci) / 2, (1 + ci) / 2
-    n = np.count_nonzero(~np.isnan(values), axis=0)
-    fit = (n > 1) & np.isfinite(mean)
+    number = effective_number(_weighed(values, weights)[1])
+    fit = (number > 1) & np.isfinite(mean)
     if interval == "t":
-        half = np.where(fit, reach(_errors(np.where(fit, values, np.nan), weights), n, ci), np.nan)
+        half = np.where(fit, reach(_errors(np.where(fit, values, np.nan), weights), number, ci), np.nan)
         return mean - half, mean + half
     bounds = np.full((2, values.shape[1]), np.nan)
     if interval == "bounded" and fit.any():
@@ -121,20 +123,18 @@ def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound 
         there = ~np.isnan(column) & (weights > 0)
         x, w = column[there], weights[there]
         if not has_bounds:
-            few: Bound = "t" if _effective(w) < VERY_FEW else "bca"
-            found.append(few if len(x) and x.min() < x.max() else None)
+            few: Bound = "t" if effective_number(w) < VERY_FEW else "bca"
+            found.append(few if len(x) and np.ptp(x) > NOISE * np.abs(x).max() else None)
         else:
             differing = x != np.partition(x, len(x) // 2)[len(x) // 2] if len(x) else there[:0]
-            found.append("bounded" if 1 + _effective(w[differing]) < FEW else "bca")
+            found.append("bounded" if 1 + effective_number(w[differing]) < FEW else "bca")
     return found
 
 
-def _effective(weights: Floats) -> float:
+def effective_number(weights: Floats) -> Floats:
     """The number of equal weights whose mean varies as much as one with these weights (Kish, Survey Sampling, 1965)."""
-    if not len(weights):
-        return 0.0
-    shares = weights / weights.max()  # their squares neither overflow nor vanish
-    return float(shares.sum() ** 2 / (shares**2).sum())
+    shares = _over(weights, weights.max(axis=0, initial=0.0))  # their squares neither overflow nor vanish
+    return np.nan_to_num(_over(shares.sum(axis=0) ** 2, (shares**2).sum(axis=0)))
 
 
 def replicates(
@@ -144,7 +144,7 @@ def replicates(
 
     A row per resample; both are the same but for ``"bounded"``. NaN for None.
     """
-    n = np.count_nonzero(~np.isnan(values), axis=0)
+    n = effective_number(_weighed(values, weights)[1])
     below = np.full((resamples, len(kinds)), np.nan)
     above = below.copy()
     for kind in {*kinds} - {None}:
@@ -160,7 +160,7 @@ def replicates(
     return below, above
 
 
-def reach(errors: Floats, n: np.ndarray[Any, np.dtype[np.integer[Any]]], ci: float) -> Floats:
+def reach(errors: Floats, n: Floats, ci: float) -> Floats:
     """Half the width of Student's interval for means of `n` values (more than one) with these standard errors."""
     half: Floats = load("scipy.special", "stats").stdtrit(np.maximum(n - 1, 1), (1 + ci) / 2) * errors
     return half
@@ -174,20 +174,20 @@ def paired_test(
     ``"permutation"`` flips the signs of the queries' differences. If few differences are not 0, it flips them in all
     ways; else in B random ways, the same for all columns. If b of these give a sum as large as the observed one, then p
     = (b + 1) / (B + 1). ``"bootstrap"`` resamples the differences minus their mean and compares Student's statistic.
-    ``"t"`` is the paired t-test. NaN if there is no difference to test, as for fewer than two queries with t and
-    bootstrap.
+    ``"t"`` is the paired t-test, in which weights that differ count as fewer queries (Kish's effective number). NaN if
+    there is no difference to test, as for fewer than two queries with t and bootstrap.
 
     References
     ----------
     M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
     retrieval evaluation, CIKM. T. Sakai (2006), Evaluating evaluation metrics based on the bootstrap, SIGIR.
     """
-    n = np.count_nonzero(~np.isnan(differences), axis=0)
+    n = effective_number(_weighed(differences, weights)[1])
     none = np.zeros(differences.shape[1], dtype=bool)
     if test == "permutation":
         p, enumerated = _signs(differences, weights, resamples, seed, step)
         return np.where(n > 0, p, np.nan), enumerated
-    size = np.nansum(np.abs(differences), axis=0)
+    size = np.nansum(np.abs(differences[weights > 0]), axis=0)
     if test == "t":
         found = _over(means(differences, weights), _errors(differences, weights))
         p = 2 * load("scipy.special", "stats").stdtr(np.maximum(n - 1, 1), -np.abs(found))
@@ -304,7 +304,7 @@ def _over(x: Any, y: Any) -> Floats:
 def _errors(values: Floats, weights: Floats) -> Floats:
     """The standard error of each column's weighted mean (the usual one where weights are equal)."""
     x, w = _weighed(values - means(values, weights), weights)
-    n = np.count_nonzero(~np.isnan(values), axis=0)
+    n = effective_number(w)
     return _over(np.sqrt(_over((x**2).sum(axis=0) * n, n - 1)), w.sum(axis=0))
 
 

@@ -23,7 +23,7 @@ from .._table.runs import names_of
 from .._table.table import R
 from .._verbs.compare import TABLE, Comparison, adjusted
 from .._verbs.gate import Verdict, budgets_of, judged, queries_needed
-from ..errors import InvalidData, InvalidOption, MissingColumn, option
+from ..errors import InvalidData, InvalidOption, MissingColumn, option, warn
 from .callers_frames import in_polars
 
 SUMS = ("n", "mean", "m2", "min", "max")
@@ -138,6 +138,9 @@ class PartialSums(Generic[R]):
     ) -> Comparison[R]:
         """The runs against the baseline of ``rf.sql(..., baseline=)``, by paired t tests.
 
+        Runs are compared on the queries where both have a value, with a warning if one has more; their means on these
+        queries are null if each has more. A run that lacks a slice has a row without a difference.
+
         Parameters
         ----------
         by
@@ -210,11 +213,24 @@ class PartialSums(Generic[R]):
             bases = known.filter(pl.col("n") == 0)[self._run].to_list()
             if len(bases) != 1:
                 raise InvalidData(f"one run, the baseline, has no differences; here they are {bases}")
-            base = sums.filter(pl.col(self._run) == bases[0]).select(*slices, baseline_mean="mean", queries_of_base="n")
-            both = away.join(sums.select(*keys, run_mean="mean"), on=keys, nulls_equal=True)
-            both = both.join(base, on=slices, nulls_equal=True) if slices else both.join(base, how="cross")
-            both = both.filter(pl.col(self._run) != bases[0])
+            base = sums.filter(pl.col(self._run) == bases[0]).select(*slices, base_mean="mean", n_base="n")
+            others = away.filter(pl.col(self._run) != bases[0]).select(self._run).unique(maintain_order=True)
+            both = others.join(sums.select(slices).unique(maintain_order=True), how="cross") if slices else others
+            how: Any = {"how": "left", "nulls_equal": True, "maintain_order": "left"}
+            both = both.join(away.rename({"mean": "d"}), on=keys, **how)
+            both = both.join(sums.select(*keys, run_mean="mean", n_run="n"), on=keys, **how)
+            both = both.join(base, on=slices, **how) if slices else both.join(base, how="cross")
+            both = both.with_columns(pl.col("n", "m2", "min", "max", "n_run", "n_base").fill_null(0))
             n, wins, losses = pl.col("n"), pl.col("min"), pl.col("max")
+            run_mean, base_mean, d = (pl.col(x) for x in ("run_mean", "base_mean", "d"))
+            of_run, of_base = (
+                n == pl.col("n_run"),
+                n == pl.col("n_base"),
+            )  # whether all queries of it are among the pairs
+            if (alone := both.filter(~(of_run & of_base))).height:
+                row = alone.row(0, named=True)
+                says = f"run {str(row[self._run])!r} has {row['n_run']:,.0f} and the baseline {row['n_base']:,.0f}"
+                warn(f"{call.text} is compared on the {row['n']:,.0f} queries with values of both runs: {says}")
             if not call.higher_is_better:
                 wins, losses = losses, wins
             spread = pl.when(n > 1).then((pl.col("m2") / (n - 1)).sqrt())
@@ -223,10 +239,10 @@ class PartialSums(Generic[R]):
                 metric=pl.lit(call.text),
                 baseline=pl.lit(str(bases[0])),
                 run=pl.col(self._run).cast(pl.String),
-                baseline_mean="baseline_mean",
-                mean="run_mean",
-                difference=pl.when(n > 0).then("mean"),
-                effect_size=pl.when(spread > 0).then(pl.col("mean") / spread),
+                baseline_mean=pl.when(n > 0, of_base).then(base_mean).when(n > 0, of_run).then(run_mean - d),
+                mean=pl.when(n > 0, of_run).then(run_mean).when(n > 0, of_base).then(base_mean + d),
+                difference=pl.when(n > 0).then(d),
+                effect_size=pl.when(spread > stats.NOISE * d.abs()).then(d / spread),
                 wins=wins.cast(pl.UInt32),
                 ties=(n - wins - losses).cast(pl.UInt32),
                 losses=losses.cast(pl.UInt32),
@@ -245,7 +261,12 @@ class PartialSums(Generic[R]):
 
     def _merged(self, keys: Sequence[str], name: str, parts: Sequence[str]) -> pl.DataFrame:
         """The sums of a metric per key, as n, mean, m2, min and max; of differences, wins and losses stand for the last two."""
-        n, mean, m2, low, high = (pl.col(f"{name}__{part}").cast(pl.Float64).fill_null(0.0) for part in parts)
+        found = [pl.col(f"{name}__{part}").cast(pl.Float64).fill_nan(None) for part in parts]
+        lacks = found[0].is_null() | ((found[0] > 0) & pl.any_horizontal(x.is_null() for x in found[1:]))
+        if lacking := self._rows.select(lacks.sum()).item():
+            says = f"{lacking:,} of {self._rows.height:,} rows lack a sum of {name}: {name}__{parts[0]} is null, or"
+            raise InvalidData(f"{says} another one where it is not 0; take the rows as the statement gave them")
+        n, mean, m2, low, high = (x.fill_null(0.0) for x in found)
         overall = (n * mean).sum() / n.sum()
         ends = (low.sum(), high.sum()) if parts is DIFFERENCES else (low.min(), high.max())
         around = m2.sum() + (n * (mean - overall) ** 2).sum()

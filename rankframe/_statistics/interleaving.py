@@ -15,6 +15,9 @@ FALL = 3
 
 NO_TEAM = -1
 
+NOISE = 1e-12
+"""A smaller expected outcome is a rounding error of a tie."""
+
 Pick: TypeAlias = tuple[int, int, float]
 """A document, its team (0 or 1, or `NO_TEAM`), and the probability that the document comes from that team, given the list."""
 
@@ -127,7 +130,7 @@ def _expected(impression: Integers, chance: Floats, n: int) -> Floats:
         for p in chance[rows]:
             ways = np.convolve(ways, [1 - p, p])
         found[impression[rows[0]]] = ways @ np.sign(2 * np.arange(len(ways)) - len(rows))
-    return found
+    return np.where(np.abs(found) > NOISE, found, 0.0)
 
 
 def clustered_mean(totals: Floats, counts: Floats) -> tuple[float, float]:

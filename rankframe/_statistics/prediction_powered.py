@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .._support.extras import load
 from .._support.floats import Booleans, Floats, np
-from ..stats import NOISE
+from ..stats import NOISE, effective_number
 
 
 class Estimates(NamedTuple):
@@ -27,8 +27,8 @@ class Estimates(NamedTuple):
         The share of the variance that the other quantity saves.
     to_halve
         About how many known values an interval half as long takes.
-    n
-        The number of known values.
+    n, effective
+        The number of known values, and how many of equal weight they are worth (Kish).
     """
 
     mean: Floats
@@ -38,16 +38,18 @@ class Estimates(NamedTuple):
     saved: Floats
     to_halve: Floats
     n: int
+    effective: float
 
     @property
     def freedom(self) -> Floats:
-        """The degrees of freedom: the known values less one for the mean and, where it is not 0, one for the weight."""
-        return np.where(self.weight != 0, self.n - 2.0, self.n - 1.0)
+        """The degrees of freedom: the known values less one for the mean and, where it is not 0, one for the tuned weight."""
+        left = self.effective - np.where(self.weight != 0, 2.0, 1.0)
+        return np.where(left > 0, left, np.nan)
 
     @property
     def error(self) -> Floats:
         """The standard errors."""
-        return np.sqrt(self.of_known * self.n / self.freedom + self.of_others)
+        return np.sqrt(self.of_known * self.effective / self.freedom + self.of_others)
 
     def reach(self, ci: float) -> Floats:
         """Half the widths of Student's intervals."""
@@ -103,8 +105,8 @@ def estimates(
         of_rest = np.where(weight != 0, weight**2 * (w_rest * (u - all_u)).var(axis=0) / n_rest if len(u) else 0.0, 0.0)
         of_known = (of_y - weight * of_h).var(axis=0) / n
         saved = np.clip(np.nan_to_num(1 - (of_known + of_rest) * n / of_y.var(axis=0)), 0, 1)
-    found = (w * y).mean(axis=0) + gain
-    return Estimates(found, weight, of_known, of_rest, saved, _to_halve(explained, n, n + n_rest), n)
+    found, effective = (w * y).mean(axis=0) + gain, float(effective_number(weights[known]))
+    return Estimates(found, weight, of_known, of_rest, saved, _to_halve(explained, n, n + n_rest), n, effective)
 
 
 def _to_halve(explained: Floats, n: int, total: float) -> Floats:

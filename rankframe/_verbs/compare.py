@@ -213,7 +213,8 @@ def compare(
         The two-sided test of the differences per query. ``"permutation"`` flips their signs: in all ways if at most
         twenty queries differ, else at random, with p = (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
         t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
-        honestly significant difference, whose p-values hold for all pairs of a metric and slice at once. ``"bayes"`` is the Bayesian
+        honestly significant difference, whose p-values hold for all pairs of a metric and slice at once; it takes only the
+        queries where all runs have a value. ``"bayes"`` is the Bayesian
         signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.
         ``"sequential"`` may be read at every look while queries come in: its intervals (confidence sequences) and p-values hold at
         all looks at once, and only shrink; metrics need bounds.

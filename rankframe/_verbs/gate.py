@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
+from .. import stats
 from .._catalog.call import Call
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
@@ -19,6 +20,7 @@ from .._results.grid import Cell, Grid, Record, in_words, left_out, name_of, nam
 from .._results.markup import visible
 from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes
+from .._support.floats import Floats, np
 from .._support.option_kinds import Column, ColumnNames, check
 from .._support.option_values import Range, is_number
 from .._support.statistical_options import FEW, Bound, Resamples, Seed
@@ -180,7 +182,8 @@ def gate(
     interval
         The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
         bounds given) guarantees that
-        probability. The others need 50 queries and pass more runs: more runs that are no worse, but also more with rare, large losses.
+        probability. The others need 50 queries, of which those whose weights differ count as fewer, and pass more runs: more runs
+        that are no worse, but also more with rare, large losses.
     judge, adjust, adjust_mean
         As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
     sequential
@@ -250,6 +253,7 @@ def gate(
     else:
         needed = [looks.needed(budget / span) for (_, budget), span in spans]
     of_looks = {} if looks is None else looks.settings(found, figures["#ratio"])
+    figures = figures.with_columns(pl.Series("#number", _numbers(found, design)))
     figures = judged(figures, budget_of, needed, design.by, kind if looks is None else None)
     failures = figures.filter(~pl.col("passed"))
     rows = with_labels(design.marked(rows, setup, calls)[0], setup, calls)
@@ -288,11 +292,22 @@ def judged(
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
     n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
-    few = pl.lit(True) if interval is None else n < takes
+    few = pl.lit(True) if interval is None else (pl.col("#number") if "#number" in figures.columns else n) < takes
     passed = (within if interval in ("bounded", None) else within & ~few).fill_null(False)
     verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
     columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
     return figures.select(*by, *COMPARED, **columns)
+
+
+def _numbers(found: PairedValues, design: Design) -> Floats:
+    """How many queries of equal weight those of each row are worth, by metric, slice and pair of runs."""
+    calls, pairs, weights = found.calls, design.pairs(found.runs), found.queries["#weight"].to_numpy()
+    numbers = [np.empty((len(calls), 0))]
+    for rows in found.slices:
+        there = ~np.isnan(differences(*found.sides(pairs, rows)))
+        there &= True if found.control is None else found.control.judged[rows, None]
+        numbers.append(stats.effective_number(there * weights[rows, None]).reshape(len(calls), -1))
+    return np.concatenate(numbers, axis=1).ravel()
 
 
 def budgets_of(
@@ -412,16 +427,12 @@ def _line(row: Record, by: Sequence[str], format: Style) -> str:
     title = f"{in_words(row['metric'])} of {row['run']}{where}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
     outcome, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"
+    at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
     if row["verdict"] == TOO_FEW:
-        takes = (
-            f"a {budget} takes {row['queries_needed']} or more"
-            if n < row["queries_needed"]
-            else f"at worst {row['bound']:+.4f}"
-        )
+        takes = f"a {budget} takes {row['queries_needed']} or more" if n < row["queries_needed"] else at_worst
         outcome = f"{outcome}, too few queries to tell: {n}, and {takes}"
     else:
         kept = "within" if row["passed"] else "beyond"
-        at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
         outcome = f"{outcome}, {at_worst}, {kept} the {budget} ({n} queries)"
     if format == "text":
         return f"{row['verdict'] if row['passed'] else row['verdict'].upper()}: {title}: {outcome}"

@@ -70,16 +70,19 @@ class Control:
 
     def estimated(self, name: str, where: str, values: Floats, other: Floats, weights: Floats) -> Estimates:
         """The mean of each column of a slice, called `where`, if enough queries have values; warns where its interval misleads."""
-        n, of = int(self.judged.sum()), option(**{self.of: self.name})
-        mine, theirs = other[self.judged], other[~self.judged]
+        judged, rest = (x & (weights > 0) for x in (self.judged, ~self.judged))
+        n, of, mine, theirs = int(judged.sum()), option(**{self.of: self.name}), other[judged], other[rest]
         if n < LEAST:
-            raise InvalidData(of, f" takes {LEAST} queries that people judged; {n:,} of {len(other):,} are{where}")
+            says = " and have a weight" * bool((weights == 0).any())
+            raise InvalidData(
+                of, f" takes {LEAST} queries that people judged; {n:,} of {len(other):,} are{says}{where}"
+            )
         if self.of == "adjust" and self.mean is None and not len(theirs):
             says = f" saves nothing, as people judged all {n:,} queries{where}; say its mean over more, "
             raise InvalidOption(of, says, option(adjust_mean=...))
         if np.isnan(values[self.judged]).any() or np.isnan(other).any():
             raise InvalidData(of, f" takes a value of {name} for each query{where}; say ", on(no_relevant="zero"))
-        differing = (values[self.judged] != np.median(values[self.judged], axis=0)).sum(axis=0).min()
+        differing = (values[judged] != np.median(values[judged], axis=0)).sum(axis=0).min()
         if differing < VERY_FEW:
             few = f"{differing} of the {n:,} judged queries{where} differ from the median"
             warn(f"the interval of {name} is too short: {few}; judge more")
@@ -147,8 +150,8 @@ class Help:
             return Control("judge", self.judge, judged.to_numpy(), values(label=self.judge))
         name = str(self.adjust)
         known = column[0].cast(pl.Float64).to_numpy() if column else values(known_before(name, ()))[0, :, 0]
-        if lacking := int(np.isnan(known).sum()):
-            raise InvalidData(option(adjust=name), f" has no value for {lacking:,} of {queries(len(known))}")
+        if lacking := int((~np.isfinite(known)).sum()):
+            raise InvalidData(option(adjust=name), f" has no finite value for {lacking:,} of {queries(len(known))}")
         return Control("adjust", name, judged.to_numpy(), known[None, :, None], self.adjust_mean)
 
 

@@ -66,7 +66,8 @@ class JudgedSummary(Summary):
             of_call = ((where, part) for (text, *where), part in groups.items() if text == call.text)
             rows += [(*where, call.text, *self._figures(call, where, part)) for where, part in of_call]
         slices = {name: parts.schema[at] for at, name in self.slices.items()}
-        return pl.DataFrame(rows, {**slices, **self.figures}, orient="row")
+        numbers = pl.col(name for name, dtype in self.figures.items() if dtype == pl.Float64)
+        return pl.DataFrame(rows, {**slices, **self.figures}, orient="row").with_columns(numbers.fill_nan(None))
 
     def _figures(self, call: Call, where: Sequence[object], part: pl.DataFrame) -> list[Any]:
         """The figures of a metric on the queries of a slice, the same for any order of these."""

@@ -289,6 +289,7 @@ class Study:
         of_table, ci = statistic([columns.sum(axis=0, keepdims=True)])[0], self.resampling.ci or math.nan
         drawn = of_table[None, :0]
         if len(columns) > 1:
+            columns = columns[np.lexsort(columns.T)]  # for any order of the rows
             drawn = resampled(statistic, [columns], self.resampling.resamples, self.resampling.seed, self.step)
         there = [column[~np.isnan(column)] for column in drawn.T] or [np.empty(0)] * len(of_table)
         ends = [np.quantile(x, [(1 - ci) / 2, (1 + ci) / 2]) if len(x) else (math.nan, math.nan) for x in there]

@@ -373,7 +373,7 @@ def oracle(
 
 def _best(values: Floats, calls: Sequence[Call]) -> Floats:
     """The best value of the runs for each query and metric; NaN where none has one."""
-    sign = np.array([1.0 if call.metric.higher_is_better else -1.0 for call in calls])
+    sign = np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
     best: Floats = sign * np.fmax.reduce(sign * values)
     return best
 

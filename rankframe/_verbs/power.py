@@ -112,6 +112,7 @@ def power(
                 known, weights = ~np.isnan(d), found.queries["#weight"].to_numpy()[part]
                 n, saved = int(known.sum()), tuple[float, ...]()
                 off = (d - stats.means(d[:, None], weights)) * weights * n / (weights @ known or np.nan)
+                off[np.abs(off) <= stats.NOISE * np.nanmax(np.abs(d), initial=0.0)] = 0.0
                 (std,) = stats.spreads(off[:, None], np.ones(len(off))).tolist()
                 if found.control is not None:
                     control = replace(found.control.of_slice(part), mean=0.0)  # any: the spread counts

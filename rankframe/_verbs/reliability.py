@@ -24,9 +24,9 @@ from .._support.progress import Progress
 from .._support.statistical_options import TESTS, Confidence, PairedTest, Resamples, Seed
 from .._table.runs import Runs, TheRuns
 from .._table.table import Table
-from .compare import compared, settings_of
+from .compare import compared_values, settings_of
 from .declaration import verb
-from .paired_values import Design, Lacking
+from .paired_values import Design, Lacking, paired_values
 from .power import Chance, Effect
 from .resampling import Resampling
 
@@ -167,14 +167,15 @@ def reliability(
     design = Design(Runs.of(runs, run), None, (), None, missing)
     calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])", table.setup)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
-    found, figures, _ = compared(table.rows, table.setup, calls, design, test, replace(resampling, ci=None))
+    found = paired_values(table.rows, table.setup, calls, design)
     least = (0.0, *(difference if isinstance(difference, Sequence) else (difference,)))
     (part,) = found.slices
+    part = part[~np.isnan(found.values[:, part]).any(axis=(0, 2))]
     x = np.moveaxis(scaled(found.values[:, part], calls), 0, 1) * [
         1.0 if call.higher_is_better else -1.0 for call in calls
     ]
-    x = x[~np.isnan(x).any(axis=(1, 2))]
-    a, b = np.array(design.pairs(found.runs)).T
+    pairs = design.pairs(found.runs)
+    a, b = np.array(pairs).T
     names: list[tuple[object, ...]] = [(call.text, "discriminative_power", None, None) for call in calls]
     names += [(call.text, "swap_rate", None, size) for call in calls for size in least]
     names += [(one.text, "tau", other.text, None) for one, other in combinations(calls, 2)]
@@ -187,6 +188,8 @@ def reliability(
             value = _figures(x, np.ones(len(x)), a, b, split, np.array(least), critical)
             drawn = each(counts, resamples, seed, len(x), bar)
             sampled = np.stack([_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn])
+        with Progress("comparing runs", progress) as bar:
+            figures, _ = compared_values(found, part, pairs, test, replace(resampling, ci=None), bar)
         p = figures["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
         value[: len(calls)] = np.where(np.isnan(p).any(axis=1), np.nan, (p < alpha).mean(axis=1))
         sampled = np.where(np.isnan(value), 0.0, sampled)

@@ -334,7 +334,7 @@ class Values:
         self, read: Callable[..., Entries], setup: Setup, metric: Call, progress: Callable[[int, int], None]
     ) -> None:
         self.read, self.setup, self.metric, self.progress = read, setup, metric, progress
-        self.sign = 1 if metric.metric.higher_is_better else -1
+        self.sign = 1 if metric.higher_is_better else -1
         self.known: dict[Call, Floats] = {}
         self._entries: dict[tuple[int | None, bool], Entries] = {}
 

@@ -149,6 +149,25 @@ def test_what_no_bound_is_known_of_is_no_pass() -> None:
     assert "no bound known" in repr(weightless)
 
 
+@each("interval", ["t", "bca", "percentile"])
+def test_queries_whose_weights_differ_count_as_fewer(interval: Any) -> None:
+    """60 queries that change nothing: with weights of 1 and 4 they are worth (30 + 120)^2 / (30 + 480) = 44 of equal weight."""
+    df = MANY.with_columns(new=pl.col("old"), even=pl.lit(2.0), odd=1 + 3.0 * pl.col("query_id").rank("dense").mod(2))
+    for weights, verdict in (("even", "passed"), ("odd", "too few queries")):
+        table = df.rank.gate({"map": 0.1}, **TWO, interval=interval, weights=weights).table
+        assert table.select("verdict", "n_queries", "queries_needed").row(0) == (verdict, 60, 50)
+
+
+def test_a_gate_whose_looks_contradict_each_other_shows_that_no_bound_is_known() -> None:
+    better = differing(100).with_columns(old=None)  # the new run alone finds the document
+    worse = differing(500, losses=500).filter(pl.col("query_id") >= 100)
+    state = better.rank.gate({"rr": 0.1}, **TWO, sequential=True).state
+    with pytest.warns(rf.RankframeWarning, match="no mean of rr of new less old agrees with all looks"):
+        verdict = worse.rank.gate({"rr": 0.1}, **TWO, sequential=state)
+    assert not verdict
+    assert "too few queries to tell: 500, and no bound known" in repr(verdict)
+
+
 def test_too_few_queries_to_tell_are_no_pass() -> None:
     one = TINY.filter(query_id=2)
     assert one.rank.gate({"rr": 0.25}, **TWO).table.select("bound", "passed").row(0) == (None, False)

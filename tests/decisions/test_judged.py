@@ -159,6 +159,28 @@ def test_engines_of_tables_in_parts_give_the_same_and_refuse_the_same() -> None:
         asked(df.filter(pl.col("query_id") > 60), summarize, "map", judge="llm")
 
 
+def test_judged_queries_of_weight_0_are_none() -> None:
+    """Three judged queries of weight 1 had an interval of one point, without a word."""
+    df = DF.with_columns(w=pl.when(pl.col("query_id").is_between(3, 39)).then(0).otherwise(1))
+    for ask in (
+        lambda: df.rank.summarize("map", judge="llm", weights="w"),
+        lambda: df.rank.compare("map", judge="llm", weights="w", **RUNS),
+        lambda: df.rank.compare("map", adjust="known", weights="w", **RUNS),
+    ):
+        with pytest.raises(rf.InvalidData, match="takes 30 queries that people judged; 3 of 120 are and have a weight"):
+            ask()
+    half = DF.with_columns(w=pl.col("query_id") % 2).with_columns(pl.col("w").replace_strict({0: 0.0, 1: 2.0}))
+    more = pl.concat(
+        [half, table(seed=1).with_columns(pl.col("query_id") + 500, w=pl.lit(1.0))]
+    )  # 20 and 40 judged ones
+    kept = more.filter(pl.col("w") > 0)
+    columns = ["mean", "ci_low", "ci_high", "n_judged"]
+    found = more.rank.summarize("map", judge="llm", weights="w").select(columns)
+    assert_frame_equal(found, kept.rank.summarize("map", judge="llm", weights="w").select(columns))
+    heavy = DF.with_columns(w=pl.when(query_id=0).then(1e15).otherwise(1.0))  # one query is all the weight
+    assert heavy.rank.summarize("map", judge="llm", weights="w").select("ci_low", "ci_high").row(0) == (None, None)
+
+
 def test_a_query_is_judged_by_people_if_each_of_its_documents_has_a_label_that_is_not_negative() -> None:
     wanted = DF.rank.summarize("map", judge="llm")
     below = DF.with_columns(label=pl.when(pl.col("query_id") >= 40).then(-1).otherwise("label"))
@@ -407,7 +429,8 @@ def test_a_metric_that_reads_no_labels_adjusts_as_its_column_for_the_baseline() 
 @each(
     ("column", "message"),
     [
-        (pl.when(pl.col("query_id") != 7).then("known"), "adjust='x' has no value for 1 of 120 queries"),
+        (pl.when(pl.col("query_id") != 7).then("known"), "adjust='x' has no finite value for 1 of 120 queries"),
+        (pl.col("known") / (pl.col("query_id") != 7), "adjust='x' has no finite value for 1 of 120 queries"),
         (pl.col("doc_id").rank("dense"), "a query has several values of 'x'"),
         (pl.col("market"), "column 'x' for adjust holds String, not numbers"),
     ],

@@ -101,6 +101,14 @@ def test_the_interval_is_that_of_resampled_queries() -> None:
     assert (one["value"], one["ci_low"], one["ci_high"]) == (1, None, None)
 
 
+def test_equal_seeds_give_equal_intervals_for_any_order_of_the_rows() -> None:
+    df, options = random_judges(7), {"runs": ["a", "b", "c"], "metric": "map", "resamples": 99}
+    wanted = df.rank.judges("people", "llm", "coin", **options)
+    found = df.sample(fraction=1, shuffle=True, seed=1).rank.judges("people", "llm", "coin", **options)
+    for name in ("table", "bias"):
+        assert_frame_equal(getattr(found, name), getattr(wanted, name))
+
+
 def test_judges_as_columns_tables_and_rows_give_the_same() -> None:
     wanted = DF.rank.judges("people", "llm", resamples=99)
     people, llm = (DF.select("query_id", "doc_id", label=name).drop_nulls() for name in ("people", "llm"))

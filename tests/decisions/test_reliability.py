@@ -167,6 +167,16 @@ def test_fewer_than_four_queries_have_no_figures(n: int) -> None:
     assert (found.sentences() == [few]) is (n < 4)
 
 
+def test_a_value_that_another_metric_lacks_does_not_count_in_the_tests() -> None:
+    """Of twelve gains of x, y has values beside four: all signs of four give a p-value of 2 / 16, those of twelve 2 / 4,096."""
+    rows = {"query_id": [*range(12)] * 2, "run": ["a"] * 12 + ["b"] * 12, "x": [0.1] * 12 + [0.5] * 12}
+    df = pl.DataFrame({**rows, "y": ([0.2] * 4 + [None] * 8) * 2})
+    both, alone = (df.rank.reliability(*map(rf.value, names), run="run", **FAST) for names in ("xy", "x"))
+    for found, value, n in ((alone, 1.0, 12), (both, 0.0, 4)):
+        row = of(found, "discriminative_power", "value:x")
+        assert (row["value"], row["n_queries"]) == (value, n)
+
+
 def test_only_queries_with_all_values_count() -> None:
     nothing = pl.when(pl.col("query_id") != "q7").then("label")
     found = MANY.with_columns(label=nothing).rank.on(no_relevant="null").reliability("map", "rr", runs=FIVE, **FAST)

@@ -89,6 +89,18 @@ def plain(y: list[float], h: list[float], u: list[float], w: list[float], v: lis
     return mean_y + weight * (mean_u - mean_h), weight, variance
 
 
+def test_judged_queries_whose_weights_differ_leave_fewer_degrees_of_freedom() -> None:
+    """Of a model that adds nothing, the interval is Student's; a judged query of weight 0 counts as if it were not there."""
+    found = estimated([*Y, 5.0, 6.0], [1.0] * 6, [1.0] * 6, [2.0] * 4 + [0.0] * 2 + [1.0] * 6)
+    t = scipy_stats.t.interval(0.95, 3, 0.6, scipy_stats.sem(Y))
+    assert [found.mean[0] - found.reach(0.95)[0], found.mean[0] + found.reach(0.95)[0]] == pytest.approx(t)
+    weights = np.array([1.0, 1.0, 2.0, 4.0])  # worth 64 / 22 of equal weight
+    found = estimated(Y, [1.0] * 4, [1.0] * 6, [*weights, *[1.0] * 6])
+    off, number = weights / 8 * (Y - weights @ np.array(Y) / 8), 64 / 22
+    error = math.sqrt((off**2).sum() * number / (number - 1))
+    assert found.reach(0.95)[0] == pytest.approx(scipy_stats.t.ppf(0.975, number - 1) * error)
+
+
 @each("seed", range(8))
 def test_the_estimate_is_that_of_plain_python_with_and_without_weights(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -126,6 +126,43 @@ def test_students_interval_is_scipys() -> None:
         assert (low[i], high[i]) == pytest.approx((wanted.low, wanted.high), rel=1e-12)
 
 
+def test_queries_of_weight_0_leave_students_interval_and_test_as_if_they_were_not_there() -> None:
+    few, many = DIFFERENCES[:5], np.append(DIFFERENCES[:5], np.full(95, 7.0))[:, None]
+    weights = np.append(np.full(5, 3.0), np.zeros(95))
+    wanted = scipy_stats.ttest_1samp(few, 0)
+    low, high = stats.intervals(many, weights, 0.9, "t", 1, 0)
+    assert (low[0], high[0]) == pytest.approx((*wanted.confidence_interval(0.9),), rel=1e-12)
+    assert stats.paired_test(many, weights, "t", 1, 0)[0][0] == pytest.approx(wanted.pvalue, rel=1e-12)
+    assert stats.spreads(many, weights)[0] == pytest.approx(few.std(ddof=1), rel=1e-12)
+    drawn = stats.replicates(many, weights, ["t"], (low, high), 4_000, 0)[0]  # t has 4 degrees of freedom
+    spread = few.std(ddof=1) / 5**0.5 * scipy_stats.t.ppf(0.975, 4)
+    assert np.quantile(drawn, 0.975) - few.mean() == pytest.approx(spread, rel=0.1)
+
+
+@each("interval", ["bca", "percentile", "t", "bounded"])
+def test_one_query_with_a_weight_has_no_interval_whatever_queries_of_weight_0_there_are(interval: Any) -> None:
+    """A bootstrap would draw this query alone, and give an interval of one point."""
+    limits = np.zeros(1), np.ones(1)
+    values = np.array([0.3, 0.5, 0.9])[:, None]
+    for weights, known in (([1.0, 0.0, 0.0], False), ([1.0, 1.0, 0.0], True)):
+        low, high = stats.intervals(values, np.array(weights), 0.9, interval, 200, 0, limits=limits)
+        assert np.isfinite([low[0], high[0]]).tolist() == [known, known]
+
+
+@each("spread", [0.5, 1.5, 2.5])
+def test_students_interval_and_test_hold_where_weights_differ(spread: float) -> None:
+    """Means of 0 of 20 queries, whose weights are as those of frequencies in a log; with 19 degrees of freedom 6 to 36% would miss."""
+    rng = np.random.default_rng(3)
+    missed, alarms = [], []
+    for _ in range(20):
+        weights, values = np.exp(spread * rng.normal(size=20)), rng.normal(size=(20, 100))
+        low, high = stats.intervals(values, weights, 0.95, "t", 1, 0)
+        missed += ((low > 0) | (high < 0)).tolist()
+        alarms += (stats.paired_test(values, weights, "t", 1, 0)[0] < 0.05).tolist()
+    assert missed == alarms
+    assert 0.01 < np.mean(missed) < 0.08
+
+
 @each(("n", "k"), [(2, 0), (5, 1), (20, 0), (20, 3), (50, 50), (300, 1)])
 def test_the_bounded_interval_of_zeros_and_ones_is_the_exact_one(n: int, k: int) -> None:
     """Clopper and Pearson's, by SciPy."""

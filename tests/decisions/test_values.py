@@ -322,6 +322,18 @@ def test_a_comparison_tests_the_differences_of_the_values() -> None:
         assert (row["wins"], row["losses"]) == ((wins, losses) if name == "faithfulness" else (losses, wins))
 
 
+def test_differences_that_are_equal_but_for_rounding_do_not_spread() -> None:
+    """0.1 on each question, of which floats make 0.1, 0.09999999999999998 and 0.10000000000000003."""
+    x = {"old": [0.1, 0.2, 0.3, 0.4], "new": [0.2, 0.3, 0.4, 0.5]}
+    values = pl.DataFrame({"q": [*range(4)] * 2, "run": [r for r in x for _ in x[r]], "x": [*x["old"], *x["new"]]})
+    of_values = values.rank.on(query="q")
+    row = of_values.compare(rf.value("x"), run="run").table.row(0, named=True)
+    assert [row[name] for name in ("effect_size", "ci_low", "interval")] == [None] * 3
+    assert row["difference"] == pytest.approx(0.1)
+    needed = of_values.power(rf.value("x"), run="run", difference=0.01).row(0, named=True)
+    assert [needed[name] for name in ("std", "power", "queries_needed")] == [0.0, None, None]
+
+
 def test_lower_values_win_if_they_are_better() -> None:
     table = pl.DataFrame(
         {"query_id": [*range(6)] * 2, "run": ["old"] * 6 + ["new"] * 6, "ms": [200.0] * 6 + [100.0] * 6}

@@ -231,6 +231,16 @@ def test_fused_scores_rank_from_the_top_where_scores_of_runs_rank_from_the_botto
     assert one.equals(other)
 
 
+def test_an_option_of_the_metric_may_say_that_less_is_better() -> None:
+    """The run that shows a document of each group first is closer to equal exposure: awrf is a distance, unless it is "jsd"."""
+    df = pl.DataFrame({"query_id": [1] * 3, "doc_id": [*"xyz"], "group": [*"MMF"], "label": [1, 0, 0]})
+    df = df.with_columns(fair=pl.Series([3, 1, 2]), unfair=pl.Series([3, 2, 1]))
+    of_groups = df.rank.on(group="group")
+    for metric in ("awrf(target=equal)", "awrf(target=equal,distance=jsd)"):
+        table = of_groups.fusion.oracle(metric, runs=["fair", "unfair"], fusion=None).table
+        assert table["oracle"].to_list() == [table.filter(run="fair")["mean"].item()] * 2
+
+
 def test_the_sentence_says_what_the_oracle_gains_over_the_best_run_and_over_the_fusion() -> None:
     df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
     df = df.with_columns(x=pl.Series([2, 1, 1, 2]), y=pl.Series([1, 2, 2, 1]), z=pl.Series([1, 2, 1, 2]))

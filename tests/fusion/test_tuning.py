@@ -291,6 +291,21 @@ def test_a_metric_whose_lower_value_is_better_is_made_small() -> None:
     assert tuned.table["mean"][1] == pytest.approx(tuned.candidates["mean"].min())
 
 
+def test_an_option_of_the_metric_may_say_that_a_lower_value_is_better() -> None:
+    @rf.metric(higher_is_better=lambda *, lost=False, **_: not lost)
+    def found_or_lost(r: rf.Ranking, k: int | None = None, *, lost: bool = False) -> pl.Expr:
+        found = r.total(r.relevant, k)
+        return r.n_relevant - found if lost else found
+
+    try:
+        for metric, best in (("found_or_lost(k=1)", "max"), ("found_or_lost(k=1,lost=True)", "min")):
+            tuned = TABLE.rank.tune("wsum(normalize=min_max)", **{**QUICK, "metric": metric})
+            assert tuned.table["mean"][1] == getattr(tuned.candidates["mean"], best)()
+            assert tuned.candidates["mean"].n_unique() > 1
+    finally:
+        rf.unregister(found_or_lost)
+
+
 def test_queries_without_a_value_do_not_count() -> None:
     frame = TABLE.with_columns(label=pl.when(query_id="q3").then(0).otherwise("label"))
     tuned = frame.rank.on(no_relevant="null").tune("wsum(normalize=min_max)", step=0.25, **QUICK)

@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from tests.sql.databases import DuckDB
+from tests.support.each import each
 from tests.support.tables import frame, random_table
 
 RNG = np.random.default_rng(3)
@@ -79,6 +80,65 @@ def test_days_one_under_the_other_merge_to_the_sums_of_all_days(sums: pl.DataFra
     assert_frame_equal(rf.partial_sums(texts, "ndcg@10", run="system").summarize(), whole)
     lazy: Any = rf.partial_sums(sums.lazy(), "ndcg@10", run="system").summarize()
     assert_frame_equal(lazy.collect(), whole)
+
+
+def sums_of(rows: list[tuple[str, str, list[float], list[float]]]) -> pl.DataFrame:
+    """The sums of rr of each run and market, from its values and its differences from the baseline."""
+    found = []
+    for run, market, values, d in rows:
+        counts = {"__n": len(values), "__mean": np.mean(values), "__m2": np.var(values) * len(values)}
+        counts |= {"__min": min(values), "__max": max(values)}
+        counts |= {"__diff_n": len(d), "__wins": sum(x > 0 for x in d), "__losses": sum(x < 0 for x in d)}
+        counts |= {"__diff_mean": np.mean(d), "__diff_m2": np.var(d) * len(d)} if d else {}
+        found.append({"system": run, "market": market} | {f"rr{x}": float(number) for x, number in counts.items()})
+    return pl.DataFrame(found, infer_schema_length=None)
+
+
+@each(
+    ("runs", "means"),
+    [
+        (
+            [("old", "de", [0, 0.5, 1], []), ("new", "de", [0.5, 1], [0.5, 0.5])],
+            (0.25, 0.75),
+        ),  # new lacks the third query
+        ([("old", "de", [0, 0.5], []), ("new", "de", [0.5, 1, 1], [0.5, 0.5])], (0.25, 0.75)),
+        ([("old", "de", [0, 0.5, 1], []), ("new", "de", [0.5, 1, 1], [0.5, 0.5])], (None, None)),  # each lacks one
+    ],
+)
+def test_means_are_over_the_queries_of_both_runs_or_null(runs: Any, means: Any) -> None:
+    found = rf.partial_sums(sums_of(runs), "rr", run="system")
+    with pytest.warns(
+        rf.RankframeWarning, match="rr is compared on the 2 queries with values of both runs: run 'new' has"
+    ):
+        table = found.compare().table
+    row = table.row(0, named=True)
+    assert (row["baseline_mean"], row["mean"]) == means
+    assert [row[name] for name in ("difference", "effect_size", "wins", "n_queries")] == [0.5, None, 2, 2]
+
+
+@each("lacks", ["old", "new"])
+def test_a_market_that_a_run_lacks_does_not_pass_a_gate(lacks: str) -> None:
+    gains = [0.1 + i / 1000 for i in range(60)]
+    rows = [("old", "de", [0.5] * 60, []), ("new", "de", [0.5 + x for x in gains], gains)]
+    rows += [("new" if lacks == "old" else "old", "fr", [1.0] * 60, [])]
+    with pytest.warns(rf.RankframeWarning, match="on the 0 queries with values of both runs"):
+        verdict = rf.partial_sums(sums_of(rows), "rr", run="system").gate({"rr": 0.2}, by="market")
+    assert not verdict
+    assert verdict.table.select("market", "difference", "verdict", "n_queries").rows() == [
+        ("de", pytest.approx(np.mean(gains)), "passed", 60),
+        ("fr", None, "too few queries", 0),
+    ]
+
+
+@each("name", ["rr__n", "rr__mean", "rr__m2", "rr__diff_mean", "rr__wins"])
+def test_a_sum_that_is_lost_is_no_0(name: str) -> None:
+    """A mean that is null would count as 0 for its two queries."""
+    rows = sums_of([("old", "de", [0, 0.5], []), ("new", "de", [0.5, 1], [0.5, 0.5])])
+    for lost in (None, float("nan")):
+        lossy = rows.with_columns(pl.when(system="new").then(pl.lit(lost)).otherwise(name).alias(name))
+        for ask in (lambda x: x.compare(), lambda x: x.gate({"rr": 0.1})):
+            with pytest.raises(rf.InvalidData, match="1 of 2 rows lack a sum of rr"):
+                ask(rf.partial_sums(lossy, "rr", run="system"))
 
 
 def test_what_sums_cannot_tell_is_refused(sums: pl.DataFrame) -> None:
