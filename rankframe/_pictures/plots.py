@@ -195,9 +195,9 @@ def differences(
     subtitle = "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own
     title = f"queries, sorted by their difference{' in each run' if several else ''}"
     x_axis, y_axis = Axis(title, limits=(0, max(n, 1)), whole=True), Axis(f"{call.display}, {pair}")
-    names = others if several else ["better", "worse"]
+    drawn, among = (tuple(others), tuple(names)) if several else (("better", "worse"), ())
     marks = of_differences(sorted_, others, call)
-    return Figure(f"{call.display} of each query: {pair}", subtitle, x_axis, y_axis, marks, tuple(names))
+    return Figure(f"{call.display} of each query: {pair}", subtitle, x_axis, y_axis, marks, drawn, among=among)
 
 
 def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:

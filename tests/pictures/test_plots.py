@@ -174,6 +174,15 @@ def test_several_runs_are_lines_of_differences_in_their_order() -> None:
     assert found.x.title == "queries, sorted by their difference in each run"
 
 
+def test_a_run_has_the_same_colour_in_the_picture_of_differences_as_in_that_of_means() -> None:
+    three = DF.with_columns(worst=-pl.col("old"))
+    options: Any = {"runs": ["old", "worst", "new"]}
+    drawn = three.rank.plot.differences("rr", **options, baseline="worst").to_dict()["layer"][-1]["encoding"]["color"]
+    assert drawn["scale"] == {"domain": ["old", "new"], "range": [PALETTE[0], PALETTE[2]]}
+    ax = three.to_pandas().rank.plot.differences("rr", **options, baseline="worst")
+    assert {line.get_label(): line.get_color() for line in ax.lines[1:]} == {"old": PALETTE[0], "new": PALETTE[2]}
+
+
 def test_a_metric_where_less_is_better_says_better_of_less() -> None:
     name = next(name for name, metric in rf.METRICS.items() if not metric.higher_is_better and name == "fall_out")
     columns = Setup().on(collection_size=10)
@@ -582,6 +591,7 @@ def test_more_than_six_lines_are_dashed_besides() -> None:
     dash = spec["layer"][-1]["encoding"]["strokeDash"]["scale"]
     assert dash["domain"] == runs
     assert dash["range"] == [[]] * 6 + [[6, 3]] * 2
+    assert {layer["encoding"]["color"]["legend"]["symbolType"] for layer in spec["layer"]} == {"stroke"}
     ax = df.to_pandas().rank.plot.curve("rr", runs=runs)
     assert [line.is_dashed() for line in ax.lines] == [False] * 6 + [True] * 2
 

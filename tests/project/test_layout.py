@@ -137,7 +137,7 @@ BUDGET = {
     "fusions": 294,
     "_plan": 1376,
     "_verbs": 6352,
-    "_pictures": 1477,
+    "_pictures": 1489,
     "_lift": 1834,
     "_shapes": 444,
     "_files": 909,
