@@ -165,6 +165,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.UnknownMetric,
         "unknown metric 'zzz'. Known names: precision",
     ),
+    "a column of values for a metric": (
+        lambda: OK.rank.evaluate("faithfulness"),
+        rf.UnknownMetric,
+        " more; 'value:faithfulness' is the value of a column, if this is one",
+    ),
     "unreadable options": (lambda: OK.rank.evaluate("ndcg(1+)"), rf.InvalidOption, "cannot read the options"),
     "an unknown option": (
         lambda: OK.rank.evaluate("rbp(q=1)"),
