@@ -130,9 +130,9 @@ class Judges(Result[R_co]):
             heads = (*([value] if value else []), *(name.removeprefix("n_").replace("_", " ") for name in counts))
             return [Grid(names, heads, body[:most], (note, *(notes if of is rows else ())))] if of else []
 
-        ends = f"bias: the label of the other less that of the judge. Intervals of {percent(self.settings)}, over resampled queries."
+        ends = f"bias: the label of the other less that of the first. Intervals of {percent(self.settings)}, over resampled queries."
         flips = "Pairs of runs in another order: the mean of the run less that of the baseline, under both judges."
-        less = "bias: the label of the other less that of the judge, of the documents at these ranks."
+        less = "bias: the label of the other less that of the first, of the documents at these ranks."
         found = grid(rows, "measure", "value", "n_documents n_queries", ends)
         found += grid(records(self.bias), "run ranks", "bias", "n_documents", less)
         return found + grid(records(self.flips), "baseline run", "", "difference other_difference", flips)
@@ -238,7 +238,7 @@ def judges(
     names = chosen.names(frame) if of_rows else [*dict.fromkeys(labels)]
     if len(names) < 2:
         advice = Code("df.rank.judges('label', 'label_llm')")
-        says = "judges compares two columns of labels or more, or two judges whom the column judge= names; name the columns, as "
+        says = "judges compares two columns of labels or more, or the labels of two judges in one column; name the columns, as "
         raise InvalidOption(says, advice)
     frame = frame.with_columns(_cleaned(frame, name) for name in ([label] if of_rows else names))
     this = pl.col(chosen.column or "").cast(pl.String)
