@@ -139,7 +139,7 @@ BUDGET = {
     "_verbs": 6367,
     "_pictures": 1490,
     "_lift": 1834,
-    "_shapes": 444,
+    "_shapes": 445,
     "_files": 909,
     "_trainers": 443,
     "_command": 1506,
