@@ -17,12 +17,12 @@ from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._results.grid import Cell, Grid, decimals, interval, left_out, name_of, named, number, p_cell, percent, records
 from .._results.result import MOST_ROWS, R_co, Result
-from .._results.sentences import CORRECTIONS, IN_TEXT, Quotes, gap_sentence
+from .._results.sentences import IN_TEXT, Quotes, gap_sentence
 from .._support.draws import each, words
 from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
-from .._support.statistical_options import Confidence, Correction, Resamples, Seed
+from .._support.statistical_options import CORRECTIONS, Confidence, Correction, Resamples, Seed
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs, names_of
 from .._table.setup import refuse_bounds

@@ -90,7 +90,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a gate without budgets": (
         lambda: OK.rank.gate("rr", runs=["score", "label"]),
         rf.InvalidOption,
-        "the budget of 'rr' is None; give how much worse its mean may be, as df.rank.gate({'ndcg@10': 0.01}",
+        "'rr' has no budget; give how much worse its mean may be, as df.rank.gate({'ndcg@10': 0.01}",
     ),
     "no method of fusion": (
         lambda: OK.rank.fuse(runs=["score", "label"]),  # type: ignore[call-arg]

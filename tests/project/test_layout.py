@@ -136,7 +136,7 @@ BUDGET = {
     "metrics": 1799,
     "fusions": 294,
     "_plan": 1376,
-    "_verbs": 6367,
+    "_verbs": 6368,
     "_pictures": 1490,
     "_lift": 1834,
     "_shapes": 445,
