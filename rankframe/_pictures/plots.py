@@ -267,8 +267,8 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     )
     shares = f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: mean{measured.intervals(rows)}"
     x = Axis(call.display, limits=(low - margin, high + margin))
-    y = Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.2, float(len(names))))
-    height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 30 * len(names)
+    y = Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.3, float(len(names))))
+    height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 50 * len(names)
     title = f"Distribution of {call.display} over the queries"
     return Figure(title, shares, x, y, marks, tuple(names), legend=False, height=height)
 

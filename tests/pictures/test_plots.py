@@ -697,6 +697,19 @@ def test_nothing_to_draw_is_an_empty_picture(name: str, library: str) -> None:
         assert draw(empty.to_pandas().rank.plot).get_title(loc="left").replace("\n", " ") == title
 
 
+def test_a_row_of_a_distribution_is_high_enough_for_its_dot_and_interval_below_the_bars() -> None:
+    for n in (2, 8, 9, 40):
+        runs = [f"run{i}" for i in range(n)]
+        df = DF.with_columns(pl.col("old").alias(run) for run in runs)
+        figure = plots.distribution(in_memory(df, COLUMNS), "rr", runs=runs)
+        low, high = figure.y.limits  # type: ignore[misc]
+        row = figure.height / (
+            high - low
+        )  # a dot has a radius of 5 pixels, and a tenth of a row lies between it and the bars
+        assert row > 45
+        assert (min(marks(figure, "point")["y"]) - low) * row > 5
+
+
 def test_a_distribution_of_nothing_is_over_no_query() -> None:
     found = plots.distribution(in_memory(OLD.clear(), COLUMNS), "rr")
     assert found.subtitle.startswith("Height of a bar: share of 0 queries")
