@@ -50,12 +50,17 @@ DRAWN = {*ENDS, "label", "series"}
 
 def colour(figure: Figure, name: str) -> str:
     """A series' colour."""
-    return PALETTE[figure.series.index(name) % len(PALETTE)]
+    return PALETTE[_place(figure, name) % len(PALETTE)]
 
 
 def dashes(figure: Figure, name: str) -> tuple[int, ...]:
     """A series' dashes, which distinguish series of the same colour."""
-    return DASHES[figure.series.index(name) // len(PALETTE) % len(DASHES)]
+    return DASHES[_place(figure, name) // len(PALETTE) % len(DASHES)]
+
+
+def _place(figure: Figure, name: str) -> int:
+    """A run's place among all runs, so that it looks alike in each picture of them."""
+    return (figure.among or figure.series).index(name)
 
 
 def altair(figure: Figure, background: str | None = None) -> LayerChart:
@@ -103,7 +108,9 @@ def _altair_mark(alt: ModuleType, figure: Figure, mark: Mark, ink: str, backgrou
         look = {"strokeDash": [4, 3], "opacity": 0.7} if mark.kind == "rule" else {"opacity": FAINT}
         return chart.mark_rule(color=ink, **look).encode(**encoding)
     domain = list(figure.series)
-    legend = alt.Legend(title=None, symbolOpacity=1) if figure.legend and len(domain) > 1 else None
+    lines = any(mark.kind == "line" for mark in figure.marks)
+    symbol = {"symbolType": "stroke", "symbolSize": 400} if lines else {}  # a dot would hide the dashes
+    legend = alt.Legend(title=None, symbolOpacity=1, **symbol) if figure.legend and len(domain) > 1 else None
     colours = alt.Scale(domain=domain, range=[colour(figure, name) for name in domain])
     own = alt.Color("series:N", scale=colours, legend=legend) if "series" in rows.columns else alt.value(ink)
     further = [name for name in rows.columns if name not in DRAWN]

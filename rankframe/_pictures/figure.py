@@ -212,7 +212,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture before it is drawn; ``series`` differ in colour."""
+    """A picture before it is drawn; ``series`` differ in colour, in that of their place ``among`` all runs, if they are some."""
 
     title: str
     subtitle: str
@@ -222,6 +222,7 @@ class Figure:
     series: tuple[str, ...]
     legend: bool = True
     height: int = 300
+    among: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.legend:

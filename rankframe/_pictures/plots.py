@@ -195,9 +195,9 @@ def differences(
     subtitle = "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own
     title = f"queries, sorted by their difference{' in each run' if several else ''}"
     x_axis, y_axis = Axis(title, limits=(0, max(n, 1)), whole=True), Axis(f"{call.display}, {pair}")
-    names = others if several else ["better", "worse"]
+    drawn, among = (tuple(others), tuple(names)) if several else (("better", "worse"), ())
     marks = of_differences(sorted_, others, call)
-    return Figure(f"{call.display} of each query: {pair}", subtitle, x_axis, y_axis, marks, tuple(names))
+    return Figure(f"{call.display} of each query: {pair}", subtitle, x_axis, y_axis, marks, drawn, among=among)
 
 
 def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
@@ -267,8 +267,8 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     )
     shares = f"Height of a bar: share of {measured.count}{several}. Upright line: median. Dot: mean{measured.intervals(rows)}"
     x = Axis(call.display, limits=(low - margin, high + margin))
-    y = Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.2, float(len(names))))
-    height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 30 * len(names)
+    y = Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.3, float(len(names))))
+    height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 50 * len(names)
     title = f"Distribution of {call.display} over the queries"
     return Figure(title, shares, x, y, marks, tuple(names), legend=False, height=height)
 

@@ -23,7 +23,7 @@ from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import with_labels
-from .._results.grid import ALPHA, Cell, Grid, Record, estimated, numbers, p_cell, plain, queries, records
+from .._results.grid import ALPHA, Cell, Grid, Record, estimated, in_words, numbers, p_cell, plain, queries, records
 from .._results.markup import visible
 from .._results.result import Result
 from .._results.sentences import IN_HTML, direction, sentence, test_of, uncorrected
@@ -398,12 +398,13 @@ class ReportPage:
             if self.ranked
             else ("The table has values of queries, and no rankings to check.", Grid((), (), [])),
             "ranked": self.ranked,
+            "show": show,
             "slices": {name: self.by_slice(names, name) for name in slices},
             "comparison": comparison,
             "fusion": None if fusion is None else self.fusion(fusion),
             "pictures": self.pictures(),
             "worst": worst_queries(self.table.rows, self.table.setup, self.runs, self.calls[0], worst, show),
-            "metric": self.calls[0].text,
+            "metric": in_words(self.calls[0].text),
             "higher_is_better": self.calls[0].higher_is_better,
             "settings": of_settings(settings),
             "raw": json.dumps(plain(settings), indent=2, ensure_ascii=False),
@@ -439,7 +440,7 @@ class ReportPage:
         """The means of all queries, and the differences from the first run."""
         of_means = _by_run(means, RUN, "metric")
         of_pairs = {} if pairs is None else _by_run(pairs.table.filter(baseline=runs[0]), "run", "metric")
-        lines = [RowOfRuns(Cell(x.text), of_means[x.text,], of_pairs.get((x.text,), {})) for x in self.calls]
+        lines = [RowOfRuns(Cell(in_words(x.text)), of_means[x.text,], of_pairs.get((x.text,), {})) for x in self.calls]
         return side_by_side("metric", lines, runs)
 
     def unequal(self) -> list[str]:
@@ -473,7 +474,7 @@ class ReportPage:
         parts: list[Section] = []
         for call in self.calls:
             lines = [RowOfRuns(x, of_means[call.text, at], of_pairs.get((call.text, at), {})) for at, x in rows.items()]
-            parts.append(Section(call.text * (len(self.calls) > 1), side_by_side(by, lines, runs, few)))
+            parts.append(Section(in_words(call.text) * (len(self.calls) > 1), side_by_side(by, lines, runs, few)))
         measured = Measured(self.table, self.runs, self.calls[:1], by, self.resampling)
         drawn = [picture("slices", plots.of_slices, measured, by, [*rows])]
         parts[0] = replace(parts[0], pictures=drawn)

@@ -100,8 +100,15 @@ def sequential(
     subtitle = (
         f"Mean over the queries so far; band: {percent({'ci': of.ci})} at all looks together ({INTERVALS[of.method]})"
     )
-    marks = (Mark("rule", pl.DataFrame({"y": [0.0]})), *banded(rows))
+    *bands, line = banded(rows)
+    line = Mark("line", line.rows.filter(pl.col("series").is_in(names)))  # the mean of a single look is the run's
+    marks = (Mark("rule", pl.DataFrame({"y": [0.0]})), *bands, line)
     axes = Axis("queries", whole=True), Axis(f"{call.display}, {pair}")
     return Figure(
-        f"{call.display} as queries come in: {pair}", subtitle, *axes, marks, tuple(name for name, *_ in ends)
+        f"{call.display} as queries come in: {pair}",
+        subtitle,
+        *axes,
+        marks,
+        tuple(name for name, *_ in ends),
+        among=() if len(names) == 1 else tuple(found.runs),
     )

@@ -128,7 +128,7 @@ def of_summary(frame: Any, digits: int) -> Grid:
         figures.append("total")
     rows = []
     for row in table:
-        cells = [Cell(name_of(row[name])) for name in (*by, "metric")]
+        cells = named(row, *by, "metric")
         for figure in figures:
             if figure == "interval":
                 ends = [number(row[end], digits) for end in INTERVAL]
@@ -167,7 +167,7 @@ def higher_is_better(metric: str) -> bool:
 
 
 def in_words(metric: str) -> str:
-    """The name of a metric in a sentence: of a value, its column's name."""
+    """The name of a metric in a sentence or a printed table: of a value, its column's name."""
     return next((call.display for call in _calls(metric) if not call.of_ranking), metric)
 
 
@@ -192,7 +192,7 @@ def name_of(value: object) -> str:
 
 
 def named(row: Record, *columns: str) -> list[Cell]:
-    return [Cell(name_of(row[name])) for name in columns]
+    return [Cell(name_of(in_words(row[name]) if name == "metric" else row[name])) for name in columns]
 
 
 def numbers(row: Record, *columns: str, digits: int = 3) -> list[Cell]:

@@ -149,7 +149,8 @@ class ListColumn:
     def of(cls, schema: pl.Schema, name: str, role: str, *, single: bool = False) -> ListColumn:
         """Check that a column holds lists, or, if allowed, `single` values."""
         if name not in schema:
-            more = "; say relevant=None if the judgments are in another table" if role == "relevant" else ""
+            more = f"; name the column of the {role} ones by {role}='its name'" if name == role else ""
+            more += ", or say relevant=None if the judgments are in another table" if role == "relevant" else ""
             raise missing(schema, name, more)
         dtype, column = schema[name], pl.col(name)
         if isinstance(dtype, (pl.List, pl.Array)):

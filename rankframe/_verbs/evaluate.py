@@ -312,7 +312,8 @@ def agreement(table: Table[R], other: Column, *measures: str) -> R:
     Parameters
     ----------
     other
-        A numeric column: another system's score, or the label; null for a document that it does not retrieve.
+        A numeric column that ranks the same documents: another system's score, or the label; the largest value is the best, as of
+        the ranker's own score (with ``on(ascending=True)`` the smallest of both); null for a document that it does not retrieve.
     *measures
         Texts. ``"kendall_tau"``, ``"weighted_tau"``, ``"spearman"``, ``"footrule"``, ``"ndpm"``, ``"tau_ap"`` and
         ``"kendall_distance@10"`` compare the documents that have both scores; ``"overlap@10"``, ``"jaccard@10"``,

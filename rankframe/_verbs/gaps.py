@@ -1,4 +1,4 @@
-"""Gaps between groups of users: the differences of the groups' means of a metric, with intervals and a test."""
+"""Gaps between groups of queries, such as users: the differences of the groups' means of a metric, with intervals and a test."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .._support.draws import each, words
 from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import ColumnNames
 from .._support.progress import Progress
-from .._support.statistical_options import Confidence, Correction, Resamples, Seed
+from .._support.statistical_options import CORRECTIONS, Confidence, Correction, Resamples, Seed
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs, names_of
 from .._table.setup import refuse_bounds
@@ -49,7 +49,7 @@ TABLE = {
 
 @dataclass(frozen=True, repr=False)
 class Gaps(Result[R_co]):
-    """The gap between the means of groups of users.
+    """The gap between the means of groups of queries, such as users.
 
     Attributes
     ----------
@@ -58,8 +58,9 @@ class Gaps(Result[R_co]):
         group's, ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of the
         groups' means over their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its
         interval from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), the kind of the ``interval``
-        (String, as of :meth:`summarize`: ``"bounded"`` if few users of a group differ), ``best`` and ``worst`` (the groups as text), ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries`` (UInt32:
-        groups, and users, with a value).
+        (String, as of :meth:`summarize`: ``"bounded"`` if few queries of a group differ), ``best`` and ``worst`` (the groups
+        as text), ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries`` (UInt32: groups, and queries, with
+        a value).
     groups
         A row per metric and group: ``metric``, the group's columns, ``mean`` (Float64) and ``n_queries`` (UInt32), the
         best group first.
@@ -88,7 +89,9 @@ class Gaps(Result[R_co]):
             groups = (Cell(name_of(row[name] or "")) for name in ("best", "worst"))
             body.append((*named(row, "metric"), *groups, *named(row, "gap"), Cell(shown), Cell(p_cell(row))))
         figures = (f"value [{percent(self.settings)} interval]", "p")
-        note = f"p by permutation of the groups of {' and '.join(self.settings['by'])} among users."
+        correction, n = self.settings["correction"], len(self.settings["metrics"])
+        corrected = f", after {CORRECTIONS[correction]} for {n} metrics" if correction and n > 1 else ""
+        note = f"p by permutation of the groups of {' and '.join(self.settings['by'])} among queries{corrected}."
         notes = (note, *left_out(self, rows, most))
         return [Grid(("metric", "best", "worst", "gap"), figures, body, notes)]
 
@@ -104,7 +107,7 @@ def gaps(
     seed: Seed = 0,
     progress: bool = True,
 ) -> Gaps[R]:
-    """Gaps between groups of users: how far the groups' means of each metric are apart, and whether that may be chance.
+    """Gaps between groups of queries, such as users: how far their means are apart, and whether that may be chance.
 
     Parameters
     ----------
@@ -115,10 +118,10 @@ def gaps(
     correction
         The correction of the p-values of several metrics, as for :meth:`compare`.
     ci
-        The confidence of the intervals, for which users are resampled inside their groups. The intervals take into
+        The confidence of the intervals, for which queries are resampled inside their groups. The intervals take into
         account that the data determine the best and the worst group.
     resamples
-        The number of resamples, and of random assignments of users to groups in the permutation test.
+        The number of resamples, and of random assignments of queries to groups in the permutation test.
     seed
         The seed of the draws. Equal seeds give equal results, for any order of the rows.
     progress
@@ -127,7 +130,7 @@ def gaps(
     Returns
     -------
     A :class:`rankframe.results.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
-    first. Users without a value do not count. No interval if a group has a single user.
+    first. Queries without a value do not count. No interval if a group has a single query.
 
     The p-values of a metric's four figures test the same hypothesis, that groups do not differ: choose one figure
     before you look at the results.
@@ -135,7 +138,7 @@ def gaps(
     Raises
     ------
     InvalidData
-        If all users are in one group, or a user has several values of `by`.
+        If all queries are in one group, or a query has several values of `by`.
 
     References
     ----------
@@ -158,19 +161,19 @@ def gaps(
     refuse_names([*TABLE, "mean"], of, "by")
     for name in runs_in(table.setup):
         if table.rows[name].n_unique() > 1:
-            says = f"column {name!r} names runs, and each user counts once for each run"
+            says = f"column {name!r} names runs, and each query counts once for each run"
             warn(f"{says}, which makes gaps look surer; keep one run")
     users = Summary(tuple(calls), table.setup, Runs(), of, None, resampling).per_query(table.rows)
     found = users.select(keys(of)).unique(maintain_order=True).sort(keys(of), nulls_last=True).with_row_index("#group")
     if found.height < 2:
-        says = "all users are in one group; name the column, or columns, that tell groups apart, as "
+        says = "all queries are in one group; name the column, or columns, that tell groups apart, as "
         raise InvalidData(says, option(by="age"))
     users = users.join(found, on=keys(of), nulls_equal=True).sort("#group", *table.setup.roles.query)
     values = users.select(pl.col([call.text for call in calls]).fill_null(math.nan)).to_numpy()
     starts = starts_of(users["#group"].to_numpy())
     groups = Groups(scaled(values, calls), starts, calls, limits(values, calls), resampling)
     names = pl.concat_str([pl.col(key).cast(pl.String).fill_null("null") for key in keys(of)], separator=", ")
-    with Progress("resampling users", resampling.progress) as bar:
+    with Progress("resampling queries", resampling.progress) as bar:
         figures = groups.table(found.select(names).to_series(), bar)
     warn_of_t(figures, resampling)
     settings = settings_of(table, calls, {"by": list(of), "correction": correction}, asdict(resampling))

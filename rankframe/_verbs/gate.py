@@ -318,8 +318,9 @@ def budgets_of(
     each = [pair for x in given for pair in (x.items() if isinstance(x, Mapping) else [(x, margin)])]
     for metric, budget in each:
         if not (is_number(budget) and 0 <= budget < float("inf")):
+            lacks = f"{metric!r} has no budget" if budget is None else f"the budget of {metric!r} is {budget!r}"
             raise InvalidOption(
-                f"the budget of {metric!r} is {budget!r}; give how much worse its mean may be",
+                f"{lacks}; give how much worse its mean may be",
                 Code(f"df.rank.{EXAMPLE}", phrase=", as {}", command="--budget ndcg@10=0.01"),
             )
         for call in averaged([metric], EXAMPLE, setup, weighs=True):

@@ -107,10 +107,13 @@ class Judges(Result[R_co]):
         lines, flips = [], [(row["judge"], row["other"]) for row in records(self.flips)]
         for (judge, other), found in pairs.items():
             turned, judge, other = flips.count((judge, other)), quoted(judge, quotes), quoted(other, quotes)
-            shown = {x: f"{row['value']:.2f}{interval(row['ci_low'], row['ci_high'], 2)}" for x, row in found.items()}
+            shown = {
+                x: f"{row['value']:{'+' if x == 'bias' else ''}.2f}{interval(row['ci_low'], row['ci_high'], 2)}"
+                for x, row in found.items()
+            }
             if {"kappa", "alpha"} <= {*shown}:
                 both = f"Labels of {other} against those of {judge}: kappa {shown['kappa']}, alpha {shown['alpha']}"
-                lines.append(f"{both}; they are higher by {shown['bias']} on average")
+                lines.append(f"{both}, mean difference {shown['bias']}")
             if "kendall_tau" in shown:
                 order = f"Kendall tau of the runs on {self.settings['metrics'][0]} under {judge} and {other}"
                 lines.append(f"{order}: {shown['kendall_tau']}; {turned:,} pairs of runs change their order")
@@ -127,9 +130,9 @@ class Judges(Result[R_co]):
             heads = (*([value] if value else []), *(name.removeprefix("n_").replace("_", " ") for name in counts))
             return [Grid(names, heads, body[:most], (note, *(notes if of is rows else ())))] if of else []
 
-        ends = f"Intervals of {percent(self.settings)}, over resampled queries."
+        ends = f"bias: the label of the other less that of the first. Intervals of {percent(self.settings)}, over resampled queries."
         flips = "Pairs of runs in another order: the mean of the run less that of the baseline, under both judges."
-        less = "bias: the label of the other less that of the first."
+        less = "bias: the label of the other less that of the first, of the documents at these ranks."
         found = grid(rows, "measure", "value", "n_documents n_queries", ends)
         found += grid(records(self.bias), "run ranks", "bias", "n_documents", less)
         return found + grid(records(self.flips), "baseline run", "", "difference other_difference", flips)
@@ -235,7 +238,8 @@ def judges(
     names = chosen.names(frame) if of_rows else [*dict.fromkeys(labels)]
     if len(names) < 2:
         advice = Code("df.rank.judges('label', 'label_llm')")
-        raise InvalidOption("judges compares two columns of labels or more; name them, as ", advice)
+        says = "judges compares two columns of labels or more, or the labels of two judges in one column; name the columns, as "
+        raise InvalidOption(says, advice)
     frame = frame.with_columns(_cleaned(frame, name) for name in ([label] if of_rows else names))
     this = pl.col(chosen.column or "").cast(pl.String)
     of_judge = {name: pl.col(label).filter(this == name) if of_rows else pl.col(name) for name in names}

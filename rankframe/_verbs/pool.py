@@ -67,7 +67,8 @@ def pool(
         The documents that any run has at this rank or above are in the pool.
     rbp
         The persistence of readers, as 0.8, between 0 and 1: documents come by the attention that all runs together give them,
-        so that each judgment settles as much of rank-biased precision as it can. Without it, they come by their best rank.
+        so that each judgment settles as much of rank-biased precision as it can. Without it, they come by their best rank, and of
+        equal ones first those that more runs have.
     size
         The largest number of documents per query; ``None`` for all.
 

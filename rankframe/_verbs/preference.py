@@ -29,7 +29,7 @@ from .._results.grid import (
     signed,
 )
 from .._results.result import MOST_ROWS, R_co, Result
-from .._results.sentences import IN_TEXT, Quotes, p_of, quoted
+from .._results.sentences import IN_TEXT, Quotes, correction_of, p_of, quoted
 from .._statistics.confidence_sequences import confidence_sequence
 from .._statistics.interleaving import NO_TEAM, Clicks, Method, clustered_mean, outcomes
 from .._support.draws import seeds_of
@@ -97,7 +97,7 @@ class Preference(Result[R_co]):
             found = f"Users prefer {run if delta > 0 else base} to {base if delta > 0 else run}"
         corrected = several and self.settings["correction"] is not None
         found += f" ({of})" if of else ""
-        return f"{found}: delta of {run} {signed(delta)}{ends}, {p_of(p, corrected)}, {counted}"
+        return f"{found}: {run} has a delta of {signed(delta)}{ends}, {counted}; {p_of(p, corrected)}"
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per slice."""
@@ -117,7 +117,9 @@ class Preference(Result[R_co]):
         x = self.settings
         test = "permutation" if x["test"] == "sign" and x["user"] is not None else x["test"]
         needed = f"impressions with which a t-test detects a delta of {x['difference']:g} with a probability of {x['power']:g}"
-        note = f"p by the {test} test. needed: {needed}."
+        corrected = correction_of({**x, "metrics": ()}, len(rows))
+        note = f"p by the {test} test{f', after {corrected}' if corrected else ''}. needed: {needed}."
+        note += " Interval and p hold at every look, whenever you stop." if test == "sequential" else ""
         return [Grid(names, figures, body, (note, *left_out(self, rows, most)))]
 
 

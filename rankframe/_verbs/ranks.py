@@ -91,11 +91,15 @@ def tied_for_top(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Qu
         return []
     n, sizes = f"{len(settings['runs']):,}", [len(top) for top in tops.values()]
     if len(tops) > 1:
-        each = ", ".join(f"{size:,} on {metric}" for size, metric in zip(sizes, tops, strict=True))
+        counted = [
+            f"{quoted(top[0], quotes)} alone" if len(top) == 1 else f"{len(top):,} tied" for top in tops.values()
+        ]
+        each = ", ".join(f"{top} on {metric}" for top, metric in zip(counted, tops, strict=True))
         few = (
-            f"{' to '.join(f'{x:,}' for x in sorted({min(sizes), max(sizes)}))}, over {len(tops):,} metrics and slices"
+            " to ".join(f"{x:,}" for x in sorted({min(sizes), max(sizes)}))
+            + f" tied, over {len(tops):,} metrics and slices"
         )
-        return [f"Tied for the top of {n} runs: {each if len(tops) <= NAMED else few}"]
+        return [f"At the top of {n} runs: {each if len(tops) <= NAMED else few}"]
     ((metric, top),) = tops.items()
     if len(top) == 1:
         return [f"{quoted(top[0], quotes)} is alone at the top of {n} runs on {metric}"]

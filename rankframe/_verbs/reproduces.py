@@ -12,7 +12,7 @@ import polars.selectors as cs
 from .. import stats
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged, refuse_geometric
-from .._results.grid import Grid, left_out, named, number, numbers, queries_of, records
+from .._results.grid import Cell, Grid, left_out, named, number, numbers, p_value, queries_of, records
 from .._results.result import MOST_ROWS, Result
 from .._results.sentences import IN_TEXT, Quotes, p_of, quoted
 from .._statistics.agreement import kendall_union, quotient
@@ -41,7 +41,7 @@ TABLE = {
 }  # fmt: skip
 
 REPRODUCED = {
-    "ktu": "KTU", "rmse": "RMSE", "effect_ratio": "effect ratio", "delta_relative_improvement": "delta RI", "p_value": "p",
+    "ktu": "KTU", "rmse": "RMSE", "effect_ratio": "effect ratio", "delta_relative_improvement": "delta RI",
 }  # fmt: skip
 """The figures of reproduction, and their names on top of a column."""
 
@@ -79,9 +79,12 @@ class Reproduction(Result[R_co]):
         """A row per metric and run."""
         rows, words = records(self.table), ("metric", "run", "original")
         figures = ("original_mean", "mean", *REPRODUCED)
-        body = [(*named(row, *words), *numbers(row, *figures)) for row in rows[:most]]
-        note = f"Over {queries_of(rows)}. Reproduced: KTU and effect ratio of 1, RMSE and delta of relative improvement of 0."
-        return [Grid(words, ("original mean", "mean", *REPRODUCED.values()), body, (note, *left_out(self, rows, most)))]
+        ps = [Cell("" if row["p_value"] is None else p_value(row["p_value"]), row["p_value"]) for row in rows]
+        body = [(*named(row, *words), *numbers(row, *figures), p) for row, p in zip(rows[:most], ps, strict=False)]
+        heads = ("original mean", "mean", *REPRODUCED.values(), "p")
+        note = f"Over {queries_of(rows)}. KTU: Kendall's tau of both rankings of a query. A run that is reproduced has a KTU and "
+        note += "an effect ratio of 1, an RMSE and a delta of the relative improvement (RI) of 0."
+        return [Grid(words, heads, body, (note, *left_out(self, rows, most)))]
 
 
 def _runs(original: Mapping[str, str], runs: TheRuns | None = None, run: str | None = None) -> Runs:

@@ -278,10 +278,10 @@ def test_annotations_are_escaped_as_github_wants_it() -> None:
         (
             ["map"],
             {},
-            r"the budget of \['map'\] is None; give how much worse its mean may be, as df.rank.gate\({'ndcg@10': 0.01}",
+            r"\['map'\] has no budget; give how much worse its mean may be, as df.rank.gate\({'ndcg@10': 0.01}",
         ),
-        ("map", {}, "the budget of 'map' is None"),
-        (None, {}, "the budget of None is None"),
+        ("map", {}, "'map' has no budget"),
+        (None, {}, "None has no budget"),
         ({"map": 0.25}, {"resamples": 1}, "resamples=1: write a whole number from 19 on, as an interval of 0.9 takes"),
         ({"map": -1}, {}, "the budget of 'map' is -1"),
         ({"map": "1%"}, {}, "the budget of 'map' is '1%'"),

@@ -246,7 +246,9 @@ def test_the_result_shows_measures_bias_and_flips() -> None:
     text = repr(found)
     assert text.count("Labels of `coin` against those of `people`: kappa ") == 1
     assert "judge   other  measure" in text
-    assert "bias: the label of the other less that of the first." in text
+    assert "bias: the label of the other less that of the first. Intervals of 95%" in text
+    mean = (df["llm"] - df["people"]).mean()
+    assert f", mean difference {mean:+.2f} [" in text
     assert "all     all    alpha" in text
     assert found.to_markdown().split()[1:6:2] == ["judge", "other", "measure"]
     assert found.settings["judges"] == ["people", "llm", "coin"]

@@ -185,9 +185,11 @@ def test_slices_have_a_row_each_and_p_values_that_are_corrected_together() -> No
         "Users prefer `old` to `new`",
     ]
     assert "adjusted p" in str(found)
+    assert "p by the sign test, after Holm's correction for 2 comparisons. needed" in str(found)
     plain = df.rank.preference(baseline="old", by="market", correction=None)
     assert plain.table["p_adjusted"].to_list() == [x["p_value"], y["p_value"]]
     assert "adjusted" not in str(plain)
+    assert "p by the sign test. needed" in str(plain)
 
 
 def test_the_print_says_who_is_preferred_how_sure_that_is_and_how_many_impressions_it_takes() -> None:
@@ -196,8 +198,8 @@ def test_the_print_says_who_is_preferred_how_sure_that_is_and_how_many_impressio
     ends, p, needed = f"[{row['ci_low']:.3f}, {row['ci_high']:.3f}]", f"{row['p_value']:.2g}", row["impressions_needed"]
     sentence, figures = str(found).split("\n\n")
     assert sentence == (
-        f"No significant preference between `new` and `old`: delta of `new` +0.050 {ends}, p = {p}, 40 wins and 30 losses in "
-        "100 impressions of 25 users"
+        f"No significant preference between `new` and `old`: `new` has a delta of +0.050 {ends}, 40 wins and 30 losses in "
+        f"100 impressions of 25 users; p = {p}"
     )
     head, line, note = figures.split("\n")
     assert re.split(" {2,}", head) == ["run", "baseline", "delta [95% interval]", "p", "wins-ties-losses", "needed"]
@@ -207,9 +209,11 @@ def test_the_print_says_who_is_preferred_how_sure_that_is_and_how_many_impressio
     assert f"p by the sign test. needed: {needed}" in str(impressions(WORKED).rank.preference(difference=0.1))
     assert found.to_dict()["settings"]["user"] == "u"
     assert "| new | old      |" in found.to_markdown()
-    assert "Users prefer `new` to `old`: delta" in str(
-        impressions(dict.fromkeys(range(9), 1)).rank.preference(baseline="old")
-    )
+    nine = impressions(dict.fromkeys(range(9), 1))
+    assert "Users prefer `new` to `old`: `new` has a delta of +0.500" in str(nine.rank.preference(baseline="old"))
+    lost = str(nine.rank.preference(baseline="new"))
+    assert "Users prefer `new` to `old`: `old` has a delta of -0.500" in lost
+    assert "0 wins and 9 losses in" in lost
 
 
 def test_equal_outcomes_and_a_single_user_have_no_spread_to_go_by() -> None:
@@ -310,7 +314,9 @@ def test_a_sequential_test_is_the_confidence_sequence_of_the_outcomes_in_their_o
     assert found["p_value"] < 0.001
     fixed = df.rank.preference(baseline="old").table.row(0, named=True)
     assert found["ci_high"] - found["ci_low"] > fixed["ci_high"] - fixed["ci_low"]
-    assert "p by the sequential test." in str(df.rank.preference(test="sequential"))
+    text = str(df.rank.preference(test="sequential"))
+    assert "p by the sequential test." in text
+    assert "Interval and p hold at every look, whenever you stop." in text
 
 
 def test_intervals_only_shrink_from_day_to_day_whatever_the_order_of_the_rows_of_a_day() -> None:

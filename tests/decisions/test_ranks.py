@@ -173,15 +173,17 @@ def test_the_first_sentence_names_the_runs_that_are_tied_for_the_top() -> None:
     assert "2 of 4 runs are tied for the top on rr: “a”, “b”" in found._repr_html_()
     alone = STEPS.rank.compare("rr", runs=["a", "c", "d"], resamples=99)
     assert alone.sentences()[0] == "`a` is alone at the top of 3 runs on rr"
+    of_two = STEPS.rank.compare("rr", "map", runs=["a", "c", "d"], resamples=99)
+    assert of_two.sentences()[0] == "At the top of 3 runs: `a` alone on rr, `a` alone on map"
     two = STEPS.rank.compare("rr", runs=["a", "b"], resamples=99)
     assert "top" not in repr(two)
     many = STEPS.with_columns(pl.col("a").alias(f"a{i}") for i in range(5))
     runs = ["a", "d", *(f"a{i}" for i in range(5))]
     assert many.rank.compare("rr", runs=runs, resamples=99).sentences()[0] == "6 of 7 runs are tied for the top on rr"
     metrics = STEPS.rank.compare("rr", "average_relevance_position", runs=FOUR, resamples=99).sentences()[0]
-    assert metrics == "Tied for the top of 4 runs: 2 on rr, 2 on average_relevance_position (lower is better)"
+    assert metrics == "At the top of 4 runs: 2 tied on rr, 2 tied on average_relevance_position (lower is better)"
     sliced = STEPS.with_columns(part=pl.col("query_id") % 6).rank.compare("rr", runs=FOUR, by="part", resamples=99)
-    assert sliced.sentences()[0] == "Tied for the top of 4 runs: 4, over 6 metrics and slices"
+    assert sliced.sentences()[0] == "At the top of 4 runs: 4 tied, over 6 metrics and slices"
 
 
 def test_the_command_prints_ranks(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

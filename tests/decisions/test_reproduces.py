@@ -173,4 +173,7 @@ def test_the_result_shows_a_sentence_and_a_row_for_each_run() -> None:
     assert ", RMSE 0." in found.sentences()[0]
     assert ", p = " in found.sentences()[0]
     assert "KTU   RMSE  effect ratio  delta RI" in repr(found)
+    far = runs(queries=60).with_columns(best="label").rank.reproduces("map", original={"new_a": "best"})
+    assert far.table["p_value"].item() < 0.0001
+    assert "< 0.0001" in repr(far).split("\n\n")[1]
     assert found.settings["original"] == ORIGINAL

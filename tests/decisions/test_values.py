@@ -543,6 +543,19 @@ def test_plots_and_reports_show_values(tmp_path: Any) -> None:
     assert f'data-number="{worst}"' in text
 
 
+def test_tables_for_people_name_a_value_by_its_column(tmp_path: Any) -> None:
+    found = ASKED.compare(FAITHFUL, run="system", resamples=99)
+    assert found.table["metric"].to_list() == [str(FAITHFUL)]
+    for text in (str(found), found._repr_html_(), str(ASKED.gate({FAITHFUL: 0.2}, run="system", baseline="a"))):
+        assert "faithfulness" in text
+        assert "value:" not in text
+    page = ASKED.report(tmp_path / "report.html", FAITHFUL, run="system", resamples=99).read_text("utf-8")
+    shown = page[: page.index('<section id="settings">')]
+    assert "value:" not in shown
+    assert "The queries with the least faithfulness." in shown
+    assert shown.count("<details") == 0  # there is nothing to unfold: a query is a row, and no column was asked for
+
+
 def test_a_report_of_rankings_may_begin_with_a_value(tmp_path: Any) -> None:
     page = DOCS.rank.report(tmp_path / "report.html", rf.value("cost"), "rr", resamples=99).read_text("utf-8")
     assert "5 rows, 3 queries, 5 judgments" in page

@@ -90,7 +90,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a gate without budgets": (
         lambda: OK.rank.gate("rr", runs=["score", "label"]),
         rf.InvalidOption,
-        "the budget of 'rr' is None; give how much worse its mean may be, as df.rank.gate({'ndcg@10': 0.01}",
+        "'rr' has no budget; give how much worse its mean may be, as df.rank.gate({'ndcg@10': 0.01}",
     ),
     "no method of fusion": (
         lambda: OK.rank.fuse(runs=["score", "label"]),  # type: ignore[call-arg]
@@ -164,6 +164,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: OK.rank.evaluate("zzz"),
         rf.UnknownMetric,
         "unknown metric 'zzz'. Known names: precision",
+    ),
+    "a column of values for a metric": (
+        lambda: OK.rank.evaluate("faithfulness"),
+        rf.UnknownMetric,
+        " more; 'value:faithfulness' is the value of a column, if this is one",
     ),
     "unreadable options": (lambda: OK.rank.evaluate("ndcg(1+)"), rf.InvalidOption, "cannot read the options"),
     "an unknown option": (

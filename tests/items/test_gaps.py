@@ -157,6 +157,9 @@ def test_the_sentence_names_the_groups_the_gap_and_how_sure_it_is() -> None:
         "rr is best for group old and worst for young, 1.000 and 0.500: a gap of 0.500 [], p = 0.005, 2 groups of 60 queries"
     )
     assert first in found._repr_html_()
+    assert "p by permutation of the groups of group among queries." in str(found)
+    of_two = str(frame.rank.gaps("rr", "map", **OPTIONS))
+    assert "p by permutation of the groups of group among queries, after Holm's correction for 2 metrics." in of_two
 
 
 def test_a_gap_that_may_be_chance_is_called_so() -> None:
@@ -174,7 +177,7 @@ def test_no_value_at_all_is_said() -> None:
 @each(
     ("options", "message"),
     [
-        ({"by": []}, "all users are in one group; name the column, or columns, that tell groups apart, as by='age'"),
+        ({"by": []}, "all queries are in one group; name the column, or columns, that tell groups apart, as by='age'"),
         ({"by": "group", "ci": None}, "ci=None: write a"),
         ({"by": "group", "correction": "bonferroni"}, "write 'holm', 'bh', 'by' or None"),
         ({"by": "grup"}, "Did you mean 'group'"),
@@ -189,7 +192,7 @@ def test_options_out_of_their_range_are_refused(options: dict[str, Any], message
 @each(
     ("frame", "message"),
     [
-        (users({"x": [1.0, 0.5]}), "all users are in one group"),
+        (users({"x": [1.0, 0.5]}), "all queries are in one group"),
         (THREE.with_columns(group=pl.int_range(24) % 2), "a query has several values of 'group'"),
     ],
     ids=["one group", "a user in two"],
@@ -240,7 +243,7 @@ def test_gaps_of_a_metric_without_bounds_are_students_for_few_users_and_have_no_
 def test_users_of_several_runs_are_warned_of() -> None:
     runs = pl.concat([THREE.with_columns(system=pl.lit(name)) for name in ("old", "new")])
     ranker = runs.rank.on(query=["system", "query_id"])
-    with pytest.warns(rf.RankframeWarning, match="column 'system' names runs, and each user counts once for each run"):
+    with pytest.warns(rf.RankframeWarning, match="column 'system' names runs, and each query counts once for each run"):
         ranker.gaps("rr", **OPTIONS)
     one = runs.filter(system="old").rank.on(query=["system", "query_id"]).gaps("rr", **OPTIONS).table
     assert one.equals(THREE.rank.gaps("rr", **OPTIONS).table)

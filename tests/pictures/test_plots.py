@@ -174,6 +174,15 @@ def test_several_runs_are_lines_of_differences_in_their_order() -> None:
     assert found.x.title == "queries, sorted by their difference in each run"
 
 
+def test_a_run_has_the_same_colour_in_the_picture_of_differences_as_in_that_of_means() -> None:
+    three = DF.with_columns(worst=-pl.col("old"))
+    options: Any = {"runs": ["old", "worst", "new"]}
+    drawn = three.rank.plot.differences("rr", **options, baseline="worst").to_dict()["layer"][-1]["encoding"]["color"]
+    assert drawn["scale"] == {"domain": ["old", "new"], "range": [PALETTE[0], PALETTE[2]]}
+    ax = three.to_pandas().rank.plot.differences("rr", **options, baseline="worst")
+    assert {line.get_label(): line.get_color() for line in ax.lines[1:]} == {"old": PALETTE[0], "new": PALETTE[2]}
+
+
 def test_a_metric_where_less_is_better_says_better_of_less() -> None:
     name = next(name for name, metric in rf.METRICS.items() if not metric.higher_is_better and name == "fall_out")
     columns = Setup().on(collection_size=10)
@@ -582,6 +591,7 @@ def test_more_than_six_lines_are_dashed_besides() -> None:
     dash = spec["layer"][-1]["encoding"]["strokeDash"]["scale"]
     assert dash["domain"] == runs
     assert dash["range"] == [[]] * 6 + [[6, 3]] * 2
+    assert {layer["encoding"]["color"]["legend"]["symbolType"] for layer in spec["layer"]} == {"stroke"}
     ax = df.to_pandas().rank.plot.curve("rr", runs=runs)
     assert [line.is_dashed() for line in ax.lines] == [False] * 6 + [True] * 2
 
@@ -685,6 +695,19 @@ def test_nothing_to_draw_is_an_empty_picture(name: str, library: str) -> None:
         assert draw(empty.rank.plot).to_dict()["title"]["text"] == title
     else:
         assert draw(empty.to_pandas().rank.plot).get_title(loc="left").replace("\n", " ") == title
+
+
+def test_a_row_of_a_distribution_is_high_enough_for_its_dot_and_interval_below_the_bars() -> None:
+    for n in (2, 8, 9, 40):
+        runs = [f"run{i}" for i in range(n)]
+        df = DF.with_columns(pl.col("old").alias(run) for run in runs)
+        figure = plots.distribution(in_memory(df, COLUMNS), "rr", runs=runs)
+        low, high = figure.y.limits  # type: ignore[misc]
+        row = figure.height / (
+            high - low
+        )  # a dot has a radius of 5 pixels, and a tenth of a row lies between it and the bars
+        assert row > 45
+        assert (min(marks(figure, "point")["y"]) - low) * row > 5
 
 
 def test_a_distribution_of_nothing_is_over_no_query() -> None:

@@ -103,7 +103,7 @@ def test_more_than_ten_comparisons_are_summed_up() -> None:
     summary = section(written(five_runs(), "rr", "map", runs=runs), "Summary")
     # the p-value of 6 queries is 1/32 at least, which no correction for 20 comparisons leaves below 0.05
     assert re.findall("<li>(.*?)</li>", summary) == [
-        "Tied for the top of 5 runs: 5 on rr, 5 on map",
+        "At the top of 5 runs: 5 tied on rr, 5 tied on map",
         "0 of 20 differences are significant (p < 0.05)",
         "“new” has the best mean of rr, 0.917, not significantly better than any other run",
         "“new” has the best mean of map, 0.917, not significantly better than any other run",

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._pictures.draw import PALETTE
 from rankframe._statistics.confidence_sequences import confidence_sequence
 from tests.support.runs import RUNS, table, values
 
@@ -46,6 +47,7 @@ def test_a_second_band_is_the_normal_interval_of_a_single_look() -> None:
     off = 1.6448536 * d.std(ddof=1) / 30**0.5
     assert (single["y"], single["y2"]) == pytest.approx((d.mean() - off, d.mean() + off))
     assert "90% at all looks together (betting)" in " ".join(chart.title.subtitle)
+    assert not rows(chart, "line", "interval of a single look")  # its mean is that of the run
 
 
 def test_looks_are_those_of_a_column_or_of_the_state_of_a_gate() -> None:
@@ -69,6 +71,8 @@ def test_several_runs_have_a_band_each() -> None:
     assert chart.title.text == "MAP as queries come in: run minus new"
     for run in ("old", "odd"):
         assert len(rows(chart, "area", run)) == 3
+    scale = chart.to_dict()["layer"][-1]["encoding"]["color"]["scale"]
+    assert scale["range"] == [PALETTE[RUNS.index(run)] for run in scale["domain"]]
 
 
 def test_a_table_without_queries_has_an_empty_picture() -> None:

@@ -230,6 +230,13 @@ def test_a_column_of_another_type_is_refused_at_the_call(name: str) -> None:
         rf.from_lists(pl.LazyFrame(rows | columns), **options)
 
 
+def test_lists_under_another_name_are_asked_for_by_the_argument_that_names_them() -> None:
+    for role in ("retrieved", "relevant"):
+        frame = pl.DataFrame({"query_id": [1], "retrieved": [["x"]], "relevant": [["x"]]}).rename({role: "contexts"})
+        with pytest.raises(rf.MissingColumn, match=f"name the column of the {role} ones by {role}='its name'"):
+            rf.from_lists(frame)
+
+
 def test_what_is_no_frame_and_sets_without_order_are_refused() -> None:
     with pytest.raises(rf.InvalidData, match=r"frame=\[\] is no table; give a DataFrame"):
         rf.from_lists([])  # type: ignore[type-var]
