@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,13 @@ def test_a_dialect_that_no_test_runs_has_the_text_that_is_kept_and_reads_it(dial
 @each("dialect", NOT_RUN)
 def test_a_dialect_that_no_test_runs_reads_statements_of_all_metrics(dialect: str) -> None:
     calls = texts()[::5]
-    tree = sqlglot.parse_one(rf.sql(*calls, dialect=dialect, table="t", names=NAMES), dialect=dialect)
+    tree = sqlglot.parse_one(rf.sql(*calls, dialect=dialect, table="t", names=numbered(calls)), dialect=dialect)
     assert len(tree.named_selects) == 1 + len(calls)
 
 
-NAMES = {text: f"v{i}" for i, text in enumerate(texts())}
+def numbered(calls: Sequence[str]) -> dict[str, str]:
+    """A name for the column of each call."""
+    return {text: f"v{i}" for i, text in enumerate(calls)}
 
 
 def test_a_statement_is_the_same_from_call_to_call_and_names_each_step() -> None:
@@ -63,7 +66,7 @@ def test_a_statement_is_the_same_from_call_to_call_and_names_each_step() -> None
 def test_sixty_metrics_take_less_than_200_kb_and_three_seconds() -> None:
     calls = texts()[:: len(texts()) // 60][:60]
     start = time.thread_time()  # of this thread: others may keep the processor busy
-    text = rf.sql(*calls, dialect="postgres", table="judged", names=NAMES)
+    text = rf.sql(*calls, dialect="postgres", table="judged", names=numbered(calls))
     assert time.thread_time() - start < 3
     assert len(text) < 200_000
 
