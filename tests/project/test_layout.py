@@ -140,7 +140,7 @@ BUDGET = {
     "_pictures": 1477,
     "_lift": 1834,
     "_shapes": 444,
-    "_files": 909,
+    "_files": 910,
     "_trainers": 443,
     "_command": 1506,
     ".": 1152,
