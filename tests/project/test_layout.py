@@ -142,7 +142,7 @@ BUDGET = {
     "_shapes": 444,
     "_files": 910,
     "_trainers": 443,
-    "_command": 1506,
+    "_command": 1510,
     ".": 1152,
     "_results": 476,
     "_sql": 1353,
