@@ -24,7 +24,7 @@ from .._table.name_presets import PRESETS
 from .._table.policies import Policies, declared
 from .._table.roles import ROLES
 from .._table.setup import Setup
-from ..errors import did_you_mean, nearest
+from ..errors import InvalidOption, did_you_mean, nearest
 from .output import ENDINGS, FORMATS, PICTURE, OutputTable
 
 X = TypeVar("X")
@@ -329,18 +329,23 @@ def _separated(kind: Callable[[str], X]) -> Callable[[str], list[X]]:
     return read
 
 
-def _table_or_number(text: str) -> pl.DataFrame | int:
-    """The table in a file, by the ending of its name; or a number."""
+def _table_or_number(text: str) -> Callable[[Sequence[str]], pl.DataFrame] | int:
+    """What reads the table in a file, by the ending of its name, once the columns of ids are known; or a number."""
     if text.isdecimal():
         return int(text)
-    kind = SUFFIXES.get(suffix_of(text))
+    if (kind := SUFFIXES.get(suffix_of(text))) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be read: it ends in none of {', '.join(SUFFIXES)}")
+    return partial(_table, text, kind)
+
+
+def _table(path: str, kind: str, ids: Sequence[str]) -> pl.DataFrame:
+    """The table in a file; ids in CSV are text, as in the files of runs."""
+    options: Any = {"separator": mark} if (mark := TABLE_FORMATS[kind].separator) else {}
+    options |= {"schema_overrides": dict.fromkeys(ids, pl.String)} if mark else {}
     try:
-        if kind is None:
-            raise OSError(f"it ends in none of {', '.join(SUFFIXES)}")
-        of_text = (mark := TABLE_FORMATS[kind].separator) and partial(pl.read_csv, separator=mark)
-        table: pl.DataFrame = (of_text or getattr(pl, f"read_{kind}"))(text)
+        table: pl.DataFrame = getattr(pl, f"read_{'csv' if mark else kind}")(path, **options)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be read: {str(error).splitlines()[0]}") from None
+        raise InvalidOption(f"{path!r} cannot be read: {str(error).splitlines()[0]}") from None
     return table
 
 

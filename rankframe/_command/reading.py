@@ -290,11 +290,13 @@ def with_baseline(arguments: Namespace) -> Namespace:
 
 
 def with_names(arguments: Namespace) -> Namespace:
-    """The arguments with the columns of a preset of names, or with a column of ranks as scores in ascending order."""
+    """The arguments with the columns of a preset of names, or of ranks as scores in ascending order, and other tables read."""
     given = dict(vars(arguments))
     names, rank = given.get("names"), given.get("rank")
     given["flat"] = FLAT in (names or ())
     given |= {role: column for role, column in roles_of(names or []).items() if given[role] is None}
+    ids = ["query_id", "doc_id", *(x for role in ("query", "doc") if (x := given.get(role)))]
+    given |= {name: read(ids) for name in TABLES if callable(read := given.get(name))}
     no_columns = "--names flat names columns of metrics, which this command does not print; leave it out"
     two_names = "--rank and --score both name the column to rank by; name one of them"
     of_names = given["flat"] and not given.get("flattens")

@@ -314,10 +314,11 @@ def scan_ndjson(file: SourceFile, text: list[str]) -> pl.LazyFrame:
 
 
 def scan_csv(file: SourceFile, text: list[str]) -> pl.LazyFrame:
-    """CSV or TSV, with NUMBER, the number of the row."""
+    """CSV or TSV, with NUMBER, the number of the row; a row without any value, as of a blank line, is left out."""
     number: Any = {"row_index_name": NUMBER, "row_index_offset": 1}
     types: Any = {"schema_overrides": dict.fromkeys(text, pl.String), "infer_schema_length": 10_000}
-    return pl.scan_csv(file.content, separator=file.format.separator, **types, **number, glob=False)
+    table = pl.scan_csv(file.content, separator=file.format.separator, **types, **number, glob=False)
+    return table.filter(pl.any_horizontal(pl.exclude(NUMBER).is_not_null()))
 
 
 def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) -> None:

@@ -52,7 +52,7 @@ class Sql:
     low
         A lower bound.
     exact
-        Whether it is made of literals and whole numbers alone, which are no floats in most dialects.
+        Whether it is made of literals, whole numbers and columns of the caller's alone, which may be no floats.
     window
         Whether it contains a window.
     """
@@ -226,7 +226,7 @@ class Reader:
         x = x.number
         down = exp.Floor(this=x.tree)
         cut = down if x.low >= 0 else case((x.tree < 0, exp.Ceil(this=x.tree)), otherwise=down)
-        return x if x.exact else replace(x, tree=cut)
+        return replace(x, tree=cut)
 
     def _binaryexpr(self, of: Node, window: Window | None) -> Sql:
         op, x, y = of["op"], self.node(of["left"], window), self.node(of["right"], window)

@@ -67,7 +67,7 @@ class Query:
             "#raw": Entry(Sql(exp.column("grade"))),
             "#score": Entry(Sql(exp.column("score"))),
             "#largest": Entry(Sql(exp.column("top"), null=False, low=0.0), None),
-            **{name: Entry(Sql(exp.column(own))) for name, own in self.ranks.carried.items()},
+            **{name: Entry(Sql(exp.column(own), exact=True)) for name, own in self.ranks.carried.items()},
         }
         underflows = self.ranks.warehouse.underflows
         self._reader = Reader(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,9 @@ from .warehouses import WAREHOUSES, Dialect, Warehouse
 
 GIVEN, GIVEN_JUDGMENTS = "rf_given_table", "rf_given_judgments"
 """What stands for the tables until the statement is written, as callers may name them by a template."""
+
+GIVEN_ALIAS = "rf_given"
+"""The name of either table in its own SELECT, where columns need one."""
 
 TWO_SLICES = "a query is in two slices"
 
@@ -105,7 +109,12 @@ class Ranks:
         """A column of the caller's, in quotes if its name needs them."""
         plain = name.isidentifier() and name.isascii() and name.upper() not in RESERVED and not name.startswith("_")
         quoted = name.upper() if self.warehouse.upper and name.isidentifier() else name
-        return exp.Column(this=exp.to_identifier(name if plain else quoted, quoted=not plain))
+        of = exp.to_identifier(GIVEN_ALIAS) if self.warehouse.qualified else None
+        return exp.Column(this=exp.to_identifier(name if plain else quoted, quoted=not plain), table=of)
+
+    def given(self, table: str) -> Tree:
+        """A table of the caller's."""
+        return exp.to_table(table, alias=GIVEN_ALIAS if self.warehouse.qualified else None)
 
     def id(self, name: str) -> Tree:
         """An id, compared by its bytes if it is text."""
@@ -134,22 +143,34 @@ class Ranks:
         roles = self.setup.roles
         keys = {key: self.id(name) for key, name in zip(self.keys, roles.query, strict=True)}
         ids = keys | ({} if roles.doc_name is None else {"doc": self.id(roles.doc_name)})
-        score, label = self.name(roles.score) + 0, exp.cast(self.name(roles.label), "double")
+        score, label = self.name(roles.score) + 0, self.name(roles.label)
+        grade: Tree = exp.cast(label, "double")
+        no_number, extra = self.warehouse.no_number, dict[str, Tree]()
+        if no_number is not None:
+            grade = case((no_number(label), literal(math.inf).tree), otherwise=grade)
+            extra = {"no_number": flag(no_number(self.name(roles.score)))}
         others = {own: self.name(name) for name, own in self.carried.items()}
         others |= {own: self.id(name) for own, name in self._slices.items()}
         if not self.two:
-            tree = exp.select(*named({**ids, "score": score, "grade": label, **others})).from_(GIVEN)
+            tree = exp.select(*named({**ids, "score": score, "grade": grade, **others, **extra})).from_(
+                self.given(GIVEN)
+            )
             return [Step("rf_judged", "the documents of each query; + 0 refuses scores that are text", tree)]
         counts = ("run_rows", "judged_rows")
-        run = {**ids, "score": score, "grade": exp.cast(exp.null(), "double"), **others, **_ones(counts, 0)}
-        judged = {**ids, "score": exp.null(), "grade": label, **dict.fromkeys(others, exp.null()), **_ones(counts, 1)}
+        run = {**ids, "score": score, "grade": exp.cast(exp.null(), "double"), **others, **extra}
+        run |= _ones(counts, 0)
+        judged = {**ids, "score": exp.null(), "grade": grade, **dict.fromkeys((*others, *extra), exp.null())}
+        judged |= _ones(counts, 1)
         of_runs = {key: x for (key, x), name in zip(keys.items(), roles.query, strict=True) if name in self.runs}
-        qrels = exp.select(*named(judged | {key: exp.column(key, "rf_runs") for key in of_runs})).from_(GIVEN_JUDGMENTS)
+        qrels = exp.select(*named(judged | {key: exp.column(key, "rf_runs") for key in of_runs}))
+        qrels = qrels.from_(self.given(GIVEN_JUDGMENTS))
         if of_runs:
-            runs = exp.select(*named(of_runs)).distinct().from_(GIVEN).subquery("rf_runs")
+            runs = exp.select(*named(of_runs)).distinct().from_(self.given(GIVEN)).subquery("rf_runs")
             qrels = qrels.join(runs, join_type="cross")
         group = [exp.column(name) for name in ids]
-        figures: dict[str, Tree] = {name: exp.Max(this=exp.column(name)) for name in ("score", "grade", *others)}
+        figures: dict[str, Tree] = {
+            name: exp.Max(this=exp.column(name)) for name in ("score", "grade", *others, *extra)
+        }
         figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
         joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
         windows = {f"all_{name}": _of_query(exp.Sum(this=exp.column(name)), self.keys) for name in counts}
@@ -158,7 +179,7 @@ class Ranks:
         counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")
         says = "the run and its judgments, one under the other: a full join in which null ids are equal"
         return [
-            Step("rf_both", says, exp.union(exp.select(*named(run)).from_(GIVEN), qrels, distinct=False)),
+            Step("rf_both", says, exp.union(exp.select(*named(run)).from_(self.given(GIVEN)), qrels, distinct=False)),
             Step("rf_joined", "a row for each query and document", joined),
             Step("rf_counted", "how many rows of its query each table has", counting),
             Step("rf_judged", "the queries that count", exp.select(exp.Star()).from_("rf_counted").where(*tests)),
@@ -242,8 +263,10 @@ class Ranks:
         """What leaves metrics undefined, by the kinds of `check`, as conditions on the scored rows."""
         found: dict[str, Tree] = {}
         grade, scored, weight = exp.column("grade"), exp.column("rank_score"), self.setup.roles.weight
-        if self.warehouse.nan is not None:
-            found["NaN score"] = self.warehouse.nan(exp.cast(exp.column("score"), "double"))
+        no_numbers = [] if self.warehouse.nan is None else [self.warehouse.nan(exp.cast(exp.column("score"), "double"))]
+        no_numbers += [] if self.warehouse.no_number is None else [exp.column("no_number").eq(1)]
+        if no_numbers:
+            found["NaN score"] = exp.or_(*no_numbers)
         found["label not finite"] = exp.and_(there(grade), exp.not_(exp.Abs(this=grade) <= literal(GREATEST).tree))
         if self.two:
             found["repeated document"] = exp.or_(exp.column("run_rows") > 1, exp.column("judged_rows") > 1)
@@ -251,7 +274,9 @@ class Ranks:
             found["repeated document"] = _of_query(exp.Count(this=exp.Star()), [*self.keys, "doc"]) > 1
         if weight is not None and weight in self.carried:
             x = exp.cast(exp.column(self.carried[weight]), "double")
-            unfit = flag(exp.and_(x >= 0, x <= literal(GREATEST).tree)).neq(1)
+            unfit: Tree = flag(exp.and_(x >= 0, x <= literal(GREATEST).tree)).neq(1)
+            if self.warehouse.no_number is not None:
+                unfit = exp.or_(unfit, self.warehouse.no_number(exp.column(self.carried[weight])))
             found["weight"] = exp.and_(grade >= 0, unfit)
         if self.setup.policies.tie_rule.refuses:
             shared = _of_query(exp.Count(this=exp.Star()), [*self.keys, "rank_score"]) > 1
@@ -311,12 +336,12 @@ def _more(of: str, **columns: Tree) -> exp.Select:
 RESERVED = frozenset(
     re.findall(
         r"\w+",
-        "ALL ALTER AND ANY AS ASC AT BETWEEN BOTH BY CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS CUBE CURRENT DATE "
+        "ALL ALTER AND ANY AS ASC AT BETWEEN BOTH BY CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE CROSS CUBE CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DATE "
         "DAY DEFAULT DELETE DENSE_RANK DESC DESCRIBE DISTINCT DROP ELSE END ESCAPE EXCEPT EXISTS EXTRACT FALSE FETCH FILTER FIRST "
         "FOR FOREIGN FROM FULL FUNCTION GROUP GROUPING GROUPS HAVING HOUR IF IN INDEX INNER INSERT INTERSECT INTERVAL INTO IS "
-        "JOIN KEY LAG LAST LATERAL LEAD LEADING LEFT LEVEL LIKE LIMIT LONG MINUTE MODE MONTH NATURAL NOT NTILE NULL NULLS NUMBER "
+        "JOIN KEY LAG LAST LATERAL LEAD LEADING LEFT LEVEL LIKE LIMIT LOCALTIME LOCALTIMESTAMP LONG MINUTE MODE MONTH NATURAL NOT NTILE NULL NULLS NUMBER "
         "OF OFFSET ON OPTION OR ORDER OUTER OVER OVERLAPS PARTITION PRECISION PRIMARY QUALIFY RANGE RANK RECURSIVE REFERENCES "
-        "RIGHT ROLLUP ROW ROWS ROW_NUMBER SECOND SELECT SET SIZE SOME START SYSTEM TABLE THEN TIMESTAMP TO TOP TRAILING TRIM TRUE "
+        "RIGHT ROLLUP ROW ROWNUM ROWS ROW_NUMBER SECOND SELECT SESSION_USER SET SIZE SOME START SYSDATE SYSTEM TABLE THEN TIMESTAMP TO TOP TRAILING TRIM TRUE "
         "UID UNION UNIQUE UNNEST UPDATE USER USING VALUE VALUES VIEW WHEN WHERE WINDOW WITH YEAR",
     )
 )

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from sqlglot import exp
 
 from .._catalog.call import Call
+from ..errors import InvalidOption
 from .expressions import Tree, case, flag, is_null, literal, there
 from .query import Query, more
 from .ranked import GIVEN, GIVEN_JUDGMENTS, Ranks, Step, named, written
@@ -57,6 +58,14 @@ def statement(
             ", ".join(call.text for call in calls),
             _of_values(ranks, calls, identifiers, kind, compared),
         )
+    shown = [x.alias_or_name.lower() for x in next(iter(last.find_all(exp.Select))).selects]
+    if twice := [name for name in shown if shown.count(name) > 1]:
+        raise InvalidOption(f"two columns of the result would be named {twice[0]!r}; give one of them another name")
+    if ranks.warehouse.qualified:  # an alias that the caller chooses may be the name of a column of ours
+        for select in last.find_all(exp.Select):
+            of = exp.to_identifier(next(iter(select.find_all(exp.Table))).name)
+            for column in select.find_all(exp.Column):
+                column.set("table", of.copy())
     parts = [
         f"-- {step.says}\n{step.name} AS (\n{indent(written(step.tree, ranks.dialect), '  ')}\n)" for step in steps
     ]

@@ -156,6 +156,11 @@ def sql(
         keeps_judged=check("judged_only", judged_only, Kept) == "keep" or checks,
         keeps_run=check("run_only", run_only, Kept) == "keep" or checks,
     )
+    ids = (*ranks.setup.roles.query, ranks.setup.roles.doc_name, *ranks.by)
+    if others := [name for name in ranks.numbers if name not in ids]:
+        raise InvalidOption(
+            option(numbers=others), f": the columns of ids are {', '.join(map(repr, filter(None, ids)))}"
+        )
     meant = [call for _, call in resolved]
     columns = {call.text: named[text] for text, call in zip(texts, meant, strict=True)}
     compared = None if baseline is None else (str(run), baseline)

@@ -45,6 +45,22 @@ def _thrown(message: Tree) -> Tree:
     return exp.Greatest(this=calls[0], expressions=calls[1:])
 
 
+def _of_text(x: Tree) -> Tree:
+    return exp.func("TYPEOF", x).isin("text", "blob")
+
+
+def _of_no_number(x: Tree) -> Tree:
+    """A text that arithmetic would read up to its first letter, or as 0."""
+    number = exp.Literal.string("^[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)?$")
+    return exp.Anonymous(this="REGEXP_INSTR", expressions=[x, number]).eq(0)
+
+
+def _of_null(x: Tree) -> Tree:
+    """A text of which a cast makes null."""
+    lost = exp.cast(x.copy(), "double").is_(exp.null())
+    return exp.and_(exp.Is(this=x.copy(), expression=exp.Not(this=exp.null())), lost)
+
+
 def _is_text_nan(x: Tree) -> Tree:
     """NaN is equal to itself in these dialects."""
     return exp.EQ(this=x, expression=exp.cast(exp.Literal.string("NaN"), "double"))
@@ -66,6 +82,11 @@ class Warehouse:
         Whether a number is NaN; None where a number cannot be NaN.
     float32
         The type of floats of 32 bits; None where there is none.
+    no_number
+        Whether a value is text of which a cast makes a number, or null, without a word; None where it fails.
+    qualified
+        Whether columns need the name of their table: else ClickHouse takes one for an alias of the same SELECT, and SQLite
+        takes a name in quotes that no column has for a text.
     text
         The type of a text that can be sorted.
     underflows
@@ -83,6 +104,8 @@ class Warehouse:
     fails: Callable[[Tree], Tree] | None = None
     nan: Callable[[Tree], Tree] | None = None
     float32: str | None = None
+    no_number: Callable[[Tree], Tree] | None = None
+    qualified: bool = False
     text: str = "text"
     underflows: bool = False
     longest: int = 127
@@ -92,10 +115,11 @@ class Warehouse:
 
 WAREHOUSES: dict[Dialect, Warehouse] = {
     "bigquery": Warehouse(fails=_called("ERROR"), nan=_called("IS_NAN")),
-    "clickhouse": Warehouse(fails=_thrown, nan=_called("isNaN"), float32="float"),
-    "databricks": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float"),
+    "clickhouse": Warehouse(fails=_thrown, nan=_called("isNaN"), float32="float", no_number=_of_null, qualified=True),
+    "databricks": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float", no_number=_of_null),
     "duckdb": Warehouse(fails=_called("ERROR"), nan=_called("ISNAN"), float32="float"),
-    "mysql": Warehouse(bytewise=_of_bytes, shown=_of_utf8, float32="float", longest=64, one_window=True),
+    "mysql": Warehouse(
+        bytewise=_of_bytes, shown=_of_utf8, float32="float", no_number=_of_no_number, longest=64, one_window=True),
     "oracle": Warehouse(
         bytewise=_collated("BINARY"), fails=_as_number, nan=lambda x: exp.Is(this=x, expression=exp.Var(this="NAN")),
         text="varchar2(4000)", upper=True),
@@ -103,8 +127,8 @@ WAREHOUSES: dict[Dialect, Warehouse] = {
         bytewise=_collated("C", quoted=True), fails=_as_number, nan=_is_text_nan, float32="float", underflows=True, longest=63),
     "redshift": Warehouse(fails=_as_number, nan=_is_text_nan, float32="float", underflows=True),
     "snowflake": Warehouse(fails=_as_number, nan=_is_text_nan, upper=True),
-    "spark": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float"),
-    "sqlite": Warehouse(bytewise=_collated("BINARY")),
+    "spark": Warehouse(fails=_called("RAISE_ERROR"), nan=_called("ISNAN"), float32="float", no_number=_of_null),
+    "sqlite": Warehouse(bytewise=_collated("BINARY"), no_number=_of_text, qualified=True),
     "trino": Warehouse(fails=_called("FAIL"), nan=_called("IS_NAN"), float32="float"),
     "tsql": Warehouse(bytewise=_collated("Latin1_General_100_BIN2"), fails=_as_number, text="nvarchar(4000)"),
 }  # fmt: skip

@@ -278,6 +278,17 @@ def test_a_missing_column_is_an_error_at_the_call_that_says_what_to_write(header
     assert "no column 'query_id'" in str(caught.value)
 
 
+def test_blank_lines_in_csv_are_no_queries_and_count_as_rows_in_messages() -> None:
+    text = "query_id,doc_id,score\nq,d,1\n\n,,\n"
+    for blank in (text, text.replace("\n", "\r\n")):
+        assert read_run(io.StringIO(blank), format="csv").rows() == [("q", "d", 1.0)]
+        assert scan_run(io.StringIO(blank.replace(",", "\t")), format="tsv").collect().rows() == [("q", "d", 1.0)]
+    empty = read_run(io.StringIO(f"{text}p,,\n"), format="csv")  # a query for which nothing was retrieved
+    assert empty.rows() == [("q", "d", 1.0), ("p", None, None)]
+    with pytest.raises(InvalidData, match=r"row 4: score 'x' is not a number"):
+        read_run(io.StringIO(f"{text}q,e,x\n"), format="csv")
+
+
 def test_a_number_in_csv_that_is_none_is_an_error_with_its_row() -> None:
     text = "query_id,doc_id,score\nq,a,1\nz,b,high\n"
     with pytest.raises(InvalidData, match=r"^the input, row 2: score 'high' is not a number$"):

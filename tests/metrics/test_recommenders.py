@@ -502,9 +502,27 @@ def test_the_command_line_reads_the_other_tables(tmp_path: Path, capsys: pytest.
         "'train.txt' cannot be read: it ends in none of .csv, .tsv, .ndjson, .jsonl, .parquet"
         in capsys.readouterr().err
     )
-    with pytest.raises(SystemExit):
-        main(["evaluate", str(tmp_path / "run.csv"), "--items", str(tmp_path / "no.csv")])
+    assert main(["evaluate", str(tmp_path / "run.csv"), "--items", str(tmp_path / "no.csv")]) == 2
     assert "no.csv' cannot be read" in capsys.readouterr().err
+
+
+def test_ids_in_other_tables_of_the_command_line_are_text_as_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two documents shown to user 007, who has seen 1e3, one is unseen; 3 of 4 items of the catalog are shown."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.run").write_text("007 Q0 1e3 1 2 t\n007 Q0 12 2 1 t\n8 Q0 010 1 1 t\n")
+    Path("train.csv").write_text("query_id,doc_id\n007,1e3\n")
+    Path("items.tsv").write_text("item\n1e3\n12\n010\n099\n")
+    assert (
+        main(["evaluate", "a.run", "-m", "unseen", "--interactions", "train.csv", "--per-query", "--format", "csv"])
+        == 0
+    )
+    assert capsys.readouterr().out == "query_id,unseen\n007,0.5\n8,1.0\n"
+    asked = "-m coverage@10 --items items.tsv --doc item --resamples 99 --format csv"
+    Path("t.csv").write_text("query_id,item,score\n007,1e3,2\n007,12,1\n8,010,1\n")
+    assert main(["catalog", "t.csv", *asked.split()]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("coverage@10,0.75,")
 
 
 def test_fairness_of_a_list_without_documents_is_null_and_not_0() -> None:

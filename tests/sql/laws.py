@@ -200,6 +200,41 @@ def weights_and_prices(db: Database) -> None:
     assert_rows(found, df.rank.evaluate(*own).rename(names).to_dicts(), ["query_id"])
 
 
+ROWS = [("q", "a", 4.0, 1.0, 3), ("q", "b", 3.0, 0.0, 5), ("q", "c", 2.0, 2.0, 7)]
+
+
+def names_of_its_own_steps(db: Database) -> None:
+    """A table may have columns with the names that steps give theirs, each of them in any role."""
+    for roles in ("score query_1 grade doc", "doc score top grade", "x_1 grade doc s1"):
+        names = dict(zip(("query", "doc", "score", "label"), roles.split(), strict=True))
+        df = pl.DataFrame(ROWS, schema=[*roles.split(), "label"], orient="row").with_columns(slice=pl.lit("x"))
+        db.load("documents", df)
+        same_values(db, df, ["rr", "ndcg@2"], **names)
+        slices = {"by": ["slice"], "names": {"rr": "by_1", "ndcg@2": "v1"}}
+        found = db.run(rf.sql("rr", "ndcg@2", dialect=db.dialect, table="documents", **names, **slices))
+        # labels 1, 0, 2 down the ranking: DCG@2 is 1, the ideal one 2 + 1 / log2(3)
+        assert_rows(found, [{"slice": "x", "queries": 1.0, "by_1": 1.0, "v1": 1 / (2 + 1 / math.log2(3))}], ["slice"])
+
+
+def whole_numbers_in_quotients(db: Database) -> None:
+    """A quotient of whole numbers has its decimals: prices 3, 5 and 7."""
+    df = pl.DataFrame(ROWS, schema=["query_id", "doc_id", "score", "label", "grade"], orient="row")
+    db.load("documents", df)
+    price = pl.col("grade")
+    # the gains of all: (3 + 5 + 7) / 2, (2 + 4 + 6) / 4
+    for gain, value in ((price / 2, 7.5), (price.cast(pl.Float64) / 2, 7.5), ((price - 1) / 4, 3.0), (price / 4, 3.75)):
+        call = call_of(rf.METRICS["cg"], (), {"gain": gain})
+        found = db.run(rf.sql(call, dialect=db.dialect, table="documents", names={call.text: "v"}))
+        assert_rows(found, [{"query_id": "q", "v": value}], ["query_id"])
+
+
+def names_that_no_column_has(db: Database) -> None:
+    db.load("documents", DF)
+    for role in ("query", "doc", "score", "label"):
+        with pytest.raises(Exception, match="my column"):
+            db.run(rf.sql("rr", dialect=db.dialect, table="documents", **{role: "my column"}))
+
+
 def refuses(db: Database, df: pl.DataFrame, sentence: str, *metrics: str, **options: Any) -> None:
     """The statement fails with the sentence; where none can fail, the metrics of the query are null."""
     db.load("documents", df)
@@ -210,6 +245,17 @@ def refuses(db: Database, df: pl.DataFrame, sentence: str, *metrics: str, **opti
         assert all(value is not None for value in by_query.get("good", {}).values())
         return
     with pytest.raises(Exception, match=sentence):  # each driver has its own
+        db.run(text)
+
+
+def refuses_text(db: Database, df: pl.DataFrame) -> None:
+    """A score or a label that is text is no number, and not the number that the text begins with."""
+    db.load("documents", df)
+    text = rf.sql("map", dialect=db.dialect, table="documents")
+    if db.dialect in ("mysql", "sqlite"):
+        assert next(row["map"] for row in db.run(text) if row["query_id"] == "bad") is None
+        return
+    with pytest.raises(Exception, match=r"."):
         db.run(text)
 
 
@@ -230,6 +276,11 @@ def faults(db: Database) -> None:
     refuses(db, with_bad(bad, bad), "a query holds the same 'doc_id' twice")
     refuses(db, with_bad(bad, ("bad", "b", 1.0, 0.0, "y")), "share a value of 'score'", ties="error")
     refuses(db, with_bad(("bad", "a", 1.0, 3.0, "y")), "a label is above max_label=2", "err(max_label=2)")
+    for name in ("score", "label"):
+        for text in ("high", "", "1,5", "2x"):
+            column = pl.col(name).cast(pl.String)
+            wrong = with_bad(bad).with_columns(pl.when(query_id="bad").then(pl.lit(text)).otherwise(column).alias(name))
+            refuses_text(db, wrong)
     weighted = with_bad(bad).with_columns(w=pl.Series([1.0, 1.0, -1.0]))
     refuses(db, weighted, "column 'w' holds a weight that is null, negative, NaN or beyond", "dcg", weight="w")
     refuses(db, with_bad(bad, ("bad", "b", 0.5, 0.0, "z")), "a query is in two slices", by="slice")
@@ -254,5 +305,5 @@ def same_findings(db: Database) -> None:
 
 LAWS = [
     some_metrics, every_policy, means_and_rows, mergeable_sums, joined_tables, several_runs, ids_by_their_bytes,
-    numbers_as_ids, weights_and_prices, faults, same_findings,
+    numbers_as_ids, names_of_its_own_steps, whole_numbers_in_quotients, names_that_no_column_has, weights_and_prices, faults, same_findings,
 ]  # fmt: skip

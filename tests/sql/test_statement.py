@@ -155,6 +155,12 @@ def named(name: str, formula: Any) -> Any:
         ({"rows": True, "checks": True}, "rows, by (also with partial) and checks are statements of their own"),
         ({"rows": True, "by": "day"}, "rows, by (also with partial) and checks are statements of their own"),
         ({"baseline": "bm25"}, "a baseline is compared in the partial sums of several runs"),
+        (
+            {"names": {"map": "query_id"}},
+            "two columns of the result would be named 'query_id'; give one of them another",
+        ),
+        ({"by": "queries"}, "two columns of the result would be named 'queries'"),
+        ({"numbers": "doc"}, "numbers=['doc']: the columns of ids are 'query_id', 'doc_id'"),
         ({"names": {"map": "m" * 70}}, "postgres cuts names of columns"),
         ({"names": "sql"}, "names='sql': write one of 'beir'"),
         ({"label": "grade", "relevnt": 2}, "sql: got an unexpected keyword argument 'relevnt'"),

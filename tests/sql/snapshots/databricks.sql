@@ -9,6 +9,7 @@ rf_both AS (
     score + 0 AS score,
     CAST(NULL AS DOUBLE) AS grade,
     `day` AS by_1,
+    CASE WHEN score IS NOT NULL AND CAST(score AS DOUBLE) IS NULL THEN 1 ELSE 0 END AS no_number,
     1 AS run_rows,
     0 AS judged_rows
   FROM analytics.run
@@ -17,8 +18,13 @@ rf_both AS (
     session_id AS query_1,
     doc_id AS doc,
     NULL AS score,
-    CAST(grade AS DOUBLE) AS grade,
+    CASE
+      WHEN grade IS NOT NULL AND CAST(grade AS DOUBLE) IS NULL
+      THEN 1.7976931348623157e308
+      ELSE CAST(grade AS DOUBLE)
+    END AS grade,
     NULL AS by_1,
+    NULL AS no_number,
     0 AS run_rows,
     1 AS judged_rows
   FROM analytics.qrels
@@ -31,6 +37,7 @@ rf_joined AS (
     MAX(score) AS score,
     MAX(grade) AS grade,
     MAX(by_1) AS by_1,
+    MAX(no_number) AS no_number,
     SUM(run_rows) AS run_rows,
     SUM(judged_rows) AS judged_rows
   FROM rf_both
@@ -66,7 +73,7 @@ rf_checked AS (
   SELECT
     rf_scored.*,
     CASE
-      WHEN ISNAN(CAST(score AS DOUBLE))
+      WHEN ISNAN(CAST(score AS DOUBLE)) OR no_number = 1
       THEN 3
       WHEN grade IS NOT NULL AND NOT ABS(grade) <= 1e+280
       THEN 4
