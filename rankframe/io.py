@@ -69,7 +69,7 @@ def read_run(source: Sources, *, format: FormatName | None = None, columns: Rena
     pl.DataFrame
         From TREC text ``query_id``, ``doc_id`` (String), ``score`` (Float64), ``run`` (String: the tag). From
         other files all their columns. From CSV and TSV ids are String (``007`` stays ``007``) and scores
-        Float64, null if empty or missing at the end of a row; rows without any value, such as blank lines, are skipped. The
+        Float64, null if empty or missing at the end of a row; rows without id, score and label, such as blank lines, are skipped. The
         other formats keep their own types. Of several files,
         ``run`` (String) is the tag or, where a file has none, the file's name without its ending; ids of unlike types
         become text.

@@ -537,7 +537,7 @@ def unknown(name: str, among: Mapping[str, Any], text: str = "") -> str:
     kind = among.kind if isinstance(among, Registry) else "metric"
     where = "" if text in ("", name) else f" in {shown(text)}"
     some = ", ".join([*among][:MOST_LISTED]) + f" and {len(among) - MOST_LISTED} more" * (len(among) > MOST_LISTED)
-    column = f"; 'value:{name}' is the value of a column, if this is one" if among is METRICS else ""
+    column = f"; {shown('value:' + name)} is the value of a column, if this is one" if among is METRICS else ""
     return f"unknown {kind} {shown(name)}{where}{near_names(name, among) or f'. Known names: {some}{column}'}"
 
 

@@ -185,7 +185,8 @@ class FileRows:
                 own = (*self.text, *once, PROBLEM, NUMBER)
                 unread = [name for name in table.collect_schema() if name not in only and name not in own]
                 table = table.with_columns(pl.lit(None).alias(name) for name in unread)
-            frame = table.collect()
+            looked_at = pl.col(*self.text, PROBLEM) if only is None else pl.exclude(NUMBER)
+            frame = self._without_blank(table, looked_at).collect()
         if self.text and len(problems := frame.get_column(PROBLEM).drop_nulls()):
             raise InvalidData(problems[0] + first_of(len(problems), "malformed line"))
         plain = [name for name in once if name in frame.columns and not frame.schema[name].is_nested()]
@@ -204,7 +205,13 @@ class FileRows:
         failure = pl.col(PROBLEM).cast(pl.Int8)  # this cast always fails, and its error shows the message
         fine = pl.when(pl.col(PROBLEM).is_null())
         checked = (fine.then(x).otherwise(failure.cast(dtype)).alias(x) for x, dtype in self.text.items())
-        return self.table.with_columns(checked).drop(PROBLEM, NUMBER)
+        rows = self._without_blank(self.table, pl.col(*self.text, PROBLEM))
+        return rows.with_columns(checked).drop(PROBLEM, NUMBER)
+
+    def _without_blank(self, table: pl.LazyFrame, columns: pl.Expr) -> pl.LazyFrame:
+        """The rows of CSV with a value in any of the columns: a blank line has none, nor have separators alone."""
+        given = pl.any_horizontal(columns.is_not_null())
+        return table.filter(given) if self.file.format.separator and self.text else table
 
 
 def from_lines(file: SourceFile) -> FileRows:
@@ -314,11 +321,10 @@ def scan_ndjson(file: SourceFile, text: list[str]) -> pl.LazyFrame:
 
 
 def scan_csv(file: SourceFile, text: list[str]) -> pl.LazyFrame:
-    """CSV or TSV, with NUMBER, the number of the row; a row without any value, as of a blank line, is left out."""
+    """CSV or TSV, with NUMBER, the number of the row."""
     number: Any = {"row_index_name": NUMBER, "row_index_offset": 1}
     types: Any = {"schema_overrides": dict.fromkeys(text, pl.String), "infer_schema_length": 10_000}
-    table = pl.scan_csv(file.content, separator=file.format.separator, **types, **number, glob=False)
-    return table.filter(pl.any_horizontal(pl.exclude(NUMBER).is_not_null()))
+    return pl.scan_csv(file.content, separator=file.format.separator, **types, **number, glob=False)
 
 
 def refuse_twice(file: SourceFile, stored: Sequence[str], roles: Sequence[str]) -> None:

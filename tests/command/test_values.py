@@ -62,6 +62,12 @@ def test_values_and_rankings_of_one_table_are_evaluated_together(rows: Any, caps
     assert "no column 'score' in judged.csv" in capsys.readouterr().err
 
 
+def test_a_blank_line_is_no_query_and_a_value_without_an_id_is_one(rows: Any) -> None:
+    Path("answers.csv").write_text("question,right,odd\n,0.5,x\n\n,,\nq1,1,y\n")
+    (found,) = rows("evaluate answers.csv --query question -m value:right")
+    assert (found["mean"], found["queries"]) == (0.75, 2)
+
+
 def test_a_report_of_values_is_written(out: Any) -> None:
     assert (
         out(f"report {OF_RUNS} -m value:right(bounds=[0,1]) --show ms --resamples 99 -o report.html") == "report.html\n"

@@ -140,7 +140,7 @@ BUDGET = {
     "_pictures": 1490,
     "_lift": 1852,
     "_shapes": 445,
-    "_files": 910,
+    "_files": 914,
     "_trainers": 443,
     "_command": 1510,
     ".": 1151,
