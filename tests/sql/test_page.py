@@ -25,14 +25,13 @@ def reason(name: str) -> str | None:
     roles = [*metric.needs, *(["subtopic"] if metric.over == "subtopics" else [])]
     if roles := [role for role in roles if role in NO_SQL]:
         return f"it reads {', '.join(NO_SQL[role] for role in roles)}"
-    found = [why for call in plain_calls(name) if (why := refusal(call))]
-    return found[0] if found else None
+    return refusal(*plain_calls(name))
 
 
-def refusal(call: str) -> str | None:
-    """Why a call has no SQL; an error of another kind fails the test."""
+def refusal(*calls: str) -> str | None:
+    """Why the first of the calls without SQL has none; an error of another kind fails the test."""
     try:
-        rf.sql(call, dialect="duckdb", table="judged", names="text")
+        rf.sql(*calls, dialect="duckdb", table="judged", names="text")
     except rf.InvalidOption as error:
         why = str(error).partition(" has no SQL for duckdb: ")[2].removesuffix("; evaluate it on a frame")
         return why or str(error)
