@@ -3,6 +3,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # Modules are compiled when they are first imported; an environment has ten times as many.
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_QUIET=1 PIP_COMPILE=0
+unset PYTHONDONTWRITEBYTECODE  # with which each process compiles all of them again
 work=$(mktemp -d)
 behind=
 trap '[ -z "$behind" ] || kill -- "-$behind" 2> /dev/null || true; wait; rm -rf "$work"' EXIT

@@ -96,7 +96,7 @@ def forms(df: pl.DataFrame, text: str, **on: Any) -> list[dict[Any, float | None
     return [*(values(x, text) for x in found), {q: None if math.isnan(x) else x for q, x in in_pandas.items()}]
 
 
-@each("relevant", [1, 2])
+@each("relevant", [1, 2], sample=5)
 @each("seed", range(5))
 def test_xinf_ap_is_that_of_plain_python(seed: int, relevant: int) -> None:
     table = random_rows(seed)

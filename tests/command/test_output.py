@@ -131,7 +131,7 @@ def test_a_file_has_the_format_of_its_name(line: str, ending: str, out: Out) -> 
     assert {path.name for path in Path().iterdir()} == given
 
 
-@each("line", TABLES.values(), ids=TABLES)
+@each("line", TABLES.values(), ids=TABLES, sample=5)
 def test_parquet_has_all_digits_and_types(line: str, out: Out) -> None:
     out(f"{line} --output t.parquet")
     rows = json.loads(out(f"{line} --format json"))

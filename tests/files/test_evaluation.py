@@ -80,7 +80,7 @@ def theirs(run: dict[str, Any]) -> dict[str, tuple[float, ...]]:
     return {q: (x["ndcg_cut_10"], x["map"]) for q, x in found.items()}
 
 
-@each("of_qrels", FORMS)
+@each("of_qrels", FORMS, sample=2 * len(FORMS))
 @each("of_run", FORMS)
 def test_every_form_of_a_run_and_of_judgments_gives_the_values_of_pytrec_eval(
     of_run: str, of_qrels: str, tmp_path: Path

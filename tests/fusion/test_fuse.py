@@ -122,7 +122,7 @@ FORMS: dict[str, Callable[..., Any]] = {
 }
 
 
-@each("form", FORMS, sample=30)
+@each("form", FORMS, sample=16)
 @each("method", [*METHODS, OWN], ids=str)
 def test_every_form_of_a_table_gives_the_same_scores(method: Any, form: str) -> None:
     assert scores(FORMS[form](method, options(method))) == approx(in_memory(method))

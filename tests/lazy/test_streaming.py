@@ -52,7 +52,7 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> pl.LazyFrame:
     return pl.scan_parquet(path)
 
 
-@each("turn", range(6), sample=8)
+@each("turn", range(6), sample=5)
 @each("verb", VERBS)
 def test_a_scan_goes_to_a_file(verb: str, turn: int, scan: pl.LazyFrame, tmp_path: Path) -> None:
     limit = 20_000 if turn else None

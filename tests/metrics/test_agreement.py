@@ -79,7 +79,7 @@ def wanted(table: dict[str, list[Pair]], text: str, ties: str) -> dict[str, floa
     return {query: AGREEMENT[name](rows, **options, **policy) for query, rows in table.items()}
 
 
-@each("seed", range(3), sample=6)
+@each("seed", range(3), sample=4)
 @each("ties", TIES)
 def test_values_are_the_oracles(ties: str, seed: int) -> None:
     table = random_pairs(seed)

@@ -46,7 +46,7 @@ def text_of(reader: str, depth: int, report: str, residual: bool) -> str:
     return reader.format(f"max_label=4,report={report}" + ",residual=True" * residual) + at
 
 
-@each("depth", [12, 1000])
+@each("depth", [12, 1000], sample=1)
 @untraced
 def test_every_report_is_that_of_cwl_eval_for_documents_with_costs(depth: int) -> None:
     rng = np.random.default_rng(depth)

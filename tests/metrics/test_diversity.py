@@ -94,7 +94,7 @@ def test_every_metric_has_an_oracle_and_every_option_is_called_with_more_than_it
         assert {option for call in CALLS[name] for option in call} == set(metric.parameters)
 
 
-@each("turn", range(20), sample=16)
+@each("turn", range(20), sample=10)
 @each("policies", POLICIES, ids=str)
 def test_values_are_the_oracles(policies: Options, turn: int) -> None:
     calls = share(ALL, turn, 20)
@@ -117,7 +117,7 @@ def test_values_are_the_oracles(policies: Options, turn: int) -> None:
             assert_equal(values(values_, spell(name, options)), wanted, (way, spell(name, options)))
 
 
-@each("policies", [{}, {"relevant": 2}, {"relevant": 0}, {"depth": 3, "no_relevant": "null"}], ids=str)
+@each("policies", [{}, {"relevant": 2}, {"relevant": 0}, {"depth": 3, "no_relevant": "null"}], ids=str, sample=2)
 def test_weights_of_subtopics_count_as_in_the_oracles(policies: Options) -> None:
     table = hostile_table(7)
     df = shuffled(rows_of(table)).with_columns(importance=pl.col("subtopic").replace_strict(WEIGHT, default=None))

@@ -556,7 +556,7 @@ def test_good_data_gets_through(policies: Options, way: str) -> None:
     assert WAYS[way](frame(GOOD), policies, "map").height
 
 
-@each("turn", range(8), sample=70)
+@each("turn", range(8), sample=40)
 @each(("fault", "way"), list(itertools.product(FAULTS, WAYS)))
 def test_bad_data_never_gets_through(fault: str, way: str, turn: int) -> None:
     table, policies = FAULTS[fault]

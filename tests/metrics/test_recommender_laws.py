@@ -58,7 +58,7 @@ def test_every_metric_of_the_families_has_an_oracle_and_calls() -> None:
     assert declared == set(CALLS)
 
 
-@each("turn", range(15), sample=26)
+@each("turn", range(15), sample=14)
 @each("given_policies", POLICIES, ids=str)
 def test_values_are_the_oracles(given_policies: Options, turn: int) -> None:
     calls = share(BOTH, turn, 15)

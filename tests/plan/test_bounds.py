@@ -117,7 +117,7 @@ def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[i
             assert all(map(close, got, wanted)), (query, rows, text, got, wanted)
 
 
-@each("labels", [FRACTIONAL_LABELS, INTEGER_LABELS], ids=["fractions", "integers"], sample=20)
+@each("labels", [FRACTIONAL_LABELS, INTEGER_LABELS], ids=["fractions", "integers"], sample=12)
 @each("turn", range(24))
 @each("policies", POLICIES, ids=str)
 def test_bounds_are_those_of_all_ways_to_judge(policies: Options, turn: int, labels: list[float | None]) -> None:

@@ -59,7 +59,7 @@ LEVELS = {"many ties": 3, "few ties": 3_000, "no ties": 10**9}
 DIGITS = {"room": 64, "little room": 16, "no room": 12}
 
 
-@each("room", DIGITS, sample=36)
+@each("room", DIGITS, sample=24)
 @each("many", LEVELS)
 @each("missing", [0, 0.2])
 @each(("document", "rule"), list(itertools.product(DOCUMENTS, RULES)))

@@ -76,7 +76,7 @@ def assert_same_values(found: pd.DataFrame, wanted: pl.DataFrame) -> None:
 
 
 @every_kind
-@each("policies", POLICIES, ids=str, sample=26)
+@each("policies", POLICIES, ids=str, sample=12)
 def test_every_metric_has_the_values_it_has_on_polars(kind: Any, policies: Options) -> None:
     # every two of metric, policy and kind together, not all three: a kind is converted before a metric is asked
     texts = TEXTS[(list(KINDS.values()).index(kind) + POLICIES.index(policies)) % 14 :: 14]

@@ -279,7 +279,7 @@ def _plain(key: Any, table: Table) -> Any:
     return key if key in table else int(key)
 
 
-@each("turn", range(N_TURNS), sample=29)
+@each("turn", range(N_TURNS), sample=16)
 @each(
     ("shape", "ids"),
     [

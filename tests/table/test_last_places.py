@@ -90,7 +90,7 @@ WANTED: dict[str, Callable[[Counts], float]] = {
 }
 
 
-@each("seed", range(4))
+@each("seed", range(4), sample=2)
 def test_values_are_those_of_numbers_of_scores_in_every_form(seed: int) -> None:
     table = random_table(seed, queries=30)
     df = frame(table)
@@ -128,7 +128,7 @@ def has_one_rank(text: str) -> bool:
     return is_offered(lambda: ONE_ROW.rank.on(ties="last").evaluate(text), "tied ones have one rank")
 
 
-@each("seed", range(2))
+@each("seed", range(2), sample=1)
 def test_a_value_does_not_depend_on_the_metrics_beside_it(seed: int) -> None:
     """Alone, metrics that look at gains only leave rows without a gain out."""
     ranker = frame(random_table(seed, queries=30)).rank.on(ties="last")

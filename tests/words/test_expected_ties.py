@@ -116,7 +116,7 @@ def in_parts_of_a_query() -> Iterator[None]:
 
 @pytest.mark.usefixtures("in_parts_of_a_query")
 @pytest.mark.filterwarnings("ignore:labels between 0 and 1 are not relevant")
-@each("turn", range(12), sample=12)
+@each("turn", range(12), sample=6)
 @each("seed", range(30))
 def test_expected_values_hold_where_the_edges_of_parts_are_tied_and_without_gain(seed: int, turn: int) -> None:
     unjudged = "drop" if seed % 5 == 0 else "nonrelevant"
