@@ -64,7 +64,7 @@ def every_metric(db: Database) -> None:
         same_values(db, DF, calls[first : first + IN_ONE])
 
 
-def every_policy(db: Database, of: int = 70) -> None:
+def every_policy(db: Database, of: int = 140) -> None:
     """Each policy with one of so many calls; every call under some policy in a night's run."""
     db.load("documents", DF)
     for i, options in enumerate(POLICIES):
