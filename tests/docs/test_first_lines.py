@@ -96,7 +96,7 @@ def test_the_recipe_of_slices_and_the_notebook_compare_by_slice_and_show_what_it
 def test_the_readme_says_how_long_the_tests_take_and_that_users_need_not_run_them() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.search(
-        r"(?s)all that users\s+need. The second line is for those who change the code: .{,200}three and a half\s+minutes",
+        r"(?s)all that users\s+need. The second line is for those who change the code: .{,200}less\s+than three minutes",
         readme,
     )
 
