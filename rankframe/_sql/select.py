@@ -164,7 +164,9 @@ def _merging(
             )
             n, mean, m2 = exp.Count(this=value), exp.Avg(this=value), exp.Sum(this=away_from * away_from)
             two = [exp.Min(this=value), exp.Max(this=value)]
-            two = two if kind == "v" else [exp.Sum(this=flag(value > 0)), exp.Sum(this=flag(value < 0))]
+            if kind == "d":  # by more than rounding errors
+                noise = exp.Abs(this=exp.column(x)) * 1e-12
+                two = [exp.Sum(this=flag(value > noise)), exp.Sum(this=flag(value < -noise))]
             figures = zip(suffixes, (n, mean, m2, *two), strict=True)
             sums += [
                 exp.alias_(exp.cast(tree, "double"), exp.to_identifier(f"{name.name}__{suffix}", quoted=name.quoted))

@@ -15,7 +15,7 @@ from .._plan.per_query import collect, measure
 from .._results.markup import visible
 from .._support.floats import Booleans, Floats, Integers, np
 from .._table.runs import RUN, Runs
-from .._table.setup import Setup, refuse_bounds
+from .._table.setup import Roles, Setup, refuse_bounds
 from .._table.table import Table, in_memory, refuse_names
 from ..errors import InvalidData, InvalidOption, Text, option
 from .declaration import call_of_verb
@@ -275,10 +275,11 @@ def _of_pairs(
     rows = entries.documents.with_columns(table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables))
     found = {}
     for pair in design.pairs(runs):
-        of_second = tables[pair[1]][1].changed(score=f"#{pair[1]}")
-        values = call_of_verb(agreement, f"#{pair[0]}", *both).on(in_memory(rows, of_second))
-        own = queries.join(values, on=queries.columns, how="left", nulls_equal=True, maintain_order="left")
-        found[pair] = own.select(
+        of = tables[pair[1]][1]  # further roles have no column here
+        own = Roles(of.roles.query, of.roles.doc, f"#{pair[1]}", of.roles.label)
+        values = call_of_verb(agreement, f"#{pair[0]}", *both).on(in_memory(rows, Setup(own, of.policies)))
+        paired = queries.join(values, on=queries.columns, how="left", nulls_equal=True, maintain_order="left")
+        found[pair] = paired.select(
             pl.col(call.text).fill_null(np.nan) if call.of_pairs else pl.lit(np.nan).alias(call.text) for call in calls
         ).to_numpy()
     return found

@@ -87,6 +87,13 @@ def test_a_cut_ranking_and_a_slice_count_as_in_other_metrics() -> None:
     assert (found["difference"] * found["n_queries"]).sum() == pytest.approx(sum(WANTED.values()))
 
 
+def test_columns_that_other_metrics_read_do_not_matter() -> None:
+    df = DF.with_columns(group=pl.col("doc_id"), cost=pl.lit(1.0))
+    assert per_query(df.rank.on(group="group", cost="cost").compare("rpp", runs=["old", "new"])) == pytest.approx(
+        WANTED
+    )
+
+
 def test_a_query_that_a_run_lacks_is_refused_left_out_or_counts_as_nothing_retrieved() -> None:
     first = sorted(TABLE)[0]
     lacking = LONG.filter(~((pl.col("run") == "old") & (pl.col("query_id") == first)))

@@ -157,6 +157,16 @@ def several_runs(db: Database) -> None:
     assert rows["a"]["ndcg_at_10__diff_n"] == 0
 
 
+def sums_in_another_order(db: Database) -> None:
+    """0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 to the last digit, and neither run is above the other."""
+    grades = {"a": [0.1, 0.2, 0.3], "b": [0.3, 0.2, 0.1]}
+    rows = [(run, "q", f"d{x}", 3.0 - i, x) for run, of_run in grades.items() for i, x in enumerate(of_run)]
+    db.load("runs", pl.DataFrame(rows, ["system", "query_id", "doc_id", "score", "label"], orient="row"))
+    options: dict[str, Any] = {"dialect": db.dialect, "table": "runs", "run": "system", "relevant": 0.05}
+    found = {row["system"]: row for row in db.run(rf.sql("cg", baseline="a", partial=True, **options))}
+    assert (found["b"]["cg__diff_n"], found["b"]["cg__wins"], found["b"]["cg__losses"]) == (1, 0, 0)
+
+
 HOSTILE = ["a", "A", "ä", "z", "Z", "a ", " a", "10", "9", "", "é", "e\u0301", "\U0001f600", "\uffee", "it's", "_", "%"]
 """Ids that collations compare in other ways than by bytes."""
 
@@ -304,6 +314,6 @@ def same_findings(db: Database) -> None:
 
 
 LAWS = [
-    some_metrics, every_policy, means_and_rows, mergeable_sums, joined_tables, several_runs, ids_by_their_bytes,
+    some_metrics, every_policy, means_and_rows, mergeable_sums, joined_tables, several_runs, sums_in_another_order, ids_by_their_bytes,
     numbers_as_ids, names_of_its_own_steps, whole_numbers_in_quotients, names_that_no_column_has, weights_and_prices, faults, same_findings,
 ]  # fmt: skip
