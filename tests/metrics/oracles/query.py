@@ -27,6 +27,7 @@ class Query:
     user: Any = None
     judged_only: bool = False
     weighted: bool = False
+    depth: int | None = None
 
     def is_relevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] >= self.relevant
@@ -105,7 +106,7 @@ def prepare(
     others = beyond + [(doc, None, label) for doc, _, label in unscored]
     if unretrieved == "drop":  # the list alone: neither what it lacks nor the collection behind it
         others, collection_size = [], None
-    return Query(ranking, others, relevant, table_max, collection_size, user, unjudged == "drop")
+    return Query(ranking, others, relevant, table_max, collection_size, user, unjudged == "drop", depth=depth)
 
 
 def ratio(a: float, b: float) -> float:

@@ -76,8 +76,8 @@ def by_sales(q: Query) -> list[Any]:
 
 
 def unexpectedness(q: Query, k: int | None = None, divisor: str = "list") -> float | None:
-    sold = by_sales(q)
-    common = divided([float(doc in sold[:k]) for doc in listed(q, k)], k, "zero", 0.0, divisor)
+    sold = by_sales(q)[: q.depth][:k]
+    common = divided([float(doc in sold) for doc in listed(q, k)], k, "zero", 0.0, divisor)
     return None if common is None else 1 - common
 
 
@@ -383,7 +383,7 @@ def hole(q: Query, k: int | None = None) -> float:
 
 def p_mrr(q: Query) -> float | None:
     """FollowIR's, by the reciprocal ranks before and after; what a ranking lacks is below it."""
-    before, after = by_sales(q), listed(q, None)
+    before, after = by_sales(q)[: q.depth], listed(q, None)
     changes = []
     for row in q.rows:
         if q.is_relevant(row):
