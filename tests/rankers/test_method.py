@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib import pyplot
 
 import rankframe as rf
 from tests.support.each import each
@@ -111,6 +112,7 @@ def test_an_example_in_the_help_of_a_pandas_frame_is_one_of_pandas_and_runs(name
     assert not re.search(r"\bpl\b|polars", source)
     printed: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=printed.append)
+    pyplot.close("all")
     assert not printed, "".join(printed)
 
 
