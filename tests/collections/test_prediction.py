@@ -152,6 +152,17 @@ def test_correlations_are_those_of_scipy() -> None:
     )
 
 
+def test_the_interval_of_a_linear_correlation_is_nearly_fishers() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=200)
+    df = pl.DataFrame(
+        {"query_id": range(200), "score": 1.0, "label": 1, "x": x, "y": 0.6 * x + 0.8 * rng.normal(size=200)}
+    )
+    row = df.rank.prediction("value:x", of="value:y", resamples=499).row(0, named=True)
+    ends = np.tanh(np.arctanh(row["value"]) + np.array([-1.96, 1.96]) / 197**0.5)
+    assert [row["ci_low"], row["ci_high"]] == pytest.approx(ends, abs=0.03)
+
+
 @pytest.mark.nightly
 def test_intervals_hold_a_known_correlation() -> None:
     rng, held = np.random.default_rng(0), 0

@@ -51,6 +51,12 @@ def test_two_rankings_are_interleaved_as_by_hand(method: Method, coins: list[flo
     assert by_letter(method, A, B, draws[:6]) == read(wanted)[:3]
 
 
+@each("method", ["team_draft", "balanced"])
+def test_a_document_of_a_team_is_its_own_in_full(method: Method) -> None:
+    shown = interleaved(method, [[1, 2, 3], [4, 1, 5]], np.array([TAILS] * 6))
+    assert {credit for _, team, credit in shown if team != NO_TEAM} == {1.0}
+
+
 @each(
     ("method", "a", "b", "coin", "wanted"),
     [

@@ -15,6 +15,7 @@ from scipy import stats
 
 import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
+from rankframe._statistics.bayes import shares
 from rankframe._verbs.declaration import call_of_verb
 from rankframe._verbs.summarize import summarize
 from tests.engines.test_engine import asked, assert_same
@@ -490,6 +491,12 @@ def test_power_is_that_of_adjusted_differences() -> None:
 
 
 # the Bayesian test
+
+
+def test_a_mean_of_two_queries_that_is_0_but_for_rounding_is_on_the_border() -> None:
+    """0.1 + 0.2 is above 0.3 in the last digit; of the nine pairs of 0, 0.3 and -0.3, three means are 0, three above and three below."""
+    (found,) = shares(np.array([0.0, 0.1 + 0.2, -0.3]), 0.0, np.full((1, 3), 1 / 3))
+    assert found == pytest.approx([1 / 2, 0, 1 / 2])
 
 
 def test_the_probabilities_are_those_of_the_signed_rank_test_and_turn_with_the_metric() -> None:

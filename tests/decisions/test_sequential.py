@@ -388,3 +388,16 @@ def test_a_sequential_test_does_not_go_with_labels_of_a_model_nor_with_a_column_
             DF.rank.compare("map", **TWO, test="sequential", **known)
         with pytest.raises(rf.InvalidOption, match=r"leave out sequential=\.\.\."):
             DF.rank.gate({"map": 0.1}, **TWO, sequential=True, **known)
+
+
+def test_a_query_without_an_id_came_when_its_column_says() -> None:
+    n = 12  # each with two documents, of which the old run has the right one first, and the new one on the first days only
+    df = pl.DataFrame(
+        {"query_id": [f"q{i}" for i in range(n) for _ in "ab"], "doc_id": ["a", "b"] * n, "label": [1, 0] * n}
+    )
+    first = pl.int_range(pl.len()) < 8
+    df = df.with_columns(date=pl.int_range(pl.len()) // 2, old=pl.lit(1.0) * (pl.col("doc_id") == "a"))
+    df = df.with_columns(new=pl.when(first).then(1 - pl.col("old")).otherwise("old"))
+    nameless = df.with_columns(pl.col("query_id").replace({"q0": None}))
+    one, other = (x.rank.compare("rr", **TWO, test="sequential", look="date").table for x in (df, nameless))
+    assert_frame_equal(one, other)
