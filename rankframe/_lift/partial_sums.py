@@ -189,6 +189,7 @@ class PartialSums(Generic[R]):
             raise InvalidOption(f"{unknown[0]} is not among these sums: {', '.join(x.text for x in self._names)}")
         figures = self._compared(by, 2 * check("confidence", confidence, Share) - 1)
         figures = figures.filter(pl.col("metric").is_in([call.text for call in budget_of]))
+        figures = figures.with_columns(pl.col("n_queries").alias("#number"))  # sums have no weights
         needed = [queries_needed(budget, 1.0, confidence, call, "t") for call, budget in budget_of.items()]
         found = judged(figures, budget_of, needed, self._by(by), "t")
         failures = found.filter(~pl.col("passed"))
@@ -223,10 +224,7 @@ class PartialSums(Generic[R]):
             both = both.with_columns(pl.col("n", "m2", "min", "max", "n_run", "n_base").fill_null(0))
             n, wins, losses = pl.col("n"), pl.col("min"), pl.col("max")
             run_mean, base_mean, d = (pl.col(x) for x in ("run_mean", "base_mean", "d"))
-            of_run, of_base = (
-                n == pl.col("n_run"),
-                n == pl.col("n_base"),
-            )  # whether all queries of it are among the pairs
+            of_run, of_base = n == pl.col("n_run"), n == pl.col("n_base")  # all of its queries have a pair
             if (alone := both.filter(~(of_run & of_base))).height:
                 row = alone.row(0, named=True)
                 says = f"run {str(row[self._run])!r} has {row['n_run']:,.0f} and the baseline {row['n_base']:,.0f}"

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from .._catalog.call import Call
 from ..errors import InvalidOption
+from ..stats import NOISE
 from .expressions import Tree, case, flag, is_null, literal, there
 from .query import Query, more
 from .ranked import GIVEN, GIVEN_JUDGMENTS, Ranks, Step, named, written
@@ -165,7 +166,7 @@ def _merging(
             n, mean, m2 = exp.Count(this=value), exp.Avg(this=value), exp.Sum(this=away_from * away_from)
             two = [exp.Min(this=value), exp.Max(this=value)]
             if kind == "d":  # by more than rounding errors
-                noise = exp.Abs(this=exp.column(x)) * 1e-12
+                noise = exp.Abs(this=exp.column(x)) * NOISE
                 two = [exp.Sum(this=flag(value > noise)), exp.Sum(this=flag(value < -noise))]
             figures = zip(suffixes, (n, mean, m2, *two), strict=True)
             sums += [

@@ -85,7 +85,7 @@ class Warehouse:
     no_number
         Whether a value is text of which a cast makes a number, or null, without a word; None where it fails.
     qualified
-        Whether columns need the name of their table: else ClickHouse takes one for an alias of the same SELECT, and SQLite
+        Whether columns need the name of their table: otherwise ClickHouse takes one for an alias of the same SELECT, and SQLite
         takes a name in quotes that no column has for a text.
     text
         The type of a text that can be sorted.

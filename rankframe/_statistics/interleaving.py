@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 from .._support.floats import Booleans, Floats, Integers, np
+from ..stats import NOISE
 
 Method: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
 
@@ -14,9 +15,6 @@ FALL = 3
 """How fast the chance of a document falls with its rank in probabilistic interleaving: as 1 / rank^3 (Hofmann et al., 2011)."""
 
 NO_TEAM = -1
-
-NOISE = 1e-12
-"""A smaller expected outcome is a rounding error of a tie."""
 
 Pick: TypeAlias = tuple[int, int, float]
 """A document, its team (0 or 1, or `NO_TEAM`), and the probability that the document comes from that team, given the list."""

@@ -41,7 +41,6 @@ R_co = TypeVar("R_co", covariant=True)
 Style: TypeAlias = Literal["text", "github"]
 
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
-NOISE = 1e-12
 PASSED, FAILED, TOO_FEW = "passed", "failed", "too few queries"
 COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
 JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
@@ -181,9 +180,8 @@ def gate(
         budget passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
     interval
         The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
-        bounds given) guarantees that
-        probability. The others need 50 queries, of which those whose weights differ count as fewer, and pass more runs: more runs
-        that are no worse, but also more with rare, large losses.
+        bounds given) guarantees that probability. The other kinds need 50 queries, where queries whose weights differ count as
+        fewer. They pass more of the runs that are no worse, but also more of those with rare, large losses.
     judge, adjust, adjust_mean
         As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
     sequential
@@ -292,7 +290,7 @@ def judged(
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
     n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
-    few = pl.lit(True) if interval is None else (pl.col("#number") if "#number" in figures.columns else n) < takes
+    few = pl.lit(True) if interval is None else pl.col("#number") < takes
     passed = (within if interval in ("bounded", None) else within & ~few).fill_null(False)
     verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
     columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
@@ -368,7 +366,7 @@ def queries_needed(budget: float, span: float, confidence: float, call: Call, in
     if interval != "bounded":
         return FEW
     share = budget / span if span > 0 else 1.0
-    if share >= 1 or share < NOISE or Mean.of(call).is_geometric:  # the formula does not apply
+    if share >= 1 or share < stats.NOISE or Mean.of(call).is_geometric:  # the formula does not apply
         return 2
     return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
 
@@ -417,7 +415,7 @@ def _with_documents(
     )
     both = before.join(after, on=key, how="full", coalesce=True, nulls_equal=True, suffix="#after")
     change = pl.col(other).fill_null(0) - pl.col(contribution).fill_null(0)
-    both = both.filter(change.abs() > NOISE).sort(pl.min_horizontal(rank, other_rank), key[-1], nulls_last=True)
+    both = both.filter(change.abs() > stats.NOISE).sort(pl.min_horizontal(rank, other_rank), key[-1], nulls_last=True)
     both = both.select(*key, pl.coalesce(label, f"{label}#after"), *MOVED)
     return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
 

@@ -18,6 +18,7 @@ from .._table.runs import RUN, Runs
 from .._table.setup import Roles, Setup, refuse_bounds
 from .._table.table import Table, in_memory, refuse_names
 from ..errors import InvalidData, InvalidOption, Text, option
+from ..stats import NOISE
 from .declaration import call_of_verb
 from .entries import entries_of, of_run
 from .evaluate import agreement, explain
@@ -241,7 +242,7 @@ def sides(values: Floats, pairs: Pairs) -> tuple[Floats, Floats]:
 def differences(a: Floats, b: Floats) -> Floats:
     """The differences b - a; 0 if they differ by rounding errors only."""
     d = b - a
-    d[np.abs(d) <= 1e-12 * np.maximum(np.abs(a), np.abs(b))] = 0.0
+    d[np.abs(d) <= NOISE * np.maximum(np.abs(a), np.abs(b))] = 0.0
     return d
 
 

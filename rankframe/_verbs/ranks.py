@@ -22,9 +22,6 @@ TABLE = {
     "rank_high": pl.UInt32, "beats": pl.UInt32, "beaten_by": pl.UInt32, "group": pl.UInt32,
 }  # fmt: skip
 
-NOISE = 1e-12
-"""The relative difference of means that differ by rounding errors only."""
-
 LEAST = -1e300
 """The logarithm of 0, so that a sum without it is not NaN."""
 
@@ -76,7 +73,7 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
 
 def _ranks(means: Floats) -> Integers:
     """The rank of each mean in the last axis, 1 for the largest; equal ones share the best rank."""
-    above = [(means > (x + NOISE * np.abs(x))[..., None]).sum(axis=-1) for x in np.moveaxis(means, -1, 0)]
+    above = [(means > (x + stats.NOISE * np.abs(x))[..., None]).sum(axis=-1) for x in np.moveaxis(means, -1, 0)]
     return 1 + np.stack(above, axis=-1)
 
 

@@ -24,6 +24,7 @@ from .._support.progress import Progress
 from .._support.statistical_options import TESTS, Confidence, PairedTest, Resamples, Seed
 from .._table.runs import Runs, TheRuns
 from .._table.table import Table
+from ..stats import NOISE
 from .compare import compared_values, settings_of
 from .declaration import verb
 from .paired_values import Design, Lacking, paired_values
@@ -53,9 +54,6 @@ SPLITS = 20
 
 LEAST = 4
 """The fewest queries with figures: a half has two."""
-
-NOISE = 1e-12
-"""Smaller differences of two means are rounding errors."""
 
 
 @dataclass(frozen=True, repr=False)

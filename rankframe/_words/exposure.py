@@ -86,7 +86,7 @@ class Counted:
 
 
 def noted(sums: dict[str, Sum], name: str, x: Sum) -> str:
-    """Note a sum, and return its name: with a sign more if another sum has it, as few options of Polars are in a text."""
+    """Note a sum, and return its name, with a ' behind it if another sum has the name: texts leave out many options of Polars."""
     while name in sums and not sums[name].of.meta.eq(x.of):
         name += "'"
     sums[name] = x

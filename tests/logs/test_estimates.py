@@ -500,7 +500,7 @@ def test_gate_power_and_plots_take_estimates() -> None:
     sums = RUNS.group_by("query_id").agg(clicks=(pl.col("label").fill_null(0) / pl.col("p")).sum())
     both = ranker.compare("dcg@3", runs=["score", "new"], resamples=99).per_query_delta.join(sums, on="query_id")
     d, w = both.drop_nulls("dcg@3").select("dcg@3", "clicks").to_numpy().T
-    parts = w * (d - (w * d).sum() / w.sum()) / w.mean()  # whose mean is the error of the ratio, to first order
+    parts = w * (d - (w * d).sum() / w.sum()) / w.mean()  # their mean is nearly the error of the ratio
     power = ranker.power("dcg@3", runs=["score", "new"], difference=0.1)
     assert power["std"].item() == pytest.approx(np.std(parts, ddof=1), rel=1e-9)
     curve = ranker.plot.curve("dcg", cutoffs=[3]).to_dict()

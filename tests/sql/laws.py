@@ -65,7 +65,7 @@ def every_metric(db: Database) -> None:
 
 
 def every_policy(db: Database, of: int = 140) -> None:
-    """Each policy with one of so many calls; every call under some policy in a night's run."""
+    """Each policy with every 140th call, or every `of`-th."""
     db.load("documents", DF)
     for i, options in enumerate(POLICIES):
         if options.get("ties") != "order":
