@@ -122,62 +122,6 @@ def test_modules_import_no_name_that_the_oldest_python_lacks() -> None:
     assert [(path, alias.name) for path, node in imported for alias in node.names if alias.name in NEWER] == []
 
 
-def test_modules_stay_short() -> None:
-    lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in PATHS}
-    assert {path: n for path, n in lines.items() if n > 700} == {}
-
-
-BUDGET = {
-    "_support": 636,
-    "_statistics": 471,
-    "_table": 2441,
-    "_words": 1751,
-    "_catalog": 1208,
-    "metrics": 1806,
-    "fusions": 294,
-    "_plan": 1377,
-    "_verbs": 6384,
-    "_pictures": 1490,
-    "_lift": 1850,
-    "_shapes": 445,
-    "_files": 914,
-    "_trainers": 443,
-    "_command": 1510,
-    ".": 1151,
-    "_results": 476,
-    "_sql": 1356,
-}
-"""The code lines that each folder may have; `.` are the public modules beside them.
-
-A folder that needs more takes them from another folder, so that the sum stays, or its commit says what users gain by them;
-a folder that has become shorter gets its new number.
-"""
-
-
-def code_lines(source: str) -> int:
-    """How many lines have a token that is no comment and no part of a docstring."""
-    docstrings, texts = set[int](), set[int]()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant | ast.JoinedStr):
-            texts.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            docstrings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    marked = enumerate((line.strip() for line in source.splitlines()), 1)
-    return len(({i for i, line in marked if line and line[0] != "#"} | texts) - docstrings)
-
-
-def test_a_line_of_code_has_a_token_that_is_no_comment_and_no_docstring() -> None:
-    source = '"""Text."""\n\nx = 1  # why\n# why\n\n\ndef f() -> str:\n    """Text,\n    of two lines."""\n    return """a\nb"""\n'
-    assert code_lines(source) == 4  # x = 1, def, and two lines of a text that is no docstring
-
-
-def test_no_folder_has_more_code_than_its_budget() -> None:
-    found = dict.fromkeys(BUDGET, 0)
-    for module, path in MODULES.items():
-        found[module[0] if len(module) > 1 else "."] += code_lines(path.read_text(encoding="utf-8"))
-    assert {folder: n for folder, n in found.items() if n > BUDGET[folder]} == {}
-
-
 def test_private_modules_have_no_list_of_their_names() -> None:
     """Nothing reads it: a name is imported from the module that defines it."""
     assert [
