@@ -215,7 +215,8 @@ def calling_line() -> Place:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame = frame.f_back
     seen = frame.f_globals.setdefault("__warningregistry__", {})
-    return Place(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__"), seen)
+    name = frame.f_globals.get("__name__") or "<unknown>"  # Python drops a warning of a module without a name
+    return Place(frame.f_code.co_filename, frame.f_lineno, name, seen)
 
 
 _issued: ContextVar[set[str] | None] = ContextVar("_issued", default=None)

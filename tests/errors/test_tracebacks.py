@@ -162,3 +162,10 @@ def test_a_warning_points_to_the_users_line(library: str) -> None:
         warnings.simplefilter("always")
         run.rank.judge(qrels)
     assert [(type(x.message), x.filename) for x in caught] == [(rf.RankframeWarning, __file__)]
+
+
+def test_code_without_a_name_of_its_module_is_warned_too() -> None:
+    run = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [2.0]})
+    qrels = pl.DataFrame({"query_id": [1], "doc_id": ["b"], "label": [1]})
+    with pytest.warns(rf.RankframeWarning, match="no retrieved document is judged"):
+        exec("run.rank.judge(qrels)", {"run": run, "qrels": qrels})
