@@ -15,7 +15,7 @@ from __future__ import annotations
 from ._results.grid import Cell, Grid
 from ._results.result import Format, Result, render
 from ._table.check import PROBLEMS
-from ._verbs.catalog import ItemCounts
+from ._verbs.catalog import CatalogComparison, ItemCounts
 from ._verbs.compare import Comparison
 from ._verbs.fitted import FittedFusion
 from ._verbs.gaps import Gaps
@@ -26,12 +26,15 @@ from ._verbs.overlap import Oracle, Overlap
 from ._verbs.preference import Preference
 from ._verbs.reliability import Reliability
 from ._verbs.reproduces import Reproduction
+from ._verbs.tool_comparison import Conventions
 from ._verbs.tuning import TunedFusion
 
 __all__ = [
     "PROBLEMS",
+    "CatalogComparison",
     "Cell",
     "Comparison",
+    "Conventions",
     "Findings",
     "FittedFusion",
     "Format",

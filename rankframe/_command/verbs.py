@@ -627,7 +627,7 @@ def of_run(arguments: Namespace, metrics: Sequence[str]) -> pl.DataFrame:
     ranker, _ = reading.ranked(arguments, PolarsRanker.conventions, metrics[0])
     rows = in_memory(ranker._frame, ranker._setup, spelling=spelled)
     with Progress("evaluating"):
-        return pl.concat(compared(rows, metric, arguments.observed) for metric in metrics)
+        return pl.concat(compared(rows, metric, arguments.observed).table for metric in metrics)
 
 
 OF_JUDGMENTS = get_args(QrelsFormat)

@@ -157,18 +157,3 @@ def grid_of(of: Any, digits: int = 3, alpha: float = 0.05) -> Grid:
     if isinstance(of, Result):
         return of.grid(digits, alpha)
     return of_summary(of, digits)
-
-
-def with_display(found: F, show: Callable[[F], Mapping[str, str]]) -> F:
-    """Give a frame a display in notebooks, where its library's own would cut long texts.
-
-    Only this object has the display: print, and frames made from it, are as usual.
-    """
-    if hasattr(type(found), "columns") and not hasattr(found, "collect"):  # a ranker may give other results than frames
-        vars(found)["_repr_mimebundle_"] = lambda include=None, exclude=None: show(found)
-    return found
-
-
-def bundle(short: Grid, full: Grid) -> dict[str, str]:
-    """The text that IPython prints, and the HTML that Jupyter shows."""
-    return {"text/plain": text(short), "text/html": html(full)}

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request, calls_of
-from .._results.grid import Cell, Grid, estimated, named, numbers, p_cell, percent, queries_of, records
-from .._results.result import MOST_ROWS, bundle, with_display
-from .._results.sentences import test_of
+from .._results.grid import Cell, Grid, estimated, left_out, named, numbers, p_cell, percent, queries_of, records
+from .._results.result import MOST_ROWS, Result
+from .._results.sentences import IN_TEXT, Quotes, test_of
 from .._support.draws import each, words
 from .._support.floats import Booleans, Floats, np
 from .._support.option_kinds import Column, ColumnNames
@@ -29,13 +29,15 @@ from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import R, Table, refuse_names
 from ..errors import InvalidOption, RankframeError, option, shown
-from .compare import Significance
+from .compare import Significance, settings_of
 from .declaration import verb
 from .item_tables import ITEM, Catalog, Unknown, catalog_and_past, lists_of
 from .paired_values import Design, two_or_more
 from .recount import ItemMetrics, Recount, about, evaluated, resamples_of, users_of
 from .resampling import Resampling
 from .summary import Sliced, in_slices, keys, table_of
+
+R_co = TypeVar("R_co", covariant=True)
 
 SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
 """The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
@@ -353,6 +355,47 @@ NOISE = 1e-12
 """Differences closer than this count as equal."""
 
 
+@dataclass(frozen=True, repr=False)
+class CatalogComparison(Result[R_co]):
+    """Runs compared by metrics of the whole table.
+
+    Attributes
+    ----------
+    table
+        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
+        ``baseline_value``, ``value`` (Float64), ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing
+        has an empty list), ``n_items`` (Int64, the items of the catalog; null if it is not known), ``p_value`` (two-sided),
+        ``difference`` (``value`` less ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, and ``p_adjusted``
+        (all Float64).
+    settings
+        How it was computed: the metrics, the slices, the correction, the policies, the versions.
+    """
+
+    table: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """None: the grid is the answer."""
+        return []
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric, slice and pair of runs."""
+        rows, of = records(self.table), self.settings
+        names = (*of["by"], "metric", "run", "baseline")
+        body = [
+            (
+                *named(row, *names),
+                *numbers(row, "baseline_value", "value"),
+                estimated(row, "difference"),
+                Cell(p_cell(row)),
+            )
+            for row in rows[:most]
+        ]
+        test = f"p by {test_of(rows, of)}, over {queries_of(rows)}. Difference: value less baseline value."
+        figures = ("baseline value", "value", f"difference [{percent(of)} interval]", "p")
+        return [Grid(names, figures, body, (test, *left_out(self, rows, most)))]
+
+
 @verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
 def compare(
     table: Table[R],
@@ -370,7 +413,7 @@ def compare(
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     progress: bool = True,
-) -> R:
+) -> CatalogComparison[R]:
     """Compare two or more runs by metrics of the whole table, such as coverage, on the same users.
 
     Parameters
@@ -391,11 +434,7 @@ def compare(
 
     Returns
     -------
-    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_value``, ``value`` (Float64),
-    ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing has an empty list), ``n_items`` (Int64,
-    the items of the catalog; null if it is not known), ``p_value`` (two-sided), ``difference`` (``value`` less
-    ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, and ``p_adjusted`` (all Float64). A notebook shows
-    it as a table like that of ``df.rank.compare``. A LazyFrame is collected first.
+    A :class:`rankframe.results.CatalogComparison`. A LazyFrame is collected first.
 
     Raises
     ------
@@ -410,7 +449,7 @@ def compare(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
     ...     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})
-    >>> found = df.rank.items.compare("coverage@1", items=20, runs=["old", "new"])
+    >>> found = df.rank.items.compare("coverage@1", items=20, runs=["old", "new"]).table
     >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
     (0.05, 0.4, 0.0078125)
     """
@@ -432,7 +471,8 @@ def compare(
     figures.sort(key=itemgetter(0))  # by metric, then by slice, then by pair of runs
     found_table = table_of([row for _, row in figures], design.by, found.schema, COMPARED)
     settings = {"by": design.by, "ci": ci, **asdict(significance)}
-    return with_display(table.give(significance.adjusted(found_table)), partial(catalog_pairs, settings=settings))
+    settings = settings_of(table, calls, settings)
+    return CatalogComparison(table.give(significance.adjusted(found_table)), settings)
 
 
 def _compared(
@@ -483,22 +523,3 @@ def _p_values(of_pair: Recount, difference: Floats, n: int, resampling: Resampli
         drawn = each(partial(words, kind="<u1"), resampling.resamples, resampling.seed, n, progress)
         p = (sum(as_large((x & 1).astype(float)) for x in drawn) + 1) / (resampling.resamples + 1)
     return np.where(np.isnan(difference), np.nan, p)
-
-
-def catalog_pairs(found: Any, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Runs compared by catalog metrics, in IPython and Jupyter; empty if the user has changed the columns."""
-    names = (*settings["by"], "metric", "run", "baseline")
-    values = ("baseline_value", "value")
-    if not {*names, *values, "difference", "ci_low", "ci_high", "p_adjusted", "n_queries"} <= {*found.columns}:
-        return {}
-    rows = records(found)
-    body = [
-        (*named(row, *names), *numbers(row, *values), estimated(row, "difference"), Cell(p_cell(row)))
-        for row in rows[:MOST_ROWS]
-    ]
-    test = test_of(rows, {**settings, "metrics": {row["metric"] for row in rows}})
-    more = [f"The first {MOST_ROWS} of {len(rows):,} rows."] if len(rows) > MOST_ROWS else []
-    tested = f"p by {test}, over {queries_of(rows)}. Difference: value less baseline value."
-    figures = ("baseline value", "value", f"difference [{percent(settings)} interval]", "p")
-    grid = Grid(names, figures, body, (tested, *more))
-    return bundle(grid, grid)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -16,15 +16,16 @@ from .._catalog.means import Mean
 from .._catalog.registry import CATALOG_METRICS, METRICS
 from .._catalog.requests import averaged, calls_of
 from .._plan.per_query import measure
-from .._results.grid import Cell, Grid, numbers, records
-from .._results.markup import visible
-from .._results.result import bundle, with_display
+from .._results.grid import Cell, Grid, Record, left_out, number, numbers, records
+from .._results.result import MOST_ROWS, Result
+from .._results.sentences import IN_TEXT, Quotes
 from .._table.conventions import CONVENTIONS, Convention, Otherwise
 from .._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import R, Table, in_memory
 from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Verbatim, asked_as, on, option, worded
 from .catalog import catalog
+from .compare import settings_of
 from .declaration import call_of_verb, verb
 from .item_tables import Unknown
 from .resampling import Resampling
@@ -142,8 +143,84 @@ PLAIN = Resampling(None, "percentile", 1, 0, False)
 """Values without intervals."""
 
 
+R_co = TypeVar("R_co", covariant=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Conventions(Result[R_co]):
+    """The value of a metric that each tool would print for a table.
+
+    Attributes
+    ----------
+    table
+        A row per tool that has the metric, or another number under its name, rankframe first: ``tool``; ``value``, the
+        tool's mean over queries (Float64; null if it cannot be reproduced, with the reason in ``note`` or ``says``);
+        ``metric``, the text of the metric as computed, null if the tool has another formula; ``differs_by``, the tool's
+        settings that change the value; ``note``, behaviour that no setting reproduces; and ``says``, the settings, or the
+        other formula, in words. With `observed` the rows are sorted by closeness, ``difference`` is the value less the
+        observed number, and ``says`` is a sentence about the value.
+    settings
+        The metric, the observed number, the policies, the versions.
+    """
+
+    table: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """How many values the tools print; of an observed number, who prints it."""
+        rows = records(self.table)
+        if self.settings["observed"] is not None:
+            return [row["says"] for row in rows if row["tool"] in (OURS, ONE_CHOICE) or row["difference"] == 0]
+        values = [value for value, _ in by_value(rows)]
+        if len(values) == 1:
+            return [f"All tools here print the same {self.settings['metric']}"]
+        least, most = (number(value, DIGITS) for value in (min(values), max(values)))
+        return [f"{len(values)} values of {self.settings['metric']}, from {least} to {most}"]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per value: the tools that print it, and why it is another one than rankframe's."""
+        rows = records(self.table)
+        body = [
+            (*numbers({"value": value}, "value", digits=DIGITS), Cell(reasons_of(tools)), Cell(tools_in(tools)))
+            for value, tools in by_value(rows)
+        ]
+        unknown = ", ".join(row["tool"] for row in rows if row["value"] is None)
+        notes = [f"Not known here: {unknown}."] if unknown else []
+        return [Grid((), ("value",), body, (*notes, *left_out(self, [], None)), ("because", "tools"))]
+
+
+DIGITS = 4
+"""The digits of a tool's value."""
+
+SAME = 12
+"""Values are the same number if they agree to so many decimals."""
+
+
+def by_value(rows: Sequence[Record]) -> list[tuple[float, list[Record]]]:
+    """The rows of each value, rankframe's first, then those of most tools."""
+    known = [row for row in rows if row["value"] is not None]
+    known.sort(key=lambda row: row["tool"] != OURS)
+    groups: dict[float, list[Record]] = {}
+    for row in known:
+        groups.setdefault(round(row["value"], SAME), []).append(row)
+    first, *others = groups.items() if groups else [(math.nan, [])]
+    others.sort(key=lambda group: -len(group[1]))
+    return [first, *others] if groups else []
+
+
+def tools_in(rows: Sequence[Record]) -> str:
+    """The names of the tools."""
+    return ", ".join(row["tool"] for row in rows)
+
+
+def reasons_of(rows: Sequence[Record]) -> str:
+    """The settings of the tools that change the value, each once; the words of another formula."""
+    reasons = (row["differs_by"] or ("" if row["metric"] else row["says"]) for row in rows)
+    return " or ".join(dict.fromkeys(filter(None, reasons)))
+
+
 @verb(gives="whole")
-def conventions(table: Table[R], metric: str, observed: float | str | None = None) -> R:
+def conventions(table: Table[R], metric: str, observed: float | str | None = None) -> Conventions[R]:
     """The value that each tool would print for this table, and the settings of the tool that cause the difference.
 
     Parameters
@@ -157,15 +234,10 @@ def conventions(table: Table[R], metric: str, observed: float | str | None = Non
 
     Returns
     -------
-    A frame with a row per tool that has the metric, or another number under its name, rankframe first: ``tool``;
-    ``value``, the tool's mean over queries (Float64; null if it cannot be reproduced, with the reason in ``note`` or
-    ``says``); ``metric``, the text of the metric as computed, null if the tool has another formula; ``differs_by``, the
-    tool's settings that change the value; ``note``, behaviour that no setting reproduces; and ``says``, the settings,
-    or the other formula, in words. With `observed` the rows are sorted by closeness, ``difference`` is the value less
-    the observed number, and ``says`` is a sentence about the value. If neither rankframe nor any tool gives the number,
-    each row with the tool ``one choice`` changes a single policy, or a single option of the metric, so that it does; if
-    no such change exists, ``says`` in the row of rankframe tells this. A LazyFrame is collected first.
-    IPython and Jupyter show the sentences in full.
+    A :class:`rankframe.results.Conventions`, which prints a row per value, with the tools that print it and why. Its
+    ``table`` has a row per tool. If neither rankframe nor any tool gives an `observed` number, each row with the tool
+    ``one choice`` changes a single policy, or a single option of the metric, so that it does; if no such change exists,
+    ``says`` in the row of rankframe tells this. A LazyFrame is collected first.
 
     Raises
     ------
@@ -176,11 +248,11 @@ def conventions(table: Table[R], metric: str, observed: float | str | None = Non
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
-    >>> found = df.rank.conventions("ndcg@10")
+    >>> found = df.rank.conventions("ndcg@10").table
     >>> [choices for tool, choices in zip(found["tool"], found["differs_by"]) if tool == "lightgbm"]
     ['no_relevant=one, gain=exponential']
     >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
-    >>> found = short.rank.conventions("ndcg@10", observed=1.0)
+    >>> found = short.rank.conventions("ndcg@10", observed=1.0).table
     >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
     '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
     """
@@ -196,7 +268,8 @@ def conventions(table: Table[R], metric: str, observed: float | str | None = Non
     if seen is not None:
         result.insert_column(2, (result["value"] - float(seen.number)).alias("difference"))
         result = result.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
-    return with_display(table.give(result), tools)
+    settings = settings_of(table, metric=call.text, observed=None if seen is None else seen.text)
+    return Conventions(table.give(result), settings)
 
 
 def explained(text: str) -> pl.DataFrame:
@@ -510,16 +583,3 @@ class Seen:
         if value is None or not math.isfinite(value):
             return "nothing"
         return f"{Decimal(value).quantize(min(self.unit, Decimal(1))):f}"
-
-
-def tools(found: Any) -> dict[str, str]:
-    """The numbers of tools in IPython and Jupyter, each with the sentence on it; empty if the user has changed the columns."""
-    if not {"tool", "value", "says"} <= {*found.columns}:
-        return {}
-    figures = tuple(name for name in ("value", "difference") if name in found.columns)
-    rows = records(found)
-    cells = [(Cell(row["tool"]), *numbers(row, *figures, digits=4), Cell(row["says"] or "")) for row in rows]
-    says = [row["says"] if "difference" in figures else f"{row['tool']}: {row['says']}" for row in rows if row["says"]]
-    notes = tuple(dict.fromkeys(map(visible, says)))
-    short = Grid(("tool",), figures, [row[:-1] for row in cells], notes)
-    return bundle(short, Grid(("tool",), figures, cells, after=("says",)))

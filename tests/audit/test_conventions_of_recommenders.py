@@ -72,7 +72,7 @@ PRINTED = {
 @cache
 def conventions_of(metric: str) -> pl.DataFrame:
     roles = {"features": ["x", "y", "z"]} if metric.startswith(("ild", "serendipity")) else {}
-    found: pl.DataFrame = LABELLED.rank.on(**{**BESIDE, **roles}).conventions(metric)
+    found: pl.DataFrame = LABELLED.rank.on(**{**BESIDE, **roles}).conventions(metric).table
     return found
 
 
@@ -92,22 +92,22 @@ def test_another_formula_has_words_and_no_options() -> None:
 
 
 def test_a_number_that_somebody_saw_finds_the_tool_with_another_formula() -> None:
-    found = RECS.rank.on(**BESIDE).conventions("coverage@3", observed=1.25)
+    found = RECS.rank.on(**BESIDE).conventions("coverage@3", observed=1.25).table
     assert found["tool"][0] == "microsoft_recommenders"
     assert found["says"][0].startswith("1.25 is what microsoft_recommenders prints: it divides")
-    assert RECS.rank.on(**BESIDE).conventions("novelty@3", observed=99)["tool"][0] is not None  # without labels
+    assert RECS.rank.on(**BESIDE).conventions("novelty@3", observed=99).table["tool"][0] is not None  # without labels
 
 
 def test_what_a_formula_lacks_is_said_in_the_note() -> None:
     of_replay = next(
-        x for x in RECS.rank.on(items=6).conventions("coverage@3").iter_rows(named=True) if x["tool"] == "replay"
+        x for x in RECS.rank.on(items=6).conventions("coverage@3").table.iter_rows(named=True) if x["tool"] == "replay"
     )
     assert of_replay["value"] is None
     assert "it reads past interactions" in of_replay["note"]
     assert row("recmetrics", "novelty@3")["value"] is None  # it raises KeyError for e and f
     assert row("microsoft_recommenders", "ild@3")["value"] is None
     assert "users they share" in str(row("microsoft_recommenders", "ild@3")["says"])
-    nobody = RECS.with_columns(score=pl.lit(None, pl.Float64)).rank.on(**BESIDE).conventions("gini@3")
+    nobody = RECS.with_columns(score=pl.lit(None, pl.Float64)).rank.on(**BESIDE).conventions("gini@3").table
     assert nobody["value"].to_list() == [None] * nobody.height
 
 
@@ -136,7 +136,9 @@ def test_a_convention_with_another_formula_is_refused_with_the_words() -> None:
 
 
 def test_numbers_of_all_fronts_are_those_of_polars() -> None:
-    ours = RECS.rank.on(**BESIDE).conventions("coverage@3")
-    assert RECS.lazy().rank.on(**BESIDE).conventions("coverage@3").collect().equals(ours)
-    by_pandas = RECS.to_pandas().rank.on(interactions=TRAIN.to_pandas(), items=list("abcdef")).conventions("coverage@3")
+    ours = RECS.rank.on(**BESIDE).conventions("coverage@3").table
+    assert RECS.lazy().rank.on(**BESIDE).conventions("coverage@3").table.collect().equals(ours)
+    by_pandas = (
+        RECS.to_pandas().rank.on(interactions=TRAIN.to_pandas(), items=list("abcdef")).conventions("coverage@3").table
+    )
     assert by_pandas["value"].to_list() == ours["value"].to_list()

@@ -26,7 +26,7 @@ def says(found: pl.DataFrame) -> dict[str, str]:
 
 
 def test_the_tool_that_prints_the_number_is_named_with_its_choices() -> None:
-    found = SHORT.rank.conventions("ndcg@10", observed=1.0)
+    found = SHORT.rank.conventions("ndcg@10", observed=1.0).table
     said = says(found)
     assert said["rankframe"] == "the definition says 0.6"
     assert said["mlflow"] == (
@@ -41,7 +41,7 @@ def test_the_tool_that_prints_the_number_is_named_with_its_choices() -> None:
 
 
 def test_rows_come_by_closeness_with_their_difference() -> None:
-    found = SHORT.rank.conventions("ndcg@10", observed=1.0)
+    found = SHORT.rank.conventions("ndcg@10", observed=1.0).table
     assert found.columns == ["tool", "value", "difference", "metric", "differs_by", "note", "says"]
     apart = [abs(x) for x in found["difference"]]
     assert apart == sorted(apart)
@@ -49,13 +49,13 @@ def test_rows_come_by_closeness_with_their_difference() -> None:
     ours = found.filter(tool="rankframe").row(0, named=True)
     assert ours["difference"] == pytest.approx(1 / (1 + X) - 1)
     tied = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, 1], "label": [1, 1]})
-    unknown = tied.rank.conventions("map", observed=1).row(-1, named=True)  # Elliot has a cutoff always
+    unknown = tied.rank.conventions("map", observed=1).table.row(-1, named=True)  # Elliot has a cutoff always
     assert (unknown["tool"], unknown["difference"]) == ("elliot", None)
     assert unknown["says"] == "what elliot prints is not known here"
 
 
 def test_the_definition_may_be_whose_number_it_is() -> None:
-    said = says(SHORT.rank.conventions("recall@10", observed="0.50"))
+    said = says(SHORT.rank.conventions("recall@10", observed="0.50").table)
     assert said["rankframe"] == "0.50 is what the definition says"
     assert said["ranx"] == "0.50 is what ranx prints, as the definition says"
     assert "one choice" not in said
@@ -97,7 +97,7 @@ MIXED = table((1, "a", 1, 0), (2, "a", 2, 1), (2, "b", 1, 2), (3, "a", 2, None),
 def test_where_no_tool_matches_every_single_choice_that_does_is_named(
     of: pl.DataFrame, metric: str, observed: str, choices: set[str]
 ) -> None:
-    found = of.rank.conventions(metric, observed=observed)
+    found = of.rank.conventions(metric, observed=observed).table
     alone = found.filter(tool="one choice")
     assert set(alone["differs_by"]) == choices
     assert says(found)["rankframe"].startswith(f"no tool here prints {observed}; the definition says ")
@@ -107,7 +107,7 @@ def test_where_no_tool_matches_every_single_choice_that_does_is_named(
 
 
 def test_where_nothing_gives_the_number_the_row_of_rankframe_says_so() -> None:
-    found = SHORT.rank.conventions("ndcg@10", observed=0.77)
+    found = SHORT.rank.conventions("ndcg@10", observed=0.77).table
     assert says(found)["rankframe"] == (
         "no tool here prints 0.77, and no single choice gives it; the definition says 0.61"
     )
@@ -120,7 +120,7 @@ def test_where_nothing_gives_the_number_the_row_of_rankframe_says_so() -> None:
 )
 def test_a_number_matches_to_the_digits_that_were_given(observed: float | str, matches: bool) -> None:
     # 1 + 1 / log2(3) is 1.63093
-    said = says(SHORT.rank.conventions("ideal_dcg", observed=observed))["rankframe"]
+    said = says(SHORT.rank.conventions("ideal_dcg", observed=observed).table)["rankframe"]
     assert said.endswith("is what the definition says") == matches
 
 
@@ -141,18 +141,21 @@ def test_metrics_without_a_mean_and_with_two_columns_are_refused() -> None:
 
 
 def test_lazy_and_pandas_tables_find_the_same_tools() -> None:
-    wanted = SHORT.rank.conventions("r_precision", observed=1.0)
+    wanted = SHORT.rank.conventions("r_precision", observed=1.0).table
     assert wanted.height > 4
-    lazy = SHORT.lazy().rank.conventions("r_precision", observed=1.0)
+    lazy = SHORT.lazy().rank.conventions("r_precision", observed=1.0).table
     assert lazy.collect().equals(wanted)
-    assert SHORT.to_pandas().rank.conventions("r_precision", observed=1.0)["says"].tolist() == wanted["says"].to_list()
+    assert (
+        SHORT.to_pandas().rank.conventions("r_precision", observed=1.0).table["says"].tolist()
+        == wanted["says"].to_list()
+    )
 
 
 def test_choices_are_named_together_where_each_hides_the_other() -> None:
     # RecTools and RecBole leave out the query without a relevant document; alone that changes nothing where it is the
     # only query, but the value is another one: none
     nothing = SHORT.with_columns(label=0)
-    row = nothing.rank.conventions("recall@10").filter(tool="rectools").row(0, named=True)
+    row = nothing.rank.conventions("recall@10").table.filter(tool="rectools").row(0, named=True)
     assert (row["value"], row["differs_by"]) == (None, "no_relevant=null")
     assert row["says"] == "a query without a relevant document is left out"
 

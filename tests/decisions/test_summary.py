@@ -78,7 +78,7 @@ def test_the_mean_of_equal_values_is_that_value_on_the_command_line_and_for_othe
     for command in ("evaluate -m precision@10", "evaluate -m precision@10 --by doc_id", "curve -m precision --to 10"):
         assert main([*command.split(), str(tmp_path / "t.csv"), "--format", "csv"]) == 0
         assert "0.1" in capsys.readouterr().out.strip().splitlines()[-1].split(",")
-    assert rows.rank.conventions("precision@10").row(0)[:2] == ("rankframe", 0.1)
+    assert rows.rank.conventions("precision@10").table.row(0)[:2] == ("rankframe", 0.1)
 
 
 def test_bounded_intervals_are_those_of_shares() -> None:

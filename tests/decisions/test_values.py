@@ -477,7 +477,7 @@ def test_a_table_for_each_run_gives_a_comparison() -> None:
         lambda x: x.plot.curve("value:cost"),
         lambda x: x.fusion.oracle(rf.value("cost"), runs=["score", "label"]),
         lambda x: x.tune("wsum", metric=rf.value("cost"), runs=["score", "label"]),
-        lambda x: x.conventions("value:cost"),
+        lambda x: x.conventions("value:cost").table,
         lambda x: x.items.catalog(rf.value("cost")),
         lambda x: x.agreement("label", rf.value("cost")),
         lambda _: rf.sql("value:cost", dialect="duckdb", table="t"),

@@ -292,8 +292,12 @@ def test_a_table_that_is_an_argument_takes_precedence_over_that_of_on() -> None:
 def test_a_comparison_of_runs_takes_the_tables_of_on() -> None:
     frame = drawn(0)[0].with_columns(new=pl.col("score") * -1)
     asked = "coverage@1", "popularity_lift@1"
-    found = frame.rank.on(items=CATALOG, interactions=PAST).items.compare(*asked, runs=["score", "new"], resamples=99)
-    expected = frame.rank.items.compare(*asked, items=CATALOG, interactions=PAST, runs=["score", "new"], resamples=99)
+    found = (
+        frame.rank.on(items=CATALOG, interactions=PAST).items.compare(*asked, runs=["score", "new"], resamples=99).table
+    )
+    expected = frame.rank.items.compare(
+        *asked, items=CATALOG, interactions=PAST, runs=["score", "new"], resamples=99
+    ).table
     assert_frame_equal(found, expected)
 
 

@@ -36,7 +36,7 @@ def drawn(seed: int, users: int = 6) -> tuple[pl.DataFrame, dict[str, dict[objec
 def compared(frame: Any, **options: Any) -> Any:
     return frame.rank.items.compare(
         *METRICS, **{"items": CATALOG, "run": "run", "baseline": "old", "resamples": 39, **options}
-    )
+    ).table
 
 
 @each("seed", range(4))
@@ -68,11 +68,15 @@ def test_runs_may_be_columns_of_scores_or_a_column_or_tables() -> None:
     frame, _ = drawn(3)
     by_column = compared(frame)
     tables = {run: frame.filter(run=run).drop("run").with_columns(label=pl.lit(0)) for run in ("old", "new")}
-    by_tables = tables["old"].rank.items.compare(*METRICS, items=CATALOG, runs=tables, baseline="old", resamples=39)
+    by_tables = (
+        tables["old"].rank.items.compare(*METRICS, items=CATALOG, runs=tables, baseline="old", resamples=39).table
+    )
     assert_frame_equal(by_column, by_tables)
     wide = tables["old"].join(tables["new"], on=["query_id", "doc_id"], how="full", coalesce=True, suffix="_new")
     wide = wide.select("query_id", "doc_id", old="score", new="score_new")
-    by_scores = wide.rank.items.compare(*METRICS, items=CATALOG, runs=["old", "new"], baseline="old", resamples=39)
+    by_scores = wide.rank.items.compare(
+        *METRICS, items=CATALOG, runs=["old", "new"], baseline="old", resamples=39
+    ).table
     assert_frame_equal(by_column, by_scores)
 
 
@@ -95,7 +99,7 @@ def test_a_user_whom_a_run_shows_nothing_has_an_empty_list_there() -> None:
     partly = frame.filter((pl.col("run") == "old") | (pl.col("query_id") > 2))
     found = partly.rank.items.compare(
         "user_coverage", "coverage", items=CATALOG, run="run", baseline="old", resamples=99
-    )
+    ).table
     assert found["n_queries"].to_list() == [6, 6]
     assert found["value"][0] == 0.5
     assert found["value"][1] == ORACLES["coverage"]({u: x for u, x in lists["new"].items() if int(str(u)) > 2}, CATALOG)

@@ -237,7 +237,7 @@ def test_runs_are_compared_by_these_metrics_and_a_run_does_not_differ_from_itsel
     table = drawn(2)
     frame = table.frame.with_columns(other=-pl.col("score") + 9, same=pl.col("score"))
     ranker = table.ranker(frame)
-    found = ranker.items.compare(*ONE_EACH, runs=["score", "other", "same"], baseline="score", resamples=39)
+    found = ranker.items.compare(*ONE_EACH, runs=["score", "other", "same"], baseline="score", resamples=39).table
     expected = table.ranker(frame.drop("score").rename({"other": "score"})).items.catalog(*ONE_EACH, ci=None)
     assert found.filter(run="other")["value"].to_list() == expected["value"].to_list()
     assert found.filter(run="same").drop_nulls("value").select("difference", "p_value").unique().rows() == [(0.0, 1.0)]

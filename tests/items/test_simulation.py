@@ -65,7 +65,7 @@ def test_exchanges_of_lists_see_a_difference_where_there_is_none_no_more_often_t
         runs = pl.concat(x.with_columns(run=pl.lit(run)) for run, x in zip(("a", "b"), both, strict=True))
         found = runs.rank.items.compare(
             *names, items=300, run="run", baseline="a", correction=None, resamples=39, seed=seed
-        )
+        ).table
         alarms += found["p_value"].to_numpy() <= 0.05
     rates = dict(zip(names, (alarms / 100).round(3).tolist(), strict=True))
     print("differences seen", apart, rates)

@@ -277,26 +277,33 @@ def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(
     assert len(pl.read_csv(capsys.readouterr().out.encode())) == 1 + 4 + 1 + 1
 
 
+# By hand: the ideal of mlflow has one document, as one was retrieved; that of the definition has two, 1 / (1 + 1 / log2 3).
+SHORT = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1.0, None], "label": [1, 1]})
+
+
 @each("as_frame", [pl.DataFrame, lambda df: df.to_pandas()], ids=["polars", "pandas"])
-def test_a_notebook_shows_the_sentence_on_every_tool_in_full(as_frame: Any) -> None:
-    # By hand: the ideal of mlflow has one document, as one was retrieved; that of the definition has two, 1 / (1 + 1 / log2 3).
-    short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1.0, None], "label": [1, 1]})
-    found = as_frame(short).rank.conventions("ndcg@10", observed=1.0)
+def test_tools_are_shown_by_the_value_that_they_print(as_frame: Any) -> None:
+    shown = repr(as_frame(SHORT).rank.conventions("ndcg@10")).splitlines()
+    # also by hand: rectools' ideal has a best document at each of ten ranks, 1 / 4.5436; lenskit discounts ranks 1 and 2 alike
+    assert shown[0] == "4 values of ndcg@10, from 0.2201 to 1.0000"
+    values = {line.split()[0]: line for line in shown if line[:1].isdigit()}
+    assert values["0.6131"].split()[1] == "rankframe,"
+    assert "mlflow" in values["1.0000"]
+    assert values["0.2201"].split() == ["0.2201", "ideal=perfect", "rectools"]
+    assert values["0.5000"].split() == ["0.5000", "discount=original", "lenskit"]
+
+
+def test_an_observed_number_is_explained_by_a_sentence_on_each_tool_that_prints_it() -> None:
+    found = SHORT.rank.conventions("ndcg@10", observed=1.0)
     sentence = "1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6"
-    shown = found._repr_mimebundle_()
-    assert "mlflow                  1.0000      0.0000" in shown["text/plain"]
-    assert sentence in shown["text/plain"]
-    assert f"<td>{sentence}</td>" in shown["text/html"]
-    changed = as_frame(short).rank.conventions("ndcg@10")
-    without = changed._repr_mimebundle_()["text/plain"]
-    assert "mlflow: its ideal has no more documents than were retrieved" in without
-    assert not hasattr(found.head(1), "_repr_mimebundle_")
-    assert not hasattr(short.lazy().rank.conventions("ndcg@10"), "_repr_mimebundle_")
-    if isinstance(changed, pl.DataFrame):
-        changed.drop_in_place("says")
-    else:
-        del changed["says"]
-    assert changed._repr_mimebundle_() == {}
+    assert sentence in found.sentences()
+    assert sentence in found._repr_html_()
+    assert not any(text.startswith("rectools") for text in found.sentences())
+
+
+def test_tools_that_all_agree_are_one_sentence() -> None:
+    same = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
+    assert same.rank.conventions("rr").sentences() == ["All tools here print the same rr"]
 
 
 LISTS = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)], "side": "left",
@@ -308,22 +315,16 @@ def test_a_notebook_shows_runs_compared_by_catalog_metrics_like_a_comparison(as_
     # By hand: coverage 1 / 20 and 8 / 20; 2 of the 256 exchanges differ as much; Holm multiplies the least p by 2 metrics.
     asked: Any = {"items": 20, "runs": ["old", "new"], "by": "side", "ci": 0.9}
     found = as_frame(LISTS).rank.items.compare("coverage@1", "aggregate_diversity@1", **asked)
-    assert type(found) is type(as_frame(LISTS))
-    head, first, second, note = found._repr_mimebundle_()["text/plain"].split("\n", 3)
+    assert type(found.table) is type(as_frame(LISTS))
+    head, first, second, note = repr(found).split("\n", 3)
     assert head.split()[:4] == ["side", "metric", "run", "baseline"]
     assert "difference [90% interval]" in head
     assert first.split()[:7] == ["left", "coverage@1", "new", "old", "0.050", "0.400", "+0.350"]
     assert first.split()[-1] == second.split()[-1] == "0.016"
     assert note.startswith("p by the paired permutation test, after Holm's correction for 2 comparisons of all metrics")
-    read = Cells(found._repr_mimebundle_()["text/html"]).texts
+    read = Cells(found._repr_html_()).texts
     assert read[:5] == ["side", "metric", "run", "baseline", "baseline value"]
     assert read[8:14] == ["left", "coverage@1", "new", "old", "0.050", "0.400"]
-    assert not hasattr(found.head(1), "_repr_mimebundle_")
-    if isinstance(found, pl.DataFrame):
-        found.drop_in_place("difference")
-    else:
-        del found["difference"]
-    assert found._repr_mimebundle_() == {}
 
 
 def test_runs_compared_by_catalog_metrics_in_more_slices_than_are_shown_are_counted() -> None:
@@ -332,11 +333,11 @@ def test_runs_compared_by_catalog_metrics_in_more_slices_than_are_shown_are_coun
         many.with_columns(query_id=pl.col("query_id") + 8 * i, side=pl.col("side") + 8 * i) for i in range(4)
     )
     found: Any = many.rank.items.compare("hhi", runs=["old", "new"], by="side", resamples=39)
-    assert found._repr_mimebundle_()["text/plain"].endswith("The first 30 of 32 rows.")
+    assert repr(found).endswith("The first 30 of 32 rows; .table has all.")
 
 
 def test_runs_compared_by_catalog_metrics_print_the_difference_its_interval_and_p_among_the_last_columns() -> None:
-    found = LISTS.rank.items.compare("coverage@1", items=20, runs=["old", "new"], by="side")
+    found = LISTS.rank.items.compare("coverage@1", items=20, runs=["old", "new"], by="side").table
     shown = [x.strip() for x in str(found).splitlines()[2].strip("│").split("┆")]
     assert shown == ["side", "metric", "baseline", "run", "…", "difference", "ci_low", "ci_high", "p_adjusted"]
 

@@ -222,13 +222,13 @@ TEXTS = {
 def test_a_rank_is_a_negative_score_in_every_row_of_the_table_of_conventions() -> None:
     tools = set()
     for name in ("ndcg@3", "recall@2", "tail_share", "ild", "least_item_promoted"):
-        wanted = BY_SCORE.conventions(name)
-        assert BY_RANK.conventions(name).equals(wanted)
+        wanted = BY_SCORE.conventions(name).table
+        assert BY_RANK.conventions(name).table.equals(wanted)
         tools |= {*wanted.drop_nulls("value")["tool"]}
     assert tools == {"rankframe", *CONVENTIONS}
     tied = BOTH_WAYS.with_columns(place=pl.col("place") // 2, score=-(pl.col("place") // 2)).rank
     by_score, by_rank = (tied.on(score="score"), tied.on(rank="place"))
-    assert by_rank.conventions("rr").equals(by_score.conventions("rr"))
+    assert by_rank.conventions("rr").table.equals(by_score.conventions("rr").table)
 
 
 # choices
@@ -272,7 +272,7 @@ def test_a_default_that_was_set_is_a_choice() -> None:
 
 def test_the_table_of_conventions_counts_by_each_tools_choices_whatever_was_set() -> None:
     # by hand: with relevant=2 nothing is relevant; by the tools' own choices the first document is
-    table = RANKED.rank.on(rank="rank", relevant=2).conventions("rr").filter(tool="ranx")
+    table = RANKED.rank.on(rank="rank", relevant=2).conventions("rr").table.filter(tool="ranx")
     assert table.select("value", "differs_by").row(0) == (1.0, "relevant=1")
 
 

@@ -164,7 +164,7 @@ print(json.dumps({
     "near": refused(lambda: df.rank.on(at_treshold="in")),
     "advice": advice,
     "in options": in_options(("say ", on(at_threshold="out"))),
-    "differs by": dict(out.conventions("rr").select("tool", "differs_by").rows())["trec_eval"],
+    "differs by": dict(out.conventions("rr").table.select("tool", "differs_by").rows())["trec_eval"],
     "settings": both.compare("rr", runs=["score", "new"], resamples=100).settings["policies"]["at_threshold"],
     "help": " ".join(printed("evaluate --help").split()),
     "on the command line": json.loads(printed("evaluate table.csv -m rr --format json --at-threshold out"))[0]["mean"],

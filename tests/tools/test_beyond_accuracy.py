@@ -85,7 +85,7 @@ def ours(tool: str, metric: str, given: Table) -> float:
         frames[0] = frames[0].with_columns(base=-pl.col("score") * (1 + pl.col("doc_id") % 3))
         roles = {"base": "base"}
     ranker = frames[0].rank.on(interactions=frames[1], items=items, **roles)
-    found = ranker.conventions(f"{metric}@{given.k}").filter(tool=tool)
+    found = ranker.conventions(f"{metric}@{given.k}").table.filter(tool=tool)
     value: float = found["value"].item()
     assert value is not None, found["note"].item()
     return value
