@@ -79,6 +79,8 @@ class Reliability(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """A sentence for each metric and figure, and for each two metrics."""
         rows = records(self.table)
+        if any(row["n_pairs"] == 1 for row in rows):
+            return ["Two runs cannot tell how far an order of runs can be relied on; give three or more"]
         known = (row for row in rows if not row["difference"] and row["value"] is not None)
         each = [SENTENCES[row["figure"]].format(**{**row, "value": _shown(row, ".2f")}) for row in known]
         return each or [f"Too few queries to tell how far the order of the runs can be relied on: {queries_of(rows)}"]

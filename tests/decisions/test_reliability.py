@@ -233,11 +233,10 @@ def test_intervals_are_percentiles_over_resamples_whose_halves_have_no_query_in_
 
 def test_the_result_shows_sentences_and_a_table() -> None:
     found = ANSWERS.rank.reliability(X, run="run", halves=20, resamples=39, difference=0.2)
-    assert found.sentences()[0].startswith("value:x(bounds=[-1,1]) tells 0% [0%, ")
-    assert found.sentences()[0].endswith("] of 1 pairs of runs apart")
-    assert len(found.sentences()) == 2
+    assert found.sentences() == ["Two runs cannot tell how far an order of runs can be relied on; give three or more"]
     assert "Discriminative power: share with p < 0.05 by the paired permutation test, over 5 queries." in repr(found)
     two = MANY.rank.reliability("map", "rr", runs=FIVE, **FAST)
+    assert two.sentences()[0].endswith("] of 10 pairs of runs apart")
     assert two.sentences()[-1].startswith("map and rr order the runs with a Kendall's tau of 0.")
     assert [len(grid.rows) for grid in two.grids(3)] == [3]
     assert "The first 3 of 11 rows; .table has all." in two.grids(3)[0].notes
