@@ -578,6 +578,7 @@ CASES = {
         "df.rank.items.catalog('coverage', items=ADVICE)", r"(items\.rename\(.*\))$",
     ),
     "a train of another type": Case("RUN", "(train := QRELS_TEXT) is None or df.rank.items.without(train)", "ADVICE.rank.items.without(QRELS_TEXT)"),
+    "what is no ranker": Case("OK", "df.rank.on(like=df).rr()", "df.rank.on(like=df.rank).rr()"),
     "a train that is no frame": Case("RUN", "df.rank.items.without(3)", "df.rank.items.without(qrels)"),
     "a null among the items": Case(
         "OK.with_columns(doc_id=pl.Series(['a', None, 'c']))", "df.rank.items.exposure()", "ADVICE.rank.items.exposure()"

@@ -111,7 +111,7 @@ def test_lists_of_documents_are_best_first_and_numbered() -> None:
 def test_columns_and_policies_are_those_of_on() -> None:
     run = frame(RUN, "score").rename({"query_id": "qid", "score": "sim"})
     qrels = frame(QRELS, "label").rename({"query_id": "qid"})
-    found = rf.evaluate(run, qrels, "precision@5", on={"query": "qid", "score": "sim", "relevant": 2})
+    found = rf.evaluate(run, qrels, "precision@5", query="qid", score="sim", relevant=2)
     strict = ir_measures.iter_calc([P(rel=2) @ 5], QRELS, RUN)
     assert dict(found.rows()) == pytest.approx({x.query_id: x.value for x in strict})
 
