@@ -9,7 +9,7 @@ from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
-from ..errors import InvalidOption, on, option, shown
+from ..errors import Code, InvalidOption, on, option, shown
 from .background import NO_TABLES, Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
@@ -282,7 +282,8 @@ def setup_of(ranker: object) -> Setup:
     """The setup of a ranker."""
     setup = getattr(ranker, "_setup", None)
     if not isinstance(setup, Setup):
-        raise InvalidOption(option(like=ranker), " is no ranker; give one, as mine = df.rank.on(query='qid')")
+        example = Code("mine = df.rank.on(query='qid')", phrase="; give one, as {}")
+        raise InvalidOption(option(like=ranker), " is no ranker", example)
     return setup
 
 
