@@ -40,7 +40,7 @@ OF_TABLES = frozenset(["qrels", "runs", "run"])
 """The options of verbs that functions of runs and judgments have in their first arguments."""
 
 
-def with_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
+def taking_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
     """Give a function of tables the options of some verbs and those of `on`, which alone declare them.
 
     An option of a verb hides that of `on` with the same name.
@@ -66,7 +66,7 @@ def _annotation(x: Parameter, verb: Callable[..., Any]) -> object:
     return annotation_of(x.name, x.annotation, unwrap(verb))
 
 
-@with_options_of(verbs.evaluate, judge)
+@taking_options_of(verbs.evaluate, judge)
 def evaluate(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
     """Many metrics of a run, from the run and its judgments: one row per query.
 
@@ -115,7 +115,7 @@ def evaluate(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any
     return _found(verbs.evaluate, _one_or_several(run), qrels, metrics, options)
 
 
-@with_options_of(mean_verb, judge)
+@taking_options_of(mean_verb, judge)
 def mean(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
     """The mean of each metric over the queries, from a run and its judgments: one row, or one per run.
 
@@ -149,7 +149,7 @@ def mean(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
     return _found(mean_verb, _one_or_several(run), qrels, metrics, options)
 
 
-@with_options_of(summarize_verb, judge)
+@taking_options_of(summarize_verb, judge)
 def summarize(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
     """The means of metrics with their confidence intervals, from a run and its judgments: one row per metric, and per run.
 
@@ -181,7 +181,7 @@ def summarize(run: Given, qrels: Given, *metrics: Request, **options: Any) -> An
     return _found(summarize_verb, _one_or_several(run), qrels, metrics, options)
 
 
-@with_options_of(compare_verb, judge)
+@taking_options_of(compare_verb, judge)
 def compare(runs: SeveralRuns, qrels: Given, *metrics: Request, **options: Any) -> Comparison[Any]:
     """Compare runs on the same queries by paired tests, from the runs and their judgments.
 
@@ -220,7 +220,7 @@ def compare(runs: SeveralRuns, qrels: Given, *metrics: Request, **options: Any) 
     return _found(compare_verb, runs_by_name(runs), qrels, metrics, options)  # type: ignore[no-any-return]
 
 
-@with_options_of(gate_verb, judge)
+@taking_options_of(gate_verb, judge)
 def gate(runs: SeveralRuns, qrels: Given, *budgets: Mapping[Request, float] | Request, **options: Any) -> Verdict[Any]:
     """Whether runs may replace a baseline, from the runs and their judgments: no metric loses more than its budget.
 
@@ -256,7 +256,8 @@ def gate(runs: SeveralRuns, qrels: Given, *budgets: Mapping[Request, float] | Re
     False
     """
     named = runs_by_name(runs)
-    options.setdefault("baseline", str(next(iter(named))))
+    if options.get("baseline") is None:
+        options["baseline"] = str(next(iter(named)))
     return _found(gate_verb, named, qrels, budgets, options)  # type: ignore[no-any-return]
 
 
@@ -314,8 +315,9 @@ def _is_run(given: object) -> bool:
 
 def _column_of_runs(ranker: FrameRanker[Any]) -> str | None:
     """The column with a usual name for runs that distinguishes repeated documents; a plan's rows are not read for it."""
-    columns = ranker._table()[1] or ()
-    if isinstance(ranker._frame, pl.LazyFrame) or not any(is_usual(name, "run") for name in columns):
+    if isinstance(ranker._frame, pl.LazyFrame):
+        return None
+    if not any(is_usual(name, "run") for name in ranker._table()[1] or ()):
         return None
     rows, setup = in_polars(ranker._frame), ranker._setup
     key = [*setup.roles.query, setup.roles.doc_name]

@@ -11,12 +11,12 @@ from ._table.runs import TheRuns
 from ._verbs.fitted import FittedFusion, FusionMethod, fit as fit_verb
 from ._verbs.fuse import fuse as fuse_verb
 from .errors import with_code_of
-from .evaluation import apart, as_keywords, runs_by_name, table_of, with_options_of
+from .evaluation import apart, as_keywords, runs_by_name, table_of, taking_options_of
 
 __all__ = ["FUSIONS", "NORMALIZATIONS", "TRAINED_FUSIONS", "fit_fusion", "fuse"]
 
 
-@with_options_of(fuse_verb)
+@taking_options_of(fuse_verb)
 def fuse(
     runs: Annotated[Sequence[object] | Mapping[str, object], ReadInside],
     method: FusionMethod = "rrf",
@@ -61,7 +61,7 @@ def fuse(
         return next(iter(tables.values())).rank.on(**of_on).fuse(method, runs=tables, **own)
 
 
-@with_options_of(fit_verb)
+@taking_options_of(fit_verb)
 def fit_fusion(
     train: Any,
     method: str,
