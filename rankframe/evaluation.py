@@ -18,7 +18,7 @@ from ._lift.ranker import FrameRanker, Ranker
 from ._shapes.dicts import FIELDS, from_dicts, from_rows
 from ._support.arrow_stream import from_stream
 from ._support.methods import F, called_by_users
-from ._support.option_kinds import ReadInside, annotation_of
+from ._support.option_kinds import ReadInside
 from ._table.run_and_judgments import Tables, is_usual
 from ._table.runs import Runs
 from ._verbs import evaluate as verbs
@@ -49,21 +49,17 @@ def taking_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
     def declare(function: F) -> F:
         own = [x for x in signature(function).parameters.values() if x.kind is not Parameter.VAR_KEYWORD]
         taken = OF_TABLES.union(x.name for x in own)
-        further: dict[str, Parameter] = {}
-        for declared in (*verbs_of, Ranker.on):
-            for name, x in signature(declared).parameters.items():
-                read_here = Annotated[Any, ReadInside] if declared is Ranker.on else _annotation(x, declared)
-                if x.kind is Parameter.KEYWORD_ONLY and name not in taken:
-                    further.setdefault(name, x.replace(annotation=read_here))
-        function.__signature__ = Signature([*own, *further.values()])  # type: ignore[attr-defined]
+        of_on = [x.replace(annotation=x.empty) for x in signature(Ranker.on).parameters.values()]  # which it reads
+        of_verbs = [x for verb in verbs_of for x in signature(verb).parameters.values()]
+        options = {x.name: x for x in (*of_on, *of_verbs) if x.kind is x.KEYWORD_ONLY and x.name not in taken}
+        aliases: dict[str, object] = {}
+        for defined in (*map(unwrap, verbs_of), function):
+            aliases |= getattr(defined, "__globals__", {})
+        named = sorted(options.values(), key=of_on.__contains__)
+        vars(function).update(__signature__=Signature([*own, *named]), aliases=aliases)
         return called_by_users(function)
 
     return declare
-
-
-def _annotation(x: Parameter, verb: Callable[..., Any]) -> object:
-    """The annotation of an option where its verb is defined."""
-    return annotation_of(x.name, x.annotation, unwrap(verb))
 
 
 @taking_options_of(verbs.evaluate, judge)

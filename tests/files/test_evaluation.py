@@ -19,6 +19,7 @@ import pytrec_eval
 from ir_measures import AP, RR, P, nDCG
 
 import rankframe as rf
+from rankframe._support.option_kinds import kinds_of
 from rankframe._table.setup import OPTIONS
 from rankframe._verbs.compare import compare
 from rankframe._verbs.evaluate import evaluate
@@ -182,6 +183,8 @@ def test_the_signature_has_the_options_of_the_verb_and_every_keyword_of_on(ask: 
     assert {*OPTIONS} <= options
     own = {name for name, x in signature(verb).parameters.items() if x.kind is x.KEYWORD_ONLY}
     assert own - {"runs", "run", "qrels"} <= options
+    read = {name: kind for name, kind in kinds_of(verb)[1].items() if name in options - {*OPTIONS, "qrels"}}
+    assert read == {name: kinds_of(ask)[1][name] for name in read}
     assert own & {*OPTIONS} == ({"depth"} if ask in (rf.fuse, rf.fit_fusion) else set())
 
 
