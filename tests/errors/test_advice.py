@@ -372,6 +372,7 @@ CASES = {
         "OK.rename({'score': '*'})", "df.rank.on(score='*').rr()", "ADVICE.rank.on(score='x').rr()", fill="'x'"
     ),
     "no query column": Case("OK", "df.rank.on(query=[]).rr()", "df.rank.on(ADVICE).rr()", r"as (query='query_id')"),
+    "columns of a role with one": Case("OK", "df.rank.on(doc=('doc_id',)).rr()", "df.rank.on(doc='doc_id').rr()"),
     "a column of two roles": Case("OK", "df.rank.on(query='doc_id').rr()", "df.rank.on(query='doc_id', doc=None).rr()"),
     "a word near to one": Case(
         "OK", "df.rank.on(ties='doc_dsc').rr()", "df.rank.on(ties=ADVICE).rr()", r"Did you mean (.*)\?"
