@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from ._trainers.sentence_transformers import sentence_transformers_evaluator
     from ._words.exposure import Exposure
     from ._words.ranking import Ranking
-    from .evaluation import compare, evaluate
+    from .evaluation import compare, evaluate, gate, mean, summarize
     from .fusion import fit_fusion, fuse
     from .io import load_example, read_qrels, read_run, scan_qrels, scan_run
 
@@ -69,9 +69,9 @@ __all__ = [
     "AGREEMENTS", "CATALOG_METRICS", "FUSIONS", "METRICS", "TRAINED_FUSIONS", "Accumulator", "Exposure",
     "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace", "RankframeError",
     "RankframeWarning", "Ranking", "UnknownMetric", "arrow_kernel", "catalog_metric", "catboost_callback", "compare", "evaluate", "expr",
-    "fit_fusion", "from_arrays", "from_dicts", "from_lists", "fuse", "hook", "lightgbm_metric", "load_example",
-    "metric", "parse", "partial_sums", "rank", "read_qrels", "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator",
-    "sql", "unregister", "value", "write_qrels", "write_run", "xgboost_metric",
+    "fit_fusion", "from_arrays", "from_dicts", "from_lists", "fuse", "gate", "hook", "lightgbm_metric", "load_example",
+    "mean", "metric", "parse", "partial_sums", "rank", "read_qrels", "read_run", "scan_qrels", "scan_run", "sentence_transformers_evaluator",
+    "sql", "summarize", "unregister", "value", "write_qrels", "write_run", "xgboost_metric",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ NAMES_OF = {
     "_words.exposure": "Exposure",
     "_words.ranking": "Ranking",
     "_sql.statement": "sql",
-    "evaluation": "compare evaluate",
+    "evaluation": "compare evaluate gate mean summarize",
     "fusion": "fit_fusion fuse",
     "io": "load_example read_qrels read_run scan_qrels scan_run write_qrels write_run",
 }

@@ -17,10 +17,11 @@ __all__ = [
     "MOST_DIGITS", "Advice", "Code", "InvalidData", "InvalidOption", "MissingColumn", "MissingExtra", "OutOfSpace",
     "Place", "RankframeError", "RankframeWarning", "Spelling", "Text", "UnknownMetric", "Verbatim", "asked_as",
     "calling_line", "did_you_mean", "judge", "near_words", "nearest", "on", "once_each", "option", "shown", "warn",
-    "with_code", "without_own_frames", "worded",
+    "with_code", "with_code_of", "without_own_frames", "worded",
 ]  # fmt: skip
 
 E = TypeVar("E", bound=BaseException)
+P = TypeVar("P", bound="_InParts")
 
 MOST_DIGITS = 38
 """The most digits of a whole number: Polars computes with 128 bits."""
@@ -68,8 +69,9 @@ class Code:
 
     Attributes
     ----------
-    polars, pandas, command
-        The code for each front; default: for pandas as for Polars, for the command line none.
+    polars, pandas, command, function
+        The code for each front; default: for pandas and for functions of runs and judgments as for Polars, for the command
+        line none.
     phrase
         The words around the code, left out for a front without code.
     """
@@ -78,6 +80,7 @@ class Code:
     pandas: str | None = None
     command: str = ""
     phrase: str = "{}"
+    function: str | None = None
 
     def __str__(self) -> str:
         return self.spelled(self.polars)
@@ -101,7 +104,11 @@ def worded(text: Text, spelling: Spelling = str) -> str:
     return "".join(worded(part, spelling) for part in text) if isinstance(text, tuple) else spelling(text)
 
 
-def with_code(text: Text, change: Callable[[Advice | Code], Advice | Code]) -> Text:
+Change: TypeAlias = Callable[[Advice | Code], Advice | Code]
+"""A change of code to that of another front."""
+
+
+def with_code(text: Text, change: Change) -> Text:
     """The message with every piece of code changed."""
     if isinstance(text, str):
         return text
@@ -155,6 +162,10 @@ class _InParts(Exception):
     def __init__(self, *parts: Text, kind: str | None = None) -> None:
         super().__init__(worded(parts))
         self.parts, self.kind = parts, kind
+
+    def with_code(self: P, change: Change) -> P:
+        """The same message with every piece of code changed."""
+        return type(self)(*(with_code(part, change) for part in self.parts), kind=self.kind)
 
 
 class RankframeError(_InParts, ValueError):
@@ -233,6 +244,21 @@ def once_each() -> Iterator[None]:
         _issued.reset(token)
 
 
+_front: ContextVar[Change | None] = ContextVar("_front", default=None)
+
+
+@contextmanager
+def with_code_of(front: Change) -> Iterator[None]:
+    """Inside, errors and warnings show a front's code, as that of functions whose own keywords are the options."""
+    token = _front.set(front)
+    try:
+        yield
+    except RankframeError as error:
+        raise error.with_code(front) from error.__cause__
+    finally:
+        _front.reset(token)
+
+
 def warn(*parts: Text, kind: str | None = None, at: Place | None = None) -> None:
     """Issue a `RankframeWarning` for the line that called this package, or for the line `at`."""
     issued = _issued.get()
@@ -241,7 +267,9 @@ def warn(*parts: Text, kind: str | None = None, at: Place | None = None) -> None
             return
         issued.add(kind)
     filename, lineno, module, registry = at or calling_line()
-    warnings.warn_explicit(RankframeWarning(*parts), RankframeWarning, filename, lineno, module, registry)
+    front, warning = _front.get(), RankframeWarning(*parts)
+    shown_there = warning if front is None else warning.with_code(front)
+    warnings.warn_explicit(shown_there, RankframeWarning, filename, lineno, module, registry)
 
 
 LIBRARIES = frozenset([__package__, "polars", "pandas", "numpy", "pyarrow", *sys.stdlib_module_names])

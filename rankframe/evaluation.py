@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from inspect import Parameter, Signature, signature, unwrap
 from itertools import count
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -12,32 +14,56 @@ import polars as pl
 from ._catalog.requests import Request
 from ._files.together import run_names
 from ._lift.callers_frames import in_polars
+from ._lift.ranker import FrameRanker, Ranker
 from ._shapes.dicts import FIELDS, from_dicts, from_rows
 from ._support.arrow_stream import from_stream
-from ._support.methods import called_by_users
+from ._support.methods import F, called_by_users
 from ._support.option_kinds import ReadInside
-from ._table.run_and_judgments import Unmatched
-from ._table.runs import RUN_OF_TABLE, Runs
-from ._verbs.compare import Comparison
-from .errors import InvalidData, InvalidOption, shown
+from ._table.run_and_judgments import Tables, is_usual
+from ._table.runs import Runs
+from ._verbs import evaluate as verbs
+from ._verbs.compare import Comparison, compare as compare_verb
+from ._verbs.declaration import verb_of
+from ._verbs.gate import Verdict, gate as gate_verb
+from ._verbs.judge import judge
+from ._verbs.summarize import summarize as summarize_verb
+from ._verbs.summary import mean as mean_verb
+from .errors import Advice, Code, InvalidData, InvalidOption, shown, with_code_of
 from .io import read_qrels, read_run
 
-__all__ = ["compare", "evaluate"]
+__all__ = ["compare", "evaluate", "gate", "mean", "summarize"]
 
 Given: TypeAlias = Annotated[object, ReadInside]
-Options: TypeAlias = Mapping[str, object]
 SeveralRuns: TypeAlias = Annotated[Sequence[object] | Mapping[str, object], ReadInside]
 
+OF_TABLES = frozenset(["qrels", "runs", "run"])
+"""The options of verbs that functions of runs and judgments have in their first arguments."""
 
-@called_by_users
-def evaluate(
-    run: Given,
-    qrels: Given,
-    *metrics: Request,
-    on: Options | None = None,
-    judged_only: Unmatched | None = None,
-    run_only: Unmatched | None = None,
-) -> Any:
+
+def taking_options_of(*verbs_of: Callable[..., Any]) -> Callable[[F], F]:
+    """Give a function of tables the options of some verbs and those of `on`, which alone declare them.
+
+    An option of a verb hides that of `on` with the same name.
+    """
+
+    def declare(function: F) -> F:
+        own = [x for x in signature(function).parameters.values() if x.kind is not Parameter.VAR_KEYWORD]
+        taken = OF_TABLES.union(x.name for x in own)
+        of_on = [x.replace(annotation=x.empty) for x in signature(Ranker.on).parameters.values()]  # which it reads
+        of_verbs = [x for verb in verbs_of for x in signature(verb).parameters.values()]
+        options = {x.name: x for x in (*of_on, *of_verbs) if x.kind is x.KEYWORD_ONLY and x.name not in taken}
+        aliases: dict[str, object] = {}
+        for defined in (*map(unwrap, verbs_of), function):
+            aliases |= getattr(defined, "__globals__", {})
+        named = sorted(options.values(), key=of_on.__contains__)
+        vars(function).update(__signature__=Signature([*own, *named]), aliases=aliases)
+        return called_by_users(function)
+
+    return declare
+
+
+@taking_options_of(verbs.evaluate, judge)
+def evaluate(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
     """Many metrics of a run, from the run and its judgments: one row per query.
 
     Short for ``run.rank.judge(qrels).rank.evaluate(...)`` with tables that need not be frames.
@@ -49,21 +75,21 @@ def evaluate(
         file, or a list of files of several runs, which :func:`rankframe.read_run` reads; a dictionary
         ``{query: {document: score}}`` or ``{query: [document, ...]}``, best first; or a list: of tuples ``(query, document,
         score)``, as those of ir_measures and ir_datasets, of dictionaries with the names of columns, or of each query's
-        documents, best first, whose queries are numbered from 0.
+        documents, best first, whose queries are numbered from 0. Or several runs by their names, ``{"bm25": ..., "dense":
+        ...}``, each in one of these forms.
     qrels
         The judgments in any of these forms, with labels in place of scores; without them the listed documents are
         relevant. The first three fields of a tuple are query, document and label.
     *metrics
         As for ``df.rank.evaluate``.
-    on
-        The columns and policies, as for ``df.rank.on``: ``{"query": "qid", "relevant": 2}``.
-    judged_only, run_only
-        What happens with queries that only one of the two has, as for ``df.rank.judge``.
+    **options
+        The columns and policies, as for ``df.rank.on``: ``query="qid", relevant=2, names="rectools"``; and `judged_only` and
+        `run_only`, what happens with queries that only one of the two has, as for ``df.rank.judge``.
 
     Returns
     -------
     A frame with the query columns, of several runs also the column ``run``, then one Float64 column per metric. It is a
-    pandas frame for a pandas run, else a Polars frame; ``.mean()`` gives the means.
+    pandas frame for a pandas run, else a Polars frame; :func:`mean` gives the means.
 
     Raises
     ------
@@ -74,29 +100,85 @@ def evaluate(
     Examples
     --------
     >>> import rankframe as rf
-    >>> run, qrels = {"q1": {"a": 0.9, "b": 0.4}, "q2": {"c": 0.7}}, {"q1": {"b": 1}, "q2": {"c": 1}}
+    >>> run, qrels = {"q1": {"a": 0.9, "b": 0.4}, "q2": {"c": 0.7}}, {"q1": {"b": 1}, "q2": {"c": 2}}
     >>> rf.evaluate(run, qrels, "rr", "precision@1").rows()
     [('q1', 0.5, 0.0), ('q2', 1.0, 1.0)]
+    >>> rf.evaluate(run, qrels, "rr", relevant=2)["rr"].to_list()
+    [0.0, 1.0]
     >>> rf.evaluate([("q1", "a", 0.9), ("q1", "b", 0.4)], {"q1": ["b"]}, "rr")["rr"].item()
     0.5
     """
-    of_run, judgments = _together([run], qrels)
-    judged = of_run[0].rank.on(**(on or {})).judge(judgments, judged_only=judged_only, run_only=run_only)
-    setup = judged.rank._setup
-    key = setup.roles.query if setup.run in (None, *setup.roles.query) else (setup.run, *setup.roles.query)
-    return judged.rank.on(query=key).evaluate(*metrics)
+    return _found(verbs.evaluate, _one_or_several(run), qrels, metrics, options)
 
 
-@called_by_users
-def compare(
-    runs: SeveralRuns,
-    qrels: Given,
-    *metrics: Request,
-    on: Options | None = None,
-    judged_only: Unmatched | None = None,
-    run_only: Unmatched | None = None,
-    **options: Any,
-) -> Comparison[Any]:
+@taking_options_of(mean_verb, judge)
+def mean(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
+    """The mean of each metric over the queries, from a run and its judgments: one row, or one per run.
+
+    Parameters
+    ----------
+    run, qrels
+        As for :func:`evaluate`.
+    *metrics
+        As for ``df.rank.mean``.
+    **options
+        The options of ``df.rank.mean``, `by` and `weights`, and those of :func:`evaluate`.
+
+    Returns
+    -------
+    A frame, as ``df.rank.mean`` gives it; of several runs with the column ``run`` first.
+
+    Raises
+    ------
+    InvalidData, InvalidOption, MissingColumn
+        As for :func:`evaluate`.
+
+    Examples
+    --------
+    >>> import rankframe as rf
+    >>> old, new, qrels = {"q1": ["a", "b"], "q2": ["c"]}, {"q1": ["b"], "q2": ["c"]}, {"q1": ["b"], "q2": ["c"]}
+    >>> rf.mean(old, qrels, "rr").item()
+    0.75
+    >>> rf.mean({"old": old, "new": new}, qrels, "rr").rows()
+    [('old', 0.75), ('new', 1.0)]
+    """
+    return _found(mean_verb, _one_or_several(run), qrels, metrics, options)
+
+
+@taking_options_of(summarize_verb, judge)
+def summarize(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any:
+    """The means of metrics with their confidence intervals, from a run and its judgments: one row per metric, and per run.
+
+    Parameters
+    ----------
+    run, qrels
+        As for :func:`evaluate`.
+    *metrics
+        As for ``df.rank.summarize``.
+    **options
+        The options of ``df.rank.summarize``, `by`, `ci`, `interval` and the others, and those of :func:`evaluate`.
+
+    Returns
+    -------
+    As ``df.rank.summarize`` gives it; of several runs with the column ``run`` first.
+
+    Raises
+    ------
+    InvalidData, InvalidOption, MissingColumn
+        As for :func:`evaluate` and ``df.rank.summarize``.
+
+    Examples
+    --------
+    >>> import rankframe as rf
+    >>> run, qrels = {"q1": ["a", "b"], "q2": ["c"]}, {"q1": ["b"], "q2": ["c"]}
+    >>> rf.summarize(run, qrels, "rr", ci=None).select("metric", "mean", "n_queries").rows()
+    [('rr', 0.75, 2)]
+    """
+    return _found(summarize_verb, _one_or_several(run), qrels, metrics, options)
+
+
+@taking_options_of(compare_verb, judge)
+def compare(runs: SeveralRuns, qrels: Given, *metrics: Request, **options: Any) -> Comparison[Any]:
     """Compare runs on the same queries by paired tests, from the runs and their judgments.
 
     Parameters
@@ -104,12 +186,13 @@ def compare(
     runs
         The runs by their names, ``{"bm25": ..., "dense": ...}``, each in a form that :func:`evaluate` takes; or a list of
         them, of which files have the files' names, and others are ``run1``, ``run2`` ...
-    qrels, on, judged_only, run_only
+    qrels
         As for :func:`evaluate`.
     *metrics
         As for ``df.rank.compare``.
     **options
-        The options of ``df.rank.compare``: `baseline`, `test`, `correction`, `by`, `ci` and the others.
+        The options of ``df.rank.compare``, `baseline`, `test`, `correction`, `by`, `ci` and the others, and those of
+        :func:`evaluate`.
 
     Returns
     -------
@@ -130,11 +213,121 @@ def compare(
     >>> float(table["difference"][0]), float(table["p_value"][0])
     (1.0, 0.03125)
     """
+    return _found(compare_verb, runs_by_name(runs), qrels, metrics, options)  # type: ignore[no-any-return]
+
+
+@taking_options_of(gate_verb, judge)
+def gate(runs: SeveralRuns, qrels: Given, *budgets: Mapping[Request, float] | Request, **options: Any) -> Verdict[Any]:
+    """Whether runs may replace a baseline, from the runs and their judgments: no metric loses more than its budget.
+
+    Parameters
+    ----------
+    runs
+        As for :func:`compare`; the first is the baseline, unless `baseline` names another.
+    qrels
+        As for :func:`evaluate`.
+    *budgets
+        The most that each metric may lose, ``{"hit_rate@5": 0.05}``, as for ``df.rank.gate``.
+    **options
+        The options of ``df.rank.gate``, `margin`, `baseline`, `by`, `confidence` and the others, and those of
+        :func:`evaluate`.
+
+    Returns
+    -------
+    A :class:`rankframe.results.Verdict`, whose tables are pandas frames if all runs are, else Polars frames.
+
+    Raises
+    ------
+    InvalidData, InvalidOption, MissingColumn
+        As for :func:`evaluate` and ``df.rank.gate``.
+
+    Examples
+    --------
+    >>> import rankframe as rf
+    >>> good, gold = {q: ["b", "a"] for q in range(60)}, {q: ["b"] for q in range(60)}
+    >>> worse = {q: ["b", "a"] if q % 3 else ["a", "b"] for q in range(60)}
+    >>> rf.gate({"A": good, "B": good}, gold, {"hit_rate@1": 0.1}).passed
+    True
+    >>> rf.gate({"A": good, "B": worse}, gold, {"hit_rate@1": 0.1}).passed
+    False
+    """
     named = runs_by_name(runs)
-    tables, judgments = _together([*named.values()], qrels)
-    ranker = tables[0].rank.on(**(on or {}))._of(Runs.of(dict(zip(map(str, named), tables, strict=True))))
-    judged = ranker.judge(judgments, run=RUN_OF_TABLE, judged_only=judged_only, run_only=run_only)
-    return judged.rank.compare(*metrics, run=RUN_OF_TABLE, **options)  # type: ignore[no-any-return]
+    if options.get("baseline") is None:
+        options["baseline"] = str(next(iter(named)))
+    return _found(gate_verb, named, qrels, budgets, options)  # type: ignore[no-any-return]
+
+
+def apart(options: Mapping[str, Any], verb: Callable[..., Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of a verb, and the others."""
+    named = verb_of(verb).parameters
+    own = {name: x for name, x in options.items() if name in named}
+    return own, {name: x for name, x in options.items() if name not in own}
+
+
+def _found(
+    verb: Callable[..., Any],
+    runs: Mapping[Any, object],
+    qrels: object,
+    requests: Sequence[Any],
+    options: Mapping[str, Any],
+) -> Any:
+    """The result of a verb for runs by their names, or for one without a name, joined with their judgments."""
+    own, others = apart(options, verb)
+    unmatched, of_on = apart(others, judge)
+    with with_code_of(as_keywords):
+        tables, judgments = _together([*runs.values()], qrels)
+        ranker: FrameRanker[Any] = tables[0].rank.on(**of_on)
+        if ONE_RUN in runs:
+            found = Runs(column=_column_of_runs(ranker))
+        else:
+            found = Runs.of(dict(zip(map(str, runs), tables, strict=True)))
+        judged = ranker._of(found, judgments, **unmatched)
+        if "run" in verb_of(verb).parameters:
+            own["run"] = found.column
+        else:
+            key = dict.fromkeys((*found.key, *judged._setup.roles.query))
+            judged = judged.on(query=[*key])
+        return getattr(judged, verb.__name__)(*requests, **own)
+
+
+ONE_RUN = None
+"""The name of a run that is given without one."""
+
+
+def _one_or_several(given: object) -> Mapping[Any, object]:
+    """The runs by their names, or one without a name."""
+    named = isinstance(given, Mapping) and any(map(_is_run, given.values()))
+    return given if named else {ONE_RUN: given}  # type: ignore[return-value]
+
+
+def _is_run(given: object) -> bool:
+    """Whether the value of a dictionary is a run, and not the documents of a query."""
+    if is_path(given) or is_frame(given) or hasattr(given, "read"):
+        return True
+    if isinstance(given, Mapping):
+        return any(isinstance(documents, (Mapping, list, tuple, set)) for documents in given.values())
+    return isinstance(given, list) and any(isinstance(row, (Mapping, list, tuple, set)) for row in given)
+
+
+def _column_of_runs(ranker: FrameRanker[Any]) -> str | None:
+    """The column with a usual name for runs that distinguishes repeated documents; a plan's rows are not read for it."""
+    if isinstance(ranker._frame, pl.LazyFrame):
+        return None
+    if not any(is_usual(name, "run") for name in ranker._table()[1] or ()):
+        return None
+    rows, setup = in_polars(ranker._frame), ranker._setup
+    key = [*setup.roles.query, setup.roles.doc_name]
+    if not isinstance(rows, pl.DataFrame) or not {*key} <= {*rows.columns}:
+        return None  # which the join refuses
+    tables, _ = Tables(rows.lazy(), rows.lazy(), setup).with_usual_run()
+    return tables.named
+
+
+def as_keywords(code: Advice | Code) -> Advice | Code:
+    """The code for a function whose own keywords are the options of `on` and of `judge`."""
+    if isinstance(code, Code):
+        return code if code.function is None else replace(code, polars=code.function)
+    return replace(code, method="") if code.method == "on" else code
 
 
 def runs_by_name(runs: object) -> Mapping[str, object]:

@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
-from ._support.methods import called_by_users
 from ._support.option_kinds import Column, ReadInside
 from ._table.runs import TheRuns
-from ._verbs.fitted import FittedFusion, FusionMethod
-from .evaluation import runs_by_name, table_of
+from ._verbs.fitted import FittedFusion, FusionMethod, fit as fit_verb
+from ._verbs.fuse import fuse as fuse_verb
+from .errors import with_code_of
+from .evaluation import apart, as_keywords, runs_by_name, table_of, taking_options_of
 
 __all__ = ["FUSIONS", "NORMALIZATIONS", "TRAINED_FUSIONS", "fit_fusion", "fuse"]
 
 
-@called_by_users
+@taking_options_of(fuse_verb)
 def fuse(
     runs: Annotated[Sequence[object] | Mapping[str, object], ReadInside],
     method: FusionMethod = "rrf",
-    *,
-    on: Mapping[str, object] | None = None,
     **options: Any,
 ) -> Any:
     """Merge several runs, each a frame or a file, into one ranking with a fused score per document.
@@ -32,10 +31,9 @@ def fuse(
         names the runs; the default names are the files' names, and ``run1``, ``run2`` ... for others.
     method
         As for :meth:`df.rank.fuse`.
-    on
-        The columns and policies, as for :meth:`df.rank.on`: ``{"query": "qid"}``.
     **options
-        The options of :meth:`df.rank.fuse`: `normalize`, `weights`, `missing` and `depth`.
+        The options of :meth:`df.rank.fuse`, `normalize`, `weights`, `missing` and `depth`; and columns and policies, as for
+        :meth:`df.rank.on`: ``query="qid"``.
 
     Returns
     -------
@@ -58,11 +56,12 @@ def fuse(
     [1.0, 1.0, 0.0]
     """
     tables = {str(name): table_of(run) for name, run in runs_by_name(runs).items()}
-    first = next(iter(tables.values())).rank.on(**(on or {}))
-    return first.fuse(method, runs=tables, **options)
+    own, of_on = apart(options, fuse_verb)
+    with with_code_of(as_keywords):
+        return next(iter(tables.values())).rank.on(**of_on).fuse(method, runs=tables, **own)
 
 
-@called_by_users
+@taking_options_of(fit_verb)
 def fit_fusion(
     train: Any,
     method: str,
@@ -70,8 +69,7 @@ def fit_fusion(
     runs: TheRuns | None = None,
     run: Column | None = None,
     qrels: Any = None,
-    on: Mapping[str, object] | None = None,
-    **options: object,
+    **options: Any,
 ) -> FittedFusion[Any]:
     """Train a method of fusion on judged rankings: ``train.rank.on(...).fusion.fit(method, ...)``.
 
@@ -85,10 +83,9 @@ def fit_fusion(
         As for :meth:`df.rank.fusion.fit`.
     qrels
         A frame of judgments, which is joined with the runs first; ``None`` if they have labels.
-    on
-        The columns and policies, as for :meth:`df.rank.on`: ``{"relevant": 2}``.
     **options
-        As for :meth:`df.rank.fusion.fit`: `normalize`, `missing` and `depth`.
+        The options of :meth:`df.rank.fusion.fit`, `normalize`, `missing` and `depth`; and columns and policies, as for
+        :meth:`df.rank.on`: ``relevant=2``.
 
     Returns
     -------
@@ -110,4 +107,7 @@ def fit_fusion(
     own = table_of(train)
     if isinstance(runs, Mapping):
         runs = {name: own if table is train else table_of(table) for name, table in runs.items()}
-    return own.rank.on(**dict(on or {})).fusion.fit(method, runs=runs, run=run, qrels=qrels, **options)  # type: ignore[no-any-return]
+    of_fit, of_on = apart(options, fit_verb)
+    with with_code_of(as_keywords):
+        ranker = own.rank.on(**of_on)
+        return ranker.fusion.fit(method, runs=runs, run=run, qrels=qrels, **of_fit)  # type: ignore[no-any-return]

@@ -391,9 +391,10 @@ def accuracy(name: str, text: str) -> Callable[..., Checked]:
         graded = "score_type" in given
         labels = rating_true[RATING].to_numpy() if graded else np.ones(len(rating_true))
         wanted = pl.DataFrame({USER: rating_true[USER].to_numpy(), ITEM: rating_true[ITEM].to_numpy(), "label": labels})
-        judged = run.rank.on(query=USER, doc=ITEM).judge(wanted)
+        mine = run.rank.on(query=USER, doc=ITEM)
+        judged = mine.judge(wanted).rank.on(like=mine)
         asked = f"{text}(gain=linear)" if graded else text
-        ranker = judged.rank if name == "r_precision_at_k" else judged.rank.on(convention=TOOL)
+        ranker = judged if name == "r_precision_at_k" else judged.on(convention=TOOL)
         with suppress(rf.RankframeError):
             return checked(f"{name}(k={k})", ranker.mean(f"{asked}@{k}").item())
         return checked(f"{name}(k={k})", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .._table.roles import ROLES, of_lists
-from .._table.run_and_judgments import NAMED
-from .._table.setup import OPTIONS, Setup
+from .._table.setup import Setup
 from .._table.table import Whole
 from .._verbs.declaration import VerbCall
 from ..errors import MissingColumn, RankframeError
@@ -25,22 +24,6 @@ from .ranker import FrameRanker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-KEY = "rankframe"
-"""The name of the options in ``attrs``, which `judge` sets so that the next call has them."""
-RUN = "run"
-"""The name of the column of the runs among these."""
-
-
-def _kept(frame: pd.DataFrame) -> Setup:
-    """The setup that a frame starts with."""
-    options = getattr(frame, "attrs", {}).get(KEY)
-    if isinstance(options, Mapping) and {*options} <= {*OPTIONS, RUN}:
-        run = options.get(RUN)
-        with suppress(RankframeError):  # values that another version wrote; pandas' own `rank` is reached here, too
-            setup = Setup().on(**{name: x for name, x in options.items() if name != RUN})
-            return replace(setup, run=run if isinstance(run, str) else None)
-    return Setup()
 
 
 class PandasRanker(FrameRanker[pd.DataFrame]):
@@ -59,8 +42,8 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
     )
     _library = "pandas "
 
-    def __init__(self, frame: pd.DataFrame, setup: Setup | None = None) -> None:
-        super().__init__(_kept(frame) if setup is None else setup)
+    def __init__(self, frame: pd.DataFrame, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        super().__init__(setup)
         self._frame = frame
 
     def _on(self, options: Mapping[str, object]) -> PandasRanker:
@@ -73,13 +56,7 @@ class PandasRanker(FrameRanker[pd.DataFrame]):
 
     def _run(self, call: VerbCall, whole: Whole | None = None) -> Any:
         with of_pandas(self._frame):
-            result = SHAPES[call.verb.gives](self._frame, self._setup, call, whole)
-        if call.verb.gives == "join":
-            others = {name: value for name, value in result.attrs.items() if name != KEY}
-            options, run = self._setup.options, others.pop(NAMED, None)
-            options |= {} if run is None else {RUN: run}
-            result.attrs = others | ({KEY: dict(options)} if options else {})
-        return result
+            return SHAPES[call.verb.gives](self._frame, self._setup, call, whole)
 
     @property
     def plot(self) -> Plots[Axes]:  # type: ignore[override]

@@ -12,12 +12,11 @@ import pandas as pd
 import polars as pl
 
 from .._table.roles import USUAL_NAMES, carried
-from .._table.run_and_judgments import NAMED
 from .._table.setup import Setup
 from .._table.table import Table, Whole, refuse_same_name
 from .._verbs.declaration import Gives, VerbCall
 from .._verbs.running import on_rows
-from ..errors import Advice, Code, InvalidData, RankframeError, shown, with_code
+from ..errors import Advice, Code, InvalidData, RankframeError, shown
 from .pandas_columns import cross, cross_lists, text_of
 
 if TYPE_CHECKING:
@@ -34,9 +33,7 @@ def spelled(advice: Advice | Code) -> str:
 
 def in_words_of_pandas(error: E) -> E:
     """The error, with its advice in pandas' spelling."""
-    found = type(error)(*(with_code(part, _in_pandas) for part in error.parts))
-    found.kind = error.kind
-    return found
+    return error.with_code(_in_pandas)
 
 
 def _in_pandas(code: Advice | Code) -> Advice | Code:
@@ -225,9 +222,7 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
     rest = judged.frame.iloc[:, new]
     if setup.roles.label not in judged.polars.columns:
         rest = rest.assign(**{setup.roles.label: 1})
-    found = pd.concat([result, _rows(rest, right)], axis=1)
-    found.attrs[NAMED] = getattr(both, NAMED, None)
-    return found
+    return pd.concat([result, _rows(rest, right)], axis=1)
 
 
 def _table(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> pd.DataFrame:

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 import polars as pl
 
-from .._table.run_and_judgments import NAMED
 from .._table.setup import Setup
 from .._table.table import R, Table
 from .._verbs.declaration import VerbCall
 from .._verbs.running import on_rows, plan_of
 from .ranker import FrameRanker
 
-ATTRIBUTE = "_rankframe_setup"
-"""The name of the setup on a Polars frame, which `judge` sets so that the next call has the same options."""
-
-DEFAULT = Setup()
-
 
 class PolarsRanker(FrameRanker[R]):
     """The rankings of a Polars frame; a LazyFrame gives LazyFrames."""
 
-    def __init__(self, frame: R, setup: Setup | None = None) -> None:
-        super().__init__(getattr(frame, ATTRIBUTE, DEFAULT) if setup is None else setup)
+    def __init__(self, frame: R, setup: Setup = Setup()) -> None:  # noqa: B008 - frozen
+        super().__init__(setup)
         self._frame = frame
 
     def _with(self, setup: Setup) -> PolarsRanker[R]:
@@ -34,12 +27,8 @@ class PolarsRanker(FrameRanker[R]):
     def _run(self, call: VerbCall) -> Any:
         frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)
         if isinstance(frame, pl.LazyFrame):
-            result = plan_of(frame, self._setup, call)
-        else:
-            result = on_rows(call, Table(frame, self._setup))
-        if call.verb.gives == "join":
-            setattr(result, ATTRIBUTE, replace(self._setup, run=getattr(result, NAMED, None)))
-        return result
+            return plan_of(frame, self._setup, call)
+        return on_rows(call, Table(frame, self._setup))
 
     def _table(self) -> tuple[str, Sequence[str] | None]:
         frame = cast("pl.DataFrame | pl.LazyFrame", self._frame)

@@ -20,6 +20,7 @@ from .._support.methods import F, function_as_method as function
 from .._support.option_kinds import bind, kinds_of
 from .._support.threads import use_polars
 from .._table.policies import Estimate, NoRelevant, ScoresAs, Unjudged, Unretrieved
+from .._table.run_and_judgments import Unmatched
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
 from .._table.table import R
@@ -27,7 +28,7 @@ from .._table.ties import Ties
 from .._verbs import evaluate as verbs
 from .._verbs.catalog import catalog, compare as compare_catalogs, counts
 from .._verbs.compare import compare
-from .._verbs.declaration import ONE_RUN, Verb, VerbCall, call_of_verb
+from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.expected_exposure import expected_exposure
 from .._verbs.fitted import fit
 from .._verbs.fuse import explain as explain_fusion, fuse
@@ -138,6 +139,7 @@ class Ranker(Metrics[R]):
         convention: str | None = None,
         memory_limit: int | str | None = None,
         grouped: bool | None = None,
+        like: Ranker[Any] | None = None,
     ) -> S:
         """The same ranker with other column names or policies; those not given stay unchanged.
 
@@ -265,6 +267,11 @@ class Ranker(Metrics[R]):
             True if the rows of each query of a LazyFrame are contiguous, as in most exports: batches of queries are then
             evaluated in the order of the rows, in constant memory and without temporary files. A query in two places is an
             error.
+        like
+            Another ranker, of a frame of any kind or ``rf.expr``, as ``judged.rank.on(like=mine)``: all its options, in place of
+            those of this ranker: columns, side tables, policies, convention and how to run. What is given with it is set
+            after them, as by ``mine.on(...)``. A frame keeps no options, so the table that :meth:`judge` makes, or a filtered
+            one, is told them this way.
 
         Returns
         -------
@@ -273,13 +280,17 @@ class Ranker(Metrics[R]):
         Raises
         ------
         InvalidOption
-            If a value is not one of those listed, or a convention counts otherwise than a policy that was set before.
+            If a value is not one of those listed, a convention counts otherwise than a policy that was set before, or `like`
+            is no ranker.
 
         Examples
         --------
         >>> import polars as pl, rankframe as rf
         >>> df = pl.DataFrame({"qid": [7, 7], "score": [0.2, 0.1], "rel": [1, 2]})
-        >>> df.rank.on(query="qid", label="rel", relevant=2).reciprocal_rank()["rr"].item()
+        >>> mine = df.rank.on(query="qid", label="rel", relevant=2)
+        >>> mine.reciprocal_rank()["rr"].item()
+        0.5
+        >>> df.sort("score").rank.on(like=mine).reciprocal_rank()["rr"].item()
         0.5
         """
         raise NotImplementedError  # the declarations of policies and roles read the options
@@ -462,10 +473,7 @@ class FrameRanker(Ranker[R], Interleaving[R]):
         """The result of a call of a verb, in the caller's kind of frame."""
 
     def _lifted(self, verb: Verb, args: Sequence[object], options: Mapping[str, object]) -> Any:
-        call, run = verb.bound(args, options), self._setup.run
-        if run is not None and call.arguments.get("runs") == ONE_RUN and run not in self._setup.roles.query:
-            there = self._table()[1] or ()
-            call = call.changed(runs=Runs(column=run)) if run in there else call
+        call = verb.bound(args, options)
         of_ranker = (*TABLES, "qrels") if verb.gives == "whole" else TABLES
         given = {name: call.arguments[name] for name in of_ranker if call.arguments.get(name) is not None}
         if "sequential" in call.arguments:
@@ -476,14 +484,14 @@ class FrameRanker(Ranker[R], Interleaving[R]):
         ranker = self._on({name: table for name, table in given.items() if name in TABLES})
         return ranker._of(call.runs, qrels)._run(call.changed(**dict.fromkeys(given)))
 
-    def _of(self, runs: Runs, qrels: object = None) -> FrameRanker[R]:
-        """The ranker whose table has the runs, joined with `qrels` if any."""
+    def _of(self, runs: Runs, qrels: object = None, **unmatched: Unmatched | None) -> FrameRanker[R]:
+        """The ranker whose table has the runs, joined with `qrels` if any; `unmatched` are options of `judge`."""
         ranker = self._with(self._setup)
         if runs.tables:
             ranker._frame = stacked(self._frame, self._setup, runs)
         if qrels is not None:
             scores = self._setup.changed(score=[*runs.scores, self._setup.roles.score][0])
-            ranker._frame = ranker._with(scores).judge(qrels, run=runs.column)
+            ranker._frame = ranker._with(scores).judge(qrels, run=runs.column, **unmatched)
         return ranker
 
     def _measure(self, *calls: Call) -> R:

@@ -155,6 +155,8 @@ def bind(
         for other in options:
             if other in of_on and other not in signature.parameters:
                 raise InvalidOption(f"{name} has no option {other!r}; write ", on(**{other: ...})) from None
+            if other not in signature.parameters and (near := did_you_mean(other, signature.parameters)):
+                raise InvalidOption(f"{name} has no option {other!r}.{near}") from None
         own = signature.replace(parameters=[*signature.parameters.values()][hidden:])
         raise InvalidOption(f"{name}: {error}; its signature is {name}{parameters_of(own)}") from None
 

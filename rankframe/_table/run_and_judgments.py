@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
@@ -21,11 +21,6 @@ Join: TypeAlias = Literal["semi", "anti"]
 
 SHOWN = 3
 """The number of rows, or ids, that a message shows."""
-
-F = TypeVar("F", pl.DataFrame, pl.LazyFrame)
-
-NAMED = "_rankframe_run"
-"""The attribute of a joined Polars frame with the name of the column of its runs; None for one run."""
 
 CHECK = Advice("check")
 LISTED = Advice("check", of=("qrels",))
@@ -221,7 +216,9 @@ class Tables:
         if repeats:
             says = "the run holds a document of a query more than once; keep one row of each, or, if these are several runs, "
             which = judge(run=...) if self.named is None else on(query=[..., *query])
-            name = Code(f"name the column that says which: {which}", command="give each a file of its own")
+            each = "give each {} of its own"
+            tables = f"{each.format('a table')}, as {{'a': df_a, 'b': df_b}}"
+            name = Code(f"name the column that says which: {which}", command=each.format("a file"), function=tables)
             yield Refusal((says, name), _repeated(self.run, self.key), CHECK)
         yield self.qrels_repeat()
         if run_only == "error":
@@ -316,12 +313,6 @@ def runs_in(setup: Setup) -> list[str]:
 def is_usual(name: str, role: str) -> bool:
     """Whether a column has a usual name for a role."""
     return name.lower() in USUAL_NAMES[role]
-
-
-def with_runs(joined: F, named: str | None) -> F:
-    """The joined frame, with the name of the column of its runs for the ranker that gives it to a user."""
-    setattr(joined, NAMED, named)
-    return joined
 
 
 def unless(rows: pl.LazyFrame, refusals: Iterable[Refusal]) -> pl.LazyFrame:

@@ -9,7 +9,7 @@ from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
-from ..errors import InvalidOption, on, option, shown
+from ..errors import Code, InvalidOption, on, option, shown
 from .background import NO_TABLES, Background
 from .conventions import convention_of
 from .name_presets import FLAT, roles_of, texts_of_presets
@@ -82,6 +82,8 @@ class Roles:
             given: Any = getattr(self, role)
             if row.several and given is not None:
                 object.__setattr__(self, role, tuple(given) if isinstance(given, (list, tuple)) else (given,))
+            elif isinstance(given, tuple):
+                raise InvalidOption(option(**{role: given}), " is no column name; name one column")
             for name in self.of(role):
                 if not isinstance(name, str):
                     raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text")
@@ -140,8 +142,6 @@ class Setup:
         A direction that was named is not suspected.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
-    run
-        The column that names the run of each row, if the judgments of each run were joined; verbs of runs need no other.
     """
 
     roles: Roles = Roles()
@@ -151,7 +151,6 @@ class Setup:
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     given: frozenset[str] = frozenset()
     flat: bool = False
-    run: str | None = None
 
     def __post_init__(self) -> None:
         self._refuse_beside_clicks()
@@ -177,8 +176,13 @@ class Setup:
                 option(**{clash[0]: given[clash[0]]}), " does not go with ", option(propensity=name), says
             )
 
-    def on(self, **options: Any) -> Setup:
-        """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged."""
+    def on(self, *, like: object = None, **options: Any) -> Setup:
+        """The setup changed by a user's options; ``None``, or ``...`` for `doc`, leaves an option unchanged.
+
+        With another ranker, `like`, it is this one's setup that is changed.
+        """
+        if like is not None:
+            return setup_of(like).on(**options)
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
         named = RECORDED.intersection(given)
         if "names" in given:
@@ -254,18 +258,6 @@ class Setup:
         """The values of all roles, policies, settings and tables by name."""
         return {name: getattr(getattr(self, part), name) for part, of in PARTS.items() for name in of}
 
-    @property
-    def options(self) -> dict[str, object]:
-        """The options of `on` that turn the default setup into this one, as lists, texts and numbers."""
-        convention = {} if self.convention is None else {"convention": self.convention}
-        usual = Setup().on(**convention).values
-        found = {name: x for name, x in self.values.items() if x != usual[name] or name in self.given}
-        if "rank" in self.given:
-            found["rank"] = found.pop("score", Roles.score)
-            del found["ascending"]
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
-        return plain | convention | ({"names": FLAT} if self.flat else {})
-
     def followed(self, names: Container[str]) -> dict[str, object]:
         """All options by name; `doc` is None if the table lacks the default."""
         values = self.values
@@ -282,8 +274,17 @@ RECORDED = frozenset({"label", "rank", "ascending", *PARTS["policies"]}).differe
 TABLES = PARTS["background"]
 """The names of the options that take tables."""
 
-OPTIONS = (*ROLES, *TABLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"])
+OPTIONS = (*ROLES, *TABLES, "rank", "names", *PARTS["policies"], "convention", *PARTS["running"], "like")
 """The names of all options that `on` takes."""
+
+
+def setup_of(ranker: object) -> Setup:
+    """The setup of a ranker."""
+    setup = getattr(ranker, "_setup", None)
+    if not isinstance(setup, Setup):
+        example = Code("mine = df.rank.on(query='qid')", phrase="; give one, as {}")
+        raise InvalidOption(option(like=ranker), " is no ranker", example)
+    return setup
 
 
 def refuse_bounds(setup: Setup) -> None:

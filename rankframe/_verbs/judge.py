@@ -18,7 +18,7 @@ from .._results.sentences import IN_TEXT, Quotes
 from .._support.option_kinds import Column
 from .._table.check import COLUMNS, PROBLEMS, check as check_frame
 from .._table.roles import carried
-from .._table.run_and_judgments import Tables, Unmatched, unless, with_runs
+from .._table.run_and_judgments import Tables, Unmatched, unless
 from .._table.setup import Setup
 from .._table.table import R, Table
 from ..errors import InvalidData, InvalidOption, did_you_mean, shown
@@ -30,7 +30,7 @@ def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFra
     """The join as a plan, which refuses what it must when it runs."""
     tables, missed, unjudged = _tables(run, setup, *call.arguments.values())
     refusals = [*tables.refusals(missed, unjudged), tables.no_common_query(unjudged)]
-    return with_runs(unless(tables.join(missed, unjudged, ordered=False), refusals), tables.named)
+    return unless(tables.join(missed, unjudged, ordered=False), refusals)
 
 
 def _tables(
@@ -77,10 +77,9 @@ def judge(
     Returns
     -------
     A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
-    of query and document that either table has. Its own `.rank` starts with the options of this ranker, and knows the
-    column of the runs: `mean`, `summarize`, `compare`, `gate` and the other verbs with an option `run` need not name it
-    again. A Polars frame that is made from it, as by `filter` or `collect`, starts with the defaults; pandas hands the
-    options on, in `attrs`.
+    of query and document that either table has. It is its columns, and keeps none of this ranker's options: its own
+    `.rank` starts with the defaults, ``judged.rank.on(like=mine)`` with the columns and policies of the ranker ``mine``.
+    Verbs of several runs are told their column by `run`.
 
     Raises
     ------
@@ -116,7 +115,7 @@ def judge(
         refusal.refuse()
     if not part:
         tables.warn(run_only=run_only is None, judged_only=judged_only is None)
-    return table.give(with_runs(collect(tables.join(missed, unjudged, ordered=True), rows, setup), tables.named))
+    return table.give(collect(tables.join(missed, unjudged, ordered=True), rows, setup))
 
 
 SEVERITIES = ("error", "note")

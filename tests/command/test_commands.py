@@ -108,8 +108,8 @@ def test_bounds_of_the_unjudged_are_two_metrics(rows: Out) -> None:
 
 
 def test_every_policy_of_on_is_an_option_with_its_words(capsys: pytest.CaptureFixture[str]) -> None:
-    of_lazy_frames = {"memory_limit", "grouped"}  # which no command reads
-    policies = signature(rf.rank(pl.DataFrame()).on).parameters.keys() - of_lazy_frames
+    of_no_command = {"memory_limit", "grouped", "like"}  # of LazyFrames, and of rankers in Python
+    policies = signature(rf.rank(pl.DataFrame()).on).parameters.keys() - of_no_command
     columns = {*(column.removesuffix("_id") for column in COLUMNS), "subtopic", "weight", "rank", "names"}
     columns |= {"interactions", "items", "category", "group", "features", "base", "propensity", "stratum", "inclusion"}
     columns |= {"subtopic_weight", "cost"}

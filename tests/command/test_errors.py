@@ -183,7 +183,8 @@ def test_every_option_that_the_library_advises_is_one_of_the_command_line() -> N
         "k",
         "normalization",
         "of",
-    }  # rows beyond memory, weights of queries, a verb's own cutoff, a method's own option, a verb's without a command; None of one that was given
+        "like",
+    }  # rows beyond memory, weights of queries, a verb's own cutoff, a method's own option, a verb's without a command, another ranker; None of one that was given
     assert [(at, name) for at, name in advised if name not in OPTIONS | of_no_command] == []
 
 

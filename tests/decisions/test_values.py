@@ -147,7 +147,7 @@ def test_values_differ_by_column_bounds_and_direction() -> None:
         (lambda: rf.value(pl.col("x", "y")), "may make several columns"),
         (lambda: rf.value("^x.*$"), "may make several columns"),
         (lambda: rf.parse("value:"), "'value:' names no column"),
-        (lambda: rf.parse("value:x(bound=[0,1])"), "unexpected keyword argument 'bound'"),
+        (lambda: rf.parse("value:x(bound=[0,1])"), r"no option 'bound'\. Did you mean 'bounds'\?"),
         (lambda: rf.parse("value:x", rf.AGREEMENTS), "unknown metric 'value:"),
     ],
 )

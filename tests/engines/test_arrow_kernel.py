@@ -264,7 +264,7 @@ def test_an_unknown_option_is_answered_by_the_signature_with_that_of_on() -> Non
     spark: Any = rankframe.spark
     for caller, option, begins in (
         (rf.arrow_kernel, "foo", "arrow_kernel(*, largest_label=None, fusion=None, runs=None, run=None, query=None, "),
-        (spark.evaluate, "bucket", "evaluate(*, qrels=None, "),
+        (spark.evaluate, "foo", "evaluate(*, qrels=None, "),
         (spark.with_metrics, "qrels", "with_metrics(*, buckets="),
         (spark.summarize, "k", "summarize(*, "),
     ):
@@ -274,6 +274,8 @@ def test_an_unknown_option_is_answered_by_the_signature_with_that_of_on() -> Non
         says = f"{caller.__name__}: got an unexpected keyword argument {option!r}; its signature is {begins}"
         assert str(caught.value).startswith(says)
         assert "ties=None" in str(caught.value)
+    with pytest.raises(rf.InvalidOption, match=r"^evaluate has no option 'bucket'\. Did you mean 'buckets'\?$"):
+        spark.evaluate(None, "map", bucket=1)
 
 
 def test_expressions_may_mean_any_column() -> None:

@@ -372,6 +372,7 @@ CASES = {
         "OK.rename({'score': '*'})", "df.rank.on(score='*').rr()", "ADVICE.rank.on(score='x').rr()", fill="'x'"
     ),
     "no query column": Case("OK", "df.rank.on(query=[]).rr()", "df.rank.on(ADVICE).rr()", r"as (query='query_id')"),
+    "columns of a role with one": Case("OK", "df.rank.on(doc=('doc_id',)).rr()", "df.rank.on(doc='doc_id').rr()"),
     "a column of two roles": Case("OK", "df.rank.on(query='doc_id').rr()", "df.rank.on(query='doc_id', doc=None).rr()"),
     "a word near to one": Case(
         "OK", "df.rank.on(ties='doc_dsc').rr()", "df.rank.on(ties=ADVICE).rr()", r"Did you mean (.*)\?"
@@ -578,6 +579,7 @@ CASES = {
         "df.rank.items.catalog('coverage', items=ADVICE)", r"(items\.rename\(.*\))$",
     ),
     "a train of another type": Case("RUN", "(train := QRELS_TEXT) is None or df.rank.items.without(train)", "ADVICE.rank.items.without(QRELS_TEXT)"),
+    "what is no ranker": Case("OK", "df.rank.on(like=df).rr()", "df.rank.on(like=df.rank).rr()"),
     "a train that is no frame": Case("RUN", "df.rank.items.without(3)", "df.rank.items.without(qrels)"),
     "a null among the items": Case(
         "OK.with_columns(doc_id=pl.Series(['a', None, 'c']))", "df.rank.items.exposure()", "ADVICE.rank.items.exposure()"

@@ -189,7 +189,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an unknown option of a function": (
         lambda: rf.from_arrays(scores=[1], labels=[1], groups=[1]),  # type: ignore[call-overload]
         rf.InvalidOption,
-        "from_arrays: got an unexpected keyword argument 'groups'; its signature is from_arrays(*",
+        "from_arrays has no option 'groups'. Did you mean 'group'?",
     ),
     "a file for judgments": (
         lambda: OK.drop("label").rank.judge("q.txt"),

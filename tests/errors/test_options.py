@@ -23,6 +23,7 @@ from rankframe._lift.ranker import FrameRanker
 from rankframe._support.methods import Lifted, called_by_users
 from rankframe._support.option_kinds import kinds_of
 from rankframe._support.option_values import Range
+from rankframe._table.setup import OPTIONS
 from rankframe.plot import PLOTS, Plots
 from tests.support.each import each
 
@@ -36,6 +37,7 @@ HOSTILE: list[Any] = [
 TABLE = pl.DataFrame(
     {"query_id": [1, 1, 1, 2, 2, 2], "doc_id": [*"abc"] * 2, "label": [1, 0, 2, 0, 1, 0], "side": [*"xxxyyy"]}
 ).with_columns(score=pl.Series([3.0, 2, 1, 1, 2, 3]), s2=pl.Series([1.0, 2, 3, 3, 1, 2]))
+RUN, QRELS = TABLE.drop("label"), TABLE.select("query_id", "doc_id", "label")
 FRONTS: list[Callable[[pl.DataFrame], Any]] = [pl.DataFrame.clone, pl.DataFrame.to_pandas, pl.DataFrame.lazy]
 TWO: dict[str, Any] = {"runs": ["score", "s2"]}
 QUICK: dict[str, Any] = {"resamples": 100, "progress": False}
@@ -68,6 +70,11 @@ VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 FUNCTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "fuse": (([TABLE, TABLE], "rrf"), {}),
     "fit_fusion": ((TABLE, "posfuse"), TWO),
+    "evaluate": ((RUN, QRELS, "map"), {}),
+    "mean": ((RUN, QRELS, "map"), {}),
+    "summarize": ((RUN, QRELS, "map"), QUICK),
+    "compare": (([RUN, RUN], QRELS, "map"), QUICK),
+    "gate": (([RUN, RUN], QRELS, {"map": 0.5}), QUICK),
     "write_run": ((TABLE, io.BytesIO()), {}),
     "write_qrels": ((TABLE, io.BytesIO()), {}),
     "from_lists": ((pl.DataFrame({"query_id": [1], "retrieved": [["a"]], "relevant": [["a"]]}),), {}),
@@ -93,7 +100,7 @@ def documented() -> Iterator[tuple[str, Callable[..., Any]]]:
     yield from lifted
     for name in PLOTS:
         yield name, next(vars(kind)[name].function for kind in Plots.__mro__ if name in vars(kind))
-    yield from ((name, x) for name in rf.__all__ if inspect.isfunction(x := getattr(rf, name)))
+    yield from ((f"rf.{name}", x) for name in rf.__all__ if inspect.isfunction(x := getattr(rf, name)))
 
 
 def options_of(function: Callable[..., Any]) -> list[str]:
@@ -106,7 +113,7 @@ def test_every_option_is_read_by_its_annotation() -> None:
     assert len(functions) > 55
     for name, function in functions.items():
         kinds = kinds_of(function)[1]
-        unread = {*options_of(inspect.unwrap(function))} - {"table", "self"} - kinds.keys()
+        unread = {*options_of(inspect.unwrap(function))} - {"table", "self", *OPTIONS} - kinds.keys()
         assert unread <= READ_INSIDE | TYPES_OF_OTHERS, name
 
 

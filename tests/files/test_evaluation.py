@@ -6,6 +6,7 @@ import io
 import random
 from collections import namedtuple
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,15 @@ import pytrec_eval
 from ir_measures import AP, RR, P, nDCG
 
 import rankframe as rf
+from rankframe._support.option_kinds import kinds_of
+from rankframe._table.setup import OPTIONS
+from rankframe._verbs.compare import compare
+from rankframe._verbs.evaluate import evaluate
+from rankframe._verbs.fitted import fit
+from rankframe._verbs.fuse import fuse
+from rankframe._verbs.gate import gate
+from rankframe._verbs.summarize import summarize
+from rankframe._verbs.summary import mean
 from tests.support.each import each
 
 
@@ -32,6 +42,7 @@ def random_dicts(seed: int, queries: int = 12) -> tuple[dict[str, dict[str, floa
 
 RUN, QRELS = random_dicts(1)
 OTHER, _ = random_dicts(2)
+SHOWN = pl.DataFrame({"user_id": ["q0"], "item_id": ["d0"], "score": [1.0]})
 
 
 def frame(given: dict[str, Any], number: str) -> pl.DataFrame:
@@ -108,12 +119,125 @@ def test_lists_of_documents_are_best_first_and_numbered() -> None:
     assert by_query.rows() == [("x", 0.5)]
 
 
-def test_columns_and_policies_are_those_of_on() -> None:
-    run = frame(RUN, "score").rename({"query_id": "qid", "score": "sim"})
+def strict(run: dict[str, Any]) -> dict[str, float]:
+    """The values of ir_measures with relevance from label 2."""
+    return {x.query_id: x.value for x in ir_measures.iter_calc([P(rel=2) @ 5], QRELS, run)}
+
+
+def test_columns_and_policies_are_the_keywords_of_on() -> None:
+    names = {"query_id": "qid", "score": "sim"}
+    one, two = (frame(run, "score").rename(names) for run in (RUN, OTHER))
     qrels = frame(QRELS, "label").rename({"query_id": "qid"})
-    found = rf.evaluate(run, qrels, "precision@5", on={"query": "qid", "score": "sim", "relevant": 2})
-    strict = ir_measures.iter_calc([P(rel=2) @ 5], QRELS, RUN)
-    assert dict(found.rows()) == pytest.approx({x.query_id: x.value for x in strict})
+    options: dict[str, Any] = {"query": "qid", "score": "sim", "relevant": 2}
+    for way in (options, {"like": one.rank.on(**options)}, {"like": one.rank.on(**options, depth=1), "depth": 99}):
+        assert dict(rf.evaluate(one, qrels, "precision@5", **way).rows()) == pytest.approx(strict(RUN))
+        of_one, of_two = (sum(strict(run).values()) / len(run) for run in (RUN, OTHER))
+        assert rf.mean(one, qrels, "precision@5", **way).item() == pytest.approx(of_one)
+        found = rf.mean({"a": one, "b": two}, qrels, "precision@5", **way)
+        assert dict(found.rows()) == pytest.approx({"a": of_one, "b": of_two})
+        summary = rf.summarize({"a": one, "b": two}, qrels, "precision@5", ci=None, **way)
+        assert dict(summary.select("run", "mean").rows()) == pytest.approx({"a": of_one, "b": of_two})
+        assert rf.summarize(one, qrels, "precision@5", ci=None, **way)["mean"].item() == pytest.approx(of_one)
+        table = rf.compare({"a": one, "b": two}, qrels, "precision@5", baseline="a", resamples=99, **way).table
+        assert table["difference"].item() == pytest.approx(of_two - of_one)
+        verdict = rf.gate({"a": one, "b": two}, qrels, {"precision@5": 0.2}, resamples=99, **way)
+        assert verdict.table.select("baseline", "run").row(0) == ("a", "b")
+        assert verdict.table["difference"].item() == pytest.approx(of_two - of_one)
+
+
+def test_the_names_of_another_tool_are_one_keyword() -> None:
+    recs = pl.DataFrame({"user_id": [1, 1], "item_id": ["a", "b"], "rank": [1, 2]})
+    test = pl.DataFrame({"user_id": [1], "item_id": ["b"]})
+    for kind in (pl.DataFrame.clone, pl.DataFrame.to_pandas):
+        found = rf.evaluate(kind(recs), kind(test), "rr", names="rectools", rank="rank")
+        assert [*found["rr"]] == [0.5]
+
+
+@each("kind", [pl.DataFrame.clone, pl.DataFrame.to_pandas])
+def test_a_column_with_a_usual_name_tells_the_runs_of_a_frame_apart(kind: Callable[[pl.DataFrame], Any]) -> None:
+    stack = pl.concat(
+        [frame(run, "score").with_columns(system=pl.lit(name)) for name, run in zip("ab", (RUN, OTHER), strict=True)]
+    )
+    means = {name: sum(strict(run).values()) / len(run) for name, run in zip("ab", (RUN, OTHER), strict=True)}
+    found = rf.mean(kind(stack), kind(frame(QRELS, "label")), "precision@5", relevant=2)
+    assert dict(zip(found["system"], found["precision@5"], strict=True)) == pytest.approx(means)
+    by_query = rf.evaluate(kind(stack), kind(frame(QRELS, "label")), "precision@5", relevant=2)
+    by_query = by_query.reset_index() if isinstance(by_query, pd.DataFrame) else by_query
+    assert [*by_query.columns] == ["system", "query_id", "precision@5"]
+    plain = stack.drop("system")
+    with pytest.raises(rf.InvalidData, match=r"several runs, give each a table of its own, as \{'a': df_a"):
+        rf.mean(kind(plain), kind(frame(QRELS, "label")), "map")
+
+
+def test_runs_by_their_names_are_evaluated_each() -> None:
+    found = rf.evaluate({"a": RUN, "b": OTHER}, QRELS, "precision@5", relevant=2)
+    assert found.columns == ["run", "query_id", "precision@5"]
+    for name, run in (("a", RUN), ("b", OTHER)):
+        assert dict(found.filter(run=name).drop("run").rows()) == pytest.approx(strict(run))
+
+
+@each("ask", [rf.evaluate, rf.mean, rf.summarize, rf.compare, rf.gate, rf.fuse, rf.fit_fusion])
+def test_the_signature_has_the_options_of_the_verb_and_every_keyword_of_on(ask: Callable[..., Any]) -> None:
+    verb = VERBS[ask.__name__]
+    options = {name for name, x in signature(ask).parameters.items() if x.kind is x.KEYWORD_ONLY}
+    assert {*OPTIONS} <= options
+    own = {name for name, x in signature(verb).parameters.items() if x.kind is x.KEYWORD_ONLY}
+    assert own - {"runs", "run", "qrels"} <= options
+    read = {name: kind for name, kind in kinds_of(verb)[1].items() if name in options - {*OPTIONS, "qrels"}}
+    assert read == {name: kinds_of(ask)[1][name] for name in read}
+    assert own & {*OPTIONS} == ({"depth"} if ask in (rf.fuse, rf.fit_fusion) else set())
+
+
+VERBS = {
+    "evaluate": evaluate, "mean": mean, "summarize": summarize, "compare": compare, "gate": gate, "fuse": fuse,
+    "fit_fusion": fit,
+}  # fmt: skip
+
+
+def test_an_option_of_fuse_hides_that_of_on_with_its_name() -> None:
+    runs = [{"q": ["a", "b"]}, {"q": ["b", "c"]}]
+    assert rf.fuse(runs, "rrf", depth=1).rows() == [("q", "a", 1 / 61), ("q", "b", 1 / 61), ("q", "c", None)]
+    with pytest.raises(rf.InvalidOption, match=r"'dept'\. Did you mean 'depth'"):
+        rf.fuse(runs, "rrf", dept=1)
+
+
+@each(
+    ("ask", "says"),
+    [
+        (
+            lambda: rf.evaluate(RUN, QRELS, "rr", relevent=2),
+            "evaluate has no option 'relevent'. Did you mean 'relevant'?",
+        ),
+        (
+            lambda: rf.gate([RUN, OTHER], QRELS, {"rr": 0.1}, margn=1),
+            "gate has no option 'margn'. Did you mean 'margin'?",
+        ),
+        (
+            lambda: rf.mean(RUN, QRELS, "rr", on={}),
+            "mean: got an unexpected keyword argument 'on'; its signature is mean(",
+        ),
+        (lambda: rf.evaluate(SHOWN, QRELS, "rr"), "Say query='user_id', doc='item_id'"),
+        (lambda: rf.mean(SHOWN.to_pandas(), QRELS, "rr"), "Say query='user_id', doc='item_id'"),
+        (lambda: rf.compare([SHOWN, SHOWN], QRELS, "rr"), "Say query='user_id', doc='item_id'"),
+        (lambda: rf.fuse([SHOWN, SHOWN], "comb_sum"), "no document column; say doc=..."),
+        (lambda: rf.mean(RUN, QRELS, "rr", unjudged="bounds"), "set another rule: unjudged='nonrelevant'"),
+        (lambda: rf.evaluate(RUN, QRELS, "rr", like=RUN), "is no ranker; give one"),
+    ],
+)
+def test_messages_speak_of_the_functions_own_keywords(ask: Callable[[], object], says: str) -> None:
+    with pytest.raises((rf.InvalidOption, rf.MissingColumn)) as caught:
+        ask()
+    assert says in str(caught.value)
+    assert "df.rank.on(query" not in str(caught.value).partition("give one, as ")[0]
+
+
+def test_warnings_speak_of_them_too() -> None:
+    runs, gold = {q: ["a", "b"] for q in range(60)}, {q: ["b"] for q in range(60)}
+    with pytest.warns(rf.RankframeWarning, match=r"if low scores are the best, say ascending=True \(") as caught:
+        rf.evaluate(runs, gold, "rr")
+    assert caught[0].filename == __file__
+    with pytest.warns(rf.RankframeWarning, match=r"say df.rank.on\(ascending=True\)"):
+        rf.from_dicts(run=runs, qrels=gold).rank.evaluate("rr")
 
 
 def test_queries_that_one_of_the_two_lacks_follow_the_options_of_judge() -> None:

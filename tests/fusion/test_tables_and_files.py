@@ -44,7 +44,7 @@ def test_frames_without_names_are_numbered() -> None:
 
 def test_columns_of_other_names_are_bound() -> None:
     renamed = [x.rename({"query_id": "qid"}) for x in (BM25, DENSE)]
-    fused = rf.fuse(renamed, "comb_sum", on={"query": "qid"})
+    fused = rf.fuse(renamed, "comb_sum", query="qid")
     assert fused.columns == ["qid", "doc_id", "score"]
     assert fused["score"].to_list() == [9.0, 7.8, 0.6]
 

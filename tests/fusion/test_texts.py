@@ -60,7 +60,7 @@ def test_normalisations_have_other_names(name: str) -> None:
     ("text", "message"),
     [
         ("comb_mzn", "Did you mean 'comb_mnz' or 'comb_min'?"),
-        ("sum(norm=max,normalize=sum)", "unexpected keyword argument 'norm'"),
+        ("sum(norm=max,normalize=sum)", "has no option 'norm'. Did you mean 'normalize'"),
         ("rrf(norm=max)", "unexpected keyword argument 'norm'"),
         ("rrf(p=0.5)", "unexpected keyword argument 'p'"),
         ("combos(strategy=avg)", "unknown fusion method 'avg'"),

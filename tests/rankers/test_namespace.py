@@ -96,9 +96,11 @@ def test_on_gives_a_new_ranker_and_leaves_the_old_one() -> None:
 
 
 @each("make", [pl.DataFrame, pl.DataFrame.lazy, pl.DataFrame.to_pandas])
-def test_an_option_that_on_does_not_have_is_refused_by_its_signature(make: Any) -> None:
-    with pytest.raises(rf.InvalidOption, match=r"^on: got an unexpected keyword argument 'tie'; its signature is on\("):
+def test_an_option_that_on_does_not_have_is_refused_by_the_nearest_or_the_signature(make: Any) -> None:
+    with pytest.raises(rf.InvalidOption, match=r"^on has no option 'tie'\. Did you mean 'ties'\?$"):
         make(FRAME).rank.on(tie="order")
+    with pytest.raises(rf.InvalidOption, match=r"^on: got an unexpected keyword argument 'foo'; its signature is on\("):
+        make(FRAME).rank.on(foo="order")
 
 
 def test_rankers_say_what_they_are() -> None:

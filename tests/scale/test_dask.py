@@ -153,6 +153,12 @@ def test_every_row_of_judgments_without_labels_counts_1_unless_a_column_may_hold
         to_dask(run, 3).rank.judge(to_dask(truth.with_columns(stars=2), 2))
 
 
+def test_like_takes_the_columns_and_policies_of_a_ranker_of_another_frame() -> None:
+    mine = DF.rank.on(relevant=2, ties="worst")
+    assert_same(to_dask(DF, 3).rank.on(like=mine).evaluate("map"), mine.evaluate("map"))
+    assert DF.rank.on(like=to_dask(DF).rank.on(depth=3))._setup.policies.depth == 3
+
+
 def test_runs_of_one_table_are_judged_each_and_asked_for_where_documents_repeat() -> None:
     run = DF.filter(pl.col("score").is_not_null()).drop("label")
     qrels = DF.filter(pl.col("label").is_not_null()).drop("score")

@@ -164,7 +164,7 @@ def named(name: str, formula: Any) -> Any:
         ({"numbers": "doc"}, "numbers=['doc']: the columns of ids are 'query_id', 'doc_id'"),
         ({"names": {"map": "m" * 70}}, "postgres cuts names of columns"),
         ({"names": "sql"}, "names='sql': write one of 'beir'"),
-        ({"label": "grade", "relevnt": 2}, "sql: got an unexpected keyword argument 'relevnt'"),
+        ({"label": "grade", "relevnt": 2}, "sql has no option 'relevnt'. Did you mean 'relevant'?"),
     ],
 )
 def test_what_a_statement_cannot_say_is_refused(options: dict[str, Any], says: str) -> None:

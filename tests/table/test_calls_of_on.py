@@ -159,10 +159,11 @@ def test_expressions_remember_the_direction_under_a_later_convention() -> None:
 def test_recommendations_that_were_judged_by_rank_stay_so_under_a_tools_convention() -> None:
     recs = pl.DataFrame({"user_id": [1, 1], "item_id": ["a", "b"], "rank": [1, 2]})
     test = pl.DataFrame({"user_id": [1], "item_id": ["a"]})
-    judged = recs.rank.on(query="user_id", doc="item_id", rank="rank").judge(test)
-    assert judged.rank.on(convention="rectools").mean("rr")["rr"].item() == 1.0
-    of_pandas = recs.to_pandas().rank.on(query="user_id", doc="item_id", rank="rank").judge(test.to_pandas())
-    assert of_pandas.rank.on(convention="rectools").mean("rr")["rr"].item() == 1.0
+    mine = recs.rank.on(query="user_id", doc="item_id", rank="rank")
+    judged = mine.judge(test)
+    assert judged.rank.on(like=mine, convention="rectools").mean("rr")["rr"].item() == 1.0
+    of_pandas = recs.to_pandas().rank.on(like=mine).judge(test.to_pandas())
+    assert of_pandas.rank.on(like=mine, convention="rectools").mean("rr")["rr"].item() == 1.0
 
 
 BOTH_WAYS = (

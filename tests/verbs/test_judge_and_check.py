@@ -322,7 +322,8 @@ def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(k
         columns = {"query_id": PRESETS[name]["query"], "doc_id": PRESETS[name]["doc"]}
         run = KINDS[kind](RETRIEVED.rename(columns | {"score": PRESETS[name].get("score", "score")}))
         truth = TRUTH.rename(columns)
-        values = run.rank.on(names=name).judge(KINDS[kind](truth)).rank.mean("recall", "rr")
+        judged = run.rank.on(names=name).judge(KINDS[kind](truth))
+        values = judged.rank.on(names=name).mean("recall", "rr")
         values = values.collect() if kind == "lazy" else values
         assert [*values["recall"], *values["rr"]] == [0.5, 0.5], name
         with pytest.raises(rf.MissingColumn, match=r"Say df\.rank\.on"):
