@@ -228,7 +228,8 @@ def two_hundred_questions_of_lists_of_ids(rng: np.random.Generator) -> pl.DataFr
         place = int(rng.geometric(0.3)) - 1
         retrieved.append(ids)
         gold.append([ids[place]] if place < 10 else [f"missed{question}"])
-    return rf.from_lists(pl.DataFrame({"retrieved": retrieved, "relevant": gold}))
+    questions = pl.DataFrame({"query_id": range(200), "retrieved": retrieved, "relevant": gold})
+    return rf.from_lists(questions)
 
 
 @good("rr", "hit_rate@1", "hit_rate@3")
