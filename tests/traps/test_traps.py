@@ -50,7 +50,7 @@ def test_the_right_numbers_of_the_example_are_those_of_trec_eval() -> None:
             qrels.setdefault(query, {})[doc] = label
 
     def mean(measure: str, judged: dict[str, dict[str, int]]) -> str:
-        values = pytrec_eval.RelevanceEvaluator(judged, {measure}).evaluate(run).values()
+        values = pytrec_eval.RelevanceEvaluator(judged, {measure.replace("recall_", "recall.")}).evaluate(run).values()
         return f"{np.mean([value[measure] for value in values]):.3f}"
 
     wanted = {"map": "0.644", "recall_50": "0.679", "recall_40": "0.613", "P_5": "0.983", "ndcg_cut_10": "0.962"}
