@@ -19,6 +19,7 @@ from .._catalog.names import UNCLEAR
 from .._catalog.parse import texts_of
 from .._catalog.registry import Metric, find
 from .._support.docstrings import entries, sections
+from .._support.whole_files import write_whole
 from ..errors import UnknownMetric
 from . import reading
 from .command import COLUMN_OPTIONS, DEFAULT_METRICS, POLICIES, TABLES_OF_ITEMS, Outcome, command, keywords
@@ -69,7 +70,7 @@ def sql(arguments: Namespace) -> Outcome:
     text = rf.sql(*metrics, **given, names=arguments.column_names)
     if target is None:
         return Outcome(text)
-    target.write_text(text, encoding="utf-8")
+    write_whole(target, text.encode())
     return Outcome(None)
 
 
