@@ -112,6 +112,8 @@ class Ranks:
 
     def name(self, name: str) -> Tree:
         """A column of the caller's, in quotes if its name needs them."""
+        if not name.strip() or "\0" in name:
+            raise InvalidOption(f"{name!r} is no name of a column in a database; name the column")
         plain = name.isidentifier() and name.isascii() and name.upper() not in RESERVED and not name.startswith("_")
         quoted = name.upper() if self.warehouse.upper and name.isidentifier() else name
         of = exp.to_identifier(GIVEN_ALIAS) if self.warehouse.qualified else None

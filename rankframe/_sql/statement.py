@@ -12,6 +12,7 @@ from .._lift.arrow_kernel import bound
 from .._support.extras import load
 from .._support.methods import called_by_users
 from .._support.option_kinds import check
+from .._table.roles import ROLES
 from .._table.runs import RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from ..errors import InvalidOption, option
@@ -251,8 +252,10 @@ def _read(setup: Setup, options: dict[str, Any], run: str | None) -> Setup:
     for name in options:
         if name in NO_SQL:
             raise InvalidOption(f"{name} has no SQL: it is about {NO_SQL[name]}; evaluate a frame")
-    for name, role in setup.roles.named:
-        check(role, name, str)
+    for role, row in ROLES.items():
+        named = setup.roles.doc_name if role == "doc" else getattr(setup.roles, role)
+        for name in (named or ()) if row.several else (named,):
+            check(role, name, str | None)
     if run is not None and run not in setup.roles.query:
         setup = setup.changed(query=(run, *setup.roles.query))
     return setup

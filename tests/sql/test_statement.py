@@ -164,6 +164,10 @@ def named(name: str, formula: Any) -> Any:
         ({"table": "pq/*.parquet", "dialect": "duckdb"}, "write table=\"read_parquet('pq/*.parquet')\""),
         ({"table": "t.csv", "dialect": "duckdb"}, "write table=\"read_csv('t.csv')\""),
         ({"judgments": "/data/qrels", "dialect": "spark"}, "write judgments='parquet.`/data/qrels`'"),
+        ({"by": ""}, "'' is no name of a column in a database"),
+        ({"label": "a\0b"}, "'a\\x00b' is no name of a column in a database"),
+        ({"doc": ()}, "doc=(): write text or None"),
+        ({"score": ()}, "score=(): write text or None"),
         ({"table": " "}, "table=' ' names no table; write its name"),
         ({"names": {"map": ""}}, "names={'map': ''} is no name of a column; write one, as names={'map': 'map'}"),
         ({"names": {"rr": "x"}}, "names={'rr': 'x'}: 'rr' is none of the metrics of the statement"),
@@ -312,7 +316,12 @@ def test_equal_ranks_are_a_fault_where_a_convention_keeps_the_order_of_rows() ->
 
 @each("dialect", [*NOT_RUN, "clickhouse", "duckdb", "mysql", "postgres", "spark", "sqlite"])
 def test_statements_of_runs_side_by_side_are_read_in_every_dialect(dialect: str) -> None:
-    options: dict[str, Any] = {"dialect": dialect, "table": "lists", "runs": ["bm25", "it's", "a\nb\u2028c"], "by": "day"}
+    options: dict[str, Any] = {
+        "dialect": dialect,
+        "table": "lists",
+        "runs": ["bm25", "it's", "a\nb\u2028c"],
+        "by": "day",
+    }
     for judgments in (None, "qrels"):
         text = rf.sql("map", "rr", judgments=judgments, partial=True, baseline="it's", **options)
         (tree,) = sqlglot.parse(text, dialect=dialect)
