@@ -249,12 +249,11 @@ def _named(texts: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
 
 def _read(setup: Setup, options: dict[str, Any], run: str | None) -> Setup:
     """The setup, with the column of runs; refuses options that have no SQL, and names that no text can hold."""
-    for name in options:
-        if name in NO_SQL:
-            raise InvalidOption(f"{name} has no SQL: it is about {NO_SQL[name]}; evaluate a frame")
+    if without := [name for name in options if name in NO_SQL]:
+        raise InvalidOption(f"{without[0]} has no SQL: it is about {NO_SQL[without[0]]}; evaluate a frame")
     for role, row in ROLES.items():
-        named = setup.roles.doc_name if role == "doc" else getattr(setup.roles, role)
-        for name in (named or ()) if row.several else (named,):
+        given = setup.roles.doc_name if role == "doc" else getattr(setup.roles, role)
+        for name in (given or ()) if row.several else (given,):
             check(role, name, str | None)
     if run is not None and run not in setup.roles.query:
         setup = setup.changed(query=(run, *setup.roles.query))
