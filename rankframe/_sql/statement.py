@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .._catalog.call import Call
 from .._catalog.flat_names import flat_name, flat_names
 from .._catalog.requests import Request, calls_of, only_of_rankings
 from .._lift.arrow_kernel import bound
@@ -17,6 +18,9 @@ from .._table.runs import RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from ..errors import InvalidOption, option
 from .words import NO_SQL, Dialect
+
+if TYPE_CHECKING:
+    from .ranked import Ranks
 
 Kept: TypeAlias = Literal["keep", "drop"]
 EXAMPLE = "rf.sql('ndcg@10', dialect='duckdb', table='judged')"
@@ -131,31 +135,22 @@ def sql(
     presets = [] if own or names is None else [names] if isinstance(names, str) else [*names]
     if others := [name for name in presets if name != TEXT]:
         options["names"] = others
-    several, kind = Runs.of(runs, run), _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
-    column = RUN_OF_TABLE if several.scores else run
-    refuse_baseline(baseline, several, kind)
-    setup = bound(options, sql)
-    if several.scores and RUN_OF_TABLE in setup.roles.query:
-        raise InvalidOption(
-            option(query=RUN_OF_TABLE), " is the column that names the runs in the result; rename yours"
-        )
-    setup = _read(setup, options, column)
-    calls = only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE) if metrics or kind != "findings" else []
-    resolved = [setup.resolve(call) for call in calls]
-    setups = {of for of, _ in resolved} or {setup}
-    if len(setups) > 1:
-        says = " counts by other policies for some of these metrics; write a statement for each"
-        raise InvalidOption(option(convention=setup.convention), says)
     if judgments is None and (judged_only, run_only) != ("keep", "drop"):
         raise InvalidOption(
             "judged_only and run_only are about judgments in a table of their own; name it as judgments"
         )
+    several, kind = Runs.of(runs, run), _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
+    column = RUN_OF_TABLE if several.scores else run
+    refuse_baseline(baseline, several, kind)
+    setup = _read(bound(options, sql), options, several)
+    calls = only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE) if metrics or kind != "findings" else []
+    setup, meant = _resolved(setup, calls)
     texts = [call.text for call in calls]
     named = {text: text for text in texts} if TEXT in presets else _named(texts, own)
     refuse_long_names(named, dialect, WAREHOUSES[dialect].longest - len("__diff_mean" if kind == "sums" else ""))
-    slices = [*([column] if column is not None else []), *([by] if isinstance(by, str) else by or ())]
+    slices = [*([] if column is None else [column]), *([by] if isinstance(by, str) else by or ())]
     ranks = Ranks(
-        _with_windows(setups.pop()),
+        _with_windows(setup),
         dialect,
         two=judgments is not None,
         runs=() if column is None else (column,),
@@ -165,11 +160,7 @@ def sql(
         keeps_judged=judged_only == "keep" or checks,
         keeps_run=run_only == "keep" or checks,
     )
-    ids = (*ranks.setup.roles.query, ranks.setup.roles.doc_name, *ranks.by)
-    ids = tuple(name for name in ids if name and not (several.scores and name == RUN_OF_TABLE))
-    if others := [name for name in ranks.numbers if name not in ids]:
-        raise InvalidOption(option(numbers=others), f": the columns of ids are {', '.join(map(repr, ids))}")
-    meant = [call for _, call in resolved]
+    refuse_other_numbers(ranks)
     columns = {call.text: named[text] for text, call in zip(texts, meant, strict=True)}
     compared = None if baseline is None else (str(column), baseline)
     return statement(ranks, meant, columns, (table, judgments), kind, quoted=TEXT in presets, compared=compared)
@@ -225,6 +216,14 @@ def refuse_long_names(named: Mapping[str, str], dialect: Dialect, most: int) -> 
         raise InvalidOption(says, option(names={text: "..."}))
 
 
+def refuse_other_numbers(ranks: Ranks) -> None:
+    """Refuse numbers that are no ids of the table."""
+    ids = (*ranks.setup.roles.query, ranks.setup.roles.doc_name, *ranks.by)
+    ids = tuple(name for name in ids if name and not (ranks.scores and name == RUN_OF_TABLE))
+    if others := [name for name in ranks.numbers if name not in ids]:
+        raise InvalidOption(option(numbers=others), f": the columns of ids are {', '.join(map(repr, ids))}")
+
+
 def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Any:
     """What the rows of the statement stand for."""
     asked = {"findings": checks, "rows": rows, "sums": partial, "slices": by and not partial}
@@ -247,7 +246,7 @@ def _named(texts: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
     return flat_names(text for text in texts if text not in given) | given
 
 
-def _read(setup: Setup, options: dict[str, Any], run: str | None) -> Setup:
+def _read(setup: Setup, options: dict[str, Any], runs: Runs) -> Setup:
     """The setup, with the column of runs; refuses options that have no SQL, and names that no text can hold."""
     if without := [name for name in options if name in NO_SQL]:
         raise InvalidOption(f"{without[0]} has no SQL: it is about {NO_SQL[without[0]]}; evaluate a frame")
@@ -255,9 +254,22 @@ def _read(setup: Setup, options: dict[str, Any], run: str | None) -> Setup:
         given = setup.roles.doc_name if role == "doc" else getattr(setup.roles, role)
         for name in (given or ()) if row.several else (given,):
             check(role, name, str | None)
-    if run is not None and run not in setup.roles.query:
-        setup = setup.changed(query=(run, *setup.roles.query))
-    return setup
+    query = setup.roles.query
+    if runs.scores and RUN_OF_TABLE in query:
+        says = " is the column that names the runs in the result; rename yours"
+        raise InvalidOption(option(query=RUN_OF_TABLE), says)
+    column = RUN_OF_TABLE if runs.scores else runs.column
+    return setup if column is None or column in query else setup.changed(query=(column, *query))
+
+
+def _resolved(setup: Setup, calls: Sequence[Call]) -> tuple[Setup, list[Call]]:
+    """The setup and the metrics with the choices of the convention, which must be the same for all metrics."""
+    resolved = [setup.resolve(call) for call in calls]
+    setups = {of for of, _ in resolved} or {setup}
+    if len(setups) > 1:
+        says = " counts by other policies for some of these metrics; write a statement for each"
+        raise InvalidOption(option(convention=setup.convention), says)
+    return setups.pop(), [call for _, call in resolved]
 
 
 def _with_windows(setup: Setup) -> Setup:
