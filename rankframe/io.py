@@ -33,8 +33,8 @@ def read_run(source: Sources, *, format: FormatName | None = None, columns: Rena
 
     A line of TREC text has six fields, ``query_id Q0 doc_id rank score tag``, separated by spaces or tabs. Q0
     and rank are ignored, as in trec_eval: documents are ordered by score only. Blank lines, lines that start with
-    ``#``, a byte-order mark and Windows line ends are skipped. trec_eval also ignores further fields after the
-    tag; here they are an error, since most often they come from a space inside an id, which moves the score. A
+    ``#``, a byte-order mark and Windows line ends are skipped. Words after the tag are ignored, too, unless
+    the fourth field is no rank or the sixth a number: then a space inside an id has moved the score, which is an error. A
     score of ``nan`` is refused; one beyond the largest float, as ``1e999``, is read as infinite, as in C.
 
     Formats of other tools:

@@ -1,6 +1,6 @@
 """Run the tests of another tool's metrics with rankframe in the place of the tool: python scripts/peers_tests.py CHECKOUT.
 
-CHECKOUT is a clone of ir_measures, rax, pyndeval or Microsoft's recommenders, which this repository holds no part of. Of the
+CHECKOUT is a clone of ir_measures, rax, pyndeval, trec_eval or Microsoft's recommenders, which this repository holds no part of. Of the
 tools only ir_measures has to run, which rankframe's extra `test` installs; rax also needs absl-py. Each value that a test
 compares is counted, and one that differs is printed with its reason in `KNOWN`. The exit code is 1 if a value differs without a
 reason, or a reason stands for no value.
@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import math
+import os
+import re
 import sys
 import unittest
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, redirect_stdout, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -39,6 +42,7 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "diversity(item_cooccurrence_count)": "items are compared by the users that they share, which ild does not do",
         "serendipity(item_feature_vector)": "1 less the mean similarity to the user's items; ours takes the nearest one",
     },
+    "trec_eval": {},
 }
 """By tool: what the name of a value that differs begins with or contains, and the reason."""
 
@@ -476,11 +480,30 @@ def of_lists(name: str, of: str) -> Callable[..., Any]:
     return value
 
 
+# ------------------------------------------------------------------------------------------------------ trec_eval
+
+
+def trec_eval(checkout: Path) -> None:
+    """The commands of its `make quicktest`, each output as one comparison of the numbers of its lines."""
+    from rankframe._command import main as command_line
+
+    _, _, rest = (checkout / "Makefile").read_text().partition("\nquicktest:")
+    commands = re.findall(r"^\t\./trec_eval (.*) \| diff - (.*)$", rest.partition("\n\n")[0], re.MULTILINE)
+    os.chdir(checkout)
+    for command, expected in commands:
+        with redirect_stdout(io.StringIO()) as output:
+            command_line(["trec_eval", *command.split()])
+        found, wanted = output.getvalue(), Path(expected).read_text()
+        lines = found.count("\n"), wanted.count("\n")
+        SEEN.append(Seen(command, *map(float, lines), equal=found == wanted))
+
+
 TOOLS: Mapping[str, tuple[str, Callable[[Path], None]]] = {
     "ir_measures": ("ir_measures/measures", ir_measures),
     "rax": ("rax/_src/metrics_test.py", rax),
     "pyndeval": ("tests/test_pyndeval.py", pyndeval),
     "recommenders": ("tests/unit/recommenders/evaluation", recommenders),
+    "trec_eval": ("trec_eval.c", trec_eval),
 }
 """Each tool, by what its checkout has and those of the others lack."""
 

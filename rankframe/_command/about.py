@@ -19,6 +19,7 @@ from .._catalog.names import UNCLEAR
 from .._catalog.parse import texts_of
 from .._catalog.registry import Metric, find
 from .._support.docstrings import entries, sections
+from .._support.whole_files import write_whole
 from ..errors import UnknownMetric
 from . import reading
 from .command import COLUMN_OPTIONS, DEFAULT_METRICS, POLICIES, TABLES_OF_ITEMS, Outcome, command, keywords
@@ -30,13 +31,20 @@ ELSEWHERE = tuple(zip((rf.CATALOG_METRICS, rf.AGREEMENTS), ONLY, strict=True))
 """The metrics that commands such as evaluate do not take, and what does."""
 
 UNSET = {"default": None}
-NAMES = {"--names": {"dest": "column_names", "action": "append"}, "--run": UNSET, "--baseline": UNSET}
+OF_SQL = {
+    "--dialect": {"required": True},
+    "--names": {"dest": "column_names", "action": "append"},
+    "--runs": {"action": "append", **UNSET}, "--run": UNSET, "--baseline": UNSET,
+}  # fmt: skip
 
 
-@command(options=NAMES, metrics=DEFAULT_METRICS, verb=rf.sql, formats=())
+@command(options=OF_SQL, metrics=DEFAULT_METRICS, verb=rf.sql, formats=())
 def sql(arguments: Namespace) -> Outcome:
     """Write metrics as one SELECT for a warehouse.
 
+    --dialect DIALECT  bigquery, clickhouse, databricks, duckdb, mysql (MariaDB, too), oracle, postgres, redshift, snowflake,
+        spark, sqlite, trino or tsql (SQL Server)
+    --runs COLUMN  a column of scores of a run, of several side by side; repeat it for each
     --run COLUMN  the column that names the run of each row; judgments without it hold for each run
     --baseline RUN  with --partial, the run that the others are compared with
     --rows  a row per document, with the metrics of its query
@@ -54,7 +62,7 @@ def sql(arguments: Namespace) -> Outcome:
     target = None if arguments.output is None else writable(arguments.output)
     refuse((arguments.checks and arguments.metrics is not None, "--checks has no metrics. Leave -m out"))
     metrics = [] if arguments.checks else reading.metrics_of(arguments)
-    of_sql = [name for name in (*keywords(rf.sql), "run") if name != "names"]
+    of_sql = [name for name in (*keywords(rf.sql), "run", "runs") if name != "names"]
     given = {name: getattr(arguments, name) for name in (*COLUMN_OPTIONS, *POLICIES, *TABLES_OF_ITEMS, *of_sql)}
     del given["rank"]  # it has become the score, in ascending order
     given["query"] = None if given["query"] is None else given["query"].split(",")
@@ -62,7 +70,7 @@ def sql(arguments: Namespace) -> Outcome:
     text = rf.sql(*metrics, **given, names=arguments.column_names)
     if target is None:
         return Outcome(text)
-    target.write_text(text, encoding="utf-8")
+    write_whole(target, text.encode())
     return Outcome(None)
 
 

@@ -23,10 +23,11 @@ import polars as pl
 
 from .._files.formats import BINARY, SUFFIXES
 from .._files.sources import suffix_of
-from .._files.write import as_path, replaced
+from .._files.write import as_path
 from .._results.grid import Cell, Grid
 from .._results.markup import CONTROL, latex, rewritten, visible
 from .._results.result import Format, Result, render, written
+from .._support.whole_files import write_whole
 from .._table.setup import TABLES
 from ..errors import Advice, Code, InvalidOption, RankframeWarning, Text, Verbatim, shown, worded
 
@@ -261,17 +262,8 @@ def text_of(result: str | OutputTable, format: str) -> str:
 def write(target: Path, result: str | OutputTable, format: str) -> None:
     """Write a result in a format."""
     if format not in BINARY or isinstance(result, str):
-        write_bytes(target, text_of(result, format).encode() + b"\n")
+        write_whole(target, text_of(result, format).encode() + b"\n")
         return
     buffer = BytesIO()
     getattr(result.frame, f"write_{format}")(buffer)
-    write_bytes(target, buffer.getvalue())
-
-
-def write_bytes(target: Path, content: bytes) -> None:
-    """Replace a file when the new one is complete, or keep the old one; with the ending .gz it is compressed."""
-    try:
-        with replaced(target) as file:
-            file.write(content)
-    except OSError as error:  # it may name the temporary file
-        raise OSError(error.errno, error.strerror, str(target)) from error
+    write_whole(target, buffer.getvalue())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -17,9 +19,10 @@ from .._catalog.registry import MeanOf
 from .._files.read import QRELS, RUN
 from .._statistics.preferences import in_order
 from .._table.columns import TEXTS
+from .._table.policies import Unjudged
 from .._table.run_and_judgments import Unmatched
 from .._table.setup import Setup
-from .._table.trec_eval import MEASURES, OF_PREFERENCES, OF_THE_RUN, PREFERENCES, SETS
+from .._table.trec_eval import MEASURES, OF_JUDGES, OF_PREFERENCES, OF_THE_RUN, PREFERENCES, SETS, Measure
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, UnknownMetric, did_you_mean, with_code
 from .command import POSITIVE, Outcome, command, whole_number
 from .reading import of_file, read_file, refuse_two_inputs
@@ -40,11 +43,18 @@ class Line(NamedTuple):
 
 
 GROUPS: Mapping[str, Sequence[str]] = {
-    "qrels": (), "prefs": ("judgment_group", "judgment_subgroup"), "qrels_prefs": ("iteration",),
+    "qrels": (), "qrels_jg": ("iteration",),
+    "prefs": ("judgment_group", "judgment_subgroup"), "qrels_prefs": ("iteration",),
 }  # fmt: skip
-"""The columns of judgments by which preferences are grouped, by the value of -R."""
+"""The columns of judgments by which documents are judged in groups, by the value of -R."""
 
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
+
+MISSING = -1_000_000.0
+"""The z-score of a measure that has no mean and deviation."""
+
+Row: TypeAlias = dict[str, Any]
+"""The values of a query, or of all queries, by the names that are printed."""
 
 
 @command(
@@ -52,7 +62,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?")
         "QRELS": {"dest": "qrels"},
         "RUN": {"dest": "files", "nargs": 1},
         "--measure": {"action": "append"},
-        "--Rel_info_format": {"choices": ("qrels", "prefs", "qrels_prefs"), "default": "qrels"},
+        "--Rel_info_format": {"choices": tuple(GROUPS), "default": "qrels"},
         "--level_for_rel": {"type": whole_number, "default": 1},
         "--Max_retrieved_per_topic": {"type": POSITIVE},
         "--Number_docs_in_coll": {"type": whole_number, "default": 0},
@@ -69,9 +79,12 @@ def trec_eval(arguments: Namespace) -> Outcome:
     QRELS  the judgments, as TREC text or in a format that evaluate reads
     RUN  the run, likewise; - is standard input
     -m, --measure MEASURE  a measure, with its parameters after a dot, as in ndcg_cut.5,10; may be repeated. official, set
-        and all_trec each stand for several, and so do prefs and all_prefs with preferences; default: official
-    -R, --Rel_info_format FORMAT  qrels, default; or preferences: prefs, whose lines are query, judgment group, subgroup,
-        document and level, or qrels_prefs, where qrels prefer documents with a higher label
+        and all_trec each stand for several, and so do prefs and all_prefs with preferences, and qrels_jg with judgment
+        groups; default: official
+    -R, --Rel_info_format FORMAT  qrels, default; qrels_jg, where the second field of a line names who judged, and values are
+        means over judges; or preferences: prefs, whose lines are query, judgment group, subgroup, document and level, or
+        qrels_prefs, where qrels prefer documents with a higher label
+    -Z, --Zscore FILE  print values in standard deviations from a mean; the lines of FILE are query, measure, mean, deviation
     -q, --query_eval_wanted  print each query too
     -n, --nosummary  print no summary
     -c, --complete_rel_info_wanted  count judged queries that the run lacks, with nothing retrieved
@@ -86,52 +99,143 @@ def trec_eval(arguments: Namespace) -> Outcome:
     $ zcat bm25.run.gz | rankframe trec_eval -m all_trec qrels.txt -
     """
     refuse_two_inputs([arguments.qrels, *arguments.files])
+    qrels, run, run_id = files_of(arguments)
+    norms = None if arguments.Zscore is None else norms_of(arguments.Zscore)
+    if arguments.Rel_info_format in ("prefs", "qrels_prefs"):
+        return of_preferences(arguments, qrels, run, run_id, norms)
+    by_group = arguments.Rel_info_format == "qrels_jg"
+    labels = qrels["label"].unique().to_list()
+    lines = list(lines_of(arguments.measure or ["official"], labels, by_group=by_group))
+    calls = list(dict.fromkeys(call for line in lines for call in line.calls))
+    values = values_of(arguments, qrels, run, calls)
+    rows = [row_of(lines, of_query) for of_query in values.iter_rows(named=True)]
+    if norms is not None:
+        rows = [z_scores(lines, row, norms) for row in rows]
+    printed: list[str] = []
+    if arguments.query_eval_wanted:
+        of_queries = [line for line in lines if line.calls and line.summary != "geometric mean"]
+        for row in rows:
+            printed += [as_printed(line, row, z=norms is not None) for line in of_queries]
+    if not arguments.nosummary:
+        summary = z_summary(lines, rows) if norms is not None else row_of(lines, means_of(calls, values))
+        if arguments.complete_rel_info_wanted:  # trec_eval counts the relevant documents again, ignoring -l
+            summary["num_rel"] = float((qrels["label"] > 0).sum())
+        summary |= {"query_id": "all", "runid": run_id, "num_q": float(len(values))}
+        printed += [as_printed(line, summary, z=norms is not None) for line in lines if line.measure != "relstring"]
+    return Outcome("\n".join(printed) or None)
+
+
+def files_of(arguments: Namespace) -> tuple[pl.DataFrame, pl.DataFrame, str]:
+    """The judgments, the run, and the name in the run's last line."""
     groups, own = GROUPS[arguments.Rel_info_format], "prefs" if arguments.Rel_info_format == "prefs" else None
     files = (arguments.qrels, QRELS, groups, own), (arguments.files[0], RUN, (), None)
     try:
         (qrels, _), (run, _) = (
-            read_file(path, layout, {"once": ("query_id", *key, "doc_id")}, comments=False, format=kind)
+            read_file(path, layout, {"once": ("query_id", *key, "doc_id")}, format=kind)
             for path, layout, key, kind in files
         )
     except MissingColumn as error:  # trec_eval has no options for columns
         raise MissingColumn(with_code(error.parts, lambda _: Code(""))) from None
     if not qrels["label"].is_finite().all():
         raise InvalidData(*TEXTS["label not finite"](Setup()), kind="label not finite")
-    ids = pl.col("query_id", "doc_id").cast(pl.String)
     run_id = str(run["run"][-1]) if "run" in run.columns else ""
-    if groups:
-        return of_preferences(arguments, qrels.with_columns(ids), run.select(ids, "score"), groups, run_id)
-    run, qrels = run.select(ids, "score"), qrels.select(ids, pl.col("label").cast(pl.Int64))
+    names = pl.col("query_id", "doc_id").cast(pl.String)
+    return qrels.with_columns(names), run.select(names, "score"), run_id
+
+
+def values_of(arguments: Namespace, qrels: pl.DataFrame, run: pl.DataFrame, calls: Sequence[Call]) -> pl.DataFrame:
+    """The values of each query; with judgment groups, their means over the groups."""
+    groups = GROUPS[arguments.Rel_info_format]
+    key = ["query_id", *groups]
     kept: Unmatched = "keep" if arguments.complete_rel_info_wanted else "drop"
+    if groups:
+        run = run.join(qrels.select(key).unique(), on="query_id", how="left")
+    qrels = qrels.select(*key, "doc_id", pl.col("label").cast(pl.Int64))
     with of_file(arguments.files[0]):
-        table = rf.rank(run).judge(qrels, judged_only=kept, run_only="drop").sort("query_id")
-    ranker = rf.rank(table).on(convention="trec_eval", unjudged="drop" if arguments.Judged_docs_only else "nonrelevant")
-    ranker = ranker.on(relevant=arguments.level_for_rel, collection_size=arguments.Number_docs_in_coll)
-    ranker = ranker.on(depth=arguments.Max_retrieved_per_topic)
-    lines = list(lines_of(arguments.measure or ["official"], qrels["label"].unique().to_list()))
-    calls = list(dict.fromkeys(call for line in lines for call in line.calls))
+        table = rf.rank(run).on(query=key).judge(qrels, judged_only=kept, run_only="drop").sort(key)
+    unjudged: Unjudged = "drop" if arguments.Judged_docs_only else "nonrelevant"
+    ranker = rf.rank(table).on(
+        query=key,
+        convention="trec_eval",
+        unjudged=unjudged,
+        relevant=arguments.level_for_rel,
+        collection_size=arguments.Number_docs_in_coll,
+        depth=arguments.Max_retrieved_per_topic,
+    )
     values = ranker.evaluate(*([call.text for call in calls] or ["num_ret"]))
-    printed: list[str] = []
-    if arguments.query_eval_wanted:
-        of_queries = [line for line in lines if line.calls and line.summary != "geometric mean"]
-        for of_query in values.iter_rows(named=True):
-            printed += [as_printed(line, of_query["query_id"], value_of(line, of_query)) for line in of_queries]
-    if not arguments.nosummary:
-        numbers = [call for call in calls if call.metric.dtype == pl.Float64]
-        summed = {call.text: Mean.of(call).over_run(pl.col(call.text)) for call in numbers}
-        summary = values.select(**summed).row(0, named=True) if numbers else {}
-        if arguments.complete_rel_info_wanted:  # trec_eval counts the relevant documents again, ignoring -l
-            summary["num_relevant"] = float((qrels["label"] > 0).sum())
-        of_the_run: dict[str, str | float] = {"runid": run_id, "num_q": len(values)}
-        for line in lines:
-            if line.measure != "relstring":
-                value = of_the_run[line.measure] if line.measure in OF_THE_RUN else value_of(line, summary)
-                printed.append(as_printed(line, "all", value))
-    return Outcome("\n".join(printed) or None)
+    if not groups:
+        return values
+    return values.group_by("query_id", maintain_order=True).agg(pl.exclude(key).mean())
+
+
+def means_of(calls: Sequence[Call], values: pl.DataFrame) -> Mapping[str, float]:
+    """The metrics of the whole run."""
+    numbers = [call for call in calls if call.metric.dtype == pl.Float64]
+    return values.select(Mean.of(call).over_run(pl.col(call.text)).alias(call.text) for call in numbers).to_dicts()[0]
+
+
+def row_of(lines: Sequence[Line], values: Mapping[str, Any]) -> Row:
+    """The values of the lines of metrics, by the names that are printed; those that `values` lacks are left out."""
+    has = [line for line in lines if line.calls and all(call.text in values for call in line.calls)]
+    return {"query_id": values.get("query_id"), **{line.name: value_of(line, values) for line in has}}
+
+
+# z-scores
+
+
+def norms_of(path: str) -> Mapping[tuple[str, str], tuple[float, float]]:
+    """The mean and the standard deviation of each query and measure in a file."""
+    found = {}
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        fields = line.split()
+        if len(fields) != 4 or not all(map(NUMBER.fullmatch, fields[2:])):
+            raise InvalidData(
+                f"{path}, line {number}: {line[:200]!r} is no query, measure, mean and standard deviation"
+            )
+        found[fields[0], fields[1]] = float(fields[2]), float(fields[3])
+    return found
+
+
+def z_score(value: float, norm: tuple[float, float] | None) -> float:
+    """How many standard deviations a value is above the mean."""
+    mean, deviation = (math.nan, 0.0) if norm is None else norm
+    if deviation:
+        return (value - mean) / deviation
+    return 0.0 if value == mean else MISSING
+
+
+def z_scores(lines: Sequence[Line], row: Row, norms: Mapping[tuple[str, str], tuple[float, float]]) -> Row:
+    """The values of a query as z-scores; those of geometric means are logarithms."""
+    found = dict(row)
+    for line in lines:
+        if line.name in row and line.measure != "relstring":
+            value = math.log(row[line.name]) if line.summary == "geometric mean" else row[line.name]
+            found[line.name] = z_score(value, norms.get((row["query_id"], line.name)))
+    return found
+
+
+def z_summary(lines: Sequence[Line], rows: Sequence[Row]) -> Row:
+    """The z-scores of all queries."""
+    found: Row = {}
+    for line in lines:
+        if line.calls and line.measure != "relstring":
+            total = in_order(row[line.name] for row in rows)
+            mean = total / len(rows)
+            found[line.name] = total if line.summary == "sum" else mean
+            if line.summary == "geometric mean":
+                found[line.name] = math.exp(mean)
+    return found
+
+
+# preferences
 
 
 def of_preferences(
-    arguments: Namespace, judged: pl.DataFrame, run: pl.DataFrame, groups: Sequence[str], run_id: str
+    arguments: Namespace,
+    judged: pl.DataFrame,
+    run: pl.DataFrame,
+    run_id: str,
+    norms: Mapping[tuple[str, str], tuple[float, float]] | None,
 ) -> Outcome:
     """What trec_eval prints of preferences, for each query and for all."""
     wanted: set[str] = set()
@@ -140,6 +244,26 @@ def of_preferences(
             near = did_you_mean(text, PREFERENCES)
             raise UnknownMetric(f"-m {text} is no measure of preferences.{near} -m prefs has six of them")
         wanted.update(OF_PREFERENCES.get(text, (text,)))
+    rows = preferences_of(arguments, judged, run)
+    n, counts = len(rows), PREFERENCES[:3]
+    if norms is not None:
+        for row in rows:
+            scores = {name: z_score(row[name], norms.get((row["query_id"], name))) for name in PREFERENCES}
+            row.update(scores)
+    totals = {name: in_order(row[name] for row in rows) for name in PREFERENCES}
+    means = {name: total if name in counts else total / n for name, total in totals.items()}
+    rows = rows if arguments.query_eval_wanted else []
+    if not arguments.nosummary:
+        rows.append({"query_id": "all", "runid": run_id, "num_q": float(n), **means})
+    names = [name for name in (*OF_THE_RUN, *PREFERENCES) if name in wanted]
+    each = ((name, row) for row in rows for name in names if name in row)
+    whole = {*counts, "num_q"}
+    printed = [printed_line(name, row, whole=name in whole, z=norms is not None) for name, row in each]
+    return Outcome("\n".join(printed) or None)
+
+
+def preferences_of(arguments: Namespace, judged: pl.DataFrame, run: pl.DataFrame) -> list[Row]:
+    """The measures of preferences of each query."""
     if not arguments.complete_rel_info_wanted:
         judged = judged.join(run, on="query_id", how="semi")
     if judged.is_empty():
@@ -148,55 +272,79 @@ def of_preferences(
         judged, on="query_id", how="semi"
     )
     ranker = rf.rank(table).on(ties="doc_asc", depth=arguments.Max_retrieved_per_topic)
+    groups = GROUPS[arguments.Rel_info_format]
     with of_file(arguments.qrels):
         found = ranker.preferences.evaluate(*PREFERENCES, **dict(zip(("group", "subgroup"), groups, strict=False)))
-    n, counts = found.height, PREFERENCES[:3]
-    rows = found.sort("query_id").to_dicts()
-    of_all = {name: in_order(row[name] for row in rows) / (1 if name in counts else n) for name in PREFERENCES}
-    rows = rows if arguments.query_eval_wanted else []
-    rows += [] if arguments.nosummary else [{"query_id": "all", "runid": run_id, "num_q": n, **of_all}]
-    names = [name for name in (*OF_THE_RUN, *PREFERENCES) if name in wanted]
-    each = ((name, row) for row in rows for name in names if name in row)
-    printed = [trec_line(name, row["query_id"], row[name], whole=name in counts) for name, row in each]
-    return Outcome("\n".join(printed) or None)
+    return found.sort("query_id").to_dicts()
 
 
-def lines_of(measures: list[str], labels: list[int]) -> Iterator[Line]:
+# measures
+
+
+def lines_of(measures: list[str], labels: list[int], *, by_group: bool = False) -> Iterator[Line]:
     """The lines in trec_eval's order, whatever the order of the options."""
     wanted: dict[str, str] = {}
     for text in measures:
         name, _, parameters = text.partition(".")
-        if name in PREFERENCES or name in OF_PREFERENCES:
-            raise InvalidOption(f"-m {name} takes preferences; say -R prefs, or -R qrels_prefs")
-        if name not in MEASURES and name not in SETS:
-            raise UnknownMetric(f"unknown measure {text!r}.{did_you_mean(name, [*MEASURES, *SETS])}")
-        if parameters and not all(map(NUMBER.fullmatch, re.split("[,=]", parameters.removeprefix("p=")))):
-            raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
-        ranked = parameters and name in MEASURES and MEASURES[name].defaults
-        if ranked and not all(re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in parameters.split(",")):
-            raise InvalidOption(f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10")
+        refuse_other_format(name, by_group=by_group)
+        refuse_parameters(OF_JUDGES.get(name, name), parameters, text)
         for each in SETS.get(name, (name,)):
             wanted[each] = wanted.get(each) or parameters
-    for name, measure in MEASURES.items():
-        if name not in wanted:
-            continue
-        parameters = wanted[name]
-        if measure.defaults:
-            given = sorted(parameters.split(","), key=float) if parameters else map(measure.shown, measure.defaults)
-            for parameter in given:
-                shown = measure.shown(float(parameter)) if measure.parameter == "share" else parameter
-                yield line(f"{name}_{shown}", name, f"{name}_{parameter}")
-        elif name in OF_THE_RUN:
-            yield line(name, name)
-        elif not parameters:
-            yield line(name, name, name)
-        else:
-            texts = [f"{name}.{parameters}"]
-            if name == "11pt_avg":
-                texts = [f"iprec_at_recall_{level}" for level in parameters.split(",")]
-            elif "=" in parameters and name not in ("rbp", "rbp_resid"):
-                texts = [f"{name}(gain={gains(name, parameters, labels)})"]
-            yield line(f"{name}_{parameters}", name, *texts)
+    own = {measure: name for name, measure in OF_JUDGES.items()} if by_group else {}
+    for measure in MEASURES.values():
+        name = own.get(measure.name, measure.name)
+        if name in wanted:
+            for found in lines_of_measure(measure, wanted[name], labels):
+                shown = found.name.removeprefix(measure.name)
+                yield found._replace(name=f"{name}{shown}", measure=name)
+
+
+def refuse_other_format(name: str, *, by_group: bool) -> None:
+    """Refuse a measure of judgments in another format, and one that there is not."""
+    if name in PREFERENCES or name in OF_PREFERENCES:
+        raise InvalidOption(f"-m {name} takes preferences; say -R prefs, or -R qrels_prefs")
+    of_judges = name in OF_JUDGES or name == "qrels_jg"
+    if of_judges and not by_group:
+        raise InvalidOption(f"-m {name} takes judgment groups; say -R qrels_jg")
+    known = (*OF_JUDGES, *OF_THE_RUN, "qrels_jg") if by_group else (*MEASURES, *SETS)
+    if name not in known:
+        advice = " -m qrels_jg has all measures of judgment groups" if by_group else ""
+        raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, known)}{advice}")
+
+
+def refuse_parameters(name: str, parameters: str, text: str) -> None:
+    """Refuse parameters that are no numbers."""
+    if parameters and not all(map(NUMBER.fullmatch, re.split("[,=]", parameters.removeprefix("p=")))):
+        raise InvalidOption(f"-m {text}: {parameters!r} is no list of numbers; write them as in ndcg_cut.5,10")
+    ranked = parameters and name in MEASURES and MEASURES[name].defaults
+    if ranked and not all(re.fullmatch(r"\d+\.?\d*|\.\d+", level) for level in parameters.split(",")):
+        raise InvalidOption(f"-m {text}: {name} takes ranks or shares; write them as in ndcg_cut.5,10")
+
+
+def lines_of_measure(measure: Measure, parameters: str, labels: list[int]) -> Iterator[Line]:
+    """The lines of a measure; trec_eval reads a rank up to its dot."""
+    name = measure.name
+    if measure.defaults:
+        given: Sequence[float] = measure.defaults
+        if parameters:
+            given = sorted(map(float, parameters.split(",")))
+        if measure.parameter == "rank":
+            given = [int(rank) for rank in given]
+        if len({*given}) < len(given):
+            raise InvalidOption(f"-m {name}.{parameters} has a cutoff twice; write it once")
+        for parameter in given:
+            yield line(f"{name}_{measure.shown(parameter)}", name, f"{name}_{parameter}")
+    elif name in OF_THE_RUN:
+        yield line(name, name)
+    elif not parameters:
+        yield line(name, name, name)
+    else:
+        texts = [f"{name}.{parameters}"]
+        if name == "11pt_avg":
+            texts = [f"iprec_at_recall_{float(level)}" for level in parameters.split(",")]
+        elif "=" in parameters and name not in ("rbp", "rbp_resid"):
+            texts = [f"{name}(gain={gains(name, parameters, labels)})"]
+        yield line(f"{name}_{parameters}", name, *texts)
 
 
 def line(name: str, measure: str, *texts: str) -> Line:
@@ -223,7 +371,16 @@ def value_of(line: Line, values: Mapping[str, float]) -> float | str:
     return found[0] if len(found) == 1 else sum(found) / len(found)
 
 
-def as_printed(line: Line, query: str, value: float | str) -> str:
+def as_printed(line: Line, row: Row, *, z: bool) -> str:
     """A line as trec_eval prints it."""
-    shown = f"'{value}'" if line.measure == "relstring" else value
-    return trec_line(line.name, query, shown, whole=line.summary == "sum")
+    return printed_line(line.name, row, whole=line.summary == "sum" or line.name == "num_q", z=z)
+
+
+def printed_line(name: str, row: Row, *, whole: bool, z: bool) -> str:
+    """A value with its name; that of a z-score begins with Z."""
+    value, query = row[name], row["query_id"]
+    if isinstance(value, str):
+        shown = value if name == "runid" else f"'{value}'"
+        return trec_line(name, query, shown, whole=False)
+    text = trec_line(name, query, None if value is None else float(value), whole=whole and not z)
+    return f"Z{text}" if z else text

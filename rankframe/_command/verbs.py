@@ -29,6 +29,7 @@ from .._results.grid import queries_of, records
 from .._results.markup import CONTROL
 from .._support.extras import load
 from .._support.progress import Progress
+from .._support.whole_files import write_whole
 from .._table.conventions import CONVENTIONS, Convention
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
@@ -42,7 +43,7 @@ from .._verbs.tool_comparison import conventions as compared, explained, short
 from ..errors import InvalidOption, RankframeWarning
 from . import reading
 from .command import COLUMNS, DEFAULT_METRICS, POSITIVE, Outcome, command, help_of
-from .output import FOR_PEOPLE, FORMATS, PICTURE, OutputTable, note, refuse, spelled, writable, write_bytes
+from .output import FOR_PEOPLE, FORMATS, PICTURE, OutputTable, note, refuse, spelled, writable
 
 RANKS = 20
 PICTURES = (".svg", ".png", ".html")
@@ -178,7 +179,7 @@ def curve(arguments: Namespace) -> Outcome:
     ranker, named = reading.ranked(arguments, PolarsRanker.evaluate, *(call.text for call in calls))
     if drawn:
         with Progress("drawing"):
-            write_bytes(arguments.target, picture(ranker, named, calls, arguments))
+            write_whole(arguments.target, picture(ranker, named, calls, arguments))
         return Outcome(None)
     table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
     _refuse_ratios(arguments, setup, calls)
@@ -279,7 +280,7 @@ def gate(arguments: Namespace) -> Outcome:
         state["sequential"] = pl.read_json(path, infer_schema_length=None) if as_path(path).is_file() else True
     verdict = reading.answered(arguments, "comparing", budgets_of(arguments), **first_run(arguments), **state)
     if state:
-        write_bytes(as_path(path), verdict.state.write_json().encode())
+        write_whole(as_path(path), verdict.state.write_json().encode())
     code = 0 if verdict else 1
     if arguments.format in LINES:
         costs = price(verdict.settings) if arguments.format == "text" else []

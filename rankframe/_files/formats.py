@@ -103,7 +103,6 @@ def rows(
     columns: Mapping[str, str] | None = None,
     must: Container[str] = (),
     label_dtype: DType = pl.Int64,
-    comments: bool = True,
 ) -> FileRows:
     """The rows of a file of any format; for the options see `SourceFile`.
 
@@ -123,7 +122,7 @@ def rows(
     if row.content != "binary" and not isinstance(content, bytes) and Path(content).is_dir():
         raise InvalidOption(f"{name!r} is a folder, and none of BEIR's judgments; name a file in it")
     numeric: dict[str, DType] = {"score": pl.Float64(), "label": label_dtype, "rank": pl.Int64()}
-    file = SourceFile(name, content, row, layout, numeric, columns or {}, must, comments)
+    file = SourceFile(name, content, row, layout, numeric, columns or {}, must)
     with file.as_invalid_data():
         if format is None and suffix not in SUFFIXES and can_be_read_again(content):
             file = replace(file, format=recognised(start_of(content), suffix, layout))

@@ -131,8 +131,6 @@ class SourceFile:
         The types of the columns with numbers.
     columns
         New names of columns; a column that gets one of the names `must` has to exist.
-    comments
-        Whether lines of TREC text that start with # are skipped.
     """
 
     name: str
@@ -142,7 +140,6 @@ class SourceFile:
     numeric: Mapping[str, DType] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     must: Container[str] = ()
-    comments: bool = True
 
     @contextmanager
     def as_invalid_data(self) -> Iterator[None]:
@@ -221,12 +218,18 @@ def from_lines(file: SourceFile) -> FileRows:
     lines = pl.scan_lines(file.content, name="line", row_index_name=NUMBER, row_index_offset=1, glob=False)
     parts = pl.col("line").str.strip_prefix("\ufeff").str.extract_all(r"[^ \t\r\x0b\x0c]+")
     lines = lines.with_columns(fields=parts).filter(n_fields > 0)
-    if file.comments:
-        lines = lines.filter(fields.list.first().str.starts_with("#").not_())
+    lines = lines.filter(fields.list.first().str.starts_with("#").not_())  # comments
     text = {name: fields.list.get(i, null_on_oob=True) for name, i in layout.places.items()}
     values, misread = numbers(text, file.numeric)
     unit = pl.when(n_fields == 1).then(pl.lit("field")).otherwise(pl.lit("fields"))
-    miscounted = pl.format("{} {} instead of {}", pl.when(n_fields != n).then(n_fields), unit, pl.lit(n))
+    fits = n_fields == n
+    if (
+        layout.of_run
+    ):  # words may follow the tag; an id with a blank moves the score into its place, or a word into the rank's
+        rank, tag = (fields.list.get(i, null_on_oob=True) for i in (3, 5))
+        is_moved = ~rank.str.contains(r"^\d+$") | tag.cast(pl.Float64, strict=False).is_not_null()
+        fits |= (n_fields > n) & ~is_moved
+    miscounted = pl.format("{} {} instead of {}", pl.when(~fits).then(n_fields), unit, pl.lit(n))
     advice = f"'. Write '{layout.line}', or name the format of a table"
     fault, shown = pl.coalesce(miscounted, *misread), pl.col("line").str.head(200)
     problem = message(f"{file.name}, line ", pl.col(NUMBER), ": ", fault, " in '", shown, advice)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-import secrets
-import shutil
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Literal, TypeAlias, cast
 
 from .._support.methods import called_by_users
+from .._support.whole_files import replaced
 from ..errors import InvalidOption, option
 from .formats import FORMATS
 from .sources import COMPRESSED, spelled
@@ -162,27 +159,3 @@ def as_path(path: object) -> Path:
     if (suffix := found.suffix.lower()) in COMPRESSED and suffix != ".gz":
         raise InvalidOption(f"{name!r}: {suffix} is not written; write .gz, or compress the file afterwards")
     return found
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file that replaces `path` when it is complete; a pipe or a device is written to directly."""
-    if path.exists() and not path.is_file():
-        with path.open("wb") as file:
-            yield file
-        return
-    path = path.resolve()
-    part = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
-    try:
-        with part.open("xb") as file:
-            if path.suffix.lower() == ".gz":
-                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                    yield cast("IO[bytes]", packed)
-            else:
-                yield file
-        if path.exists():
-            shutil.copymode(path, part)
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise

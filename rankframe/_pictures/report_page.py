@@ -31,6 +31,7 @@ from .._support.extras import load, versions
 from .._support.option_kinds import Column, ColumnNames, ReadInside
 from .._support.option_values import Range
 from .._support.statistical_options import INTERVALS, Bound, Resamples, Seed
+from .._support.whole_files import write_whole
 from .._table.check import findings
 from .._table.roles import carried, require
 from .._table.runs import RUN, Runs, TheRuns, names_of
@@ -324,7 +325,7 @@ def report(
     found = ReportPage(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
     page = copy_context().run(found.page, slices, int(worst), columns, gate, fusion)
     target = Path(path)
-    target.write_text(_rendered(jinja, {"title": title, "gate": gate, **page}), encoding="utf-8")
+    write_whole(target, _rendered(jinja, {"title": title, "gate": gate, **page}).encode())
     return target
 
 

@@ -351,7 +351,7 @@ def table_of(given: Any, names: Collection[str], what: str) -> pl.LazyFrame:
         from .._lift.pandas_tables import Source
 
         return Source(given, names).polars.lazy()
-    frame = given if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else from_stream(given)
+    frame = given if isinstance(given, (pl.DataFrame, pl.LazyFrame)) else from_stream(given, names)
     if frame is None:
         kinds = "a DataFrame of Polars or pandas, or a table with the Arrow PyCapsule interface"
         raise InvalidData(f"{what}={shown(given)} is no table; give {kinds}")

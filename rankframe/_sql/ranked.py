@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,10 +12,12 @@ from sqlglot import Dialect as Dialects, ErrorLevel, exp
 
 from .._table.columns import TEXTS
 from .._table.policies import GREATEST
+from .._table.runs import RUN_OF_TABLE
 from .._table.setup import Setup
 from ..errors import InvalidOption, option
 from .expressions import Tree, case, filled, flag, is_null, literal, there
-from .warehouses import WAREHOUSES, Dialect, Warehouse
+from .warehouses import WAREHOUSES, Warehouse
+from .words import Dialect
 
 GIVEN, GIVEN_JUDGMENTS = "rf_given_table", "rf_given_judgments"
 """What stands for the tables until the statement is written, as callers may name them by a template."""
@@ -47,6 +49,8 @@ class Ranks:
         Whether the judgments are a table of their own.
     runs
         The query columns that the judgments lack.
+    scores
+        The columns of the runs' scores, if the runs are columns; the run is then a query column that the table lacks.
     by
         The columns that slice the queries.
     numbers
@@ -61,6 +65,7 @@ class Ranks:
     dialect: Dialect
     two: bool = False
     runs: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     keeps_judged: bool = True
@@ -107,6 +112,8 @@ class Ranks:
 
     def name(self, name: str) -> Tree:
         """A column of the caller's, in quotes if its name needs them."""
+        if not name.strip() or "\0" in name:
+            raise InvalidOption(f"{name!r} is no name of a column in a database; name the column")
         plain = name.isidentifier() and name.isascii() and name.upper() not in RESERVED and not name.startswith("_")
         quoted = name.upper() if self.warehouse.upper and name.isidentifier() else name
         of = exp.to_identifier(GIVEN_ALIAS) if self.warehouse.qualified else None
@@ -120,6 +127,12 @@ class Ranks:
         """An id, compared by its bytes if it is text."""
         bytewise = self.warehouse.bytewise
         return self.name(name) if bytewise is None or name in self.numbers else bytewise(self.name(name))
+
+    def text_of(self, value: str) -> Tree:
+        """A text of the caller's, compared by its bytes."""
+        text: Tree = exp.cast(exp.Literal.string(value), self.warehouse.text)
+        bytewise = self.warehouse.bytewise
+        return text if bytewise is None else bytewise(text)
 
     def text(self, key: str) -> Tree:
         """The id of a query as text, empty for null."""
@@ -140,36 +153,19 @@ class Ranks:
         return [*self._judged(), *self.placed(), self._ranked()]
 
     def _judged(self) -> list[Step]:
-        roles = self.setup.roles
-        keys = {key: self.id(name) for key, name in zip(self.keys, roles.query, strict=True)}
-        ids = keys | ({} if roles.doc_name is None else {"doc": self.id(roles.doc_name)})
-        score, label = self.name(roles.score) + 0, self.name(roles.label)
-        grade: Tree = exp.cast(label, "double")
-        no_number, extra = self.warehouse.no_number, dict[str, Tree]()
-        if no_number is not None:
-            grade = case((no_number(label), literal(math.inf).tree), otherwise=grade)
-            extra = {"no_number": flag(no_number(self.name(roles.score)))}
-        others = {own: self.name(name) for name, own in self.carried.items()}
-        others |= {own: self.id(name) for own, name in self._slices.items()}
+        scores = self.scores or (self.setup.roles.score,)
         if not self.two:
-            tree = exp.select(*named({**ids, "score": score, "grade": grade, **others, **extra})).from_(
-                self.given(GIVEN)
-            )
-            return [Step("rf_judged", "the documents of each query; + 0 refuses scores that are text", tree)]
-        counts = ("run_rows", "judged_rows")
-        run = {**ids, "score": score, "grade": exp.cast(exp.null(), "double"), **others, **extra}
-        run |= _ones(counts, 0)
-        judged = {**ids, "score": exp.null(), "grade": grade, **dict.fromkeys((*others, *extra), exp.null())}
-        judged |= _ones(counts, 1)
-        of_runs = {key: x for (key, x), name in zip(keys.items(), roles.query, strict=True) if name in self.runs}
-        qrels = exp.select(*named(judged | {key: exp.column(key, "rf_runs") for key in of_runs}))
-        qrels = qrels.from_(self.given(GIVEN_JUDGMENTS))
-        if of_runs:
-            runs = exp.select(*named(of_runs)).distinct().from_(self.given(GIVEN)).subquery("rf_runs")
-            qrels = qrels.join(runs, join_type="cross")
-        group = [exp.column(name) for name in ids]
+            rows = [exp.select(*named(self._row(score))).from_(self.given(GIVEN)) for score in scores]
+            says = "the documents of each query" + ", once for each run" * bool(self.scores)
+            return [Step("rf_judged", f"{says}; + 0 refuses scores that are text", stacked(rows))]
+        counts, no_grade = ("run_rows", "judged_rows"), exp.cast(exp.null(), "double")
+        runs = [{**self._row(score), "grade": no_grade.copy(), **_ones(counts, 0)} for score in scores]
+        rows = [exp.select(*named(run)).from_(self.given(GIVEN)) for run in runs]
+        rows += [self._judgments(score, counts) for score in (scores if self.scores else scores[:1])]
+        first = self._row(scores[0])
+        group = [exp.column(name) for name in self._ids(scores[0])]
         figures: dict[str, Tree] = {
-            name: exp.Max(this=exp.column(name)) for name in ("score", "grade", *others, *extra)
+            name: exp.Max(this=exp.column(name)) for name in first if name not in self._ids(scores[0])
         }
         figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
         joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
@@ -179,11 +175,43 @@ class Ranks:
         counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")
         says = "the run and its judgments, one under the other: a full join in which null ids are equal"
         return [
-            Step("rf_both", says, exp.union(exp.select(*named(run)).from_(self.given(GIVEN)), qrels, distinct=False)),
+            Step("rf_both", says, stacked(rows)),
             Step("rf_joined", "a row for each query and document", joined),
             Step("rf_counted", "how many rows of its query each table has", counting),
             Step("rf_judged", "the queries that count", exp.select(exp.Star()).from_("rf_counted").where(*tests)),
         ]
+
+    def _ids(self, score: str) -> dict[str, Tree]:
+        """The ids of a row; the run is the name of its column of scores, if the runs are columns."""
+        roles, ids = self.setup.roles, dict[str, Tree]()
+        for key, name in zip(self.keys, roles.query, strict=True):
+            ids[key] = self.text_of(score) if self.scores and name == RUN_OF_TABLE else self.id(name)
+        return ids if roles.doc_name is None else {**ids, "doc": self.id(roles.doc_name)}
+
+    def _row(self, score: str) -> dict[str, Tree]:
+        """The columns of a row of the table, with the scores of a column."""
+        label, no_number = self.name(self.setup.roles.label), self.warehouse.no_number
+        grade: Tree = exp.cast(label, "double")
+        row = {**self._ids(score), "score": self.name(score) + 0, "grade": grade}
+        if no_number is not None:
+            row["grade"] = case((no_number(label), literal(math.inf).tree), otherwise=grade)
+        row |= {own: self.name(name) for name, own in self.carried.items()}
+        row |= {own: self.id(name) for own, name in self._slices.items()}
+        return row if no_number is None else {**row, "no_number": flag(no_number(self.name(score)))}
+
+    def _judgments(self, score: str, counts: tuple[str, ...]) -> exp.Select:
+        """The rows of the judgments, for a run if the runs are columns of scores, else for each run that they do not name."""
+        row, ids = self._row(score), self._ids(score)
+        judged = {name: x if name in ids else exp.null() for name, x in row.items()}
+        judged |= {"grade": row["grade"], **_ones(counts, 1)}
+        names = dict(zip(self.keys, self.setup.roles.query, strict=True))
+        lacking = [key for key, name in names.items() if name in self.runs]
+        if self.scores or not lacking:
+            return exp.select(*named(judged)).from_(self.given(GIVEN_JUDGMENTS))
+        of_runs = {key: ids[key] for key in lacking}
+        runs = exp.select(*named(of_runs)).distinct().from_(self.given(GIVEN)).subquery("rf_runs")
+        qrels = exp.select(*named(judged | {key: exp.column(key, "rf_runs") for key in of_runs}))
+        return qrels.from_(self.given(GIVEN_JUDGMENTS)).join(runs, join_type="cross")
 
     # --------------------------------------------------------------------------------------------- the rank order
 
@@ -304,6 +332,30 @@ def named(columns: Mapping[str, Tree]) -> list[Tree]:
     """Columns under their names."""
     plain = {name for name, x in columns.items() if isinstance(x, exp.Column) and x.name == name and not x.table}
     return [x if name in plain else exp.alias_(x, name) for name, x in columns.items()]
+
+
+def stacked(selects: Sequence[exp.Select]) -> Tree:
+    """The rows of several SELECTs, one under the other."""
+    union: Tree = selects[0]
+    for select in selects[1:]:
+        union = exp.union(union, select, distinct=False, copy=False)
+    return union
+
+
+UNEVEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|rf_(given|text)")
+"""A character that may break a line, or a word that stands for another text until the statement is written."""
+
+
+def protected(tree: Tree, dialect: Dialect, texts: dict[str, str]) -> Tree:
+    """The tree with a word in place of each name and text that indenting lines would change; `texts` gets what it stands for."""
+    for node in tree.find_all(exp.Identifier, exp.Literal):
+        is_own = isinstance(node.parent, exp.Table)
+        if is_own or not UNEVEN.search(node.name):
+            continue
+        exact = node.sql(dialect=dialect)
+        node.set("this", f"rf_text_{len(texts) + 1}")
+        texts[node.sql(dialect=dialect)] = exact
+    return tree
 
 
 def written(tree: Tree, dialect: Dialect) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import indent, wrap
 from typing import Literal, TypeAlias
@@ -13,13 +14,16 @@ from ..errors import InvalidOption
 from ..stats import NOISE
 from .expressions import Tree, case, flag, is_null, literal, there
 from .query import Query, more
-from .ranked import GIVEN, GIVEN_JUDGMENTS, Ranks, Step, named, written
+from .ranked import GIVEN, GIVEN_JUDGMENTS, Ranks, Step, named, protected, stacked, written
 
 SUMS = ("n", "mean", "m2", "min", "max")
 """The mergeable sums of a metric, as suffixes of its columns."""
 
 OF_DIFFERENCES = ("diff_n", "diff_mean", "diff_m2", "wins", "losses")
 """Those of its differences from a baseline."""
+
+COUNTS = ("n", "diff_n", "wins", "losses")
+"""The sums that are whole numbers."""
 
 
 Kind: TypeAlias = Literal["queries", "rows", "slices", "sums", "findings"]
@@ -43,7 +47,7 @@ def statement(
     ranks, calls
         The tables' columns and policies, and the metrics.
     names
-        The names of the metrics' columns, by text; whether they are in quotes is `quoted`.
+        The names of the metrics' columns, by text; all are in quotes if `quoted`, else those that need them.
     tables
         The table and the judgments, as the text names them.
     kind
@@ -54,7 +58,9 @@ def statement(
     if kind == "findings":
         says, (steps, last) = "a row per finding: what is wrong in the table, or may surprise", _checked(ranks)
     else:
-        identifiers = {text: exp.to_identifier(name, quoted=quoted) for text, name in names.items()}
+        identifiers = {text: exp.to_identifier(name, quoted=True) for text, name in names.items()}
+        if not quoted:
+            identifiers = {text: ranks.name(name).this for text, name in names.items()}
         says, (steps, last) = (
             ", ".join(call.text for call in calls),
             _of_values(ranks, calls, identifiers, kind, compared),
@@ -67,12 +73,16 @@ def statement(
             of = exp.to_identifier(next(iter(select.find_all(exp.Table))).name)
             for column in select.find_all(exp.Column):
                 column.set("table", of.copy())
-    parts = [
-        f"-- {step.says}\n{step.name} AS (\n{indent(written(step.tree, ranks.dialect), '  ')}\n)" for step in steps
-    ]
+    exact = {GIVEN: tables[0], GIVEN_JUDGMENTS: str(tables[1])}
+    parts = []
+    for step in steps:
+        tree = protected(step.tree, ranks.dialect, exact)
+        parts.append(f"-- {step.says}\n{step.name} AS (\n{indent(written(tree, ranks.dialect), '  ')}\n)")
     head = "\n".join(f"-- {line}" for line in wrap(says, 110))
-    text = f"{head}\nWITH\n" + ",\n".join(parts) + f"\n{written(last, ranks.dialect)}\n"
-    return text.replace(GIVEN_JUDGMENTS, str(tables[1])).replace(GIVEN, tables[0])
+    end = written(protected(last, ranks.dialect, exact), ranks.dialect)
+    text = f"{head}\nWITH\n" + ",\n".join(parts) + f"\n{end}\n"
+    words = "|".join(re.escape(word) for word in sorted(exact, key=len, reverse=True))
+    return re.sub(words, lambda found: exact[found[0]], text)
 
 
 def _of_values(
@@ -109,7 +119,7 @@ def _of_values(
     per_query = exp.select(*named({**ids_of, **slices_of, **own})).from_("rf_sums")
     steps.append(Step("rf_per_query", "the metrics of each query", guarded(per_query)))
     slices = [ranks.shown(x, name) for x, name in zip(ranks.slice_keys, ranks.by, strict=True)]
-    slices.append(exp.alias_(exp.cast(exp.Count(this=exp.Star()), "double"), "queries"))
+    slices.append(exp.alias_(exp.cast(exp.Count(this=exp.Star()), "bigint"), "queries"))
     if kind == "sums":
         of, sums = _merging(ranks, [*own], [names[text] for text in values], compared, steps)
     else:
@@ -169,10 +179,9 @@ def _merging(
                 noise = exp.Abs(this=exp.column(x)) * NOISE
                 two = [exp.Sum(this=flag(value > noise)), exp.Sum(this=flag(value < -noise))]
             figures = zip(suffixes, (n, mean, m2, *two), strict=True)
-            sums += [
-                exp.alias_(exp.cast(tree, "double"), exp.to_identifier(f"{name.name}__{suffix}", quoted=name.quoted))
-                for suffix, tree in figures
-            ]
+            for suffix, tree in figures:
+                number = exp.cast(tree, "bigint" if suffix in COUNTS else "double")
+                sums.append(exp.alias_(number, exp.to_identifier(f"{name.name}__{suffix}", quoted=name.quoted)))
     return "rf_centered", sums
 
 
@@ -205,11 +214,7 @@ def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
     flags = {own[kind]: x for kind, x in tests.items()}
     says = "how many rows of a query are judged, relevant and scored; and what is wrong with a row"
     steps.append(Step("rf_counted_rows", says, more(steps[-1].name, {**windows, **flags})))
-    selects = [_finding(ranks, *found) for found in _tests(ranks, own)]
-    union: Tree = selects[0]
-    for select in selects[1:]:
-        union = exp.union(union, select, distinct=False, copy=False)
-    return steps, union
+    return steps, stacked([_finding(ranks, *found) for found in _tests(ranks, own)])
 
 
 def _tests(ranks: Ranks, own: Mapping[str, str]) -> Iterator[tuple[str, str, Tree, bool]]:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from .._catalog.flat_names import flat_names
+from .._catalog.call import Call
+from .._catalog.flat_names import flat_name, flat_names
 from .._catalog.requests import Request, calls_of, only_of_rankings
 from .._lift.arrow_kernel import bound
 from .._support.extras import load
+from .._support.methods import called_by_users
 from .._support.option_kinds import check
+from .._table.roles import ROLES
+from .._table.runs import RUN_OF_TABLE, Runs
 from .._table.setup import Setup
-from ..errors import InvalidOption, option, shown
-from .words import NO_SQL
+from ..errors import InvalidOption, option
+from .words import NO_SQL, Dialect
+
+if TYPE_CHECKING:
+    from .ranked import Ranks
 
 Kept: TypeAlias = Literal["keep", "drop"]
 EXAMPLE = "rf.sql('ndcg@10', dialect='duckdb', table='judged')"
@@ -21,11 +29,13 @@ TEXT = "text"
 """The word that names columns by the canonical texts of metrics."""
 
 
+@called_by_users
 def sql(
     *metrics: Request,
-    dialect: str,
+    dialect: Dialect,
     table: str,
     judgments: str | None = None,
+    runs: Sequence[str] | None = None,
     run: str | None = None,
     baseline: str | float | None = None,
     judged_only: Kept = "keep",
@@ -58,9 +68,12 @@ def sql(
     judgments
         The table of judgments, with the same query and document columns and the label, if it is a table of its own. Both
         are joined in full, as by ``run.rank.judge(qrels)``: judged documents that were not retrieved count as missed.
+    runs
+        The columns of the runs' scores, if `table` holds several side by side: the result has a row per run and query, with the
+        column ``run``.
     run
-        The column that names the run of each row, if `table` holds several: the result has a row per run and query.
-        `judgments` without that column hold for each run.
+        The column that names the run of each row, if `table` holds several one under the other: the result has a row per run
+        and query. `judgments` without that column hold for each run.
     baseline
         With `partial`: the run that the others are compared with, query by query: the sums of the differences
         (``__diff_n``, ``__diff_mean``, ``__diff_m2``) and on how many queries the run is above (``__wins``) or below.
@@ -68,8 +81,8 @@ def sql(
         With `judgments`: whether queries that only the judgments, or only the run, have are kept (``"keep"``) or left
         out (``"drop"``).
     by
-        Columns of `table` that slice the queries: one row per slice, with the number of ``queries`` and the mean of each
-        metric (its sum, or its geometric mean, for metrics that are summed up so). ``[]`` for one row of all queries. A
+        Columns of `table` that slice the queries: one row per slice (and run), with the number of ``queries`` and the mean of
+        each metric (its sum, or its geometric mean, for metrics that are summed up so). ``[]`` for one row of all queries. A
         query in two slices is an error.
     rows
         One row per document, with the metrics of its query.
@@ -82,14 +95,15 @@ def sql(
         document and number of rows.
     names
         The names of the metrics' columns. ``None`` for names without quotes, as ``ndcg_at_10``; ``"text"`` for canonical texts
-        in quotes, as ``"ndcg@10"``; a mapping of texts to names of yours, those not in it being without quotes. Presets of
+        in quotes, as ``"ndcg@10"``; a mapping of texts to names of yours, which are in quotes if they need them. Presets of
         column names, as for ``df.rank.on``, are taken, too.
     numbers
         The columns of ids, of queries and documents, that hold numbers, and are compared by value. The others hold text,
         which is compared by its bytes, also in databases that would compare it without case.
     **options
-        Column names and policies, as for ``df.rank.on``. Rows of a table in SQL have no order, so ``ties="order"`` is refused;
-        so is ``ties="expected"``, which is no window, and ``unjudged="bounds"``.
+        Column names and policies, as for ``df.rank.on``. Rows of a table in SQL have no order, so ``ties="order"`` is refused,
+        also as that of a `convention`; with ``rank=`` it is taken, since ranks have no ties, and equal ranks are a fault.
+        ``ties="expected"``, which is no window, and ``unjudged="bounds"`` are refused.
 
     Returns
     -------
@@ -115,56 +129,99 @@ def sql(
     from .select import statement
     from .warehouses import WAREHOUSES
 
-    if dialect not in WAREHOUSES:
-        raise InvalidOption(option(dialect=dialect), f": write one of {', '.join(map(repr, WAREHOUSES))}")
+    for option_name, given in (("table", table), ("judgments", judgments)):
+        refuse_file(option_name, given, dialect)
     own = names if isinstance(names, Mapping) else {}
     presets = [] if own or names is None else [names] if isinstance(names, str) else [*names]
     if others := [name for name in presets if name != TEXT]:
         options["names"] = others
-    setup = _read(bound(options, sql), options, run)
-    kind = _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
-    calls = only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE) if metrics or kind != "findings" else []
-    resolved = [setup.resolve(call) for call in calls]
-    setups = {of for of, _ in resolved} or {setup}
-    if len(setups) > 1:
-        says = " counts by other policies for some of these metrics; write a statement for each"
-        raise InvalidOption(option(convention=setup.convention), says)
     if judgments is None and (judged_only, run_only) != ("keep", "drop"):
         raise InvalidOption(
             "judged_only and run_only are about judgments in a table of their own; name it as judgments"
         )
-    if baseline is not None and (run is None or kind != "sums"):
-        raise InvalidOption(
-            "a baseline is compared in the partial sums of several runs; ask for these, and name run, their column"
-        )
+    several, kind = Runs.of(runs, run), _kind(by=by is not None, rows=rows, partial=partial, checks=checks)
+    column = RUN_OF_TABLE if several.scores else run
+    refuse_baseline(baseline, several, kind)
+    setup = _read(bound(options, sql), options, several)
+    calls = only_of_rankings(calls_of(*metrics, example=EXAMPLE), EXAMPLE) if metrics or kind != "findings" else []
+    setup, meant = _resolved(setup, calls)
     texts = [call.text for call in calls]
     named = {text: text for text in texts} if TEXT in presets else _named(texts, own)
-    most = WAREHOUSES[dialect].longest - len("__diff_mean" if kind == "sums" else "")
-    if long := [(text, name) for text, name in named.items() if len(name) > most]:
-        says = (
-            f"{dialect} cuts names of columns, and {long[0][1]!r} is longer than {most} letters; name it yourself, as "
-        )
-        raise InvalidOption(says, option(names={long[0][0]: "..."}))
-    slices = [*([run] if baseline is not None else []), *([by] if isinstance(by, str) else by or ())]
+    refuse_long_names(named, dialect, WAREHOUSES[dialect].longest - len("__diff_mean" if kind == "sums" else ""))
+    slices = [*([] if column is None else [column]), *([by] if isinstance(by, str) else by or ())]
     ranks = Ranks(
-        setups.pop(),
+        _with_windows(setup),
         dialect,
         two=judgments is not None,
-        runs=() if run is None else (run,),
-        by=tuple(dict.fromkeys(map(str, slices))),
+        runs=() if column is None else (column,),
+        scores=several.scores,
+        by=tuple(dict.fromkeys(slices)) if by is not None or partial else (),
         numbers=(numbers,) if isinstance(numbers, str) else tuple(numbers),
-        keeps_judged=check("judged_only", judged_only, Kept) == "keep" or checks,
-        keeps_run=check("run_only", run_only, Kept) == "keep" or checks,
+        keeps_judged=judged_only == "keep" or checks,
+        keeps_run=run_only == "keep" or checks,
     )
-    ids = (*ranks.setup.roles.query, ranks.setup.roles.doc_name, *ranks.by)
-    if others := [name for name in ranks.numbers if name not in ids]:
-        raise InvalidOption(
-            option(numbers=others), f": the columns of ids are {', '.join(map(repr, filter(None, ids)))}"
-        )
-    meant = [call for _, call in resolved]
+    refuse_other_numbers(ranks)
     columns = {call.text: named[text] for text, call in zip(texts, meant, strict=True)}
-    compared = None if baseline is None else (str(run), baseline)
+    compared = None if baseline is None else (str(column), baseline)
     return statement(ranks, meant, columns, (table, judgments), kind, quoted=TEXT in presets, compared=compared)
+
+
+FILE = re.compile(r"""[^'"`()\[\]{}\s]*([/\\*?][^'"`()\[\]{}]*|\.(parquet|csv))""")
+"""A path or a pattern of files, where a statement names a table."""
+
+READERS = {
+    "duckdb": "read_parquet('{}')",
+    "spark": "parquet.`{}`",
+    "databricks": "parquet.`{}`",
+    "clickhouse": "file('{}')",
+}
+"""How a statement names a file, in the dialects that read one."""
+
+
+def refuse_file(name: str, table: str | None, dialect: Dialect) -> None:
+    """Refuse a file in place of a table, and a table without a name."""
+    if table is None:
+        return
+    if not table.strip():
+        raise InvalidOption(option(**{name: table}), " names no table; write its name, as ", option(**{name: "judged"}))
+    if FILE.fullmatch(table.strip()) is None:
+        return
+    path = table.strip()
+    if dialect not in READERS:
+        raise InvalidOption(option(**{name: table}), f" is a file, which {dialect} does not read; load it into a table")
+    reader = READERS[dialect].format(path)
+    if path.endswith(".csv"):
+        reader = reader.replace("parquet", "csv")
+    raise InvalidOption(option(**{name: table}), " is a file, and no table; write ", option(**{name: reader}))
+
+
+def refuse_baseline(baseline: str | float | None, runs: Runs, kind: str) -> None:
+    """Refuse a baseline where no runs are compared, and one that is no run."""
+    if baseline is None:
+        return
+    if not runs.columns or kind != "sums":
+        raise InvalidOption(
+            "a baseline is compared in the partial sums of several runs; ask for these, and name run, their column, or runs"
+        )
+    if runs.scores and baseline not in runs.scores:
+        names = ", ".join(map(repr, runs.scores))
+        raise InvalidOption(option(baseline=baseline), f" is none of the runs, which are {names}")
+
+
+def refuse_long_names(named: Mapping[str, str], dialect: Dialect, most: int) -> None:
+    """Refuse a name that the database would cut."""
+    if long := [(text, name) for text, name in named.items() if len(name) > most]:
+        text, name = long[0]
+        says = f"{dialect} cuts names of columns, and {name!r} is longer than {most} letters; name it yourself, as "
+        raise InvalidOption(says, option(names={text: "..."}))
+
+
+def refuse_other_numbers(ranks: Ranks) -> None:
+    """Refuse numbers that are no ids of the table."""
+    ids = (*ranks.setup.roles.query, ranks.setup.roles.doc_name, *ranks.by)
+    ids = tuple(name for name in ids if name and not (ranks.scores and name == RUN_OF_TABLE))
+    if others := [name for name in ranks.numbers if name not in ids]:
+        raise InvalidOption(option(numbers=others), f": the columns of ids are {', '.join(map(repr, ids))}")
 
 
 def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Any:
@@ -177,25 +234,60 @@ def _kind(*, by: bool, rows: bool, partial: bool, checks: bool) -> Any:
 
 def _named(texts: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
     """The column of each metric; `own` are names that the caller gives."""
-    given = {text if text in texts else calls_of(text)[0].text: name for text, name in own.items()}
-    flat = flat_names(text for text in texts if text not in given)
-    return {text: given.get(text) or flat[text] for text in texts}
+    given = {}
+    for text, name in own.items():
+        metric = text if text in texts else calls_of(text)[0].text
+        if metric not in texts:
+            raise InvalidOption(option(names={text: name}), f": {text!r} is none of the metrics of the statement")
+        if not name.strip():
+            says = " is no name of a column; write one, as "
+            raise InvalidOption(option(names={text: name}), says, option(names={text: flat_name(metric)}))
+        given[metric] = name
+    return flat_names(text for text in texts if text not in given) | given
 
 
-def _read(setup: Setup, options: dict[str, Any], run: str | None) -> Setup:
-    """The setup; refuses options that have no SQL."""
-    for name in options:
-        if name in NO_SQL:
-            raise InvalidOption(f"{name} has no SQL: it is about {NO_SQL[name]}; evaluate a frame")
+def _read(setup: Setup, options: dict[str, Any], runs: Runs) -> Setup:
+    """The setup, with the column of runs; refuses options that have no SQL, and names that no text can hold."""
+    if without := [name for name in options if name in NO_SQL]:
+        raise InvalidOption(f"{without[0]} has no SQL: it is about {NO_SQL[without[0]]}; evaluate a frame")
+    for role, row in ROLES.items():
+        given = setup.roles.doc_name if role == "doc" else getattr(setup.roles, role)
+        for name in (given or ()) if row.several else (given,):
+            check(role, name, str | None)
+    query = setup.roles.query
+    if runs.scores and RUN_OF_TABLE in query:
+        says = " is the column that names the runs in the result; rename yours"
+        raise InvalidOption(option(query=RUN_OF_TABLE), says)
+    column = RUN_OF_TABLE if runs.scores else runs.column
+    return setup if column is None or column in query else setup.changed(query=(column, *query))
+
+
+def _resolved(setup: Setup, calls: Sequence[Call]) -> tuple[Setup, list[Call]]:
+    """The setup and the metrics with the choices of the convention, which must be the same for all metrics."""
+    resolved = [setup.resolve(call) for call in calls]
+    setups = {of for of, _ in resolved} or {setup}
+    if len(setups) > 1:
+        says = " counts by other policies for some of these metrics; write a statement for each"
+        raise InvalidOption(option(convention=setup.convention), says)
+    return setups.pop(), [call for _, call in resolved]
+
+
+def _with_windows(setup: Setup) -> Setup:
+    """The setup for rows that have no order; refuses what windows do not give."""
     policies, rule = setup.policies, setup.policies.tie_rule
     if rule.averages or policies.unjudged == "bounds":
         given = option(ties=policies.ties) if rule.averages else option(unjudged="bounds")
         raise InvalidOption(given, " is computed from all orders or labels, which are no windows; evaluate a frame")
-    if rule.by_row(documents=setup.roles.doc_name is not None):
+    if "rank" in setup.given:  # single precision holds ranks, too
+        setup = setup.changed(scores="as_given")
+    if not rule.by_row(documents=setup.roles.doc_name is not None):
+        return setup
+    if "rank" in setup.given:
+        return setup.changed(ties="error")
+    no_order = "rows of a table in SQL have no order, by which ties would stand ("
+    if setup.roles.doc_name is None:
         raise InvalidOption(
-            f"rows of a table in SQL have no order, by which ties would stand (doc={shown(setup.roles.doc_name)}, ",
-            option(ties=policies.ties), "); name the column of documents, or another rule",
-        )  # fmt: skip
-    if run is not None and run not in setup.roles.query:
-        setup = setup.changed(query=(run, *setup.roles.query))
-    return setup
+            no_order, option(doc=None, ties=policies.ties), "); name the column of documents: ", option(doc="doc_id")
+        )
+    advice = option(ties="doc_desc"), " or, if the table has ranks, ", option(rank="rank")
+    raise InvalidOption(no_order, option(ties=policies.ties), "); say ", *advice)

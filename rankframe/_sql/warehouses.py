@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from sqlglot import exp
 
-Tree: TypeAlias = exp.Expr
+from .words import Dialect
 
-Dialect: TypeAlias = Literal[
-    "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "oracle", "postgres", "redshift", "snowflake", "spark",
-    "sqlite", "trino", "tsql",
-]  # fmt: skip
+Tree: TypeAlias = exp.Expr
 
 
 def _called(name: str) -> Callable[[Tree], Tree]:

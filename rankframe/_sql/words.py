@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from .._words.rows import PairCounts, name_of
 from .._words.sorted_rows import POSITION, SortedRows
 from ..errors import RankframeError
+
+Dialect: TypeAlias = Literal[
+    "bigquery", "clickhouse", "databricks", "duckdb", "mysql", "oracle", "postgres", "redshift", "snowflake", "spark",
+    "sqlite", "trino", "tsql",
+]  # fmt: skip
 
 TIED = ["#query", "#score"]
 """The key of a group of tied documents."""

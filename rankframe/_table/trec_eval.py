@@ -89,6 +89,9 @@ PREFERENCES = tuple(
 )
 """The measures of preferences, in the order in which trec_eval prints them; the first three are counts, which it adds up."""
 
+OF_JUDGES: Mapping[str, str] = {"map_avgjg": "map", "P_avgjg": "P", "Rprec_mult_avgjg": "Rprec_mult"}
+"""The measures that are means over judgment groups, each with the measure of one group."""
+
 SETS: Mapping[str, tuple[str, ...]] = {
     "official": tuple(MEASURES)[:12],
     "set": (
@@ -96,6 +99,7 @@ SETS: Mapping[str, tuple[str, ...]] = {
         *("utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
     ),
     "all_trec": tuple(name for name in MEASURES if name not in ("dcg", "ideal_dcg", "yaap")),
+    "qrels_jg": ("runid", "num_q", *OF_JUDGES),
 }
 OF_PREFERENCES: Mapping[str, tuple[str, ...]] = {
     "prefs": ("runid", "num_q", *PREFERENCES[:6]),

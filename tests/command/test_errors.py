@@ -348,7 +348,10 @@ WRONG = [
         "evaluate a.run --qrels twice.parquet",
         "twice.parquet, row 2: query_id 'q1' and doc_id 'd2' also appear on row 1",
     ),
-    ("trec_eval twice.txt a.run", "twice.txt, line 1: 2 fields instead of 4 in '# comment'"),
+    (
+        "trec_eval twice.txt a.run",
+        "twice.txt, line 5: query_id 'q1' and doc_id 'd2' also appear on line 2; keep one of them",
+    ),
     ("trec_eval qrels.txt double.run", "double.run, line 3: query_id 'q1' and doc_id 'd1' also appear on line 1"),
     (
         "evaluate long.csv --qrels qrels.txt",

@@ -38,6 +38,7 @@ from tests.support.each import each
             ["map"],
             {"run": "system", "baseline": "bm25", "partial": True},
         ),
+        ("-m map --runs bm25 --runs ltr --label grade", ["map"], {"runs": ["bm25", "ltr"], "label": "grade"}),
         ("-m map --rows --names text", ["map"], {"rows": True, "names": "text"}),
         ("-m map --names ranx --rank place", ["map"], {"names": "ranx", "rank": "place"}),
         ("-m map --numbers query_id --numbers doc_id", ["map"], {"numbers": ["query_id", "doc_id"]}),

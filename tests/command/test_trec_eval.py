@@ -170,6 +170,13 @@ def test_gains_of_levels_and_a_run_from_standard_input(
         (["-m", "ndcg.-1=2", "qrels", "run"], "ndcg.-1=2: a document of label -1 is not judged"),
         (["-m", "P.ten", "qrels", "run"], "-m P.ten: 'ten' is no list of numbers; write them as in ndcg_cut.5,10"),
         (["-m", "ndcg.1=", "qrels", "run"], "-m ndcg.1=: '1=' is no list of numbers"),
+        (["-m", "map_avgjg", "qrels", "run"], "-m map_avgjg takes judgment groups; say -R qrels_jg"),
+        (["-R", "qrels_jg", "qrels", "run"], "unknown measure 'official'. -m qrels_jg has all measures of judgment"),
+        (["-R", "qrels_jg", "-m", "map", "qrels", "run"], "unknown measure 'map'. Did you mean 'map_avgjg'?"),
+        (["-R", "qrels_jg", "-m", "map_avgjg", "qrels", "other"], "other: no query of the run is judged"),
+        (["-m", "P.3,3.5", "qrels", "run"], "-m P.3,3.5 has a cutoff twice; write it once"),
+        (["-Z", "qrels", "qrels", "run"], "qrels, line 1: '1 0 a 2' is no query, measure, mean and standard"),
+        (["-Z", "nix", "qrels", "run"], "nix: No such file or directory"),
         (["qrels", "nix"], "nix: No such file or directory"),
         (["qrels", "t.csv"], "no column 'query_id' in t.csv; it has qid, doc_id, score\n"),
         (["-c", "qrels", "other"], "other: no query of the run is judged"),  # exit 7 of trec_eval, with -c or without
@@ -202,17 +209,32 @@ def test_numbers_that_mean_nothing_are_refused(option: str, capsys: pytest.Captu
     assert "is no whole number from" in capsys.readouterr().err
 
 
-def test_ids_that_start_with_a_hash_count_as_in_trec_eval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run, qrels = tmp_path / "a.run", tmp_path / "a.qrels"
-    run.write_text("#1 Q0 a 0 2 tag\n#1 Q0 b 0 1 tag\nq2 Q0 a 0 1 tag\n")
-    qrels.write_text("#1 0 b 1\nq2 0 a 1\n")
+def test_lines_that_start_with_a_hash_are_comments_in_all_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, qrels, prefs = tmp_path / "a.run", tmp_path / "a.qrels", tmp_path / "a.prefs"
+    run.write_text("# a comment\nq#1 Q0 #a 0 2 tag\nq#1 Q0 b 0 1 tag\n")
+    qrels.write_text("# one\n# and one more\nq#1 0 b 1\nq#1 0 #a 0\n")
+    prefs.write_text("q#1 u s b 1\n# not a line\nq#1 u s #a 0\n")
     assert main(["trec_eval", "-q", "-m", "recip_rank", "-m", "num_q", str(qrels), str(run)]) == 0
     found = [line.split("\t")[1:] for line in capsys.readouterr().out.splitlines()]
-    assert found == [["#1", "0.5000"], ["q2", "1.0000"], ["all", "2"], ["all", "0.7500"]]
-    assert (
-        main(["evaluate", str(run), "--qrels", str(qrels), "-m", "rr", "--format", "json"]) == 0
-    )  # a comment elsewhere
-    assert "1.0" in capsys.readouterr().out
+    assert found == [["q#1", "0.5000"], ["all", "1"], ["all", "0.5000"]]
+    assert main(["trec_eval", "-m", "prefs_num_prefs_poss", "-R", "prefs", str(prefs), str(run)]) == 0
+    assert capsys.readouterr().out.split() == ["prefs_num_prefs_poss", "all", "1"]
+
+
+OTHERS = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_files.json").read_text(encoding="utf-8"))
+
+
+@each("record", OTHERS["calls"], ids=lambda record: " ".join(record["options"]))
+def test_judgment_groups_z_scores_and_odd_files_print_what_trec_eval_prints(
+    record: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in OTHERS["files"].items():
+        Path(name).write_text(text, encoding="utf-8")
+    assert main(["trec_eval", *record["options"]]) == 0
+    assert capsys.readouterr().out == record["printed"]
 
 
 def test_a_level_of_recall_that_is_asked_for_twice_in_other_digits_is_printed_twice(

@@ -219,6 +219,26 @@ CASES = {
         "OK", "df.rank.mean(pl.selectors.numeric().mean().alias('x'))",
         "df.rank.mean(*(pl.col(name).mean() for name in ('score', 'label')))", polars_only=True,
     ),
+    # SQL
+    "a table without an order": Case(
+        "OK", "rf.sql('rr', dialect='duckdb', table='t', ties='order')", "rf.sql('rr', dialect='duckdb', table='t', ADVICE)",
+        r"say (ties='\w+') or",
+    ),
+    "a convention of ranked lists": Case(
+        "OK", "rf.sql('rr', dialect='duckdb', table='t', convention='ranx')",
+        "rf.sql('rr', dialect='duckdb', table='t', convention='ranx', ADVICE)", r"has ranks, (rank='\w+')$",
+    ),
+    "no documents to order by": Case(
+        "OK", "rf.sql('rr', dialect='duckdb', table='t', doc=None, ties='doc_asc')",
+        "rf.sql('rr', dialect='duckdb', table='t', ADVICE)", r"documents: (doc='\w+')$",
+    ),
+    "files as a table": Case(
+        "OK", "rf.sql('rr', dialect='duckdb', table='pq/*.parquet')", "rf.sql('rr', dialect='duckdb', ADVICE)", r"write (table=.*)$",
+    ),
+    "an empty name": Case(
+        "OK", "rf.sql('rr', dialect='duckdb', table='t', names={'rr': ''})", "rf.sql('rr', dialect='duckdb', table='t', ADVICE)",
+        r"as (names=.*)$",
+    ),
     "bounds in falling order": Case("VALUES", "rf.value('faithfulness', bounds=(1, 0))", "rf.value('faithfulness', ADVICE)", r"as (bounds=.*)$"),
     "a value without its column": Case("OK", "df.rank.mean('value:')", "'ADVICE'", "write '(.*)'"),
     "a value where a ranking is compared": Case("OK", "df.rank.conventions('value:label')", "ADVICE", r"df\.rank\.conventions"),

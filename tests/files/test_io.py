@@ -124,6 +124,7 @@ def test_a_run_is_told_from_judgments_by_its_number_of_fields() -> None:
 MALFORMED = [
     ("q Q0 d 1 2.5", "5 fields instead of 6"),
     ("q Q0 a document 1 2.5 t", "7 fields instead of 6"),
+    ("q Q0 page 7 1 2.5 t", "7 fields instead of 6"),
     ("query_id,doc_id,score", "1 field instead of 6"),
     ("q Q0 d 1 high t", "score 'high' is not a number"),
     ("q Q0 d 1 1,5 t", "score '1,5' is not a number"),
@@ -141,6 +142,11 @@ def test_a_malformed_line_is_an_error_with_its_number_and_text(line: str, proble
         f"{path}, line 6: {problem} in '{line}'. "
         "Write 'query_id Q0 doc_id rank score tag', or name the format of a table"
     )
+
+
+def test_words_after_the_tag_of_a_run_are_left_out_as_in_trec_eval() -> None:
+    found = run("q Q0 d 1 2.5 t end of line\nq Q0 e 2 1.5 t\nq Q0 f 3 1.0 t 2\n")
+    assert found == [("q", "d", 2.5, "t"), ("q", "e", 1.5, "t"), ("q", "f", 1.0, "t")]
 
 
 def test_several_malformed_lines_are_counted() -> None:

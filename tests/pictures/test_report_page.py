@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -539,3 +540,27 @@ def test_judgments_are_counted_once_for_all_runs(tmp_path: Path) -> None:
     runs = pl.concat([one.with_columns(run=pl.lit(name)) for name in ("old", "new")])
     path = runs.rank.report(tmp_path / "report.html", "rr", run="run", baseline="old", resamples=39)
     assert "8 rows, 2 queries, 3 judgments" in path.read_text(encoding="utf-8")
+
+
+FULL_DISK = """
+import errno, resource, signal, sys
+import polars as pl, rankframe as rf
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (5_000, 5_000))
+df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 2]})
+for name in ("old.html", "new.html"):
+    try:
+        df.rank.report(name, "rr")
+    except OSError as error:
+        print(error.errno == errno.EFBIG, error.filename)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of a file's size")
+def test_a_full_disk_leaves_the_old_report_whole_and_no_cut_file(tmp_path: Path) -> None:
+    (tmp_path / "old.html").write_text("old" * 10_000)
+    done = subprocess.run([sys.executable, "-c", FULL_DISK], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["True old.html", "True new.html"]
+    assert [path.name for path in tmp_path.iterdir()] == ["old.html"]
+    assert (tmp_path / "old.html").read_text() == "old" * 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 import rankframe as rf
 from rankframe._catalog.call import call_of
+from rankframe._table.conventions import CONVENTIONS
 from tests.sql.databases import Database, Rows, assert_rows
 from tests.support.calls import ALL, POLICIES, SOME, spell
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
@@ -313,7 +315,125 @@ def same_findings(db: Database) -> None:
     assert wanted <= found
 
 
+def calls_of(convention: str) -> list[str]:
+    """The shortest call of each metric of a tool."""
+    shortest: dict[str, str] = {}
+    for text in sorted((spell(*call) for call in ALL), key=lambda text: ("@" not in text, len(text)), reverse=True):
+        shortest[text.partition("@")[0].partition("(")[0]] = text
+    metrics = CONVENTIONS[convention].metrics
+    beyond = {name for name, settings in metrics.items() if settings.get("max_label") == 1}  # labels here go to 4
+    return [shortest[name] for name in metrics if name in shortest and name not in beyond]
+
+
+NOT_IN_SQL = "has no SQL|is no option here|is computed from all orders"
+"""What the error says for a metric of a convention that has no SQL."""
+
+
+def statement_of(call: str, **options: Any) -> str | None:
+    """The statement of a metric; None for one that has no SQL."""
+    try:
+        return rf.sql(call, **options)
+    except rf.InvalidOption as error:
+        if not re.search(NOT_IN_SQL, str(error)):
+            raise
+        return None
+
+
+def conventions_of_ranked_lists(db: Database) -> None:
+    """Ranks have no ties, so each tool's convention has SQL, with the values of the frame."""
+    df = random_ranks()
+    db.load("documents", df)
+    compared = 0
+    for convention in CONVENTIONS:
+        ranker = df.rank.on(rank="rank", convention=convention)
+        for call in calls_of(convention):
+            options: dict[str, Any] = {"rank": "rank", "convention": convention, "names": {call: "v"}}
+            text = statement_of(call, dialect=db.dialect, table="documents", **options)
+            if text is None:
+                continue
+            wanted = ranker.evaluate(call)
+            wanted = wanted.rename({wanted.columns[-1]: "v"})
+            assert_rows(db.run(text), wanted.to_dicts(), ["query_id"], (convention, call))
+            compared += 1
+    assert compared > 180
+
+
+def random_ranks() -> pl.DataFrame:
+    """Ranked lists with judged documents that were not retrieved."""
+    df = frame(random_table(7, queries=12, labels=(0.0, 0.0, 1.0, 2.0, 4.0)))
+    rank = pl.col("score").rank("ordinal", descending=True).over("query_id").cast(pl.Int64)
+    return df.select("query_id", "doc_id", "label", rank=rank)
+
+
+def runs_side_by_side(db: Database) -> None:
+    """Columns of scores are runs, as a column that names the run of each row; with sums, slices and judgments."""
+    df = sliced().with_columns(old=pl.col("score"), new=pl.when(pl.int_range(pl.len()) % 7 > 0).then(-pl.col("score")))
+    df = df.drop("score")
+    db.load("documents", df)
+    long = pl.concat([df.with_columns(run=pl.lit(run), score=pl.col(run)).drop("old", "new") for run in ("old", "new")])
+    wanted = long.rank.on(query=["run", "query_id"]).evaluate("ndcg@10", "map").rename({"ndcg@10": "ndcg_at_10"})
+
+    def found(**options: Any) -> Rows:
+        return db.run(rf.sql("ndcg@10", "map", dialect=db.dialect, runs=["old", "new"], **options))
+
+    assert_rows(found(table="documents"), wanted.to_dicts(), ["run", "query_id"])
+    means = df.rank.mean("ndcg@10", "map", runs=["old", "new"], by="slice").rename({"ndcg@10": "ndcg_at_10"})
+    slices = [{name: row[name] for name in means.columns} for row in found(table="documents", by="slice")]
+    assert_rows(slices, means.to_dicts(), ["run", "slice"])
+    run, qrels = (
+        df.filter(pl.col("old").is_not_null() & (pl.col("query_id") != "q3")),
+        df.filter(pl.col("query_id") != "q5"),
+    )
+    db.load("lists", run.drop("label"))
+    db.load("qrels", qrels.select("query_id", "doc_id", "label"))
+    judged = (
+        run.drop("label", "slice")
+        .rank.on(score="old")
+        .judge(qrels.select("query_id", "doc_id", "label"), judged_only="keep", run_only="drop")
+    )
+    for name in ("old", "new"):
+        values = judged.rank.on(score=name).evaluate("ndcg@10", "map").rename({"ndcg@10": "ndcg_at_10"})
+        rows = [row for row in found(table="lists", judgments="qrels") if row["run"] == name]
+        assert_rows(rows, values.with_columns(run=pl.lit(name)).to_dicts(), ["query_id"])
+    db.load("documents", long)
+    options: dict[str, Any] = {"by": "slice", "partial": True, "baseline": "old"}
+    sums = db.run(rf.sql("ndcg@10", "map", dialect=db.dialect, table="documents", run="run", **options))
+    db.load("documents", df)
+    assert_rows(found(table="documents", **options), sums, ["run", "slice"])
+
+
+BREAKS = ["a\nb", "a b", "a\n  b", "a\u2028b", "a\r\nb", "a\x85b", "a\tb", "rf_given_table", "rf_text_1"]
+"""Names that an indented statement could change, or a word in their place."""
+
+
+def names_that_break_lines(db: Database) -> None:
+    """A run, a baseline, a column and a metric's name stand as they are, whatever lines they break."""
+    rows = [
+        (run, "q", f"d{i}", float(i), label)
+        for run in BREAKS
+        for i, label in enumerate([1.0, 0.0, float(run == BREAKS[0])])
+    ]
+    df = pl.DataFrame(rows, schema=["run", "query_id", "doc_id", "score", "label"], orient="row")
+    db.load("documents", df)
+    own = df.rank.mean("map", run="run").rows_by_key("run", unique=True)
+    options: dict[str, Any] = {"dialect": db.dialect, "table": "documents", "run": "run", "partial": True}
+    for baseline in BREAKS:
+        found = {row["run"]: row for row in db.run(rf.sql("map", baseline=baseline, **options))}
+        assert found.keys() == {*BREAKS}
+        for run in BREAKS:
+            assert found[run]["map__diff_n"] == int(run != baseline)
+            away = own[run][0] - own[baseline][0]
+            assert run == baseline or math.isclose(found[run]["map__diff_mean"], away, abs_tol=1e-12)
+    for name in BREAKS:
+        one = df.filter(pl.col("run") == BREAKS[0]).drop("run").rename({"label": name})
+        db.load("documents", one)
+        same = rf.sql("map", dialect=db.dialect, table="documents", label=name, names={"map": f"m{name}"})
+        # relevant at ranks 1 and 3
+        assert_rows(db.run(same), [{"query_id": "q", f"m{name}": (1 + 2 / 3) / 2}], ["query_id"])
+
+
 LAWS = [
+    conventions_of_ranked_lists, runs_side_by_side, names_that_break_lines,
     some_metrics, every_policy, means_and_rows, mergeable_sums, joined_tables, several_runs, sums_in_another_order, ids_by_their_bytes,
     numbers_as_ids, names_of_its_own_steps, whole_numbers_in_quotients, names_that_no_column_has, weights_and_prices, faults, same_findings,
 ]  # fmt: skip

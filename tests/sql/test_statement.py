@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import inspect
+import math
 import re
 import time
 from collections.abc import Sequence
@@ -146,8 +150,27 @@ def named(name: str, formula: Any) -> Any:
         ({"dialect": "foxpro"}, "dialect='foxpro': write one of 'bigquery', 'clickhouse'"),
         ({"ties": "expected"}, "ties='expected' is computed from all orders or labels, which are no windows"),
         ({"unjudged": "bounds"}, "unjudged='bounds' is computed from all orders or labels"),
-        ({"ties": "order"}, "rows of a table in SQL have no order, by which ties would stand"),
+        ({"ties": "order"}, "have no order, by which ties would stand (ties='order'); say ties='doc_desc' or, if the"),
+        ({"convention": "ranx"}, "table has ranks, rank='rank'"),
         ({"doc": None}, "rows of a table in SQL have no order"),
+        ({"runs": ["bm25", "ltr"], "run": "system"}, "the column that names the run of each row; not both"),
+        ({"runs": ["bm25", "bm25"]}, "runs=['bm25', 'bm25'] names a column twice"),
+        ({"runs": ["bm25", "ltr"], "query": "run"}, "query='run' is the column that names the runs in the result"),
+        (
+            {"runs": ["bm25", "ltr"], "baseline": "dense", "partial": True},
+            "baseline='dense' is none of the runs, which are",
+        ),
+        ({"table": "pq/*/*.parquet"}, "table='pq/*/*.parquet' is a file, which postgres does not read; load it into a"),
+        ({"table": "pq/*.parquet", "dialect": "duckdb"}, "write table=\"read_parquet('pq/*.parquet')\""),
+        ({"table": "t.csv", "dialect": "duckdb"}, "write table=\"read_csv('t.csv')\""),
+        ({"judgments": "/data/qrels", "dialect": "spark"}, "write judgments='parquet.`/data/qrels`'"),
+        ({"by": ""}, "'' is no name of a column in a database"),
+        ({"label": "a\0b"}, "'a\\x00b' is no name of a column in a database"),
+        ({"doc": ()}, "doc=(): write text or None"),
+        ({"score": ()}, "score=(): write text or None"),
+        ({"table": " "}, "table=' ' names no table; write its name"),
+        ({"names": {"map": ""}}, "names={'map': ''} is no name of a column; write one, as names={'map': 'map'}"),
+        ({"names": {"rr": "x"}}, "names={'rr': 'x'}: 'rr' is none of the metrics of the statement"),
         ({"subtopic": "aspect"}, "subtopic has no SQL: it is about subtopics"),
         ({"grouped": True}, "grouped has no SQL: it is about how a frame runs"),
         ({"dialect": "bigquery", "scores": "float32"}, "scores='float32': bigquery has no floats of 32 bits"),
@@ -179,3 +202,131 @@ def test_a_convention_is_that_of_the_frame() -> None:
     found = db.run(rf.sql("ndcg@10", dialect="duckdb", table="documents", convention="sklearn", ties="doc_desc"))
     wanted = df.rank.on(convention="sklearn", ties="doc_desc").evaluate("ndcg@10")
     assert {row["query_id"]: row["ndcg_at_10"] for row in found} == pytest.approx(dict(wanted.iter_rows()))
+
+
+NONSENSE = [
+    None,
+    5,
+    -1,
+    math.nan,
+    object(),
+    [],
+    [None],
+    {"a": None},
+    {1: 2},
+    "",
+    "\udc80",
+    ["\udc80"],
+    b"t",
+    True,
+    pl.col("x"),
+    ("a", 3),
+]
+"""Values that no option, or few, takes."""
+
+
+def test_an_option_of_another_kind_is_refused_at_the_call_in_our_words() -> None:
+    names = [*inspect.signature(rf.sql).parameters][1:-1]
+    taken = set()
+    for name in [*names, "query", "doc", "score", "label", "rank", "weight", "relevant", "ties", "depth", "convention"]:
+        for i, given in enumerate(NONSENSE):
+            options = {"dialect": "duckdb", "table": "t", name: given}
+            with contextlib.suppress(rf.RankframeError):
+                rf.sql("map", **options)
+                taken.add((name, i))
+    usual = {
+        (name, 0)
+        for name in names
+        if name not in ("dialect", "table", "judged_only", "run_only", "rows", "partial", "checks", "numbers")
+    }
+    empty = {(name, 5) for name in ("by", "names", "numbers")}
+    true = {("rows", 13), ("partial", 13), ("checks", 13)}
+    # None is the default; [] has a meaning; an empty text names a column of the caller's own, which databases refuse
+    assert {one for one in taken if one[0] in names and one[1] != 9} - {("runs", 5)} == usual | empty | true
+
+
+HOSTILE_NAMES = [
+    "m, (SELECT pw FROM secret) AS leak",
+    "a b",
+    'a"b',
+    "a`b",
+    "a]b",
+    "a\\b",
+    "a'b",
+    "x -- y",
+    "x/*y*/",
+    "select",
+    "1st",
+    "é",
+    "a\nb",
+    "a;b",
+]
+"""Names of columns that are no plain identifiers."""
+
+
+@each("dialect", [*NOT_RUN, "clickhouse", "duckdb", "mysql", "postgres", "spark", "sqlite"])
+def test_names_of_metrics_stand_in_quotes_and_come_back_as_they_are(dialect: str) -> None:
+    names = {f"precision@{k}": name for k, name in enumerate(HOSTILE_NAMES, 1)}
+    text = rf.sql(*names, dialect=dialect, table="t", names=names)
+    (tree,) = sqlglot.parse(text, dialect=dialect)
+    assert tree is not None
+    assert [found.lower() for found in tree.named_selects] == ["query_id", *(name.lower() for name in HOSTILE_NAMES)]
+    sums = rf.sql(*names, dialect=dialect, table="t", names=names, by=[], partial=True)
+    (tree,) = sqlglot.parse(sums, dialect=dialect)
+    assert tree is not None
+    assert {f"{name}__n".lower() for name in HOSTILE_NAMES} < {found.lower() for found in tree.named_selects}
+
+
+def test_names_with_a_statement_inside_leak_no_table() -> None:
+    db = DuckDB()
+    db.load("w", pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [2.0], "label": [1]}))
+    db.load("secret", pl.DataFrame({"pw": ["hunter2"]}))
+    name = "m, (SELECT pw FROM secret) AS leak"
+    assert db.run(rf.sql("map", dialect="duckdb", table="w", names={"map": name})) == [{"query_id": 1, name: 1.0}]
+
+
+def test_a_pattern_of_files_is_read_as_the_error_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    df = rf.load_example().select("query_id", "doc_id", "score", "label")
+    for i, part in enumerate(df.partition_by("query_id")):
+        part.write_parquet(f"{i}.parquet")
+    with pytest.raises(rf.InvalidOption) as error:
+        rf.sql("map", dialect="duckdb", table="./*.parquet")
+    _, _, advice = str(error.value).partition("; write table=")
+    rows = DuckDB().run(rf.sql("map", dialect="duckdb", table=ast.literal_eval(advice)))
+    assert_rows(rows, df.rank.evaluate("map").to_dicts(), ["query_id"])
+
+
+def test_counts_are_whole_numbers() -> None:
+    db = DuckDB()
+    db.load("t", rf.load_example().select("query_id", "doc_id", "score", "label").with_columns(other=-pl.col("score")))
+    options: dict[str, Any] = {"runs": ["score", "other"], "by": [], "partial": True, "baseline": "other"}
+    row = next(row for row in db.run(rf.sql("map", dialect="duckdb", table="t", **options)) if row["run"] == "score")
+    counts = [row[name] for name in ("queries", "map__n", "map__diff_n", "map__wins", "map__losses")]
+    assert [type(count) for count in counts] == [int] * 5
+    assert row["map__diff_n"] == row["queries"] >= row["map__wins"] + row["map__losses"]
+
+
+def test_equal_ranks_are_a_fault_where_a_convention_keeps_the_order_of_rows() -> None:
+    db = DuckDB()
+    db.load("t", pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "rank": [1, 1], "label": [0, 1]}))
+    with pytest.raises(Exception, match="share a value of 'rank'"):
+        db.run(rf.sql("rr", dialect="duckdb", table="t", rank="rank", convention="ranx"))
+
+
+@each("dialect", [*NOT_RUN, "clickhouse", "duckdb", "mysql", "postgres", "spark", "sqlite"])
+def test_statements_of_runs_side_by_side_are_read_in_every_dialect(dialect: str) -> None:
+    options: dict[str, Any] = {
+        "dialect": dialect,
+        "table": "lists",
+        "runs": ["bm25", "it's", "a\nb\u2028c"],
+        "by": "day",
+    }
+    for judgments in (None, "qrels"):
+        text = rf.sql("map", "rr", judgments=judgments, partial=True, baseline="it's", **options)
+        (tree,) = sqlglot.parse(text, dialect=dialect)
+        assert tree is not None
+        assert {"run", "queries", "map__n", "rr__wins"} <= {name.lower() for name in tree.named_selects}
+        texts_of_runs = {x.this for x in tree.find_all(sqlglot.exp.Literal) if x.is_string}
+        columns = {x.this for x in tree.find_all(sqlglot.exp.Identifier)}
+        assert set(options["runs"]) <= texts_of_runs & {*columns, "bm25"} | {"bm25"}

@@ -384,7 +384,7 @@ rf_per_query AS (
 )
 SELECT
   by_1 AS "day",
-  CAST(COUNT(*) AS DOUBLE) AS queries,
+  CAST(COUNT(*) AS BIGINT) AS queries,
   AVG(v1) AS ndcg_at_10,
   AVG(v2) AS ndcg_gain_exponential_ideal_retrieved_at_10,
   AVG(v3) AS precision_at_10,
