@@ -39,6 +39,7 @@ from .._verbs.paired_values import values
 from .._verbs.power import power_sentences
 from .._verbs.sequential import price
 from .._verbs.tool_comparison import conventions as compared, explained, short
+from .._verbs.unequal_runs import unequal
 from ..errors import InvalidOption, RankframeWarning
 from . import reading
 from .command import COLUMNS, DEFAULT_METRICS, POSITIVE, Outcome, command, help_of
@@ -282,8 +283,9 @@ def gate(arguments: Namespace) -> Outcome:
         write_bytes(as_path(path), verdict.state.write_json().encode())
     code = 0 if verdict else 1
     if arguments.format in LINES:
-        costs = price(verdict.settings) if arguments.format == "text" else []
-        return Outcome("\n".join([*verdict.lines(arguments.format), *costs]), code)
+        settings = verdict.settings
+        notes = [*unequal(settings), *price(settings)] if arguments.format == "text" else []
+        return Outcome("\n".join([*verdict.lines(arguments.format), *notes]), code)
     sentences = [passing(records(verdict.table))]
     return Outcome(OutputTable(verdict.table, sentences=sentences, grid=verdict.grid()), code)
 

@@ -24,6 +24,7 @@ from .entries import entries_of, of_run
 from .evaluate import agreement, explain
 from .judged import NO_HELP, Control, Help
 from .summary import by_query, in_slices, keys, refuse_values_of_scores
+from .unequal_runs import RunSizes, size_calls
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
 Pairs: TypeAlias = Sequence[tuple[int, int]]
@@ -111,6 +112,8 @@ class PairedValues:
     control
         What is known of all queries, if people judged some of them; the values of the others are then those by a model's labels, or
         NaN.
+    sizes
+        How much of each run is judged, and how many documents it holds; ``None`` if nobody asked, or without rankings.
     """
 
     query: list[str]
@@ -121,6 +124,12 @@ class PairedValues:
     by: tuple[str, ...] = ()
     control: Control | None = None
     of_pairs: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
+    sizes: RunSizes | None = None
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What a result records of the runs."""
+        return {} if self.sizes is None else self.sizes.settings
 
     def sides(self, pairs: Pairs, rows: Integers) -> tuple[Floats, Floats]:
         """The values of the first and of the second run of each pair, some queries by metrics and pairs; see `sides`.
@@ -167,8 +176,13 @@ def two_or_more(names: list[str]) -> list[str]:
     return names
 
 
-def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
-    """Every run's values on the same queries; `design.missing` decides about queries that a run lacks."""
+def paired_values(
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design, *, sized: bool = False
+) -> PairedValues:
+    """Every run's values on the same queries; `design.missing` decides about queries that a run lacks.
+
+    With `sized`, the sizes of the runs are counted in the same pass, with a warning if they are far apart.
+    """
     calls = [call.under(setup) for call in calls]
     names = [call.text for call in calls]
     design.runs.require(frame, setup)
@@ -182,7 +196,8 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
     frame, also = design.marked(frame, setup, calls)
     of_ratio, single = _of_ratio(calls), [call for call in calls if not call.of_pairs]
     single = single or calls_of("num_retrieved")  # it has a value for every query of a run
-    found = values(frame, setup, design.runs, [*single, *of_ratio])
+    size = size_calls(setup, single) if sized else []
+    found = values(frame, setup, design.runs, [*single, *of_ratio, *size])
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
     queries = collect(by_query(frame, query, (*design.by, *also), design.weights), frame, setup)
@@ -199,9 +214,12 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         else:
             _refuse_zero(calls)
             array[~there] = 0.0
+    sizes = RunSizes.of(found, frame, setup, design.runs, single) if size else None
+    if sizes is not None:
+        sizes.warn()
     if not also:
         of_pairs = _of_pairs(frame, setup, design, runs, calls, queries.select(query))
-        return PairedValues(query, runs, calls, queries, array, design.by, of_pairs=of_pairs)
+        return PairedValues(query, runs, calls, queries, array, design.by, of_pairs=of_pairs, sizes=sizes)
 
     def of_all(*others: Call, label: str | None = None) -> Floats:
         """The values of all queries under other labels; or another metric of the baseline."""
@@ -214,7 +232,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
     control = design.help.control(*marks, values=of_all)
     if control.of == "adjust":
         array[:, ~control.judged] = np.nan
-    return PairedValues(query, runs, calls, queries, array, design.by, control)
+    return PairedValues(query, runs, calls, queries, array, design.by, control, sizes=sizes)
 
 
 def _in_arrays(

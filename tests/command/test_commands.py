@@ -496,8 +496,10 @@ def test_a_report_of_files_shows_the_verdict_of_a_gate(out: Out) -> None:
     assert out(f"report {asked} -m rr -o r.html") == "r.html\n"
     page = Path("r.html").read_text(encoding="utf-8")
     assert "Gate: not passed" in page
-    lines = out(f"gate {asked}", code=1).splitlines()
+    *lines, of_runs = out(f"gate {asked}", code=1).splitlines()
     assert [f"<li>{line}</li>" in page for line in lines] == [True, True]
+    assert of_runs == "The runs differ in documents per query: 2.5 (a) and 2 (b)."
+    assert of_runs in page
 
 
 def test_a_baseline_may_be_named_by_its_file(out: Out) -> None:
@@ -531,7 +533,7 @@ def test_budgets_stand_in_one_option_with_commas_too(out: Out) -> None:
     gate = "gate a.run b.run --qrels qrels.txt"
     apart = out(f"{gate} --budget rr=0.9 --budget ndcg@1=0.2 --budget err(max_label=4)@2=0.2", code=1)
     assert out(f"{gate} --budget rr=0.9,ndcg@1=0.2,err(max_label=4)@2=0.2", code=1) == apart
-    assert len(apart.splitlines()) == 3
+    assert len(apart.splitlines()) == 3 + 1  # and a line on the depth of the runs
 
 
 def test_a_report_shows_columns_of_the_files(out: Out) -> None:

@@ -191,12 +191,12 @@ def test_a_caption_says_in_which_depths_and_judgments_runs_differ() -> None:
     df = table({"x": (2, 1, 1)})  # 4 queries of 2 documents
     kept = (pl.col("query_id") == "q00") | (pl.col("doc_id") == "a")
     shorter = df.with_columns(new=pl.when(kept).then("new"))
-    says = "The runs differ in depth, the mean number of documents retrieved per query: old: 2; new: 1.2."
+    says = "The runs differ in documents per query: 2 (old) and 1.25 (new)."
     assert says in section(written(shorter, "rr", runs=["old", "new"]), "Summary")  # 5 documents of 4 queries
-    assert "is judged" not in section(written(shorter, "rr", runs=["old", "new"]), "Summary")
-    unjudged = shorter.with_columns(label=pl.when(pl.col("doc_id") == "a").then("label"))
-    says = "The runs differ in how much of their top 10 is judged: old: 50%; new: 88%."  # (3 x 1 + 1/2) / 4
-    assert says in section(written(unjudged, "rr", runs=["old", "new"]), "Summary")
+    judged = pl.when((pl.col("query_id") != "q01") | (pl.col("doc_id") == "a")).then("label")
+    unjudged = shorter.with_columns(label=judged)
+    says = "The runs differ in judged@10: 0.88 (old) and 1.00 (new); documents per query: 2 (old) and 1.25 (new)."
+    assert says in section(written(unjudged, "rr", runs=["old", "new"]), "Summary")  # (3 x 1 + 1/2) / 4
     assert "The runs differ" not in written(df, "rr", runs=["old", "new"])
     assert "The runs differ" not in written(unjudged.rename({"old": "score"}), "rr")
 
