@@ -17,7 +17,7 @@ from .._support.floats import Booleans, Floats, Integers, np
 from .._table.runs import RUN, Runs
 from .._table.setup import Roles, Setup, refuse_bounds
 from .._table.table import Table, in_memory, refuse_names
-from ..errors import InvalidData, InvalidOption, Text, option
+from ..errors import Advice, InvalidData, InvalidOption, Text, option
 from ..stats import NOISE
 from .declaration import call_of_verb
 from .entries import entries_of, of_run
@@ -206,6 +206,7 @@ def paired_values(
         (clicks, _) = _in_arrays(found, runs, [of_ratio[0].text], queries.select(query))
         queries = queries.with_columns(pl.col("#weight") * _same(pl.DataFrame(clicks[..., 0].T, runs).fill_nan(None)))
     if not there.all():
+        refuse_groups(queries.select(query), runs, there, design)
         if design.missing == "error":
             raise InvalidData(_lacking(queries, query, runs, there))
         if design.missing == "drop":
@@ -306,15 +307,48 @@ def _of_pairs(
 
 RESERVED = ("metric", "baseline", "run")
 
+FEW_IN_COMMON = 0.1
+"""The share of a run's queries that another run has, below which they are groups of queries and no runs on the same ones."""
+
+
+def refuse_groups(queries: pl.DataFrame, runs: Sequence[str], there: Booleans, design: Design) -> None:
+    """Refuse runs with hardly a query in common; with a rule for missing queries, those with none."""
+    least = FEW_IN_COMMON if design.missing == "error" else 0.0
+    in_common = there.astype(np.int64) @ there.T.astype(np.int64)  # by pairs of runs
+    sizes = in_common.diagonal()
+    for first, second in design.pairs(runs):
+        common, smaller = in_common[first, second], min(sizes[first], sizes[second])
+        if smaller and (common == 0 or common < least * smaller):
+            raise InvalidData(*_groups(queries, runs, there, (first, second), design.runs))
+
+
+def _groups(
+    queries: pl.DataFrame, runs: Sequence[str], there: Booleans, pair: tuple[int, int], by: Runs
+) -> tuple[Text, ...]:
+    """The message for two groups of queries, with the verb that compares them."""
+    found = []
+    for i, other in (pair, pair[::-1]):
+        own = queries.filter(pl.Series((there[i] & ~there[other]).tolist()))
+        found.append(f"run {runs[i]!r} has {first_of(own)}")
+    common = int((there[pair[0]] & there[pair[1]]).sum())
+    share = "no query" if common == 0 else f"{common} of {queries.height} queries"
+    says = f"two runs have {share} in common ({'; '.join(found)}); write the ids of queries alike, or "
+    groups = "if these are two groups, such as those of an A/B test, compare the groups: "
+    return says, groups, Advice("gaps", {"by": by.column}, ("...",))
+
+
+def first_of(queries: pl.DataFrame) -> str:
+    """The first few of some queries."""
+    shown = ", ".join(repr(row[0] if len(row) == 1 else row) for row in queries.head(3).rows())
+    return f"{shown} ..." if queries.height > 3 else shown
+
 
 def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: Booleans) -> Text:
     """The message and advice for a run that lacks queries."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
     rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
-    first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())
     return (
-        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first}"
-        f"{' ...' if len(rows) > 3 else ''}); ",
+        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first_of(rows)}); ",
         option(missing="zero"),
         " counts them 0 for it, ",
         option(missing="drop"),

@@ -731,6 +731,9 @@ CASES = {
     "OpenSearch's z-scores": Case("TWO",
         "df.rank.fuse('opensearch_hybrid(normalization=z_score,combination=geometric_mean)', runs=['score', 'new'])",
         "df.rank.fuse('opensearch_hybrid(normalization=min_max,combination=geometric_mean)', runs=['score', 'new'])"),
+    "two groups in place of runs": Case(
+        "OK.with_columns(arm=pl.Series(['a', 'a', 'b']))", "df.rank.compare('rr', run='arm')", "ADVICE.table", fill="'rr'",
+    ),
     # labels of people and of a model, and columns known before
     "queries that people judged in part": Case(
         "JUDGED.with_columns(label=pl.when((pl.col('query_id') != 3) | (pl.col('doc_id') != 'b')).then('label'))",
