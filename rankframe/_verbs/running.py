@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -12,9 +12,10 @@ from .._catalog.call import Call
 from .._catalog.requests import OfItems
 from .._plan.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
+from .._plan.rank_order import RankOrder, keeping_orders
 from .._support.floats import np
 from .._table.background import Items
-from .._table.figures import Figures, numbered, together
+from .._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, together
 from .._table.findings import Finding, Reading, findings_of
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs
@@ -80,24 +81,34 @@ def _refuse(call: Call, option: str, value: str, name: str, there: Sequence[str]
 
 def on_rows(call: VerbCall, table: Table[Any]) -> Any:
     """The result for rows in memory; a whole table is refused or warned of where its parts may differ from it."""
-    result = call.on(table)
     if table.whole is not None or call.reads_labels is not True:
-        return result
+        return call.on(table)
+    if not call.verb.watched:
+        result = call.on(table)
+    else:
+        with keeping_orders(ROWS_OF_SAMPLE) as kept:
+            result = call.on(table)
+        by = call.arguments.get("by") or ()
+        watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by, kept)
     if table.setup.roles.group is not None:
         refuse_absent_values(table.rows, table.setup, call.calls)
-    if call.verb.watched:
-        by = call.arguments.get("by") or ()
-        watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by)
     return result
 
 
-def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[str]) -> None:
+Kept: TypeAlias = Callable[[pl.DataFrame, Setup], RankOrder | None]
+"""A function that finds the rank order of a frame under a setup, if it was kept."""
+
+
+def watch_runs(
+    frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[str], kept: Kept = lambda *_: None
+) -> None:
     """Warn of runs, or slices of queries, whose numbers are not what is meant, once for all."""
+    query = setup.roles.query
+    of_runs = runs_in(setup) if len(query) > 1 else ()
+    slices = list(dict.fromkeys([*call.runs.key, *of_runs, *filter(query.__contains__, by)]))
     with once_each():
         for of_run in call.runs.apart(setup, ())[0].values():
-            of_runs = runs_in(setup) if len(setup.roles.query) > 1 else ()
-            slices = [*call.runs.key, *of_runs, *filter(setup.roles.query.__contains__, by)]
-            watch_slices(frame, of_run, call.calls, list(dict.fromkeys(slices)), refuses=call.verb.refuses)
+            watch_slices(frame, of_run, call.calls, slices, kept, refuses=call.verb.refuses)
 
 
 def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
@@ -224,13 +235,23 @@ class Watch:
         The ranker's setup, and the metrics of rankings among the calls.
     at
         The line of the caller, for a lazy plan.
+    kept
+        Finds the rank order of a frame, if it is known.
     refuses
         Whether findings that leave nothing measured are errors.
     """
 
-    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None, *, refuses: bool = False) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        calls: Sequence[Call],
+        at: Place | None = None,
+        kept: Kept = lambda *_: None,
+        *,
+        refuses: bool = False,
+    ) -> None:
         self.setup, self.calls, self.at, self.of = setup, [x for x in calls if x.of_ranking and not x.of_pairs], at, ""
-        self.refuses, self.resolved = refuses, setup
+        self.kept, self.refuses, self.resolved = kept, refuses, setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []
         self.last: list[Finding] = []
@@ -279,7 +300,7 @@ class Watch:
             read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
             rows = rows[[name for name in rows.columns if name in read]]
             sample = _sample(rows, self.setup.roles.query)
-        figures = Figures(sample, self.resolved, sample=True)
+        figures = Figures(sample, self.resolved, sample=True, ranked=self._ranked(sample))
         raised = self._held(figures)
         if raised and rows.height > sample.height:
             raised = [x for x in raised if self._concern(x, sample, figures) is not None]
@@ -293,6 +314,18 @@ class Watch:
         if not self.first_queries.height:
             self.first_queries = _of_first_queries(rows, self.setup.roles.query)
         self.all_queries = len(self.found) == 1 and self.first_queries.height == rows.height
+
+    def _ranked(self, rows: pl.DataFrame) -> Ranked | None:
+        """The retrieved rows in the plan's order, if it is known, and is that of the scores as given."""
+        order, policies = self.kept(rows, self.resolved), self.resolved.policies
+        if order is None or policies.ascending or policies.drops_first or not in_numpy(order.score.dtype):
+            return None
+        row, score, n_queries = order.row[::-1], order.score, len(order.first)  # from the worst row up
+        if order.complete:
+            return Ranked(row, len(row) - order.ends[:0:-1], score.to_numpy()[row], n_queries)
+        row = row[score.is_not_null().to_numpy()[row]]
+        first = begins_of(order.number[row]).nonzero()[0]
+        return Ranked(row, first, score.fill_null(0).to_numpy()[row], n_queries)
 
     def _held(self, values: Mapping[str, Any]) -> list[Finding]:
         """The findings that these figures show, of those with which a number warns."""
@@ -345,14 +378,20 @@ def _may_concern(finding: Finding, call: Call) -> bool:
 
 
 def watch_slices(
-    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str], *, refuses: bool = False
+    frame: pl.DataFrame,
+    setup: Setup,
+    calls: Sequence[Call],
+    by: Sequence[str],
+    kept: Kept = lambda *_: None,
+    *,
+    refuses: bool = False,
 ) -> None:
     """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs."""
     if by:
         read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
         frame = frame[[name for name in frame.columns if name in read]]
     for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
-        watching = Watch(setup, calls, refuses=refuses)
+        watching = Watch(setup, calls, kept=kept, refuses=refuses)
         for name in by:
             watching.of += f" of {name} {part[name][0]!r}"
         watching.see(part)
