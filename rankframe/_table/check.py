@@ -11,7 +11,7 @@ from polars import selectors as cs
 
 from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Text, on, option, worded
 from .columns import TEXTS, Columns, nameless
-from .figures import Figures, like
+from .figures import Figures, like, usual_runs
 from .findings import FINDINGS, findings_of
 from .roles import carried, require
 from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_in, is_usual, runs_in
@@ -209,7 +209,9 @@ def _of_tables(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: 
     given, runs = frame.collect_schema(), runs_in(setup)
     schema = pl.Schema({"problem": pl.String(), "rows": pl.UInt32(), "advice": pl.String()})
     schema |= {carried(name): given[name] for name in runs}
-    rows = frame.select(name for name in given if name in setup.roles.names or like(name) == "rank")
+    stacked = usual_runs(given.names(), setup)
+    read = {*setup.roles.names, *stacked}
+    rows = frame.select(name for name in given if name in read or like(name) == "rank")
     rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=schema)
     return Listed("note", "", rows)
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from .._support.floats import NDArray, np
-from .background import Items
+from ..errors import RankframeError
+from .background import History, Interactions, Items, common_type
 from .columns import Columns
-from .roles import DISTANCES, RANKS, is_text
+from .roles import DISTANCES, RANKS, USUAL_NAMES, is_text
 from .setup import Setup
 from .subtopics import documents
 
@@ -34,6 +35,12 @@ ABOVE = 1 + 1e-9
 
 NO_TIES = {"tied": 0, "apart": 0, "the value": math.nan, "of the value": 0, "queries of the value": 0}
 """The figures of equal scores where there are none."""
+
+OF_AUC = ("ordered", "auc", "squares", "variance")
+"""The figures of AUCs that add up over queries."""
+
+NO_RUNS = {"most stacked": "", "most runs": 0}
+"""The figures of runs one under the other where there are none."""
 
 ANY_SEPARATOR = "|".join(map(re.escape, sorted({mark.strip() for mark in SEPARATORS})))
 
@@ -221,18 +228,41 @@ class Figures(dict[str, Any]):
         ranked = len(order) and not self.setup.policies.ascending
         return {"ranks": np.count_nonzero(np.logical_and.reduceat(as_ranks, first)) if ranked else 0}
 
-    def _of_exact_rank(self) -> dict[str, Any]:
-        """The name of a column of ranks that are 1, 2 and so on in the order of each query; empty for none."""
-        query, score, rank = [*self.setup.roles.query], pl.col("#score"), pl.col("#rank")
-        step = score.diff().over(query).fill_null(0.0) * (-1 if self.setup.policies.ascending else 1)
-        exact = (rank == pl.int_range(1, pl.len() + 1).over(query)).fill_null(False) & (step <= 0)
-        there = True if self.retrieved is None else pl.Series(self.retrieved)
+    def _of_shown(self) -> dict[str, Any]:
+        """The name of a column of ranks that are 1, 2 and so on in each query, and the AUCs of its order; empty for none.
+
+        The order shown is that column's own, whatever score is evaluated.
+        """
+        query, rank = [*self.setup.roles.query], pl.col("#rank")
+        exact = (rank == pl.int_range(1, pl.len() + 1).over(query)).fill_null(False)
         for column in self.docs.select(name for name in self.docs.columns if like(name) == "rank"):
-            if column.dtype.is_numeric():
-                both = [self.score.cast(pl.Float64).alias("#score"), column.cast(pl.Float64).alias("#rank")]
-                if self.docs[query].with_columns(both).filter(there).sort(*query, rank).select(exact.all()).item():
-                    return {"most exact rank": column.name}
-        return {"most exact rank": ""}
+            if not column.dtype.is_numeric():
+                continue
+            ranks = self.docs[query].with_columns(column.cast(pl.Float64).alias("#rank"))
+            if ranks.sort(*query, rank).select(exact.all()).item():
+                by_rank = Figures(self.docs, self.setup.changed(score=column.name, ascending=True, subtopic=None))
+                return {"most exact rank": column.name, **{f"shown {name}": by_rank[name] for name in OF_AUC}}
+        return {"most exact rank": "", **{f"shown {name}": 0 for name in OF_AUC}}
+
+    def _of_past(self) -> dict[str, Any]:
+        """The retrieved items that their user already had, and the relevant ones."""
+        past, roles = self.setup.background.interactions, self.setup.roles
+        doc = roles.doc_in(self.docs.columns)
+        none = {"seen": 0, "seen relevant": 0}
+        if not isinstance(past, Interactions) or doc is None:
+            return none
+        try:
+            history = past.named(roles.query, doc)
+        except RankframeError:  # a metric that reads interactions refuses them
+            return none
+        seen = in_past(self.docs, history)
+        there = seen if self.retrieved is None else seen & self.retrieved
+        relevant = self.labels >= max(self.setup.policies.relevant, 0)
+        return {"seen": np.count_nonzero(there), "seen relevant": np.count_nonzero(seen & relevant)}
+
+    def _of_stacked(self) -> dict[str, Any]:
+        """The column of runs that stand one under the other, and their number, in a table without documents."""
+        return stacked_runs(self.rows, self.setup)
 
     def _of_documents(self) -> dict[str, Any]:
         """The number of documents, and of those that have as many rows as most do, if as many as a list."""
@@ -255,12 +285,50 @@ class Figures(dict[str, Any]):
 
 
 def means(found: Mapping[str, Any]) -> dict[str, float]:
-    """The mean AUC of the queries, and its standard error, at least that of random orders."""
-    n = found["ordered"]
-    mean = found["auc"] / n if n else math.nan
-    spread = max(found["squares"] - n * mean**2, 0) * n / (n - 1) if n > 1 else 0
-    error = math.sqrt(max(spread, found["variance"])) / max(n, 1)
-    return {"mean": mean, "standard error": error}
+    """The mean AUC of the queries by the score and by the order shown, each with its standard error."""
+    mean, error = _mean_and_error(*(found[name] for name in OF_AUC))
+    shown = _mean_and_error(*(found[f"shown {name}"] for name in OF_AUC))
+    return {"mean": mean, "standard error": error, "shown mean": shown[0], "shown standard error": shown[1]}
+
+
+def _mean_and_error(n: int, total: float, squares: float, variance: float) -> tuple[float, float]:
+    """The mean of AUCs and its standard error, at least that of random orders."""
+    mean = total / n if n else math.nan
+    spread = max(squares - n * mean**2, 0) * n / (n - 1) if n > 1 else 0
+    return mean, math.sqrt(max(spread, variance)) / max(n, 1)
+
+
+def in_past(rows: pl.DataFrame, past: History) -> NDArray[np.bool_]:
+    """Whether the user of each row already had its item; nobody did if only counts of items are known."""
+    key = [*past.key, past.doc]
+    types = {name: common_type(rows.schema[name], past.pairs.schema[name]) for name in key}
+    alike = all(types[name] == common_type(past.pairs.schema[name], rows.schema[name]) for name in key)
+    if not past.key or not alike:
+        return np.zeros(rows.height, dtype=bool)
+    pairs, ids = (table.select(pl.col(name).cast(types[name]) for name in key) for table in (past.pairs, rows))
+    pairs = pairs.join(ids.select(past.key).unique(), on=past.key, how="semi", nulls_equal=True)
+    marked = pairs.with_columns(pl.lit(True).alias("#seen"))
+    found = ids.join(marked, on=key, how="left", nulls_equal=True, maintain_order="left")
+    seen: NDArray[np.bool_] = found["#seen"].fill_null(value=False).to_numpy()
+    return seen
+
+
+def stacked_runs(rows: pl.DataFrame, setup: Setup) -> dict[str, Any]:
+    """The column with a usual name for runs that has every query in each of its values, and their number."""
+    query = [*setup.roles.query]
+    for name in usual_runs(rows.columns, setup):
+        runs = rows[name].n_unique()
+        if runs > 1 and rows.select(*query, name).n_unique() == runs * rows.select(query).n_unique():
+            return {"most stacked": name, "most runs": runs}
+    return NO_RUNS
+
+
+def usual_runs(names: Sequence[str], setup: Setup) -> list[str]:
+    """The columns with a usual name for runs, if no document tells the rows of a query apart."""
+    if setup.roles.doc_in(names) is not None or setup.roles.subtopic is not None:
+        return []
+    named = {name for name, _ in setup.roles.named}
+    return [name for name in names if name.lower() in USUAL_NAMES["run"] and name not in named]
 
 
 TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
@@ -270,10 +338,12 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     tuple(NO_TIES): Figures._of_ties,
     ("hopeless", "beside judged"): Figures._of_judgments,
     ("ranks",): Figures._of_ranks,
-    ("most exact rank",): Figures._of_exact_rank,
+    ("most exact rank", *(f"shown {name}" for name in OF_AUC)): Figures._of_shown,
+    ("seen", "seen relevant"): Figures._of_past,
+    tuple(NO_RUNS): Figures._of_stacked,
     ("docs", "alike"): Figures._of_documents,
     ("category separator", "subtopic separator"): Figures._of_texts,
-    ("mean", "standard error"): means,
+    ("mean", "standard error", "shown mean", "shown standard error"): lambda found: means(found),
 }  # fmt: skip
 """The figures that are computed together."""
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from ..errors import Code, Text, judge, on, option
-from .figures import NEARLY_ALL, like
+from ..errors import Advice, Code, Text, judge, on, option
+from .background import Interactions
+from .figures import NEARLY_ALL, in_past, like
 from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
 from .setup import Roles, Setup
@@ -29,6 +30,9 @@ STANDARD_ERRORS = 4
 
 A_TENTH = 0.1
 """The least share of documents that changes means by more than a rounding."""
+
+LEAST_SEEN = 0.02
+"""The least share of recommended items that the users had before that is no accident."""
 
 A_DIFFERENCE = 0.02
 """The least difference of means that changes what people conclude."""
@@ -292,13 +296,37 @@ def _of_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
 
 
 def _clicks_as_shown(setup: Setup, found: Found) -> bool:
-    """Whether labels may be clicks: 0 or 1 for all that was retrieved, falling with the rank in a column of ranks."""
-    if setup.roles.propensity is not None or not found["both"] == found["labelled"] == found["rows"]:
+    """Whether labels may be clicks: 0 or 1 in all rows, falling with the rank in a column of ranks, whatever the score is."""
+    if setup.roles.propensity is not None or found["labelled"] != found["rows"]:
         return False
-    if found["between"] or (found["least label"], found["most label"]) != (0, 1):
+    if found["between"] or (found["least label"], found["most label"]) != (0, 1) or found["most exact rank"] == "":
         return False
-    clearly = found["mean"] - STANDARD_ERRORS * found["standard error"] > 0.5
-    return found["ordered"] >= ENOUGH_QUERIES and bool(clearly) and found["most exact rank"] != ""
+    clearly = found["shown mean"] - STANDARD_ERRORS * found["shown standard error"] > 0.5
+    return bool(clearly and found["shown ordered"] >= ENOUGH_QUERIES)
+
+
+# ----------------------------------------------------------------------------------------------------- runs, users and items
+
+
+def _stacked(setup: Setup, found: Found) -> bool:
+    """Whether the queries of a column of runs are enough to tell of."""
+    return bool(found["most stacked"] != "" and found["queries"] >= ENOUGH_QUERIES)
+
+
+def _already_had(setup: Setup, found: Found) -> bool:
+    """Whether users get items that they had, and none of these is relevant, as where people buy or listen again."""
+    enough = found["retrieved"] >= ENOUGH and found["retrieving"] >= ENOUGH_QUERIES and found["relevant"] > 0
+    return bool(enough and found["seen"] >= LEAST_SEEN * found["retrieved"] and found["seen relevant"] == 0)
+
+
+def _without_seen(x: Reading, _: Found) -> tuple[Reading, Reading]:
+    """The present reading, and that without the items that users had."""
+    roles = x.setup.roles
+    past = x.setup.background.interactions
+    if not isinstance(past, Interactions) or roles.doc_name is None:
+        return x, x
+    seen = in_past(x.rows, past.named(roles.query, roles.doc_name))
+    return x, Reading(x.rows.filter(~pl.Series(seen)), x.setup)
 
 
 def _swapped(x: Reading, _: Found) -> tuple[Reading, Reading]:
@@ -442,6 +470,23 @@ FINDINGS = (
             on(propensity=...),
         ),
         warns=lambda *_: False,  # as a good ranking with binary judgments has it
+    ),
+    Finding(
+        "runs stacked", "rows", _stacked,
+        lambda x, found: (
+            f"column {found['most stacked']!r} holds {found['most runs']:,} runs of every query, which are ranked as one; say ",
+            option(run=found["most stacked"]), " where runs are compared, else ",
+            on(query=[found["most stacked"], *x.roles.query]),
+        ),
+        labels=False, reads=("score",),
+    ),
+    Finding(
+        "items seen before", "seen", _already_had,
+        lambda x, found: (
+            f"{_share(found['seen'], found['retrieved'])} of recommended items are in the user's past, and none of them is "
+            "relevant; leave them out, ", Advice("items.without", of=("train",)),
+        ),
+        differs=_without_seen,
     ),
     _of_separator("category"),
     _of_separator("subtopic"),

@@ -15,7 +15,7 @@ from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label,
 from .._plan.rank_order import RankOrder, keeping_orders
 from .._support.floats import np
 from .._table.background import Items
-from .._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, together
+from .._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, stacked_runs, together, usual_runs
 from .._table.findings import Finding, Reading, findings_of
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs
@@ -141,8 +141,14 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
 
 def _read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
     """The columns that the call reads."""
-    read = call.columns(setup)
+    read = _names_read(frame, setup, call)
     return frame if call.reads_any else frame.select(name for name in frame.collect_schema() if name in read)
+
+
+def _names_read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> set[str]:
+    """The columns that the call reads, and those that its watch looks at."""
+    watched = usual_runs(frame.collect_schema().names(), setup) if call.verb.watched else []
+    return {*call.columns(setup), *watched}
 
 
 def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool = False) -> pl.LazyFrame:
@@ -166,7 +172,7 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
     def watch() -> Watches:
         return Watches([Watch(x, calls, at) for x in setups])
 
-    read, at = call.columns(setup), calling_line()
+    read, at = _names_read(frame, setup, call), calling_line()
     return source(
         frame,
         setup,
@@ -298,9 +304,11 @@ class Watch:
         self.resolved = resolved.of_table(rows.columns)
         if rows.height > ROWS_OF_SAMPLE:
             read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
+            read |= {*usual_runs(rows.columns, self.resolved)}
             rows = rows[[name for name in rows.columns if name in read]]
             sample = _sample(rows, self.setup.roles.query)
         figures = Figures(sample, self.resolved, sample=True, ranked=self._ranked(sample))
+        figures.update(stacked_runs(rows, self.resolved))  # the first rows may be those of one run
         raised = self._held(figures)
         if raised and rows.height > sample.height:
             raised = [x for x in raised if self._concern(x, sample, figures) is not None]
@@ -389,6 +397,7 @@ def watch_slices(
     """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs."""
     if by:
         read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
+        read |= {*usual_runs(frame.columns, setup)}
         frame = frame[[name for name in frame.columns if name in read]]
     for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
         watching = Watch(setup, calls, kept=kept, refuses=refuses)
