@@ -212,13 +212,13 @@ class Figures(dict[str, Any]):
         }
 
     def _of_judgments(self) -> dict[str, Any]:
-        """The number of rankings without a relevant document, and of unjudged documents in rankings with judged ones."""
+        """The rankings without a relevant document, those as long as the longest, and unjudged documents beside judged ones."""
         order, first, _, _ = self.ranked
-        labels = self.labels[order]
+        labels, lengths = self.labels[order], _lengths(first, len(order))
         relevant = np.logical_or.reduceat(labels >= max(self.setup.policies.relevant, 0), first)
         unjudged = np.add.reduceat(np.isnan(labels), first, dtype=np.intp)
-        beside = unjudged[unjudged < _lengths(first, len(order))].sum()
-        return {"hopeless": len(first) - np.count_nonzero(relevant), "beside judged": int(beside)}
+        beside, longest = unjudged[unjudged < lengths].sum(), np.count_nonzero(lengths == lengths.max(initial=0))
+        return {"hopeless": len(first) - np.count_nonzero(relevant), "longest": longest, "beside judged": int(beside)}
 
     def _of_ranks(self) -> dict[str, Any]:
         """The number of queries whose scores are 1, 2 and so on."""
@@ -336,7 +336,7 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     ("retrieved", "least score", "most score"): Figures._of_scores,
     ("queries", "retrieving", "several", "ordered", "auc", "squares", "variance"): Figures._of_queries,
     tuple(NO_TIES): Figures._of_ties,
-    ("hopeless", "beside judged"): Figures._of_judgments,
+    ("hopeless", "longest", "beside judged"): Figures._of_judgments,
     ("ranks",): Figures._of_ranks,
     ("most exact rank", *(f"shown {name}" for name in OF_AUC)): Figures._of_shown,
     ("seen", "seen relevant"): Figures._of_past,

@@ -179,8 +179,9 @@ def _decided_by_chance(setup: Setup, found: Found) -> bool:
 
 
 def _is_filled(setup: Setup, found: Found) -> bool:
-    """Whether one value, such as 0, stands for null: many documents of most queries have it, and others are not tied."""
-    if not _decided_by_chance(setup, found) or found["the value"] != found["the value"]:
+    """Whether 0, or the worst score, stands for null: many documents of most queries have it, and others are not tied."""
+    worst = found["most score" if setup.policies.ascending else "least score"]
+    if not _decided_by_chance(setup, found) or found["the value"] not in (0, worst):
         return False
     n, filled = found["retrieved"], found["of the value"]
     others = found["tied"] - filled
@@ -256,6 +257,8 @@ def _missed_are_lost(setup: Setup, found: Found) -> bool:
         or found["beside judged"] < A_TENTH * n
     ):
         return False
+    if found["longest"] * 2 <= found["queries"]:
+        return False  # a run is as long for most queries; a fusion of several is not, and may well have missed nothing
     # of judgments that list only what is relevant, a join loses all of some queries
     return found["judged"] > found["relevant"] or found["hopeless"] >= A_TENTH * found["queries"]
 

@@ -145,7 +145,7 @@ def test_check_of_a_clean_table_is_empty_and_has_its_columns() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, None], "label": [1, 1]})
     found = frame.rank.check().rows
     assert found.is_empty()
-    assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "tied_fraction", "advice"]
+    assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "advice"]
 
 
 def test_check_tells_of_a_missing_or_unfit_column_instead_of_raising() -> None:
