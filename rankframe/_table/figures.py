@@ -39,6 +39,9 @@ NO_TIES = {"tied": 0, "apart": 0, "the value": math.nan, "of the value": 0, "que
 OF_AUC = ("ordered", "auc", "squares", "variance")
 """The figures of AUCs that add up over queries."""
 
+MANY_PAIRS = 100_000
+"""The number of past interactions above which a join is worth a filter by user."""
+
 NO_RUNS = {"most stacked": "", "most runs": 0}
 """The figures of runs one under the other where there are none."""
 
@@ -305,12 +308,21 @@ def in_past(rows: pl.DataFrame, past: History) -> NDArray[np.bool_]:
     alike = all(types[name] == common_type(past.pairs.schema[name], rows.schema[name]) for name in key)
     if not past.key or not alike:
         return np.zeros(rows.height, dtype=bool)
-    pairs, ids = (table.select(pl.col(name).cast(types[name]) for name in key) for table in (past.pairs, rows))
-    pairs = pairs.join(ids.select(past.key).unique(), on=past.key, how="semi", nulls_equal=True)
-    marked = pairs.with_columns(pl.lit(True).alias("#seen"))
-    found = ids.join(marked, on=key, how="left", nulls_equal=True, maintain_order="left")
-    seen: NDArray[np.bool_] = found["#seen"].fill_null(value=False).to_numpy()
+    pairs, ids = (_of_types(table.select(key), types) for table in (past.pairs, rows))
+    if pairs.height > MANY_PAIRS and len(past.key) == 1:  # few of their users are in a sample
+        user = pl.col(past.key[0])
+        pairs = pairs.filter(user.is_in(ids[past.key[0]].unique().implode(), nulls_equal=True))
+    row = ids.with_row_index("#row").join(pairs, on=key, how="semi", nulls_equal=True)["#row"]
+    seen = np.zeros(rows.height, dtype=bool)
+    seen[row.to_numpy()] = True
     return seen
+
+
+def _of_types(ids: pl.DataFrame, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """The ids in types in which those of another table are compared."""
+    if all(ids.schema[name] == kind for name, kind in types.items()):
+        return ids
+    return ids.select(pl.col(name).cast(kind) for name, kind in types.items())
 
 
 def stacked_runs(rows: pl.DataFrame, setup: Setup) -> dict[str, Any]:
