@@ -104,7 +104,7 @@ class Finding:
 def findings_of(setup: Setup) -> Sequence[Finding]:
     """The findings about tables with the setup's columns."""
     roles = setup.roles
-    return [each for each in FINDINGS if each.role is None or getattr(roles, each.role) is not None]
+    return [x for x in FINDINGS if x.role is None or getattr(roles, x.role) is not None]
 
 
 def _share(part: float, of: float) -> str:

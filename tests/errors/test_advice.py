@@ -670,7 +670,7 @@ CASES = {
     "the library's own, taken out": Case("OK", "rf.unregister('ndcg')", None),
     # what a gate refuses to measure
     "no relevant document": Case(
-        "pl.DataFrame({name: range(30) for name in ('query_id', 'doc_id', 'score', 'new')}).with_columns(label=pl.lit(0.25))",
+        "pl.DataFrame({name: range(30) for name in ('query_id', 'doc_id', 'score', 'new')}).with_columns(label=pl.col('doc_id') % 2 / 4)",
         "df.rank.gate({'rr': 0.2}, runs=['score', 'new'])", "ADVICE.gate({'rr': 0.2}, runs=['score', 'new'])",
         r"as (df\.rank\.on\(.*\)) \(it",
     ),
