@@ -81,8 +81,7 @@ class Figures(dict[str, Any]):
         self.rows, self.setup, self.sample, self._ranked = rows, setup, sample, ranked
 
     def __missing__(self, name: str) -> Any:
-        with np.errstate(all="ignore"):  # a check reads infinite labels, too
-            self.update(COMPUTED_BY[name](self))
+        self.update(COMPUTED_BY[name](self))
         return self[name]
 
     @cached_property
@@ -95,9 +94,9 @@ class Figures(dict[str, Any]):
     @cached_property
     def labels(self) -> NDArray[np.float64]:
         """The labels; NaN for none."""
-        name, n = self.setup.roles.label, self.docs.height
-        labels = self.docs[name] if name in self.docs.columns else pl.repeat(None, n, eager=True)
-        return labels.cast(pl.Float64).to_numpy()
+        name, docs = self.setup.roles.label, self.docs
+        labels = docs[name] if name in docs.columns else pl.repeat(None, docs.height, eager=True)
+        return (labels if labels.dtype == pl.Float64 else labels.cast(pl.Float64)).to_numpy()
 
     @cached_property
     def score(self) -> pl.Series:
@@ -132,9 +131,9 @@ class Figures(dict[str, Any]):
         return Ranked(order, begins.nonzero()[0], values[order], n_queries)
 
     def _of_rows(self) -> dict[str, Any]:
-        labels = self.labels
+        labels, threshold = self.labels, max(self.setup.policies.relevant, 0)
         positive, judged = labels > 0, labels >= 0
-        n_judged = int(np.count_nonzero(judged))
+        n_judged, n_positive = np.count_nonzero(judged), np.count_nonzero(positive)
         known = labels if n_judged == len(labels) else labels[judged]
         most = known.max(initial=-math.inf)
         if most == math.inf:
@@ -145,9 +144,9 @@ class Figures(dict[str, Any]):
             "labelled": n_judged if n_judged == len(labels) else len(labels) - np.count_nonzero(np.isnan(labels)),
             "judged": n_judged,
             "both": n_judged if self.retrieved is None else np.count_nonzero(self.retrieved & judged),
-            "relevant": np.count_nonzero(labels >= max(self.setup.policies.relevant, 0)),
-            "between": np.count_nonzero(positive & (labels < 1)),
-            "positive": np.count_nonzero(positive),
+            "relevant": np.count_nonzero(labels >= threshold),
+            "between": n_positive - np.count_nonzero(labels >= 1),
+            "positive": n_positive,
             "least label": float(known.min()) if len(known) else math.nan,
             "most label": float(most) if len(known) else math.nan,
         }
@@ -159,11 +158,15 @@ class Figures(dict[str, Any]):
         if not in_numpy(self.score.dtype):
             score = self.score if self.retrieved is None else self.score.filter(pl.Series(self.retrieved))
             return {"retrieved": n, "least score": score.min(), "most score": score.max()}
-        least, most = np.fmin.reduce(values), np.fmax.reduce(values)
-        return {"retrieved": n, "least score": least.item(), "most score": most.item()}
+        least, most = np.fmin.reduce(values).item(), np.fmax.reduce(values).item()
+        return {"retrieved": n, "least score": least, "most score": most}
 
     def _of_queries(self) -> dict[str, Any]:
-        """Counts of queries, and the sums of their AUCs."""
+        """Counts of queries, and the sums of their AUCs; a check reads infinite labels, too."""
+        with np.errstate(invalid="ignore"):
+            return self._aucs()
+
+    def _aucs(self) -> dict[str, Any]:
         order, first, _, n_queries = self.ranked
         n = _lengths(first, len(order))
         gain, place = np.fmax(self.labels[order], 0), np.arange(1.0, len(order) + 1)
