@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_DOWN, Context
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -184,7 +184,7 @@ def _is_filled(setup: Setup, found: Found) -> bool:
         return False
     n, filled = found["retrieved"], found["of the value"]
     others = found["tied"] - filled
-    return found["queries of the value"] * 2 > found["retrieving"] and others <= A_TENTH * (n - filled)
+    return bool(found["queries of the value"] * 2 > found["retrieving"] and others <= A_TENTH * (n - filled))
 
 
 def _without_filled(x: Reading, found: Found) -> tuple[Reading, Reading]:
@@ -231,36 +231,30 @@ def _below_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
 
 def _reached(label: float) -> float:
     """A short number of at most this label, as a threshold that some labels reach."""
-    digits = 1 - math.floor(math.log10(label))
-    short = math.floor(label * 10**digits) / 10**digits
-    return int(label) if label == int(label) else short if 0 < short <= label else label
+    short = float(Context(prec=2, rounding=ROUND_DOWN).create_decimal(repr(float(label))))
+    return int(short) if short.is_integer() else short
 
 
 def _of_ratings(setup: Setup, found: Found) -> bool:
     """Whether all judged documents are relevant, of which the labels may be ratings."""
     if setup.policies.relevant <= 0:
-        return found["judged"] > 0
+        return bool(found["judged"] > 0)
     rated = found["most label"] >= LEAST_RATING and found["most label"] > found["least label"]
-    return "relevant" not in setup.given and rated and bool(found["least label"] >= setup.policies.relevant)
+    return "relevant" not in setup.given and bool(rated and found["least label"] >= setup.policies.relevant)
 
 
 def _missed_are_lost(setup: Setup, found: Found) -> bool:
     """Whether documents without a label are there and none without a score, as after a left join, or a cut after a join."""
-    n = found["rows"]
-    if _is_filled(setup, found):
+    n, least = found["rows"], A_TENTH * found["rows"]
+    if n < ENOUGH or found["queries"] < ENOUGH_QUERIES or found["retrieved"] < n or n - found["labelled"] < least:
         return False
-    enough = n >= ENOUGH and found["queries"] >= ENOUGH_QUERIES and found["relevant"] > 0
-    if (
-        not enough
-        or found["retrieved"] < n
-        or n - found["labelled"] < A_TENTH * n
-        or found["beside judged"] < A_TENTH * n
-    ):
+    if found["relevant"] == 0 or found["beside judged"] < least or _is_filled(setup, found):
         return False
-    if found["longest"] * 2 <= found["queries"]:
-        return False  # a run is as long for most queries; a fusion of several is not, and may well have missed nothing
+    # a run is as long for most queries; a fusion of several is not, and may well have missed nothing
+    of_a_run = found["longest"] * 2 > found["queries"]
     # of judgments that list only what is relevant, a join loses all of some queries
-    return found["judged"] > found["relevant"] or found["hopeless"] >= A_TENTH * found["queries"]
+    lost = found["judged"] > found["relevant"] or found["hopeless"] >= A_TENTH * found["queries"]
+    return bool(of_a_run and lost)
 
 
 def _with_missed(x: Reading, found: Found) -> tuple[Reading, Reading]:

@@ -363,7 +363,9 @@ def test_tables_that_lack_few_labels_or_are_small_come_without_a_warning() -> No
     assert not warned(lambda: unlabelled(11).rank.mean("map"))
     assert len(warned(lambda: unlabelled(10, queries=10).rank.mean("map"))) == 1
     assert not warned(lambda: unlabelled(10, queries=9).rank.mean("map"))
-    fused = unlabelled(10).filter(pl.col("query_id") >= pl.int_range(pl.len()).over("query_id") * 3)  # the longer, the fewer
+    fused = unlabelled(10).filter(
+        pl.col("query_id") >= pl.int_range(pl.len()).over("query_id") * 3
+    )  # the longer, the fewer
     assert not warned(lambda: fused.rank.mean("map"))
     by_query = GOOD.with_columns(label=pl.when(pl.col("query_id") % 2 > 0).then("label"))  # nobody judged the others
     assert not warned(lambda: by_query.rank.mean("map"))
@@ -565,6 +567,23 @@ GOOD_TABLES: dict[str, pl.DataFrame] = {
     ),
     "positives alone as judgments": GOOD.with_columns(label=pl.when(pl.col("label") > 0).then("label")),
     "no rows": GOOD.clear(),
+    "a run and its pool, joined": POOLED_RUN.rank.judge(POOLED_QRELS),
+    "scores of three digits": table(80, 30).with_columns(pl.col("score").round(3)),
+    "one answer to each question": table(150, 10).with_columns(label=(pl.int_range(pl.len()) % 10 == 4).cast(pl.Int64)),
+    "lists of 1 to 8 candidates": table(120, 8).filter(pl.int_range(pl.len()) % 8 <= pl.col("query_id") % 8),
+    "points for places": GOOD.with_columns(score=pl.col("score").rank("ordinal").over("query_id")),
+    "a few labels missing": table(80, 20).with_columns(label=pl.when(pl.int_range(pl.len()) % 25 > 0).then("label")),
+    "one of 12 classes for each": pl.DataFrame(
+        {
+            "query_id": range(600),
+            "doc_id": [f"class {i % 12}" for i in range(600)],
+            "score": np.random.default_rng(9).random(600),
+            "label": np.random.default_rng(10).integers(0, 2, 600),
+        }
+    ),
+    "a catalog that a user knows in part": table(60, 50, share=0.1, seed=3).with_columns(
+        label=pl.when((pl.col("label") > 0) | (pl.int_range(pl.len()) % 50 == 0)).then(1)
+    ),
 }
 
 
@@ -573,6 +592,8 @@ def test_good_tables_come_without_a_warning(name: str) -> None:
     df = GOOD_TABLES[name].with_columns(other=pl.col("score") * 2)
     assert not warned(lambda: df.rank.evaluate(*ALL_METRICS, "bpref", "auc", "err", "rbp"))
     assert not warned(lambda: df.lazy().rank.evaluate(*ALL_METRICS))
+    noted = {"query without judgments"} | ({"scores like ranks"} if "few queries" in name else set())  # both are so
+    assert set(df.rank.check().rows["problem"]) <= noted
     if df["query_id"].n_unique() > 1:
         assert not warned(lambda: df.rank.compare("map", runs=["score", "other"], **QUIET))
 

@@ -103,9 +103,7 @@ def test_a_check_of_notes_raises_on_any_finding() -> None:
     lost = DF.with_columns(
         score=pl.when(pl.col("query_id") > 0).then("score"), label=pl.when(pl.col("query_id") > 1).then("label")
     )
-    says = (
-        r"check found query without judgments \(4 rows: query_id 0; query_id 1\), nothing retrieved \(2 rows: query_id 0\); "
-    )
+    says = r"check found query without judgments \(4 rows: query_id 0; query_id 1\), nothing retrieved \(2 rows: query_id 0\); "
     with pytest.raises(InvalidData, match=says):
         lost.rank.check(fail_on="note")
 
