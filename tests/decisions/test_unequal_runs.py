@@ -17,7 +17,7 @@ from rankframe._table.conventions import CONVENTIONS
 from tests.support.each import each
 from tests.support.undrawn import undrawn
 
-pytestmark = pytest.mark.filterwarnings("ignore:documents with higher labels")
+pytestmark = pytest.mark.filterwarnings("ignore:documents with higher labels", "ignore:25% of labels are null")
 """Tables here are made for their judgments, not for good rankings."""
 
 QUERIES = 20

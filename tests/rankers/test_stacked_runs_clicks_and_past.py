@@ -92,10 +92,10 @@ def test_other_columns_are_no_stacked_runs(name: str) -> None:
 
 # ------------------------------------------------------------------------------------------- clicks on the order shown
 
-# Two of four documents are relevant. Users see the first, and every other user the second; the new run swaps these.
+# Two of four documents are relevant. Users see the first, and every other user the second; the new run begins with that one.
 LOG = pl.concat(
     [
-        lists(doc_id=list("abcd"), position=[1, 2, 3, 4], score=[3.0, 4, 2, 1], label=[1, clicked, 0, 0]).with_columns(
+        lists(doc_id=list("abcd"), position=[1, 2, 3, 4], score=[2.0, 4, 1, 3], label=[1, clicked, 0, 0]).with_columns(
             pl.col("query_id") + QUERIES * clicked
         )
         for clicked in (0, 1)
