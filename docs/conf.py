@@ -52,6 +52,8 @@ SEARCHED = {
         "compare models",
         "compare runs",
         "a/b test",
+        "unpaired",
+        "two groups",
         "p-value",
         "non-inferiority",
         "power analysis",

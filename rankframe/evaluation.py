@@ -16,6 +16,7 @@ from ._files.together import run_names
 from ._lift.callers_frames import in_polars
 from ._lift.ranker import FrameRanker, Ranker
 from ._shapes.dicts import FIELDS, from_dicts, from_rows
+from ._shapes.swapped import look_swapped
 from ._support.arrow_stream import from_stream
 from ._support.methods import F, called_by_users
 from ._support.option_kinds import ReadInside
@@ -393,8 +394,8 @@ def _together(runs: Sequence[object], qrels: object) -> tuple[list[Any], Any]:
 def _refuse_swapped(frames: Sequence[pl.DataFrame]) -> None:
     """Refuse whole scores with fractional labels: run and judgments were probably exchanged."""
     *runs, qrels = frames
-    whole = [(run["score"] % 1 == 0).all() for run in runs if "score" in run.columns]
-    if whole and all(whole) and "label" in qrels.columns and (qrels["label"] % 1 != 0).any():
+    scores = [run["score"] for run in runs if "score" in run.columns]
+    if "label" in qrels.columns and look_swapped(scores, qrels["label"]):
         raise InvalidData(
             "the scores are whole numbers and the labels are not, as if they had changed places: the run comes first, then "
             "the judgments; if they have not, give frames, whose columns have names"

@@ -64,7 +64,8 @@ def drawn(plot: Callable[Concatenate[Table[Any], P], Figure]) -> Drawn[P]:
             background_of(background)  # refuse an unknown colour before the work
         figure: Figure = plots._ranker._lifted(verb_of(plot), args, options)
         if title is not None:
-            figure = replace(figure, title=" ".join(title.split()), subtitle=figure.subtitle if title.strip() else "")
+            figure = replace(figure, title=" ".join(title.split()))
+            figure = figure if title.strip() else replace(figure, subtitle="", note="")
         if plots._library == "matplotlib" or ax is not None:
             return matplotlib(figure, ax, background)
         return altair(figure, background or "white")

@@ -40,6 +40,7 @@ from .._verbs.paired_values import values
 from .._verbs.power import power_sentences
 from .._verbs.sequential import price
 from .._verbs.tool_comparison import conventions as compared, explained, short
+from .._verbs.unequal_runs import unequal
 from ..errors import InvalidOption, RankframeWarning
 from . import reading
 from .command import COLUMNS, DEFAULT_METRICS, POSITIVE, Outcome, command, help_of
@@ -283,8 +284,9 @@ def gate(arguments: Namespace) -> Outcome:
         write_whole(as_path(path), verdict.state.write_json().encode())
     code = 0 if verdict else 1
     if arguments.format in LINES:
-        costs = price(verdict.settings) if arguments.format == "text" else []
-        return Outcome("\n".join([*verdict.lines(arguments.format), *costs]), code)
+        settings = verdict.settings
+        notes = [*unequal(settings), *price(settings)] if arguments.format == "text" else []
+        return Outcome("\n".join([*verdict.lines(arguments.format), *notes]), code)
     sentences = [passing(records(verdict.table))]
     return Outcome(OutputTable(verdict.table, sentences=sentences, grid=verdict.grid()), code)
 
@@ -550,7 +552,6 @@ def findings(arguments: Namespace) -> pl.DataFrame:
         found = _found(reading.ranker(joined, arguments))
     known = pair.select("query_id", problem=pl.lit("nothing retrieved"))  # reported of the two files
     found = found.join(known, on=["query_id", "problem"], how="anti", maintain_order="left")
-    found = found.filter(pl.col("problem") != "nothing missed")  # always true after a join that keeps missed documents
     return pl.concat([pair, found], how="diagonal_relaxed")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from .._table.figures import usual_runs
 from .._table.roles import USUAL_NAMES, carried
 from .._table.setup import Setup
 from .._table.table import Table, Whole, refuse_same_name
@@ -245,7 +246,10 @@ SHAPES: dict[Gives, Shape] = {
 
 def _source(frame: pd.DataFrame, setup: Setup, call: VerbCall) -> Source:
     """The frame with the columns that a verb reads."""
-    return Source(frame, call.columns(setup), others=call.reads_any, lists=setup.roles.lists)
+    named = [name for name in frame.columns if isinstance(name, str)]
+    runs = usual_runs(named, setup) if call.verb.watched else []
+    texts = (name for name in runs if pd.api.types.is_string_dtype(frame[name].dtype))
+    return Source(frame, call.columns(setup).union(texts), others=call.reads_any, lists=setup.roles.lists)
 
 
 def as_pandas(result: pl.DataFrame) -> pd.DataFrame:

@@ -19,11 +19,12 @@ from .._support.methods import called_by_users
 from .._support.option_kinds import check
 from .._support.option_values import Range
 from .._support.statistical_options import Confidence, Correction
+from .._table.run_and_judgments import is_usual
 from .._table.runs import names_of
 from .._table.table import R
 from .._verbs.compare import TABLE, Comparison, adjusted
 from .._verbs.gate import Verdict, budgets_of, judged, queries_needed
-from ..errors import InvalidData, InvalidOption, MissingColumn, option, warn
+from ..errors import Code, InvalidData, InvalidOption, MissingColumn, option, warn
 from .callers_frames import in_polars
 
 SUMS = ("n", "mean", "m2", "min", "max")
@@ -53,7 +54,8 @@ def partial_sums(frame: R, *metrics: Request, run: str | None = None) -> Partial
     Raises
     ------
     MissingColumn, InvalidData
-        If a sum of a metric is missing or null where there are queries.
+        If a sum of a metric is missing or null where there are queries; if two rows are of the same slice and run, as after a
+        day that was computed twice.
 
     Examples
     --------
@@ -80,9 +82,25 @@ def partial_sums(frame: R, *metrics: Request, run: str | None = None) -> Partial
         if lacking := [column for x in SUMS if (column := f"{names[call]}__{x}") not in rows.columns]:
             raise MissingColumn(f"no column {lacking[0]!r}; the table has {', '.join(rows.columns)}")
     slices = [x for x in rows.columns if "__" not in x and x != "queries"]
+    _refuse_repeated(rows, slices)
     found = PartialSums(rows, names, tuple(slices), run, frame)
     found._by(run)  # refuses another column
     return found
+
+
+def _refuse_repeated(rows: pl.DataFrame, slices: Sequence[str]) -> None:
+    """Refuse sums of the same queries twice, as of a job that ran again: they would add up."""
+    if rows.height < 2:
+        return
+    if not slices:
+        says = f"{rows.height:,} rows of sums have no column that tells them apart, such as their day"
+        raise InvalidData(f"{says}; add it, so that none counts twice")
+    repeated = rows.filter(pl.struct(slices).is_duplicated())
+    if repeated.height:
+        first = repeated.row(0, named=True)
+        at = ", ".join(f"{name} {first[name]}" for name in slices)
+        says = "comes more than once, and sums of the same queries would add up; keep one row of each"
+        raise InvalidData(f"{at} {says}, or add the column that tells them apart")
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,6 +131,7 @@ class PartialSums(Generic[R]):
         A frame of the caller's kind with the columns of ``df.rank.summarize``.
         """
         keys = self._keys(by)
+        self._warn_of_runs(keys)
         parts = []
         for call, name in self._names.items():
             sums = self._merged(keys, name, SUMS)
@@ -285,6 +304,16 @@ class PartialSums(Generic[R]):
         if unknown := [name for name in names if name not in self._slices]:
             raise MissingColumn(f"no column {unknown[0]!r}; the slices are {', '.join(self._slices) or 'none'}")
         return [name for name in names if name != self._run]
+
+    def _warn_of_runs(self, keys: Sequence[str]) -> None:
+        """Warn of a column that seems to name runs, whose rows are merged into one."""
+        if self._run is not None:
+            return
+        for name in self._slices:
+            runs = self._rows[name].n_unique()
+            if runs > 1 and is_usual(name, "run") and name not in keys:
+                says = f"column {name!r} has {runs:,} values and seems to name runs, which are merged into one; say "
+                warn(says, Code(f"rf.partial_sums(..., run={name!r})"))
 
     def _keys(self, by: str | Sequence[str] | None) -> list[str]:
         return [*([] if self._run is None else [self._run]), *self._by(by)]

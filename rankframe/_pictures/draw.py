@@ -85,8 +85,8 @@ def altair(figure: Figure, background: str | None = None) -> LayerChart:
             height=figure.height,
             autosize=alt.AutoSizeParams(type="fit-x", contains="padding"),
             background=background or "transparent",
-            title=alt.TitleParams(above, subtitle=_wrapped(figure.subtitle, WIDTH / (0.5 * TEXT))),
-            description=". ".join(filter(None, (figure.title, figure.subtitle))),
+            title=alt.TitleParams(above, subtitle=_wrapped(figure.below, WIDTH / (0.5 * TEXT))),
+            description=". ".join(filter(None, (figure.title, figure.below))),
         )
         .configure(font=FONT)
         .configure_view(stroke=None)
@@ -188,7 +188,7 @@ def matplotlib(figure: Figure, ax: Any = None, background: str | None = None) ->
         ax.grid(axis.grid, axis=side)
     ax.spines[["top", "right"]].set_visible(False)
     width, height = _room(figure, ax, own, pyplot.rcParams["font.size"])
-    under = _fit(plain.subtitle, width / 0.53)
+    under = _fit(plain.below, width / 0.53)
     pad = 9 + 13 * (1 + under.count("\n"))
     ax.set_title(_fit(plain.title, width / 0.78), loc="left", weight="bold", pad=pad)
     ax.annotate(under, (0, 1), (0, 5), "axes fraction", "offset points", va="bottom", in_layout=False)

@@ -24,6 +24,7 @@ from .._table.table import Table
 from .._verbs.declaration import verb
 from .._verbs.resampling import Resampling
 from .._verbs.summary import Summary, averages, keys
+from .._verbs.unequal_runs import RunSizes, size_calls, unequal
 from ..errors import InvalidOption, asked_as
 
 LINES = 12
@@ -130,6 +131,8 @@ class Measured:
         The names of the runs and of the series: runs, slices, or both.
     several
         Whether series need names.
+    note
+        What the picture says of runs that are judged or cut unequally.
     """
 
     def __init__(
@@ -141,10 +144,15 @@ class Measured:
         runs.require(frame, setup)
         slices = (*runs.key, *([] if by in (None, *runs.key) else [str(by)]))
         self.query, self.calls, self.resampling = runs.queries(setup).roles.query, calls, resampling
-        summary = Summary(tuple(calls), setup, runs, slices, None, resampling)
+        size = size_calls(setup, calls) if runs.columns else []
+        summary = Summary((*calls, *size), setup, runs, slices, None, resampling)
         self.key, found, at = summary.query, summary.per_query(frame), [pl.col(name) for name in keys(slices)]
         run = pl.col(RUN) if runs.scores else at[0].cast(pl.String) if runs.key else pl.lit(setup.roles.score)
         found = found.with_columns(run.alias(RUN), **({} if by is None else {SLICE: at[-1]}))
+        sizes = RunSizes.of(found, frame, setup, runs, calls) if size else None
+        if sizes is not None:
+            sizes.warn()
+        self.note = "" if sizes is None else " ".join(unequal(sizes.settings))
         if by is not None and len(found):
             of_runs = found.partition_by(RUN, maintain_order=True)
             found = pl.concat([part.sort(SLICE, nulls_last=True) for part in of_runs])
@@ -212,7 +220,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture before it is drawn; ``series`` differ in colour, in that of their place ``among`` all runs, if they are some."""
+    """A picture before it is drawn; ``series`` differ in colour, in that of their place ``among`` all runs, if they are some.
+
+    Below the subtitle stands a ``note``, which a page with several pictures of the same runs says once.
+    """
 
     title: str
     subtitle: str
@@ -223,10 +234,16 @@ class Figure:
     legend: bool = True
     height: int = 300
     among: tuple[str, ...] = ()
+    note: str = ""
 
     def __post_init__(self) -> None:
         if self.legend:
             legible(self.series, LINES, "series")
+
+    @property
+    def below(self) -> str:
+        """The texts below the title."""
+        return ". ".join(filter(None, (self.subtitle, self.note)))
 
     def written(self, how: Callable[[str], str]) -> Figure:
         """The figure with `how` applied to each of its texts."""
@@ -262,7 +279,14 @@ def lines_of(rows: pl.DataFrame) -> tuple[str, ...]:
 
 
 def at_cutoffs(
-    rows: pl.DataFrame, calls: Mapping[Call, tuple[Call, int]], subtitle: str, x: Axis, together: str, *, several: bool
+    rows: pl.DataFrame,
+    calls: Mapping[Call, tuple[Call, int]],
+    subtitle: str,
+    x: Axis,
+    together: str,
+    *,
+    several: bool,
+    note: str = "",
 ) -> Figure:
     """A figure of means or values at each cutoff, from the metrics there; `together` names the axis of several metrics."""
     drawn = list(dict.fromkeys(call for call, _ in calls.values()))
@@ -272,7 +296,7 @@ def at_cutoffs(
     lines = rows.with_columns(series=pl.concat_str(parts, separator=", "), x=k.cast(pl.Float64), cutoff=k)
     title = f"{', '.join(call.display for call in drawn)} at every cutoff"
     y = Axis(f"{drawn[0].display}@k" if len(drawn) == 1 else together)
-    return Figure(title, subtitle, x, y, banded(lines), lines_of(lines))
+    return Figure(title, subtitle, x, y, banded(lines), lines_of(lines), note=note)
 
 
 def placed(values: pl.Series) -> pl.DataFrame:

@@ -262,7 +262,8 @@ def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Estimated]) ->
     counted = queries(n) if n == other else f"{queries(n)} ({of_x.display}) and {other:,} ({of_y.display})"
     title, subtitle = f"{of_y.display} against {of_x.display}", f"Means over {counted}{measured.intervals(found)}"
     marks = (Mark("interval", wide), Mark("interval", high), Mark("point", points))
-    return Figure(title, subtitle, Axis(_directed(of_x)), Axis(_directed(of_y)), marks, tuple(measured.runs))
+    axes = Axis(_directed(of_x)), Axis(_directed(of_y))
+    return Figure(title, subtitle, *axes, marks, tuple(measured.runs), note=measured.note)
 
 
 def _directed(call: Call) -> str:

@@ -114,7 +114,7 @@ def curve(
     ticks = tuple((float(k), str(k)) for k in nice_cutoffs(last)) if last > 20 else None
     x = Axis("cutoff k", log=last > 20, ticks=ticks, limits=(1, last) if last > 20 else None, whole=True)
     subtitle = f"Mean of the first k documents over {measured.count}{measured.intervals(rows)}"
-    return at_cutoffs(rows, at, subtitle, x, "mean", several=measured.several)
+    return at_cutoffs(rows, at, subtitle, x, "mean", several=measured.several, note=measured.note)
 
 
 @plot()
@@ -140,7 +140,8 @@ def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figu
     title = "Interpolated precision at eleven levels of recall"
     subtitle = f"Best precision from that recall on; mean over {measured.count}{measured.intervals(rows)}"
     x = Axis("recall", limits=(0, 1), ticks=tuple((level, f"{level:g}") for level in LEVELS[::2]))
-    return Figure(title, subtitle, x, Axis("mean interpolated precision", limits=(0, 1)), banded(rows), lines_of(rows))
+    y = Axis("mean interpolated precision", limits=(0, 1))
+    return Figure(title, subtitle, x, y, banded(rows), lines_of(rows), note=measured.note)
 
 
 @plot()
@@ -193,11 +194,12 @@ def differences(
     pair = f"{'run' if several else others[0]} minus {baseline}"
     each_own = ". Each run has its own order, so one place is not one query" if several else ""
     subtitle = "; ".join(wins_and_losses(paired, name, call) for name in others) + each_own
-    title = f"queries, sorted by their difference{' in each run' if several else ''}"
-    x_axis, y_axis = Axis(title, limits=(0, max(n, 1)), whole=True), Axis(f"{call.display}, {pair}")
+    across = f"queries, sorted by their difference{' in each run' if several else ''}"
+    x_axis, y_axis = Axis(across, limits=(0, max(n, 1)), whole=True), Axis(f"{call.display}, {pair}")
     drawn, among = (tuple(others), tuple(names)) if several else (("better", "worse"), ())
     marks = of_differences(sorted_, others, call)
-    return Figure(f"{call.display} of each query: {pair}", subtitle, x_axis, y_axis, marks, drawn, among=among)
+    title = f"{call.display} of each query: {pair}"
+    return Figure(title, subtitle, x_axis, y_axis, marks, drawn, among=among, note=measured.note)
 
 
 def of_differences(rows: pl.DataFrame, others: Sequence[str], call: Call) -> tuple[Mark, ...]:
@@ -270,7 +272,7 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     y = Axis("", ticks=tuple((y, name) for name, y in reversed(places.items())), limits=(-0.3, float(len(names))))
     height = 60 + 70 * min(max(len(names), 2), 8) if len(names) <= 8 else 50 * len(names)
     title = f"Distribution of {call.display} over the queries"
-    return Figure(title, shares, x, y, marks, tuple(names), legend=False, height=height)
+    return Figure(title, shares, x, y, marks, tuple(names), legend=False, height=height, note=measured.note)
 
 
 @plot()
@@ -326,7 +328,8 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     subtitle = f"Mean over {measured.count}{kinds}{some}{'; dashed: all queries' if rule else ''}"
     marks = (between, *rule, Mark("interval", bars), Mark("point", rows.drop("low", "high")))
     axes, height = (Axis(call.display), y), high * max(len(order), 2)
-    return Figure(f"{call.display} by {by}", subtitle, *axes, marks, tuple(names), height=height)
+    title = f"{call.display} by {by}"
+    return Figure(title, subtitle, *axes, marks, tuple(names), height=height, note=measured.note)
 
 
 @plot()
@@ -371,7 +374,8 @@ def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Est
     margin = 0.03 * (last - first) or 0.5
     x = Axis(by, ticks=thinned(places), limits=(first - margin, last + margin))
     subtitle = f"Mean over {most_queries(shown)}{measured.intervals(rows)}{left}"
-    return Figure(f"{call.display} over {by}", subtitle, x, Axis(call.display), banded(rows), tuple(measured.runs))
+    title, y = f"{call.display} over {by}", Axis(call.display)
+    return Figure(title, subtitle, x, y, banded(rows), tuple(measured.runs), note=measured.note)
 
 
 @plot()
@@ -418,7 +422,7 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
     title, x = f"{call.display} against the number of judged documents", Axis("judged documents of a query", whole=True)
     subtitle = f"Dots: {measured.count}, larger where several share a place{legend}"
     marks = (Mark("point", points), *([] if rows.is_empty() else banded(rows)))
-    return Figure(title, subtitle, x, Axis(call.display), marks, names)
+    return Figure(title, subtitle, x, Axis(call.display), marks, names, note=measured.note)
 
 
 @plot(runs=runs_for)

@@ -48,7 +48,8 @@ from .._verbs.paired_values import explained, values, with_own_rank
 from .._verbs.ranks import tied_for_top
 from .._verbs.resampling import Resampling
 from .._verbs.summary import summarize
-from ..errors import InvalidOption, MissingExtra, RankframeError, option
+from .._verbs.unequal_runs import unequal
+from ..errors import InvalidOption, MissingExtra, RankframeError, once_each, option
 from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
 from .figure import OF_PLOTS, RESAMPLED, SLICE, Figure, Measured
@@ -323,7 +324,8 @@ def report(
         Resampling(0.95, interval, resamples, seed, progress),
     )
     found = ReportPage(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
-    page = copy_context().run(found.page, slices, int(worst), columns, gate, fusion)
+    with once_each():  # sections compare the same runs
+        page = copy_context().run(found.page, slices, int(worst), columns, gate, fusion)
     target = Path(path)
     write_whole(target, _rendered(jinja, {"title": title, "gate": gate, **page}).encode())
     return target
@@ -394,7 +396,7 @@ class ReportPage:
             "size": self.size(),
             "answers": answers,
             "summary": Section("", [*ranking, *self.overall(means, pairs, names)]),
-            "captions": [brackets + bold_of(pairs), *self.unequal()],
+            "captions": [brackets + bold_of(pairs), *([] if pairs is None else unequal(pairs.settings))],
             "check": self.findings()
             if self.ranked
             else ("The table has values of queries, and no rankings to check.", Grid((), (), [])),
@@ -444,22 +446,6 @@ class ReportPage:
         lines = [RowOfRuns(Cell(in_words(x.text)), of_means[x.text,], of_pairs.get((x.text,), {})) for x in self.calls]
         return side_by_side("metric", lines, runs)
 
-    def unequal(self) -> list[str]:
-        """A sentence if runs differ in the number of documents, and one if they do in how much of their top is judged."""
-        says = {
-            "num_retrieved": ("The runs differ in depth, the mean number of documents retrieved per query", ",.1f"),
-            f"judged@{RANKS}": (f"The runs differ in how much of their top {RANKS} is judged", ".0%"),
-        }
-        if not (self.runs.columns and self.ranked):
-            return []
-        found, lines = self.means(averaged([*says], ""), ci=None), []
-        for metric, (start, digits) in says.items():
-            means = found.filter(metric=metric)[RUN, "mean"].iter_rows()
-            texts = {run: f"{mean or 0:{digits}}".removesuffix(".0") for run, mean in means}
-            if len({*texts.values()}) > 1:
-                lines.append(f"{start}: {'; '.join(map(': '.join, texts.items()))}.")
-        return lines
-
     def by_slice(self, runs: Sequence[str], by: str) -> tuple[str, list[Section]]:
         """The means of each slice and the differences from the first run, the largest slices first; and the caption."""
         name = pl.col(by).cast(pl.String).fill_null("null").alias(SLICE)
@@ -491,6 +477,8 @@ class ReportPage:
             tied = tied_for_top(records(pairs.ranks), settings, IN_HTML)
             answers = [*tied, *(sentence(row, settings, len(rows), IN_HTML) for row in rows)]
         *ranking, tests = (block for block in pairs.shown("markdown", None) if isinstance(block, Grid))
+        caption = unequal(settings)  # the summary has it
+        tests = replace(tests, notes=[note for note in tests.notes if note not in caption])
         if uncorrected(settings, len(rows)):
             raw = (Cell(p_cell({"p_adjusted": row["p_value"]}), row["p_value"]) for row in rows)
             cells = [(*of_row, p) for of_row, p in zip(tests.rows, raw, strict=True)]

@@ -12,7 +12,8 @@ import polars as pl
 from .._support.methods import called_by_users
 from .._support.threads import use_polars
 from .._table.policies import Cutoff
-from ..errors import InvalidData, InvalidOption, option, shown
+from ..errors import InvalidData, InvalidOption, option, shown, warn
+from .swapped import look_swapped
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -59,6 +60,11 @@ def from_arrays(
     InvalidOption
         If a flat array has neither `group` nor `query`, or both.
 
+    Warns
+    -----
+    RankframeWarning
+        If scores are whole numbers and labels are not, so that they seem to have changed places.
+
     Examples
     --------
     >>> import numpy as np, rankframe as rf
@@ -75,6 +81,11 @@ def from_arrays(
         judged, of_labels, full = _elements(labels, "labels")
         if shape != of_labels:
             raise InvalidData(f"scores have shape {shape} and labels {of_labels}; each document has one of both")
+        if look_swapped([table["score"]], judged["label"]):
+            says = (
+                "the scores are whole numbers and the labels are not, as if they had changed places; if they have, say "
+            )
+            warn(says, "rf.from_arrays(scores=labels, labels=scores)")
         if dense and full:
             table = table.with_columns(judged["label"])
         else:

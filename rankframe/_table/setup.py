@@ -241,6 +241,8 @@ class Setup:
             return self, call
         convention = convention_of(self.convention)
         name, text = call.metric.name, repr(str(call))
+        if name.startswith("#"):  # a figure of the plan, which no tool has
+            return replace(self, convention=None), call
         if (other := convention.otherwise.get(name)) is not None:
             says = f"{name} of {self.convention} is no option here: {other.says}"
             raise InvalidOption(f"{says}; conventions({text}) shows it")

@@ -55,6 +55,7 @@ from .ranks import ranks_of, tied_for_top
 from .resampling import Limits, Resampling, limits, warn_of_t
 from .sequential import PLANNED, Planned, Sequential, price
 from .summary import in_slices
+from .unequal_runs import unequal
 
 R = TypeVar("R")
 
@@ -131,18 +132,20 @@ class Comparison(Result[R_co]):
 
     def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
         """A row per run and slice; letters name the runs that it is significantly better than."""
-        return MeansOfRuns.of(records(self.table), self.settings, alpha).by_run(digits)
+        means = MeansOfRuns.of(records(self.table), self.settings, alpha).by_run(digits)
+        return replace(means, notes=(*means.notes, *unequal(self.settings)))
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """Of more than eight runs the ranking comes first; a notebook also has a row per run."""
         rows, runs = records(self.table), self.settings["runs"]
         legend, pairs = pairs_shown(rows, self.settings, how, most, left_out(self, rows, most))
-        by_run = [self.grid()] if how == "html" and len(runs) > 2 else []
+        means = MeansOfRuns.of(rows, self.settings, ALPHA)
+        by_run = [means.by_run(3)] if how == "html" and len(runs) > 2 else []
         if len(runs) <= MOST_RUNS:
             return [[*self.sentences(quotes_of(how)), *legend], pairs, *by_run]
         return [
             self.sentences(quotes_of(how)),
-            *(by_run or [MeansOfRuns.of(rows, self.settings, ALPHA).ranking()]),
+            *(by_run or [means.ranking()]),
             legend,
             pairs,
         ]
@@ -340,7 +343,15 @@ def compare(
         of_test["test"] = KINDS[found.control.of]
     of_looks = {} if sequential is None else sequential.settings(found, figures["#ratio"])
     settings = settings_of(
-        table, calls, design.settings, of_test, of_looks, asdict(resampling), runs=found.runs, enumerated=enumerated
+        table,
+        calls,
+        design.settings,
+        of_test,
+        of_looks,
+        asdict(resampling),
+        found.settings,
+        runs=found.runs,
+        enumerated=enumerated,
     )
     figures, ranks = figures.drop("#ratio", strict=False), ranks_of(found, figures, design, resampling)
     return Comparison(table.give(figures), table.give(found.long()), table.give(delta), table.give(ranks), settings)
@@ -369,7 +380,7 @@ def compared(
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     schema = TABLE | (OF_JUDGED if design.help != NO_HELP else {}) | (CHANCES if test == "bayes" else {})
     refuse_names([*schema], design.by, "by")
-    found = paired_values(frame, setup, calls, design)
+    found = paired_values(frame, setup, calls, design, sized=True)
     if sequential is not None:
         found, schema = sequential.arranged(found, frame, setup), {**schema, "#ratio": pl.Float64}
     pairs, enumerated = design.pairs(found.runs), 0
@@ -516,7 +527,7 @@ def of_pairs(
     between = "the model's labels weigh as its variance asks" if "judge" in settings else "mean less baseline mean"
     tested = f"{'Probabilities' if bayes else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: {between}. Interval: {kinds}."
     tested += uncorrected(settings, len(rows))
-    return Grid(names, figures, body, (tested, *price(settings), *notes))
+    return Grid(names, figures, body, (tested, *unequal(settings), *price(settings), *notes))
 
 
 def pairs_shown(

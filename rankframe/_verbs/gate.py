@@ -34,6 +34,7 @@ from .judged import KINDS, Help
 from .paired_values import Design, Lacking, PairedValues, differences, explained
 from .resampling import Resampling, limits
 from .sequential import Planned, Sequential, State, price
+from .unequal_runs import unequal
 
 R = TypeVar("R")
 
@@ -88,7 +89,8 @@ class Verdict(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many rows pass, and a line for each."""
         lines = self.lines()
-        return [*([] if len(lines) == 1 else [passing(records(self.table))]), *lines, *price(self.settings)]
+        counted = [] if len(lines) == 1 else [passing(records(self.table))]
+        return [*counted, *lines, *unequal(self.settings), *price(self.settings)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The figures: rows that did not pass come first."""
@@ -104,7 +106,8 @@ class Verdict(Result[R_co]):
             )
         figures = ("baseline mean", "mean", "difference", "at worst", "budget", "queries", "needed")
         note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * self.settings['confidence']:.6g}% confidence."
-        return [Grid(("verdict", *names), figures, body, (note, *price(self.settings), *left_out(self, rows, most)))]
+        notes = (note, *unequal(self.settings), *price(self.settings), *left_out(self, rows, most))
+        return [Grid(("verdict", *names), figures, body, notes)]
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """A line for each row in a terminal; elsewhere the table has these."""
@@ -134,7 +137,7 @@ class Verdict(Result[R_co]):
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
-@verb(gives="whole", watched=True)
+@verb(gives="whole", watched=True, refuses=True)
 def gate(
     table: Table[R],
     *budgets: Mapping[Request, float] | Request,
@@ -265,6 +268,7 @@ def gate(
         design.settings,
         of_interval,
         of_looks,
+        found.settings,
         runs=found.runs,
     )
     state = None if looks is None else table.give(looks.kept(found))

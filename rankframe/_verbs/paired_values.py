@@ -17,13 +17,14 @@ from .._support.floats import Booleans, Floats, Integers, np
 from .._table.runs import RUN, Runs
 from .._table.setup import Roles, Setup, refuse_bounds
 from .._table.table import Table, in_memory, refuse_names
-from ..errors import InvalidData, InvalidOption, Text, option
+from ..errors import Advice, InvalidData, InvalidOption, Text, option
 from ..stats import NOISE
 from .declaration import call_of_verb
 from .entries import entries_of, of_run
 from .evaluate import agreement, explain
 from .judged import NO_HELP, Control, Help
 from .summary import by_query, in_slices, keys, refuse_values_of_scores
+from .unequal_runs import RunSizes, size_calls
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
 Pairs: TypeAlias = Sequence[tuple[int, int]]
@@ -111,6 +112,8 @@ class PairedValues:
     control
         What is known of all queries, if people judged some of them; the values of the others are then those by a model's labels, or
         NaN.
+    sizes
+        How much of each run is judged, and how many documents it holds; ``None`` if nobody asked, or without rankings.
     """
 
     query: list[str]
@@ -121,6 +124,12 @@ class PairedValues:
     by: tuple[str, ...] = ()
     control: Control | None = None
     of_pairs: Mapping[tuple[int, int], Floats] = field(default_factory=dict)
+    sizes: RunSizes | None = None
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """What a result records of the runs."""
+        return {} if self.sizes is None else self.sizes.settings
 
     def sides(self, pairs: Pairs, rows: Integers) -> tuple[Floats, Floats]:
         """The values of the first and of the second run of each pair, some queries by metrics and pairs; see `sides`.
@@ -167,8 +176,13 @@ def two_or_more(names: list[str]) -> list[str]:
     return names
 
 
-def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design) -> PairedValues:
-    """Every run's values on the same queries; `design.missing` decides about queries that a run lacks."""
+def paired_values(
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design, *, sized: bool = False
+) -> PairedValues:
+    """Every run's values on the same queries; `design.missing` decides about queries that a run lacks.
+
+    With `sized`, the sizes of the runs are counted in the same pass, with a warning if they are far apart.
+    """
     calls = [call.under(setup) for call in calls]
     names = [call.text for call in calls]
     design.runs.require(frame, setup)
@@ -182,7 +196,8 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
     frame, also = design.marked(frame, setup, calls)
     of_ratio, single = _of_ratio(calls), [call for call in calls if not call.of_pairs]
     single = single or calls_of("num_retrieved")  # it has a value for every query of a run
-    found = values(frame, setup, design.runs, [*single, *of_ratio])
+    size = size_calls(setup, single) if sized else []
+    found = values(frame, setup, design.runs, [*single, *of_ratio, *size])
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
     queries = collect(by_query(frame, query, (*design.by, *also), design.weights), frame, setup)
@@ -191,6 +206,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         (clicks, _) = _in_arrays(found, runs, [of_ratio[0].text], queries.select(query))
         queries = queries.with_columns(pl.col("#weight") * _same(pl.DataFrame(clicks[..., 0].T, runs).fill_nan(None)))
     if not there.all():
+        refuse_groups(queries.select(query), runs, there, design)
         if design.missing == "error":
             raise InvalidData(_lacking(queries, query, runs, there))
         if design.missing == "drop":
@@ -199,9 +215,12 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
         else:
             _refuse_zero(calls)
             array[~there] = 0.0
+    sizes = RunSizes.of(found, frame, setup, design.runs, single) if size else None
+    if sizes is not None:
+        sizes.warn()
     if not also:
         of_pairs = _of_pairs(frame, setup, design, runs, calls, queries.select(query))
-        return PairedValues(query, runs, calls, queries, array, design.by, of_pairs=of_pairs)
+        return PairedValues(query, runs, calls, queries, array, design.by, of_pairs=of_pairs, sizes=sizes)
 
     def of_all(*others: Call, label: str | None = None) -> Floats:
         """The values of all queries under other labels; or another metric of the baseline."""
@@ -214,7 +233,7 @@ def paired_values(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], desi
     control = design.help.control(*marks, values=of_all)
     if control.of == "adjust":
         array[:, ~control.judged] = np.nan
-    return PairedValues(query, runs, calls, queries, array, design.by, control)
+    return PairedValues(query, runs, calls, queries, array, design.by, control, sizes=sizes)
 
 
 def _in_arrays(
@@ -288,15 +307,48 @@ def _of_pairs(
 
 RESERVED = ("metric", "baseline", "run")
 
+FEW_IN_COMMON = 0.1
+"""The share of a run's queries that another run has, below which they are groups of queries and no runs on the same ones."""
+
+
+def refuse_groups(queries: pl.DataFrame, runs: Sequence[str], there: Booleans, design: Design) -> None:
+    """Refuse runs with hardly a query in common; with a rule for missing queries, those with none."""
+    least = FEW_IN_COMMON if design.missing == "error" else 0.0
+    in_common = there.astype(np.int64) @ there.T.astype(np.int64)  # by pairs of runs
+    sizes = in_common.diagonal()
+    for first, second in design.pairs(runs):
+        common, smaller = in_common[first, second], min(sizes[first], sizes[second])
+        if smaller and (common == 0 or common < least * smaller):
+            raise InvalidData(*_groups(queries, runs, there, (first, second), design.runs))
+
+
+def _groups(
+    queries: pl.DataFrame, runs: Sequence[str], there: Booleans, pair: tuple[int, int], by: Runs
+) -> tuple[Text, ...]:
+    """The message for two groups of queries, with the verb that compares them."""
+    found = []
+    for i, other in (pair, pair[::-1]):
+        own = queries.filter(pl.Series((there[i] & ~there[other]).tolist()))
+        found.append(f"run {runs[i]!r} has {first_of(own)}")
+    common = int((there[pair[0]] & there[pair[1]]).sum())
+    share = "no query" if common == 0 else f"{common} of {queries.height} queries"
+    says = f"two runs have {share} in common ({'; '.join(found)}); write the ids of queries alike, or "
+    groups = "if these are two groups, such as those of an A/B test, compare the groups: "
+    return says, groups, Advice("gaps", {"by": by.column}, ("...",))
+
+
+def first_of(queries: pl.DataFrame) -> str:
+    """The first few of some queries."""
+    shown = ", ".join(repr(row[0] if len(row) == 1 else row) for row in queries.head(3).rows())
+    return f"{shown} ..." if queries.height > 3 else shown
+
 
 def _lacking(queries: pl.DataFrame, query: Sequence[str], runs: Sequence[str], there: Booleans) -> Text:
     """The message and advice for a run that lacks queries."""
     lacking = next(i for i, has in enumerate(there) if not has.all())
     rows = queries.select(query).filter(pl.Series((~there[lacking]).tolist()))
-    first = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows.head(3).rows())
     return (
-        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first}"
-        f"{' ...' if len(rows) > 3 else ''}); ",
+        f"run {runs[lacking]!r} lacks {len(rows)} of {len(queries)} queries that another run has ({first_of(rows)}); ",
         option(missing="zero"),
         " counts them 0 for it, ",
         option(missing="drop"),

@@ -238,3 +238,18 @@ def num_relevant(r: Ranking) -> pl.Expr:
     1.0
     """
     return r.n_relevant
+
+
+# what a comparison says of its runs: no metrics, as weights of documents leave them as they are
+
+
+def judged_share(r: Ranking, k: int | None = None) -> pl.Expr:
+    """The share of judged documents in the top `k`."""
+    r.used.weight = True
+    return judged(r, k)
+
+
+def documents_held(r: Ranking) -> pl.Expr:
+    """The number of retrieved documents."""
+    r.used.weight = True
+    return num_retrieved(r)

@@ -206,6 +206,42 @@ def test_queries_that_a_run_lacks_follow_the_policy() -> None:
             MISSING.rank.compare(text, run="system", missing="zero")
 
 
+ARMS = pl.DataFrame({"user": range(400), "arm": ["a", "b"] * 200, "clicked": [*[0, 1, 0, 1] * 50, *[1, 1, 0, 0] * 50]})
+"""Users of either arm: of a, 50 of 200 click, and of b, 150."""
+
+
+@each("options", [{}, {"missing": "zero"}, {"missing": "drop"}])
+@each("verb", ["compare", "gate"])
+def test_two_groups_of_queries_are_refused_as_runs_and_compared_by_their_gap(
+    verb: str, options: dict[str, Any]
+) -> None:
+    clicked = rf.value("clicked", bounds=(0, 1))
+    ranker = ARMS.rank.on(query="user")
+    asks = (clicked,) if verb == "compare" else ({clicked: 0.1},)
+    says = (
+        r"^two runs have no query in common \(run 'a' has 0, 2, 4 \.\.\.; run 'b' has 1, 3, 5 \.\.\.\); write the ids"
+    )
+    with pytest.raises(rf.InvalidData, match=says) as error:
+        getattr(ranker, verb)(*asks, run="arm", baseline="a", **options)
+    assert "missing" not in str(error.value)  # counting 0 for the other arm's users: 0.125 and 0.375
+    assert str(error.value).endswith("df.rank.gaps(..., by='arm')")
+    assert ranker.gaps(clicked, by="arm").table["value"][0] == 0.75 - 0.25
+
+
+def test_runs_with_hardly_a_query_in_common_are_two_groups_too_unless_a_rule_is_given() -> None:
+    def shared(n: int) -> Any:
+        queries = {"a": range(20), "b": range(20 - n, 40 - n)}
+        rows = [(q, "x", run, 1.0, 1) for run, of_run in queries.items() for q in of_run]
+        return pl.DataFrame(rows, ["query_id", "doc_id", "system", "score", "label"], orient="row").rank.on()
+
+    with pytest.raises(rf.InvalidData, match="two runs have 1 of 39 queries in common"):
+        shared(1).compare("ndcg@1", run="system")
+    with pytest.raises(rf.InvalidData, match="lacks 18 of 38 queries that another run has"):  # a tenth of 20
+        shared(2).compare("ndcg@1", run="system")
+    with pytest.warns(rf.RankframeWarning, match="every row has a score"):
+        assert shared(1).compare("ndcg@1", run="system", missing="drop").table["n_queries"].to_list() == [1]
+
+
 def test_a_query_without_scores_is_one_where_nothing_was_retrieved() -> None:
     assert DF.rank.compare("map", runs=RUNS).per_query.filter(query_id="q3", run="odd")["map"].item() == 0.0
 

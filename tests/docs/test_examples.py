@@ -170,6 +170,7 @@ def test_nothing_that_fails_a_gate_is_chosen() -> None:
     assert RECOMMEND["decided"](None, ["svd"]) == "svd"
 
 
+@pytest.mark.filterwarnings("ignore:ndcg@10 of runs that hold 1 document")
 @pytest.mark.parametrize(
     ("better", "novel", "chosen"),
     [("svd", "neighbours", "svd"), (None, "neighbours", "neighbours"), (None, "svd", "svd")],

@@ -690,6 +690,12 @@ CASES = {
         "OK", "rf.metric(3)(OWN)", "rf.unregister(ADVICE(OWN))", r"as @(.*)$"
     ),
     "the library's own, taken out": Case("OK", "rf.unregister('ndcg')", None),
+    # what a gate refuses to measure
+    "no relevant document": Case(
+        "pl.DataFrame({name: range(30) for name in ('query_id', 'doc_id', 'score', 'new')}).with_columns(label=pl.col('doc_id') % 2 / 4)",
+        "df.rank.gate({'rr': 0.2}, runs=['score', 'new'])", "ADVICE.gate({'rr': 0.2}, runs=['score', 'new'])",
+        r"as (df\.rank\.on\(.*\)) \(it",
+    ),
     # what a check advises
     "documents not named": Case("OK.rename({'doc_id': 'docno'})", "df.rank.check()", "ADVICE.check()"),
     "scores like ranks": Case("OK", "df.rank.check()", "ADVICE.check()", r"df\.rank\.on\("),
@@ -753,6 +759,9 @@ CASES = {
     "OpenSearch's z-scores": Case("TWO",
         "df.rank.fuse('opensearch_hybrid(normalization=z_score,combination=geometric_mean)', runs=['score', 'new'])",
         "df.rank.fuse('opensearch_hybrid(normalization=min_max,combination=geometric_mean)', runs=['score', 'new'])"),
+    "two groups in place of runs": Case(
+        "OK.with_columns(arm=pl.Series(['a', 'a', 'b']))", "df.rank.compare('rr', run='arm')", "ADVICE.table", fill="'rr'",
+    ),
     # labels of people and of a model, and columns known before
     "queries that people judged in part": Case(
         "JUDGED.with_columns(label=pl.when((pl.col('query_id') != 3) | (pl.col('doc_id') != 'b')).then('label'))",

@@ -14,6 +14,9 @@ from scipy import sparse
 
 import rankframe as rf
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 
 class Tensor:
@@ -165,3 +168,18 @@ def test_a_tensor_that_gives_no_array_is_an_error_with_the_reason() -> None:
 def test_a_series_with_nulls_is_an_array_in_which_these_are_missing() -> None:
     found = rf.from_arrays(scores=pl.Series([0.5, 0.4]), labels=pl.Series([1, None]), group=[2])
     assert found.rows() == [(0, 0, 0.5, 1.0), (0, 1, 0.4, None)]
+
+
+def test_labels_that_look_like_scores_are_a_warning_and_right_the_other_way_round() -> None:
+    predicted, relevant = np.array([[0.9, 0.2, 0.4], [0.1, 0.8, 0.3]]), np.array([[0, 1, 0], [0, 1, 1]])
+    says = r"^the scores are whole numbers and the labels are not, .* rf\.from_arrays\(scores=labels, labels=scores\)$"
+    with pytest.warns(rf.RankframeWarning, match=says):
+        swapped = rf.from_arrays(scores=relevant, labels=predicted)
+    assert swapped.rank.mean("dcg@1").item() == pytest.approx((0.2 + 0.3) / 2)  # the trap
+    right = rf.from_arrays(scores=predicted, labels=relevant)  # a warning fails the test
+    assert right.rank.mean("dcg@1").item() == (0 + 1) / 2
+    for scores, labels in ((relevant, relevant), (predicted, predicted), (predicted, relevant * 1.0), (relevant, None)):
+        rf.from_arrays(scores=scores, labels=labels)
+    bools = rf.from_arrays(scores=predicted, labels=relevant == 1)
+    assert bools["label"].dtype == pl.Boolean
+    rf.from_arrays(scores=relevant == 1, labels=relevant == 1)

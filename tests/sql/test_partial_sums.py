@@ -166,3 +166,32 @@ def test_what_sums_cannot_tell_is_refused(sums: pl.DataFrame) -> None:
     with pytest.raises(rf.InvalidData, match="dict is no frame"):
         rf.partial_sums({}, "map")
     assert "PartialSums of ndcg@10, hits, fall_out@5 in 6 rows, by system, day" in repr(found)
+
+
+SUMS_OF_DAYS = pl.DataFrame(
+    {"day": [1, 1, 2, 2], "model": ["a", "b"] * 2, "rr__n": [200.0] * 4, "rr__mean": [0.5, 0.9] * 2}
+).with_columns(rr__m2=pl.lit(20.0), rr__min=pl.lit(0.0), rr__max=pl.lit(1.0))
+"""Two models on 200 queries of either day."""
+
+
+def test_a_day_that_was_computed_twice_is_refused_and_counts_once_when_one_row_is_kept() -> None:
+    again = pl.concat([SUMS_OF_DAYS, SUMS_OF_DAYS.filter(day=1)])  # 600 queries of each model, where there are 400
+    says = "^day 1, model a comes more than once, and sums of the same queries would add up; keep one row of each"
+    for rows in (again, again.to_pandas()):
+        with pytest.raises(rf.InvalidData, match=says):
+            rf.partial_sums(rows, "rr", run="model")
+    found = rf.partial_sums(again.unique(["day", "model"]), "rr", run="model").summarize(ci=None)
+    assert {*found.select("model", "n_queries", "mean").rows()} == {("a", 400, 0.5), ("b", 400, 0.9)}
+    with pytest.raises(rf.InvalidData, match="4 rows of sums have no column that tells them apart, such as their day"):
+        rf.partial_sums(SUMS_OF_DAYS.drop("day", "model"), "rr")
+
+
+def test_a_column_that_seems_to_name_runs_is_told_of_where_its_rows_would_be_merged() -> None:
+    says = r"^column 'model' has 2 values and seems to name runs, .* say rf\.partial_sums\(\.\.\., run='model'\)$"
+    with pytest.warns(rf.RankframeWarning, match=says):
+        merged = rf.partial_sums(SUMS_OF_DAYS, "rr").summarize(by="day", ci=None)
+    assert merged["mean"].to_list() == [0.7, 0.7]  # of no model
+    right = rf.partial_sums(SUMS_OF_DAYS, "rr", run="model").summarize(ci=None)
+    assert right["mean"].to_list() == [0.5, 0.9]
+    assert rf.partial_sums(SUMS_OF_DAYS, "rr").summarize(by="model", ci=None)["mean"].to_list() == [0.5, 0.9]
+    rf.partial_sums(SUMS_OF_DAYS.filter(model="a"), "rr").summarize()  # one model: no warning

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import strategies as st
 
 from tests.metrics.oracles.agreement import Pair
@@ -22,6 +23,15 @@ DOCS = ITEMS
 INTEGER_LABELS = [None, -2, -1, 0, 0, 0, 1, 1, 2, 3, 4]
 FRACTIONAL_LABELS = [*INTEGER_LABELS, 0.5, 0.25, 1.5, 2.75]
 SCORES = [None, -1.0, 0.0, -0.0, 1.0, 1.0, 2.0, 3.0]
+
+BY_CHANCE = pytest.mark.filterwarnings(
+    "ignore:nobody judged a document:rankframe.RankframeWarning",
+    "ignore:no document of any query is relevant:rankframe.RankframeWarning",
+    "ignore:all values of column .score. are equal:rankframe.RankframeWarning",
+    "ignore:.* of documents are tied with one of another label:rankframe.RankframeWarning",
+    "ignore:.* of values of column .score. are .*. null means not retrieved:rankframe.RankframeWarning",
+)
+"""Random tables may have many ties, and no judgment at all."""
 
 
 def random_table(
