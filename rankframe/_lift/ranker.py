@@ -201,9 +201,10 @@ class Ranker(Metrics[R]):
             The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
             ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
             ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
-            precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. ``"flat"``
-            names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for ``ndcg@10``,
-            ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
+            precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. Of beir, ranx
+            and RePlay, whose judgments name their labels as the run its scores, `judge` gives the labels the name of
+            their role. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10``
+            for ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
         relevant
             The least label that counts as relevant; default: 1.
         ascending

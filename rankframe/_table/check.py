@@ -236,7 +236,9 @@ def _suspected(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: 
 
 def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[Finding]:
     """Findings on a run and its separate judgments."""
-    tables, schema, others = Tables(frame, qrels, setup), frame.collect_schema(), qrels.collect_schema()
+    tables = Tables(frame, qrels, setup).with_labels_named()
+    qrels = tables.qrels
+    schema, others = frame.collect_schema(), qrels.collect_schema()
     query = [*setup.roles.query]
     try:
         tables = tables.labelled()

@@ -12,7 +12,7 @@ from .._support.byte_sizes import bytes_of
 from ..errors import InvalidOption, on, option, shown
 from .background import NO_TABLES, Background
 from .conventions import convention_of
-from .name_presets import FLAT, roles_of, texts_of_presets
+from .name_presets import FLAT, LABELS_NAMED_AS_SCORES, roles_of, texts_of_presets
 from .policies import FACTS, Policies, read_fields
 from .roles import ROLES
 from .steps import renamed
@@ -140,6 +140,8 @@ class Setup:
         A direction that was named is not suspected.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
+    labels_as_scores
+        Whether judgments may hold the labels in a column with the name of the scores, as those of some presets do.
     run
         The column that names the run of each row, if the judgments of each run were joined; verbs of runs need no other.
     """
@@ -151,6 +153,7 @@ class Setup:
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     given: frozenset[str] = frozenset()
     flat: bool = False
+    labels_as_scores: bool = False
     run: str | None = None
 
     def __post_init__(self) -> None:
@@ -182,9 +185,7 @@ class Setup:
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
         named = RECORDED.intersection(given)
         if "names" in given:
-            names = given.pop("names")
-            flat = {"flat": True} if FLAT in texts_of_presets(names) else {}
-            given = {**roles_of(names), **flat, **given}
+            given = _with_presets(given)
         if "rank" in given:
             if given.get("ascending") is False:
                 raise InvalidOption(option(rank=given["rank"]), ": of ranks, 1 is the best; leave ascending out")
@@ -271,6 +272,21 @@ class Setup:
         values = self.values
         tables = {name: x if isinstance(x := values[name], (int, NoneType)) else repr(x) for name in TABLES}
         return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
+
+
+def _with_presets(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options, with those of the presets in `names` for what is not given."""
+    others = {name: value for name, value in given.items() if name != "names"}
+    texts = texts_of_presets(given["names"])
+    columns = roles_of(texts)
+    found: dict[str, Any] = {**columns, **others}
+    if FLAT in texts:
+        found["flat"] = True
+    if not LABELS_NAMED_AS_SCORES.isdisjoint(texts):
+        found["labels_as_scores"] = True
+        if found.get("label") == found.get("score", Roles.score):  # judge gives the labels a name of their own
+            found["label"] = columns.get("label", Roles.label)
+    return found
 
 
 OF_PARTS = {"roles": Roles, "policies": Policies, "running": Running, "background": Background}

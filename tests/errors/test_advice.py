@@ -467,6 +467,9 @@ CASES = {
     "judging without documents": Case(
         "RUN.rename({'doc_id': 'd'})", "df.rank.on(doc=None).judge(QRELS_D)", "ADVICE.judge(QRELS_D)", fill="'d'"
     ),
+    "labels named as scores": Case(
+        "RUN", "(qrels := df) is None or df.rank.on(label='score').judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\."
+    ),
     "judging what is judged": Case("OK", "df.rank.judge(qrels)", "df.rank.rr()"),
     "judging with a column of both": Case(
         "RUN", "df.rank.judge(BOTH)", "df.rank.judge(BOTH[['query_id', 'doc_id', 'label']])"
