@@ -207,7 +207,7 @@ def _of_scores(frame: pl.LazyFrame, table: Columns) -> Iterator[Finding]:
         effect, share = (TIE_RULES["order"] if by_row else rule).says, tied.sum() / n.sum()
         says = f"documents share a score {among} with ", option(ties=setup.policies.ties), f", {effect}"
         yield found("tied scores", tied > 0, tied, share, *says)
-    if setup.policies.ascending:
+    if setup.policies.ascending and not setup.takes_ranks:
         such, share = pl.col("#gap") & pl.col("#whole").all(), pl.lit(None, pl.Float64)
         yield found("gaps in ranks", such, n, share, f"ranks leave numbers out {among} documents keep their order")
 

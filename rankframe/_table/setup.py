@@ -158,9 +158,24 @@ class Setup:
 
     def __post_init__(self) -> None:
         self._refuse_beside_clicks()
+        self._refuse_other_ranks()
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
             says = ": no bounds are known for weighted documents; set another rule, as "
             raise InvalidOption(option(weight=self.roles.weight), says, on(unjudged="nonrelevant"))
+
+    @property
+    def takes_ranks(self) -> bool:
+        """Whether a column of ranks was named, and its ranks count as they are given."""
+        return self.policies.ranks == "as_given" and self.policies.ascending and "rank" in self.given
+
+    def _refuse_other_ranks(self) -> None:
+        """Refuse policies that number the documents anew beside ranks that count as given."""
+        policies = self.policies
+        clash = {"unjudged": policies.unjudged} if policies.unjudged != Policies.unjudged else {}
+        clash |= {"ties": policies.ties} if policies.tie_rule.averages else {}
+        if self.takes_ranks and clash:
+            says = " numbers the documents of a list anew, and ranks count as given; leave it out, or say "
+            raise InvalidOption(option(**clash), says, option(ranks="order"))
 
     def _refuse_beside_clicks(self) -> None:
         """Refuse options that do not go with clicks, and a way to weight clicks without their propensities."""
@@ -194,6 +209,9 @@ class Setup:
             given |= {"score": given.pop("rank"), "ascending": True}
         elif "score" in given and "rank" in self.given:  # the direction was that of the ranks
             given = {"ascending": False, **given}
+        if options.get("ranks") == "as_given" and "rank" not in (self.given | named):
+            says = " is of a column of ranks; name it, as in "
+            raise InvalidOption(option(ranks="as_given"), says, on(rank="rank", ranks="as_given"))
         setup, tool = self, given.pop("convention", None)
         if tool is not None:
             setup = self.counted_as(tool)
@@ -210,7 +228,7 @@ class Setup:
         """The setup with the choices of a tool; all that describes the data stays."""
         facts = {name: getattr(self.policies, name) for name in FACTS}
         policies = Policies(**facts, **convention_of(tool).policies)
-        return replace(self, policies=policies, convention=tool, given=frozenset())
+        return replace(self, policies=policies, convention=tool, given=self.given & {"rank"})
 
     def changed(self, **values: Any) -> Setup:
         """The setup with other roles, policies or settings of `Running`."""
@@ -264,6 +282,8 @@ class Setup:
         if "rank" in self.given:
             found["rank"] = found.pop("score", Roles.score)
             del found["ascending"]
+        elif found.get("ranks") == "as_given":  # of ranks that scores have replaced
+            del found["ranks"]
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
         return plain | convention | ({"names": FLAT} if self.flat else {})
 

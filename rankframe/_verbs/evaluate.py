@@ -332,7 +332,8 @@ def agreement(table: Table[R], other: Column, *measures: str) -> R:
     >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
     [-1.0]
     """
-    setup, calls = table.setup, calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
+    setup = table.setup.changed(ranks="order")  # two orders are compared, of which one may be no column of ranks
+    calls = calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
     return table.give(in_parts(table.rows, setup, [other], lambda part: _agreement(part, setup, other, calls)))
 

@@ -172,6 +172,25 @@ CASES = {
     "a metric without an estimate": Case(
         "LOG", "df.rank.on(propensity='p').evaluate('ndcg@10')", "df.rank.on(propensity='p').evaluate(ADVICE)", r"as ('.*')"
     ),
+    "no rank": Case(
+        "RANKS.with_columns(rank=pl.Series([0, 2, 1]), label=1)", "df.rank.on(rank='rank', ranks='as_given').rr()", "ADVICE.rr()",
+        r"df\.rank\.on",
+    ),
+    "shared rank": Case(
+        "RANKS.with_columns(rank=pl.Series([2, 2, 1]), label=1)", "df.rank.on(rank='rank', ranks='as_given').rr()", "ADVICE.rr()",
+        r"df\.rank\.on",
+    ),
+    "ranks as given without a column of ranks": Case(
+        "RANKS.with_columns(label=1)", "df.rank.on(ranks='as_given').rr()", "ADVICE.rr()", r"df\.rank\.on",
+    ),
+    "ranks as given that are numbered anew": Case(
+        "RANKS.with_columns(label=1)", "df.rank.on(rank='rank', ranks='as_given', unjudged='drop').rr()",
+        "df.rank.on(rank='rank', unjudged='drop', ADVICE).rr()", r"or say (.*)$",
+    ),
+    "ranks as given and a metric along the list": Case(
+        "RANKS.with_columns(label=1)", "df.rank.on(rank='rank', ranks='as_given').evaluate('q_measure')",
+        "ADVICE.evaluate('q_measure')", r"df\.rank\.on",
+    ),
     "a ratio over all queries": Case(
         "LOG", "df.rank.on(propensity='p').gaps('recall', by='query_id')",
         "df.rank.on(propensity='p').summarize('recall', by='query_id', ci=None)",
