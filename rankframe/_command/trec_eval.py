@@ -19,7 +19,7 @@ from .._statistics.preferences import in_order
 from .._table.columns import TEXTS
 from .._table.run_and_judgments import Unmatched
 from .._table.setup import Setup
-from .._table.trec_eval import MEASURES, OF_PREFERENCES, OF_THE_RUN, PREFERENCES, SETS
+from .._table.trec_eval import MEASURES, OF_PREFERENCES, OF_TEXT, OF_THE_RUN, PREFERENCES, SETS
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, UnknownMetric, did_you_mean, with_code
 from .command import POSITIVE, Outcome, command, whole_number
 from .reading import of_file, read_file, refuse_two_inputs
@@ -124,7 +124,7 @@ def trec_eval(arguments: Namespace) -> Outcome:
             summary["num_relevant"] = float((qrels["label"] > 0).sum())
         of_the_run: dict[str, str | float] = {"runid": run_id, "num_q": len(values)}
         for line in lines:
-            if line.measure != "relstring":
+            if line.measure not in OF_TEXT:
                 value = of_the_run[line.measure] if line.measure in OF_THE_RUN else value_of(line, summary)
                 printed.append(as_printed(line, "all", value))
     return Outcome("\n".join(printed) or None)
@@ -225,5 +225,5 @@ def value_of(line: Line, values: Mapping[str, float]) -> float | str:
 
 def as_printed(line: Line, query: str, value: float | str) -> str:
     """A line as trec_eval prints it."""
-    shown = f"'{value}'" if line.measure == "relstring" else value
+    shown = f"'{value}'" if line.measure in OF_TEXT else value
     return trec_line(line.name, query, shown, whole=line.summary == "sum")

@@ -171,8 +171,11 @@ class Setup:
     def _refuse_other_ranks(self) -> None:
         """Refuse policies that number the documents anew beside ranks that count as given."""
         policies = self.policies
-        clash = {"unjudged": policies.unjudged} if policies.unjudged != Policies.unjudged else {}
-        clash |= {"ties": policies.ties} if policies.tie_rule.averages else {}
+        clash: dict[str, object] = {}
+        if policies.unjudged != Policies.unjudged:
+            clash["unjudged"] = policies.unjudged
+        if policies.tie_rule.averages:
+            clash["ties"] = policies.ties
         if self.takes_ranks and clash:
             says = " numbers the documents of a list anew, and ranks count as given; leave it out, or say "
             raise InvalidOption(option(**clash), says, option(ranks="order"))
