@@ -340,7 +340,7 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", "iprec", display="IPrec", **SHARE)
+@metric("iprec_at_recall", display="IPrec", spellings={"IPrec": {"rounding": "up"}}, **SHARE)
 def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
     r"""Interpolated precision: the best precision at any rank with a recall of at least `recall`; 0 if there is none.
 
@@ -351,7 +351,8 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     recall
         The recall level, from 0 to 1: recall * R relevant documents, rounded to a whole number.
     rounding
-        ``"nearest"`` rounds half up, as trec_eval 10 does; ``"up"`` rounds up from one tenth on, as earlier versions do.
+        ``"nearest"`` rounds half up, as trec_eval 10 does; ``"up"`` rounds up from one tenth on, as earlier versions do,
+        and with them pytrec_eval and ir_measures.
 
     Returns
     -------
@@ -359,7 +360,7 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
 
     References
     ----------
-    trec_eval 10's ``iprec_at_recall``.
+    trec_eval 10's ``iprec_at_recall``; ir_measures' ``IPrec``, which implies ``rounding=up``.
 
     Examples
     --------
