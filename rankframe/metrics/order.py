@@ -529,7 +529,7 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
     >>> df.rank.evaluate("partial_auc@2")["partial_auc@2"].item()            # a before b and d, c before d
     0.75
     """
-    before = (negatives - r.misses).clip(lower_bound=0)
+    before = (negatives - r.rank + r.hits).clip(lower_bound=0)  # a rank that is left out holds one of the others
     if not capped:
         return r.total(r.relevant * before) / (r.n_relevant * negatives)
     first = pl.when(r.hits <= negatives).then(r.relevant).otherwise(0.0)

@@ -62,7 +62,7 @@ ALONG_THE_LIST = {
 """The metrics that take a rank for a number of documents."""
 COUNTS = {
     "auc", "bin_g", "f1", "f_beta", "fall_out", "false_positives", "g", "jaccard", "judged", "mcc", "mean_label", "nqc",
-    "num_retrieved", "ordered_pair_accuracy", "pairwise_accuracy", "partial_auc", "precision", "ranking_loss", "relstring",
+    "num_retrieved", "ordered_pair_accuracy", "pairwise_accuracy", "precision", "ranking_loss", "relstring",
     "set_average_precision", "true_negatives", "unj", "utility", "wig",
 }  # fmt: skip
 """The metrics of which a value may depend on the number of retrieved documents."""
