@@ -331,7 +331,11 @@ def ranks_as_given(db: Database) -> None:
     assert_rows(db.run(statement), by_query, ["query_id"])
     same_values(db, df, ["rr", "recall"], depth=8, nothing_retrieved="null", **given)
     good = [("good", "a", 2.0, 1.0)]
-    for wrong, says in (((1.0, 0.0), "no whole number from 1"), ((1.0, 1.5), "no whole number"), ((2.0, 2.0), "share a rank")):
+    for wrong, says in (
+        ((1.0, 0.0), "no whole number from 1"),
+        ((1.0, 1.5), "no whole number"),
+        ((2.0, 2.0), "share a rank"),
+    ):
         bad = [("bad", doc, rank, 1.0) for doc, rank in zip("ab", wrong, strict=True)]
         table = pl.DataFrame(good + bad, schema=["query_id", "doc_id", "rank", "label"], orient="row")
         refuses(db, table, says, **given)
