@@ -658,7 +658,7 @@ CASES = {
     'a cutoff of 0': Case('OK', 'df.rank.ndcg(k=0)', 'df.rank.ndcg(k=1)'),
     'a cutoff that is a word': Case('OK', "df.rank.evaluate('ndcg@ten')", "df.rank.evaluate('ndcg@10')"),
     "a text that is too long": Case("OK", "df.rank.evaluate('rbp(p=0.' + '9' * 100_000 + ')')", "df.rank.rbp()"),
-    'a list of metrics': Case('OK', "df.rank.evaluate(['map'])", "df.rank.evaluate('map')"),
+    "a number as a metric": Case("OK", "df.rank.evaluate([3])", "df.rank.evaluate(ADVICE)", r"as ('ndcg@10')"),
     "an unreadable text": Case("OK", "df.rank.evaluate('rbp(')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
     "unreadable options": Case("OK", "df.rank.evaluate('err(4, 3)')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
     "an option twice": Case("OK", "rf.parse('rbp(p=0.5,p=0.8)')", "rf.parse('rbp(p=0.5)')"),
