@@ -73,7 +73,7 @@ def evaluate(run: Given, qrels: Given, *metrics: Request, **options: Any) -> Any
     ----------
     run
         A frame of Polars or pandas, or any table with the Arrow PyCapsule interface, with a row per query and document; a
-        file, or a list of files of several runs, which :func:`rankframe.read_run` reads; a dictionary
+        file, or a list of files of several runs, which :func:`rankframe.read_run` reads; ranx's ``Run``; a dictionary
         ``{query: {document: score}}`` or ``{query: [document, ...]}``, best first; or a list: of tuples ``(query, document,
         score)``, as those of ir_measures and ir_datasets, of dictionaries with the names of columns, or of each query's
         documents, best first, whose queries are numbered from 0. Or several runs by their names, ``{"bm25": ..., "dense":
@@ -364,6 +364,8 @@ def table_of(given: object, what: Literal["run", "qrels"] = "run") -> Any:
         return given
     if (table := from_stream(given)) is not None:
         return table
+    if callable(to_dict := getattr(given, "to_dict", None)) and isinstance(plain := to_dict(), Mapping):
+        return from_dicts(**{what: plain})
     rows = [] if isinstance(given, bytes) or not isinstance(given, Iterable) else [*given]
     if rows and all(map(is_path, rows)):
         return _read(rows, what)

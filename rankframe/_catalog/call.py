@@ -123,7 +123,14 @@ class Call:
         return self.metric.over == "pairs"
 
     def value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
-        """Run the formula over the kind of ranking that it takes, and apply the policy for queries without relevant documents."""
+        """Run the formula over the kind of ranking that it takes, and apply the policies that set a query's value."""
+        value = self._value(ranking, no_relevant)
+        if ranking.setup.policies.nothing_retrieved == "null":
+            return pl.when(ranking.n_retrieved > 0).then(value)
+        return value
+
+    def _value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
+        """The value under the policy for queries without relevant documents."""
         ranking = copy(ranking)
         ranking.used = used = Used()
         weighed = self.under(ranking.setup).weighed

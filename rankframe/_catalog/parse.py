@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, TypeAlias
 
@@ -13,7 +13,7 @@ from .._support.methods import called_by_users
 from .._support.option_kinds import ReadInside
 from .._support.option_values import is_number
 from .._table.conventions import Settings
-from .._table.trec_eval import DEFAULTS
+from .._table.trec_eval import DEFAULTS, MEASURES, OF_TEXT, SETS
 from ..errors import InvalidOption, UnknownMetric, on, shown
 from .call import Call, call_of
 from .flat_names import flat_name, texts_behind
@@ -76,7 +76,8 @@ def parse(text: Annotated[str, ReadInside], among: Mapping[str, Metric] = METRIC
         (``P_5``, ``ndcg_cut.5,10``, ``recip_rank``, ``iprec_at_recall_0.30``), CatBoost (``NDCG:top=10;type=Exp``),
         XGBoost (``pre@5``, ``ndcg@5-``), Spark (``precisionAt(5)``) or mteb (``ndcg_at_10``); or a column's name
         as ``on(names="flat")`` writes it (``rbp_p_0_95``); or a column with a value per query, as
-        ``value:faithfulness`` (see :func:`value`).
+        ``value:faithfulness`` (see :func:`value`); or trec_eval's sets ``official``, ``set`` and ``all_trec``, as its
+        ``-m`` takes them, without what is no number of a query (``runid``, ``relstring``).
 
     Returns
     -------
@@ -102,6 +103,8 @@ def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     """The calls that a text names; see :func:`parse`."""
     if not isinstance(text, str):
         raise InvalidOption(f"{shown(text)} is no metric; write text, as 'ndcg@10', or a function")
+    if among is METRICS and (name := text.strip()) in SETS and name not in METRICS:
+        return [call for one in texts_of_set(name) for call in calls_in(one)]
     if len(text) > MOST:
         raise InvalidOption(f"{shown(text)} is too long: the text of a metric has at most {MOST:,} letters")
     if (among is METRICS or among is COMPARED) and (found := column_in(text)) is not None:
@@ -137,6 +140,17 @@ def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
         return [call_of(entry, (at,), implied) for at in DEFAULTS[name]]
     each: list[dict[str, object]] = [{}] if dotted is None else _dotted(name, entry, dotted, text)
     return [_call(entry, implied, [*options.items()], at, level, inside, text) for options in each]
+
+
+def texts_of_set(name: str) -> Iterator[str]:
+    """The texts of the numbers that a set of trec_eval's measures stands for, each with trec_eval's default parameters."""
+    for measure in map(MEASURES.__getitem__, SETS[name]):
+        if not measure.metric or measure.name in OF_TEXT:
+            continue
+        if measure.defaults:
+            yield from (f"{measure.name}_{measure.shown(parameter)}" for parameter in measure.defaults)
+        else:
+            yield measure.name
 
 
 def texts_of(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,7 +16,8 @@ from .parse import calls_in, texts_of
 from .registry import CATALOG_METRICS, METRICS, Metric, Registry, metric_of
 from .values import call_of_expression
 
-Request: TypeAlias = str | pl.Expr | Call | Callable[..., pl.Expr]
+Request: TypeAlias = str | pl.Expr | Call | Callable[..., pl.Expr] | Iterable[Any]
+"""A metric as text, expression, call, function or object of ir_measures; or several of them in a list or a set."""
 
 _BOTH: Any = METRICS, CATALOG_METRICS
 EITHER: Mapping[str, Metric] = ChainMap(*_BOTH)
@@ -36,12 +37,25 @@ MOST_READ = 2**14
 """The most texts whose calls are kept, so that a loop reads its metrics once."""
 
 
+def each_of(requests: Iterable[Any]) -> Iterator[Any]:
+    """The requests one by one: those in lists, sets and generators, and objects of ir_measures as texts."""
+    for request in requests:
+        if type(request).__module__.partition(".")[0] == "ir_measures":
+            yield str(request)
+        elif isinstance(request, (str, bytes, Mapping, Call, OfItems)) or not isinstance(request, Iterable):
+            yield request
+        elif isinstance(request, (set, frozenset)):
+            yield from each_of(sorted(request, key=str))  # a set has no order of its own
+        else:
+            yield from each_of(request)
+
+
 def calls_of(
     *requests: Request | Call, example: str = "evaluate('ndcg@10')", among: Mapping[str, Metric] = METRICS
 ) -> list[Call]:
     """The calls that texts and functions name, each once; calls are taken as they are. Errors show `example`."""
     calls: list[Call] = []
-    for request in requests:
+    for request in each_of(requests):
         if isinstance(request, pl.Expr):
             raise InvalidOption("an expression has no name among the metrics; write text, as in ", asked_as(example))
         if isinstance(request, Call):
@@ -58,7 +72,7 @@ def calls_of(
 def read_requests(requests: Sequence[Any], among: Mapping[str, Metric]) -> tuple[Any, ...]:
     """The requests with calls for texts and functions, `OfItems` for some of `EITHER`; expressions are taken as they are."""
     found: list[Any] = []
-    for request in requests:
+    for request in each_of(requests):
         if isinstance(request, Call) and among is EITHER and request.metric.listed == CATALOG_METRICS.name:
             found.append(OfItems(request))
         elif isinstance(request, (pl.Expr, Call, OfItems)):
@@ -112,7 +126,7 @@ def averaged(
     Refused are calls whose values are not numbers; with `of_rankings`, values that are not computed from a ranking; and
     ratios of sums over all queries, unless the caller `weighs` queries by their divisors.
     """
-    each = (x if of_rankings or not isinstance(x, pl.Expr) else _value(x) for x in requests)
+    each = (x if of_rankings or not isinstance(x, pl.Expr) else _value(x) for x in each_of(requests))
     calls = [call if setup is None else call.under(setup) for call in calls_of(*each, example=example)]
     if of_rankings:
         only_of_rankings(calls, example)

@@ -64,7 +64,8 @@ def sql(arguments: Namespace) -> Outcome:
     metrics = [] if arguments.checks else reading.metrics_of(arguments)
     of_sql = [name for name in (*keywords(rf.sql), "run", "runs") if name != "names"]
     given = {name: getattr(arguments, name) for name in (*COLUMN_OPTIONS, *POLICIES, *TABLES_OF_ITEMS, *of_sql)}
-    del given["rank"]  # it has become the score, in ascending order
+    if given["rank"] is not None:
+        del given["score"], given["ascending"]  # which stand for the ranks
     given["query"] = None if given["query"] is None else given["query"].split(",")
     given = {name: x for name, x in given.items() if x is not None}
     text = rf.sql(*metrics, **given, names=arguments.column_names)

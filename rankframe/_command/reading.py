@@ -325,6 +325,8 @@ def for_on(arguments: Namespace, schema: Mapping[str, pl.DataType]) -> dict[str,
     """The options of `on` given on the command line; other tables have the library's ids, of the types of `schema`."""
     renamed = ("query", "doc", "score", "label", "rank")  # files are read under the library's names
     given = {name: getattr(arguments, name) for name in (*POLICIES, *COLUMN_OPTIONS, *TABLES) if name not in renamed}
+    if arguments.rank is not None:  # the column of scores holds ranks, in ascending order
+        given |= {"rank": "score", "ascending": None}
     ids = {getattr(arguments, ours.removesuffix("_id")) or ours: ours for ours in ("query_id", "doc_id")}
     for name in TABLES:
         if isinstance(other := given[name], pl.DataFrame):

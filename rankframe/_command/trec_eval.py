@@ -22,7 +22,7 @@ from .._table.columns import TEXTS
 from .._table.policies import Unjudged
 from .._table.run_and_judgments import Unmatched
 from .._table.setup import Setup
-from .._table.trec_eval import MEASURES, OF_JUDGES, OF_PREFERENCES, OF_THE_RUN, PREFERENCES, SETS, Measure
+from .._table.trec_eval import MEASURES, OF_JUDGES, OF_PREFERENCES, OF_TEXT, OF_THE_RUN, PREFERENCES, SETS, Measure
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, UnknownMetric, did_you_mean, with_code
 from .command import POSITIVE, Outcome, command, whole_number
 from .reading import of_file, read_file, refuse_two_inputs
@@ -121,7 +121,7 @@ def trec_eval(arguments: Namespace) -> Outcome:
         if arguments.complete_rel_info_wanted:  # trec_eval counts the relevant documents again, ignoring -l
             summary["num_rel"] = float((qrels["label"] > 0).sum())
         summary |= {"query_id": "all", "runid": run_id, "num_q": float(len(values))}
-        printed += [as_printed(line, summary, z=norms is not None) for line in lines if line.measure != "relstring"]
+        printed += [as_printed(line, summary, z=norms is not None) for line in lines if line.measure not in OF_TEXT]
     return Outcome("\n".join(printed) or None)
 
 
@@ -208,7 +208,7 @@ def z_scores(lines: Sequence[Line], row: Row, norms: Mapping[tuple[str, str], tu
     """The values of a query as z-scores; those of geometric means are logarithms."""
     found = dict(row)
     for line in lines:
-        if line.name in row and line.measure != "relstring":
+        if line.name in row and line.measure not in OF_TEXT:
             value = math.log(row[line.name]) if line.summary == "geometric mean" else row[line.name]
             found[line.name] = z_score(value, norms.get((row["query_id"], line.name)))
     return found
@@ -218,7 +218,7 @@ def z_summary(lines: Sequence[Line], rows: Sequence[Row]) -> Row:
     """The z-scores of all queries."""
     found: Row = {}
     for line in lines:
-        if line.calls and line.measure != "relstring":
+        if line.calls and line.measure not in OF_TEXT:
             total = in_order(row[line.name] for row in rows)
             mean = total / len(rows)
             found[line.name] = total if line.summary == "sum" else mean

@@ -13,6 +13,7 @@ import polars as pl
 
 from .._table.figures import usual_runs
 from .._table.roles import USUAL_NAMES, carried
+from .._table.run_and_judgments import names_of_labels
 from .._table.setup import Setup
 from .._table.table import Table, Whole, refuse_same_name
 from .._verbs.declaration import Gives, VerbCall
@@ -200,6 +201,8 @@ def _joined(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole | No
     needed = [*keys, setup.roles.label, *call.named]
     usual = (*OF_ROWS, *([] if setup.roles.subtopic is None else [setup.roles.subtopic.lower()]))
     truth = _as_pandas(call.arguments["qrels"])
+    new_names = names_of_labels(setup, [*map(text_of, truth.columns)])
+    truth = truth.rename(columns=lambda label: new_names.get(text_of(label), label))
     unlabelled = setup.roles.label not in map(text_of, truth.columns)  # any of its columns may hold labels
 
     def source(x: pd.DataFrame) -> Source:

@@ -19,7 +19,7 @@ from .._plan.plan import aggregation
 from .._support.methods import F, function_as_method as function
 from .._support.option_kinds import bind, kinds_of
 from .._support.threads import use_polars
-from .._table.policies import Estimate, NoRelevant, ScoresAs, Unjudged, Unretrieved
+from .._table.policies import Estimate, NoRelevant, NothingRetrieved, Ranks, ScoresAs, Unjudged, Unretrieved
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, TABLES, Setup
@@ -131,9 +131,11 @@ class Ranker(Metrics[R]):
         unjudged_labels: tuple[int, int] | None = None,
         unretrieved: Unretrieved | None = None,
         no_relevant: NoRelevant | None = None,
+        nothing_retrieved: NothingRetrieved | None = None,
         depth: int | None = None,
         collection_size: int | None = None,
         scores: ScoresAs | None = None,
+        ranks: Ranks | None = None,
         estimate: Estimate | None = None,
         clip: float | None = None,
         convention: str | None = None,
@@ -198,14 +200,16 @@ class Ranker(Metrics[R]):
             columns of `category`, `group`, `features` and `base` are taken from this frame if it has them.
         rank
             The column of ranks, 1 being the best, instead of `score`: short for ``score="rank", ascending=True``, until
-            `score` names another column. Ranks need not be contiguous; equal ones are ties.
+            `score` names another column. Ranks need not be contiguous; equal ones are ties. `ranks` says whether they give
+            the order alone.
         names
             The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
             ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
             ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
-            precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. ``"flat"``
-            names the columns of results so that SQL takes them without quotes: ``ndcg_at_10`` for ``ndcg@10``,
-            ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
+            precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. Of beir, ranx
+            and RePlay, whose judgments name their labels as the run its scores, `judge` gives the labels the name of
+            their role. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10``
+            for ``ndcg@10``, ``rbp_p_0_95`` for ``rbp(p=0.95)``. A list holds several presets, as ``["pyterrier", "flat"]``.
         relevant
             The least label that counts as relevant; default: 1.
         ascending
@@ -233,6 +237,9 @@ class Ranker(Metrics[R]):
             The value of a query without relevant documents: ``"zero"`` (default) is 0 where the metric would divide by 0;
             ``"null"`` is null in every metric that reads labels, so that means leave the query out; ``"one"`` is 1 in every
             metric whose range is 0 to 1 and whose best value is 1.
+        nothing_retrieved
+            The value of a query with nothing retrieved: ``"count"`` (default) has nothing found; ``"null"`` is null in every
+            metric, so that means leave the query out, as Microsoft's Recommenders does.
         depth
             How many documents of each ranking count as retrieved, trec_eval's ``-M``; default: all. The tie rule
             decides which tied documents are cut off; ``unjudged="drop"`` is applied after the cut.
@@ -241,6 +248,11 @@ class Ranker(Metrics[R]):
         scores
             ``"as_given"`` (default), or ``"float32"`` to round scores to 32-bit floats first, so that more of them
             tie, as in trec_eval 9 and the boosters.
+        ranks
+            With `rank`, what its numbers mean: ``"order"`` (default), the order of the documents, which then have the
+            ranks 1, 2, 3 ...; or ``"as_given"``, the ranks themselves, as in RecTools: the reciprocal rank of a document
+            at rank 9 is 1/9, whatever is above it, and a cutoff at 5 leaves it out. Ranks as given are whole numbers, of
+            which a query has each once.
         estimate
             With `propensity`, how clicks are weighted: ``"ips"`` (default), by 1 over the propensity (inverse propensity
             scoring), which has no bias; ``"snips"``, self-normalised: over the sum of the weights of all clicks, which

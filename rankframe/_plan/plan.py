@@ -22,7 +22,7 @@ from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import LARGEST_LABEL, OF_LABEL, POSITION, QUERY, RANK, RAW, SCORE, Needed, SortedRows, listed
 from ..errors import InvalidOption, on, option
-from .rank_order import RankOrder, with_gain
+from .rank_order import RankOrder, column_of, with_gain
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
 
@@ -85,27 +85,32 @@ class Part:
         columns = {**raw, **carry, **needed.source}
         if columns:
             rows = rows.hstack(self.frame.select_seq(**columns)[rows["#row"]])
-        rank = rows["#position"].cast(pl.Float64)
-        if not self.order.complete:
-            rank = rank.set(rows["#score"].is_null(), None)
+        if self.table.given_rank is not None:
+            rank = column_of(self.frame, self.table.given_rank).gather(rows["#row"])
+        else:
+            rank = rows["#position"].cast(pl.Float64)
+            if not self.order.complete:
+                rank = rank.set(rows["#score"].is_null(), None)
         return rows.hstack([rank.alias("#rank"), pl.Series("#label", label.astype("float64"))])
 
 
 def with_rank(order: RankOrder, frame: pl.DataFrame, table: Columns, columns: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """The rows in rank order with `columns` of the frame, the unchanged label, and the rank."""
-    source = frame.select_seq(_raw(table), **columns)
+    given = {} if table.given_rank is None else {"#given": table.given_rank}
+    source = frame.select_seq(_raw(table), **columns, **given)
     rows = order.rows().hstack(source[pl.Series(order.row)]).lazy().with_columns(RAW.cast(pl.Float64))
     policies = table.setup.policies
+    place = pl.col("#given") if given else POSITION
     if policies.depth is not None:
-        retrieved = POSITION.le(policies.depth)
+        retrieved = place.le(policies.depth)
         if policies.drops_after_cut:
             retrieved &= (RAW >= 0).fill_null(False)
         rows = rows.with_columns(pl.when(retrieved).then(SCORE).alias("#score"))
     if policies.drops_after_cut:
-        place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
-        rows = rows.with_columns(place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
+        new_place = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
+        rows = rows.with_columns(new_place.over(QUERY, order_by=[SCORE.is_null(), POSITION]).alias("#position"))
         rows = rows.sort(QUERY, POSITION)
-    place = POSITION.max().over(QUERY, SCORE) if policies.tie_rule.shares else POSITION
+    place = POSITION.max().over(QUERY, SCORE) if policies.tie_rule.shares and not given else place
     rows = rows.with_columns(pl.when(SCORE.is_not_null()).then(place).cast(pl.Float64).alias("#rank"))
     if policies.unretrieved == "missed":
         return rows

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from sqlglot import Dialect as Dialects, ErrorLevel, exp
 
-from .._table.columns import TEXTS
+from .._table.columns import LAST_RANK, TEXTS
 from .._table.policies import GREATEST
 from .._table.runs import RUN_OF_TABLE
 from .._table.setup import Setup
@@ -238,7 +238,7 @@ class Ranks:
         )
         steps.append(Step("rf_placed", says, _more("rf_checked", first_place=place)))
         if policies.depth is not None:
-            within: Tree = exp.column("first_place") <= policies.depth
+            within: Tree = self._given_place <= policies.depth
             within = exp.and_(within, exp.column("grade") >= 0) if policies.drops_after_cut else within
             tree = _more("rf_placed", cut_score=case((within, scored), otherwise=None))
             steps.append(Step("rf_cut", f"the first {policies.depth} documents", tree))
@@ -248,17 +248,24 @@ class Ranks:
             steps.append(Step("rf_kept", "the places without the documents that nobody judged", tree))
         return steps
 
+    @property
+    def _given_place(self) -> Tree:
+        """The place of each document, or its rank where ranks count as they are given."""
+        return exp.cast(exp.column("rank_score"), "double") if self.setup.takes_ranks else exp.column("first_place")
+
     def _ranked(self) -> Step:
         policies = self.setup.policies
         score = exp.column("rank_score" if policies.depth is None else "cut_score")
         place = exp.column("new_place" if policies.drops_after_cut else "first_place")
-        last = _of_query(exp.Max(this=place), [*self.keys, score.name]) if policies.tie_rule.shares else place
+        rank = place if policies.drops_after_cut else self._given_place
+        if policies.tie_rule.shares and not self.setup.takes_ranks:
+            rank = _of_query(exp.Max(this=place), [*self.keys, score.name])
         grade: Tree = exp.column("grade")
         grade = case((there(score), grade), otherwise=None) if policies.unretrieved == "drop" else grade
         columns = {
             **{name: exp.column(name) for name in (*self.keys, *self.doc, *self.carried.values(), *self._slices)},
             "place": place,
-            "doc_rank": case((there(score), last), otherwise=None),
+            "doc_rank": case((there(score), rank), otherwise=None),
             "score": score,
             "grade": grade,
             "label": case((grade > 0, grade), otherwise=exp.cast(exp.convert(0), "double")),
@@ -306,8 +313,13 @@ class Ranks:
             if self.warehouse.no_number is not None:
                 unfit = exp.or_(unfit, self.warehouse.no_number(exp.column(self.carried[weight])))
             found["weight"] = exp.and_(grade >= 0, unfit)
+        shared = _of_query(exp.Count(this=exp.Star()), [*self.keys, "rank_score"]) > 1
+        if self.setup.takes_ranks:
+            rank = exp.cast(scored, "double")
+            whole = exp.and_(rank >= 1, rank <= literal(float(LAST_RANK)).tree, rank.eq(exp.Floor(this=rank)))
+            found["no rank"] = exp.and_(there(scored), exp.not_(whole))
+            found["shared rank"] = exp.and_(there(scored), shared)
         if self.setup.policies.tie_rule.refuses:
-            shared = _of_query(exp.Count(this=exp.Star()), [*self.keys, "rank_score"]) > 1
             found["forbidden tie"] = exp.and_(there(scored), shared)
         return found
 

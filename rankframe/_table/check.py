@@ -168,7 +168,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
             by_row = note.reads == "id"
             rows = _flagged(frame, note.flag(table) if by_row else note.flag(table).over(query))
             yield Listed("note", note.problem, _places(rows, where if by_row else query), note.says(setup))
-    if setup.policies.ascending:
+    if setup.policies.ascending and not setup.takes_ranks:
         yield _gaps_in_ranks(frame, table)
     shows = (["score"], ["label"]) if qrels is not None else (["score", "label"],)
     yield _of_tables(frame, setup, spelling, *(shows if has_label else [["score"]]))
@@ -217,7 +217,9 @@ def _of_tables(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: 
 
 def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[Listed]:
     """Findings on a run and its separate judgments."""
-    tables, schema, others = Tables(frame, qrels, setup), frame.collect_schema(), qrels.collect_schema()
+    tables = Tables(frame, qrels, setup).with_labels_named()
+    qrels = tables.qrels
+    schema, others = frame.collect_schema(), qrels.collect_schema()
     query = [*setup.roles.query]
     try:
         tables = tables.labelled()

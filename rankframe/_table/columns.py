@@ -23,6 +23,9 @@ NO_WEIGHT = f"null, negative, NaN or beyond {GREATEST:g}"
 """The words for a weight that `is_weight` refuses."""
 
 
+LAST_RANK = 2**32 - 1
+"""The largest rank, which a column of ranks in a result holds."""
+
 TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     "NaN score": lambda x: (
         f"column {x.roles.score!r} holds NaN; write null for a document that was not retrieved", steps.without_nan()
@@ -73,6 +76,14 @@ TEXTS: Mapping[str, Callable[[Setup], tuple[Text, ...]]] = {
     ),
     "two weights": lambda x: (
         f"a subtopic of a query has different values of {x.roles.subtopic_weight!r}; give it one weight",
+    ),
+    "no rank": lambda x: (
+        f"column {x.roles.score!r} holds a rank that is no whole number from 1 to {LAST_RANK:,}, where ranks count as given; "
+        "correct it, or take their order alone: ", on(rank=x.roles.score, ranks="order"),
+    ),
+    "shared rank": lambda x: (
+        f"documents of a query share a rank in column {x.roles.score!r}, where ranks count as given; give each its own, or "
+        "take their order alone: ", on(rank=x.roles.score, ranks="order"),
     ),
     "no document": lambda x: (
         option(ties=x.policies.ties), " orders tied rows by document, but the table has no document column; say ",
@@ -211,6 +222,11 @@ class Columns:
         return score
 
     @property
+    def given_rank(self) -> pl.Expr | None:
+        """The rank as a float, where ranks count as they are given; else None."""
+        return pl.col(self.setup.roles.score).cast(pl.Float64) if self.setup.takes_ranks else None
+
+    @property
     def label(self) -> pl.Expr:
         """The unchanged label, as float."""
         return pl.col(self.setup.roles.label).cast(pl.Float64)
@@ -256,8 +272,11 @@ class Columns:
         if label:
             unfit = unfit_weights(setup, self.label)
             found += [Fault(kind, str(name), rows, setup) for kind, (name, rows) in unfit.items()]
+        tied = score.is_duplicated() & score.is_not_null()
+        if self.given_rank is not None:
+            found.append(Fault("no rank", setup.roles.score, ~is_rank(self.given_rank), setup))
+            found.append(Fault("shared rank", setup.roles.score, tied, setup, repeated=score))
         if setup.policies.tie_rule.refuses:
-            tied = score.is_duplicated() & score.is_not_null()
             found.append(Fault("forbidden tie", setup.roles.score, tied, setup, repeated=score))
         return found
 
@@ -275,6 +294,11 @@ def refuse_objects(schema: pl.Schema, names: Sequence[str]) -> None:
             code = Code(f"df.with_columns(pl.Series({name!r}, [str(x) for x in df[{name!r}]]))", phrase=", as in {}")
             says = f"column {name!r} holds Python objects, which cannot be sorted or grouped; make text of them"
             raise InvalidData(says, code)
+
+
+def is_rank(rank: pl.Expr) -> pl.Expr:
+    """Whether a number, a float, is a rank; null for null."""
+    return rank.is_between(1, LAST_RANK) & (rank == rank.floor())
 
 
 def is_finite(label: pl.Expr) -> pl.Expr:

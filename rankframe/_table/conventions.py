@@ -239,10 +239,11 @@ CONVENTIONS: Mapping[str, Convention] = {
     ),
     # tools for recommenders
     "replay": _of(
-        "no_relevant=null: precision recall hit_rate rr map(divisor=min(k,R)) ndcg(gain=binary) "
+        f"no_relevant=null,{ANY_GAIN}: precision recall hit_rate rr map(divisor=min(k,R)) ndcg(gain=binary) "
         "auc(unretrieved=drop,no_relevant=zero,no_pairs=one) surprisal(divisor=k) unseen unexpectedness(divisor=k) "
         "category_diversity(divisor=k)",
-        "version 0.22; k is always given; tied items stand by falling item in frames, as given in dictionaries; an "
+        "version 0.22; every row of the ground truth is relevant, whatever its rating, here if this is above 0; k is always "
+        "given; tied items stand by falling item in frames, as given in dictionaries; an "
         "item that is recommended twice counts twice in MAP and nDCG, which go above 1; users without a relevant item "
         "are left out, and count 0 if a dictionary has an empty list for them; AUC, RocAuc there, goes by rank; users "
         "without recommendations count 1 in Novelty, which is unseen, and 0 elsewhere",
@@ -254,19 +255,23 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "rectools": _of(
-        "ties=order,no_relevant=null: precision recall f1 f_beta hit_rate rr map ndcg(gain=binary,ideal=perfect) "
-        "mean_popularity novelty aggregate_diversity serendipity(no_relevant=zero) ild(distance=hamming) user_coverage",
-        "version 0.19; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, "
+        f"ties=order,no_relevant=null,ranks=as_given,{ANY_GAIN}: precision recall f1 f_beta hit_rate rr map mcc(shown=k) "
+        "partial_auc ndcg(gain=binary,ideal=perfect) mean_popularity novelty aggregate_diversity "
+        "serendipity(no_relevant=zero) ild(distance=hamming) user_coverage",
+        "version 0.19; every interaction is relevant, whatever its weight, here if this is above 0; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, "
         "and r_precision=True is divisor='min(k,R)'; an item that is recommended or was seen twice counts twice; users "
         "without interactions are left out; the distance of IntraListDiversity is always given; a list of one item has "
-        "diversity 0",
+        "diversity 0; the number of items of MCC's catalog is collection_size here; users with lists too short are kept in "
+        "PartialAUC and PAP, as insufficient_handling='ignore' does; popularity counts repeated interactions, and here users, "
+        "unless interactions has the numbers as n",
         coverage=COUNT._replace(says=f"{COUNT.says}; its option normalize makes it coverage"),
     ),
     "recbole": _of(
-        "ties=order,no_relevant=null: precision@10 recall@10 hit_rate@10 rr@10 map(divisor=min(k,R))@10 "
+        f"ties=order,no_relevant=null,{ANY_GAIN}: precision@10 recall@10 hit_rate@10 rr@10 map(divisor=min(k,R))@10 "
         "ndcg(gain=binary)@10 mean_popularity(divisor=k)@10 tail_share(tail=0.1,unseen_items=zero,divisor=k)@10 "
         "coverage@10 gini@10",
-        "version 1.2; rounds the mean to four decimals; tied items are left to an unstable sort; users without an item "
+        "version 1.2; every row of the test is relevant, whatever its rating, here if this is above 0; rounds the mean to four "
+        "decimals; tied items are left to an unstable sort; users without an item "
         "to find are left out; every item is scored, so that lists are never short; GAUC is mean('auc', "
         "weights='num_rel'); of equally popular items those of the smallest ids are in the tail",
         entropy=Otherwise(
@@ -275,9 +280,10 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "microsoft_recommenders": _of(
-        "ties=order,no_relevant=null: precision@10 recall@10 map(divisor=min(k,R))@10 ndcg(gain=binary)@10 "
+        f"ties=order,no_relevant=null,{ANY_GAIN}: precision(nothing_retrieved=null)@10 recall(nothing_retrieved=null)@10 "
+        "map(divisor=min(k,R),nothing_retrieved=null)@10 ndcg(gain=binary)@10 "
         "novelty(base=interactions,unseen_items=zero) serendipity(against=co_occurrence,relevance=False) entropy",
-        "version 1.2; every rated item is relevant, whatever its rating; map is map_at_k, while its function map "
+        "version 1.2; every rated item is relevant, whatever its rating, here if this is above 0; map is map_at_k, while its function map "
         "divides by R; score_type='raw' and 'exp' are gain=linear and gain=exponential; users without recommendations "
         "count 0 in nDCG and are left out elsewhere; an item that is recommended twice counts twice in recall and MAP, "
         "which go above 1; novelty is the mean over all recommendations, not over users, which differs where lists differ in length; its "
@@ -363,11 +369,11 @@ CONVENTIONS: Mapping[str, Convention] = {
         ),
     ),
     "lenskit": _of(
-        "ties=order,no_relevant=null: precision(divisor=min(k,n),no_relevant=zero) recall(divisor=min(k,R)) hit_rate "
+        f"ties=order,no_relevant=null,{ANY_GAIN}: precision(divisor=min(k,n),no_relevant=zero) recall(divisor=min(k,R)) hit_rate "
         "rr map(divisor=min(n,R)) dcg(gain=binary,discount=original,no_relevant=zero) "
         "ndcg(gain=binary,discount=original) rbp(p=0.85) popularity_percentile gini "
         "exposure_gini(weight=rbp,p=0.85) least_item_promoted(first_rank=0)@10",
-        "version 2025.8; gain='rating' is gain=linear; precision and AP of an empty list are NaN; the summary of a run "
+        "version 2025.8; every test item is relevant, whatever its rating, here if this is above 0; gain='rating' is gain=linear; precision and AP of an empty list are NaN; the summary of a run "
         "counts NaN, also that of users without test items, as 0; exposures are 32-bit floats; the least item promoted of an empty list is 0",
         category_entropy=Otherwise("it adds 0.000001 to the weight of each category there is"),
     ),

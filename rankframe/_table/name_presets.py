@@ -30,6 +30,9 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
 }
 """Each tool's column names by role; other roles keep theirs."""
 
+LABELS_NAMED_AS_SCORES = frozenset({"beir", "ranx", "replay"})
+"""The tools whose judgments hold the labels in a column with the name that the scores have in the run."""
+
 
 def texts_of_presets(names: object) -> list[str]:
     """Check one or several names of presets, and list them."""

@@ -23,6 +23,8 @@ Unjudged: TypeAlias = Literal["nonrelevant", "drop", "bounds"]
 ScoresAs: TypeAlias = Literal["as_given", "float32"]
 Unretrieved: TypeAlias = Literal["missed", "drop"]
 NoRelevant: TypeAlias = Literal["zero", "null", "one"]
+NothingRetrieved: TypeAlias = Literal["count", "null"]
+Ranks: TypeAlias = Literal["order", "as_given"]
 Estimate: TypeAlias = Literal["ips", "snips", "clipped"]
 Label: TypeAlias = Annotated[float, Range(least=0, most=GREATEST)]
 Count: TypeAlias = Annotated[int, Range(least=0)]
@@ -93,9 +95,11 @@ class Policies:
     unjudged_labels: Annotated[Ends | None, "the least and the greatest label of unjudged documents, for bounds"] = None
     unretrieved: Annotated[Unretrieved, "how judged documents that were not retrieved count"] = "missed"
     no_relevant: Annotated[NoRelevant, "the value of a query without relevant documents"] = "zero"
+    nothing_retrieved: Annotated[NothingRetrieved, "the value of a query with nothing retrieved"] = "count"
     depth: Annotated[Cutoff | None, "how many documents of each ranking count as retrieved"] = None
     collection_size: Annotated[Count | None, "the number of documents in the collection"] = None
     scores: Annotated[ScoresAs, "the precision in which scores are compared"] = "as_given"
+    ranks: Annotated[Ranks, "whether a column of ranks gives their order or the ranks themselves"] = "order"
     estimate: Annotated[Estimate, "how clicks with propensities are weighted"] = "ips"
     clip: Annotated[Propensity, "the least propensity that counts if the estimate is clipped"] = 0.1
 
@@ -157,12 +161,20 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "null": "a query without a relevant document is left out",
         "one": "a query without a relevant document counts 1",
     },
+    "nothing_retrieved": {
+        "count": "a query with nothing retrieved counts with nothing found",
+        "null": "a query with nothing retrieved is left out",
+    },
     "depth": {None: "all of a ranking counts", ...: "the first {} documents of a ranking count"},
     "collection_size": {None: "the size of the collection is unknown to it", ...: "the collection has {} documents"},
     "ascending": {False: "the highest score is the best", True: "the lowest score is the best"},
     "scores": {
         "as_given": "scores are compared with all their digits",
         "float32": "scores are compared as 32-bit floats",
+    },
+    "ranks": {
+        "order": "ranks are counted along the list, without gaps",
+        "as_given": "ranks of a column of ranks count as they are given",
     },
     "estimate": {
         "ips": "a click counts 1 over its propensity",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, NamedTuple, TypeAlias
@@ -14,7 +14,7 @@ from ..errors import Advice, Code, InvalidData, InvalidOption, Text, judge, on, 
 from .columns import failing, fresh, is_list, nameless
 from .roles import USUAL_NAMES, carried, require, require_all
 from .setup import Roles, Setup
-from .steps import last_kept, of_one_type, one_kept, ones, to_name
+from .steps import last_kept, of_one_type, one_kept, ones, renamed, to_name
 
 Unmatched: TypeAlias = Literal["keep", "drop", "error"]
 Join: TypeAlias = Literal["semi", "anti"]
@@ -81,12 +81,16 @@ class Tables:
     @classmethod
     def of(cls, run: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Tables:
         """Check the names and the types of the columns that joining needs."""
-        tables, schema, others = cls(run, qrels, setup), run.collect_schema(), qrels.collect_schema()
+        tables = cls(run, qrels, setup).with_labels_named()
+        schema, others = run.collect_schema(), tables.qrels.collect_schema()
         doc, label = setup.roles.doc_name, setup.roles.label
         if doc is None:
             raise InvalidOption("judge joins by document; name the column that holds it: ", on(doc=...))
         query = [(name, "query") for name in setup.roles.query]
         require_all(schema, [*query, (doc, "doc"), (setup.roles.score, "score")])
+        if label == setup.roles.score and label in others:
+            says = f"column {label!r} holds the scores of the run and the labels of the judgments; rename that of the judgments"
+            raise InvalidOption(says, renamed({label: Roles.label}, frame="qrels"), ", and leave label out")
         if label in schema:
             mend = Code("drop it before judge, or evaluate", command="leave --qrels out to evaluate")
             raise InvalidOption(f"the run already has a column {label!r}; ", mend, " the table as it is")
@@ -100,6 +104,11 @@ class Tables:
         if shared:
             raise InvalidOption(f"run and judgments both have a column {shared[0]!r}; rename or drop one of them")
         return tables
+
+    def with_labels_named(self) -> Tables:
+        """The tables, with the labels under the name of their role where a preset's judgments give them that of scores."""
+        new_names = names_of_labels(self.setup, self.qrels.collect_schema())
+        return replace(self, qrels=self.qrels.rename(new_names)) if new_names else self
 
     def labelled(self, lacking: Sequence[str] = ("label",)) -> Tables:
         """The tables, each judgment labelled 1 if no column holds or may hold labels; `lacking` are the roles without a column.
@@ -302,6 +311,13 @@ class Tables:
         joined = run.join(judged, on=key, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
         extra = [name for name in self.qrels.collect_schema() if name not in (*self.keys, label)]
         return joined.select(cs.by_name(*self.run.collect_schema(), label, *extra))
+
+
+def names_of_labels(setup: Setup, columns: Collection[str]) -> Mapping[str, str]:
+    """The new name of the judgments' column of labels, if a preset gives it the name of the scores."""
+    score, label = setup.roles.score, setup.roles.label
+    named_as_scores = setup.labels_as_scores and score in columns and label not in columns
+    return {score: label} if named_as_scores else {}
 
 
 def runs_in(setup: Setup) -> list[str]:

@@ -12,7 +12,7 @@ from .._support.byte_sizes import bytes_of
 from ..errors import Code, InvalidOption, on, option, shown
 from .background import NO_TABLES, Background
 from .conventions import convention_of
-from .name_presets import FLAT, roles_of, texts_of_presets
+from .name_presets import FLAT, LABELS_NAMED_AS_SCORES, roles_of, texts_of_presets
 from .policies import FACTS, Policies, read_fields
 from .roles import ROLES
 from .steps import renamed
@@ -142,6 +142,8 @@ class Setup:
         A direction that was named is not suspected.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
+    labels_as_scores
+        Whether judgments may hold the labels in a column with the name of the scores, as those of some presets do.
     """
 
     roles: Roles = Roles()
@@ -151,12 +153,31 @@ class Setup:
     convention: Annotated[str | None, "count as this tool does; policies that are given with it take precedence"] = None
     given: frozenset[str] = frozenset()
     flat: bool = False
+    labels_as_scores: bool = False
 
     def __post_init__(self) -> None:
         self._refuse_beside_clicks()
+        self._refuse_other_ranks()
         if self.policies.unjudged == "bounds" and self.roles.weight is not None:
             says = ": no bounds are known for weighted documents; set another rule, as "
             raise InvalidOption(option(weight=self.roles.weight), says, on(unjudged="nonrelevant"))
+
+    @property
+    def takes_ranks(self) -> bool:
+        """Whether a column of ranks was named, and its ranks count as they are given."""
+        return self.policies.ranks == "as_given" and self.policies.ascending and "rank" in self.given
+
+    def _refuse_other_ranks(self) -> None:
+        """Refuse policies that number the documents anew beside ranks that count as given."""
+        policies = self.policies
+        clash: dict[str, object] = {}
+        if policies.unjudged != Policies.unjudged:
+            clash["unjudged"] = policies.unjudged
+        if policies.tie_rule.averages:
+            clash["ties"] = policies.ties
+        if self.takes_ranks and clash:
+            says = " numbers the documents of a list anew, and ranks count as given; leave it out, or say "
+            raise InvalidOption(option(**clash), says, option(ranks="order"))
 
     def _refuse_beside_clicks(self) -> None:
         """Refuse options that do not go with clicks, and a way to weight clicks without their propensities."""
@@ -186,9 +207,7 @@ class Setup:
         given = {name: x for name, x in options.items() if x is not (... if name == "doc" else None)}
         named = RECORDED.intersection(given)
         if "names" in given:
-            names = given.pop("names")
-            flat = {"flat": True} if FLAT in texts_of_presets(names) else {}
-            given = {**roles_of(names), **flat, **given}
+            given = _with_presets(given)
         if "rank" in given:
             if given.get("ascending") is False:
                 raise InvalidOption(option(rank=given["rank"]), ": of ranks, 1 is the best; leave ascending out")
@@ -197,6 +216,9 @@ class Setup:
             given |= {"score": given.pop("rank"), "ascending": True}
         elif "score" in given and "rank" in self.given:  # the direction was that of the ranks
             given = {"ascending": False, **given}
+        if options.get("ranks") == "as_given" and "rank" not in (self.given | named):
+            says = " is of a column of ranks; name it, as in "
+            raise InvalidOption(option(ranks="as_given"), says, on(rank="rank", ranks="as_given"))
         setup, tool = self, given.pop("convention", None)
         if tool is not None:
             setup = self.counted_as(tool)
@@ -213,7 +235,7 @@ class Setup:
         """The setup with the choices of a tool; all that describes the data stays."""
         facts = {name: getattr(self.policies, name) for name in FACTS}
         policies = Policies(**facts, **convention_of(tool).policies)
-        return replace(self, policies=policies, convention=tool, given=frozenset())
+        return replace(self, policies=policies, convention=tool, given=self.given & {"rank"})
 
     def changed(self, **values: Any) -> Setup:
         """The setup with other roles, policies or settings of `Running`."""
@@ -265,6 +287,21 @@ class Setup:
         values = self.values
         tables = {name: x if isinstance(x := values[name], (int, NoneType)) else repr(x) for name in TABLES}
         return values | tables | {"doc": self.roles.doc_in(names), "convention": self.convention}
+
+
+def _with_presets(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options, with those of the presets in `names` for what is not given."""
+    others = {name: value for name, value in given.items() if name != "names"}
+    texts = texts_of_presets(given["names"])
+    columns = roles_of(texts)
+    found: dict[str, Any] = {**columns, **others}
+    if FLAT in texts:
+        found["flat"] = True
+    if not LABELS_NAMED_AS_SCORES.isdisjoint(texts):
+        found["labels_as_scores"] = True
+        if found.get("label") == found.get("score", Roles.score):  # judge gives the labels a name of their own
+            found["label"] = columns.get("label", Roles.label)
+    return found
 
 
 OF_PARTS = {"roles": Roles, "policies": Policies, "running": Running, "background": Background}

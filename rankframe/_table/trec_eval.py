@@ -77,6 +77,9 @@ MEASURES = {name: Measure(name, metric, **PARAMETERS.get(name, {})) for name, me
 DEFAULTS: Mapping[str, tuple[float, ...]] = {x.name: x.defaults for x in MEASURES.values() if x.expands}
 """The names that stand for several measures in a metric's text, and their parameters."""
 
+OF_TEXT = ("relstring",)
+"""The measures whose values are texts."""
+
 OF_THE_RUN = tuple(x.name for x in MEASURES.values() if not x.metric)
 """The names of facts about the run, which are no metric."""
 

@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._catalog.flat_names import flat_names
 from .._catalog.registry import Metric
-from .._catalog.requests import Request, calls_of, read_requests
+from .._catalog.requests import Request, calls_of, each_of, read_requests
 from .._plan.per_query import names_of
 from .._support.methods import F
 from .._support.option_kinds import annotation_of, bind, kinds_of, names_columns
@@ -139,6 +139,8 @@ class Verb:
             given.arguments[option] = kinds[option].check(option, value) if option in kinds else value
         given.apply_defaults()
         arguments = dict(given.arguments)
+        if isinstance(arguments.get(name), tuple):
+            arguments[name] = tuple(each_of(arguments[name]))
         if self.among is not None:
             arguments[name] = read_requests(arguments[name], self.among)
         if "runs" in arguments:

@@ -53,7 +53,9 @@ def evaluate(table: Table[R], *metrics: Request) -> R:
         may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and
         Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are evaluated inside each
         query. Also columns with one value per query, as ``"value:faithfulness"`` or :func:`rankframe.value`, beside
-        metrics or alone: then the table needs no documents, scores or labels.
+        metrics or alone: then the table needs no documents, scores or labels. Objects of ir_measures, as ``nDCG@10``, and
+        trec_eval's ``"official"``, ``"set"`` and ``"all_trec"`` are read, too. Lists, sets and generators of all these are
+        taken as their members.
 
     Returns
     -------
@@ -332,7 +334,8 @@ def agreement(table: Table[R], other: Column, *measures: str) -> R:
     >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
     [-1.0]
     """
-    setup, calls = table.setup, calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
+    setup = table.setup.changed(ranks="order")  # two orders are compared, of which one may be no column of ranks
+    calls = calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
     refuse_names([call.text for call in calls], setup.roles.query, "the query")
     return table.give(in_parts(table.rows, setup, [other], lambda part: _agreement(part, setup, other, calls)))
 

@@ -61,7 +61,8 @@ def judge(
     qrels
         The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
         it counts as label 1. It is an error if another of its columns may hold the labels, because it holds numbers or
-        has a usual name of labels.
+        has a usual name of labels. With ``on(names=...)`` of a tool that names labels as the run's scores, the result
+        has them under the name of the labels' role, as ``label``.
     run
         The column that names the run of each row, if the table holds several runs; judgments are then joined with each
         run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a

@@ -67,6 +67,10 @@ IN_WORDS: Mapping[str, Mapping[object, str]] = {
         "nearest": "the number of relevant documents at a level of recall is rounded",
         "up": "the number of relevant documents at a level of recall is rounded up",
     },
+    "shown": {
+        "list": "a list shorter than the cutoff has as many documents as it has",
+        "k": "a list shorter than the cutoff counts as full",
+    },
     "max_label": {
         None: "the top of the scale is the table's largest label",
         "query": "the top of the scale is each query's largest label",

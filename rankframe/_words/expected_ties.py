@@ -30,6 +30,14 @@ class OneRank(NoExpectation):
         InvalidOption.__init__(self, says, on(ties="doc_desc"))
 
 
+class LeavesRanksOut(NoExpectation):
+    """Raised by a formula that counts along the ranks of a list, where these count as given and may leave numbers out."""
+
+    def __init__(self) -> None:
+        says = "it counts along the list, and ranks as given may leave numbers out; take their order alone, as in "
+        InvalidOption.__init__(self, says, on(rank="rank", ranks="order"))
+
+
 class Expectation:
     """Expected values of the words of a ranking, over all orders of tied documents.
 

@@ -12,7 +12,7 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
-from .._table.columns import is_finite, message_of, naming, refuse_without_document, unfit_weights
+from .._table.columns import is_finite, is_rank, message_of, naming, refuse_without_document, unfit_weights
 from .._table.setup import Setup
 from ..errors import InvalidOption
 from .rows import Cut, PairCounts, Rows, on_rows
@@ -45,14 +45,16 @@ class GroupRows(Rows):
             return x.sort_by(key, descending=descending, maintain_order=True)
 
         self._ranked, retrieved = ranked, ranked(score).is_not_null()
+        given = ranked(pl.col(setup.roles.score).cast(pl.Float64)) if setup.takes_ranks else self.place
         if setup.policies.depth is not None:
-            retrieved &= self.place <= setup.policies.depth
+            retrieved &= given <= setup.policies.depth
         if setup.policies.drops_after_cut:
             within = retrieved & (ranked(label) >= 0).fill_null(False)
             self._ranked = lambda x: ranked(x).sort_by(within, descending=True, maintain_order=True)
             retrieved = within.sort_by(within, descending=True)
         self._score = pl.when(retrieved).then(self._ranked(score))
-        place = self.last_tied(self.place) if setup.policies.tie_rule.shares else self.place
+        shares = setup.policies.tie_rule.shares and not setup.takes_ranks
+        place = self.last_tied(self.place) if shares else given
         self.rank = pl.when(retrieved).then(place)
         self.raw = self._ranked(label)
         if setup.policies.unretrieved == "drop":
@@ -70,8 +72,12 @@ class GroupRows(Rows):
         found |= {kind: rows for kind, (_, rows) in unfit_weights(setup, label).items()}
         if setup.policies.tie_rule.as_text:
             found["nested document"] = pl.any_horizontal(none, (doc & cs.nested()).is_not_null())
+        tied = score.is_duplicated() & score.is_not_null()
+        if setup.takes_ranks:
+            found["no rank"] = ~is_rank(pl.col(setup.roles.score).cast(pl.Float64))
+            found["shared rank"] = tied
         if setup.policies.tie_rule.refuses:
-            found["forbidden tie"] = score.is_duplicated() & score.is_not_null()
+            found["forbidden tie"] = tied
         says = "column {!r} holds no numbers; cast it, as with .cast(pl.Float64)"
         no_numbers = [(pl.any_horizontal(none, x.is_not_null()).any(), says.format(name)) for name, x in texts.items()]
         return [*no_numbers, *((x.any(), message_of(kind, setup)) for kind, x in found.items())]

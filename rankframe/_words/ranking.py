@@ -16,7 +16,7 @@ from .._table.policies import GREATEST, Cutoff as Cutoff, Label as Label
 from .._table.setup import Setup
 from ..errors import shown
 from .context import Context, Persistence as Persistence, RankWeight as RankWeight, foraging as foraging
-from .expected_ties import Expectation, NoExpectation, OneRank
+from .expected_ties import Expectation, LeavesRanksOut, NoExpectation, OneRank
 from .rows import Answer, Cut, Factor, Rows
 
 LISTED = 1_000_000
@@ -255,6 +255,21 @@ class Ranking(Context):
         """The number of retrieved documents."""
         return self.count(self.retrieved)
 
+    def n_retrieved_to(self, k: int | None) -> pl.Expr:
+        """The number of retrieved documents down to rank `k`."""
+        if not self.setup.takes_ranks:
+            return pl.min_horizontal(self.depth(k), self.n_retrieved)
+        if self.answer == "rank":
+            return self.rows.count_so_far(self.retrieved, of_all=True)
+        return self.n_retrieved if k is None else self.count((self.rank <= k).fill_null(False))
+
+    @property
+    def misses(self) -> pl.Expr:
+        """The number of retrieved documents at this rank or above that are not relevant."""
+        if not self.setup.takes_ranks:
+            return self.rank - self.hits
+        return self.rows.count_so_far(self.retrieved, of_all=True) - self.hits
+
     @property
     def n_candidates(self) -> pl.Expr:
         """The number of documents that were retrieved or judged."""
@@ -377,6 +392,11 @@ class Ranking(Context):
     def _shared(self, x: pl.Expr) -> pl.Expr:
         """`x`, which is counted down the ranking, at the last of tied documents if these share their ranks."""
         return self.rows.last_tied(x) if self.shares else x
+
+    def need_every_rank(self) -> None:
+        """Refuse a formula that takes a rank for the number of documents down to it, where ranks may leave numbers out."""
+        if self.setup.takes_ranks:
+            raise LeavesRanksOut
 
     def _need_one_a_rank(self) -> None:
         """Refuse a word that goes from document to document where tied ones share a rank."""

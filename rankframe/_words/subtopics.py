@@ -48,6 +48,11 @@ class Topics:
         self.weighted = setup.roles.subtopic_weight is not None
         self.used = Used()
 
+    @property
+    def n_retrieved(self) -> pl.Expr:
+        """The number of retrieved documents."""
+        return pl.col("#n_retrieved")
+
     def with_threshold(self, relevant: float) -> Topics:
         """The same rows where a label from `relevant` on counts as relevant."""
         if self.threshold is None:
@@ -152,7 +157,7 @@ class Topics:
 
     def depth(self, k: int | None) -> pl.Expr:
         """The number of ranks that count: `k`, or all that were retrieved."""
-        return pl.col("#n_retrieved") if k is None else pl.lit(float(k))
+        return self.n_retrieved if k is None else pl.lit(float(k))
 
     def greedy(self, alpha: float, k: int | None) -> Topics:
         """The greedy ranking of all judged documents down to `k`: at each rank the document that adds most.

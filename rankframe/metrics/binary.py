@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import polars as pl
 
@@ -74,7 +74,7 @@ def precision(r: Ranking, k: int | None = None, *, divisor: PrecisionDivisor = "
     >>> found["precision@5"].item(), found["precision"].item()
     (0.2, 0.5)
     """
-    most = {"k": [], "min(k,n)": [r.n_retrieved], "min(k,R)": [r.n_relevant]}[divisor]
+    most = {"k": [], "min(k,n)": [r.n_retrieved_to(k)], "min(k,R)": [r.n_relevant]}[divisor]
     gains = r.relevant if divisor == "min(k,R)" else r.weighed(r.relevant)  # R counts documents, not their weights
     return r.total(gains, k) / pl.min_horizontal(r.depth(k), *most)
 
@@ -251,17 +251,18 @@ def fall_out(r: Ranking, k: int | None = None) -> pl.Expr:
     return r.total(1 - r.relevant, k) / (n_documents(r) - r.n_relevant)
 
 
-def n_documents(r: Ranking) -> pl.Expr:
-    """The number of documents of the collection, or of those retrieved or judged if it is not known."""
+def n_documents(r: Ranking, others: pl.Expr | None = None) -> pl.Expr:
+    """The number of documents of the collection; if it is not known, of those retrieved or judged, and of some `others`."""
+    seen = r.n_candidates if others is None else r.n_candidates + others
     known = r.collection_size
-    return r.n_candidates if known is None else pl.max_horizontal(r.n_candidates, pl.lit(float(known)))
+    return seen if known is None else pl.max_horizontal(seen, pl.lit(float(known)))
 
 
 def n_shown(r: Ranking, k: int | None) -> pl.Expr:
     """The number of documents in the top `k`, of which those that share a rank are all or none."""
     if k is not None and r.shares and r.answer != "rank":
         return r.count((r.rank <= k).fill_null(False))
-    return pl.min_horizontal(r.depth(k), r.n_retrieved)
+    return r.n_retrieved_to(k)
 
 
 @metric(
@@ -398,7 +399,7 @@ def true_negatives(r: Ranking, k: int | None = None) -> pl.Expr:
 
 
 @metric("matthews_corrcoef", "phi_coefficient", display="MCC", bounds=(-1, 1), judging="threshold", gains_only=True)
-def mcc(r: Ranking, k: int | None = None) -> pl.Expr:
+def mcc(r: Ranking, k: int | None = None, *, shown: Literal["list", "k"] = "list") -> pl.Expr:
     r"""Matthews' correlation coefficient of two properties of documents: relevant, and in the top `k`.
 
     .. math:: \frac{N h_k - m R}{\sqrt{m (N - m) R (N - R)}}, \quad m = \min(k, n)
@@ -410,6 +411,9 @@ def mcc(r: Ranking, k: int | None = None) -> pl.Expr:
     ----------
     k
         Ranks to count; ``None`` counts all that were retrieved.
+    shown
+        How many documents are in the top `k`, `m` above: ``"list"``, those that were retrieved; or ``"k"``, as if other
+        documents stood at the empty places of a short list (RecTools).
 
     Returns
     -------
@@ -428,9 +432,12 @@ def mcc(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> round(df.rank.evaluate("mcc@2")["mcc@2"].item(), 4)                  # (1 x 2 - 1 x 0) / root of 2 x 1 x 3 x 2
     0.5774
     """
-    n, shown, relevant = n_documents(r), n_shown(r, k), r.n_relevant
-    spread = shown * (n - shown) * relevant * (n - relevant)
-    return (n * r.hits_down_to(k) - shown * relevant) / spread.sqrt()
+    m, relevant = n_shown(r, k), r.n_relevant
+    empty = r.depth(k) - m if shown == "k" and k is not None else None
+    n = n_documents(r, empty)
+    m = m if empty is None else m + empty
+    spread = m * (n - m) * relevant * (n - relevant)
+    return (n * r.hits_down_to(k) - m * relevant) / spread.sqrt()
 
 
 @metric("jaccard_score", display="Jaccard", **SHARE)

@@ -303,6 +303,7 @@ def rbp_residual(r: Ranking, k: int | None = None, *, p: Persistence = 0.8) -> p
     >>> df.rank.evaluate("rbp_residual(p=0.5)")["rbp_residual(p=0.5)"].item()   # rank 2: 1/4; below it: 1/4
     0.5
     """
+    r.need_every_rank()
     unknown = (~r.judged).cast(pl.Float64) * ((1 - p) * p ** (r.rank - 1))
     last = r.n_retrieved if k is None else pl.min_horizontal(r.n_retrieved, pl.lit(float(k)))
     return r.whole(pl.when(r.rank <= last).then(unknown).otherwise(0.0)) + p ** last.cast(pl.Float64)

@@ -71,6 +71,7 @@ class Gains:
     def __init__(self, r: Ranking, depth: int, each: pl.Expr, unknown: int, *, shown: bool) -> None:
         self.r, self.depth, self.unknown, self.shown = r, depth, unknown, shown
         if unknown:
+            r.need_every_rank()
             each = pl.when(r.judged).then(each).otherwise(1.0)
         self.each = each
 

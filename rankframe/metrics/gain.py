@@ -76,7 +76,7 @@ def mean_label(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.metrics.mean_label(k=2)["mean_label@2"].item()
     1.5
     """
-    return r.total(r.weighed(r.label), k) / pl.min_horizontal(r.depth(k), r.n_retrieved)
+    return r.total(r.weighed(r.label), k) / r.n_retrieved_to(k)
 
 
 @metric(display="Average relevance position", higher_is_better=False, judging="threshold", gains_only=True)
@@ -255,7 +255,7 @@ def ndcg(
     best = (r.retrieved_only() if ideal == "retrieved" else r).ideal(gain)
     if ideal == "all":
         return found / best.whole(best.weighed(best.gain(gain)) / divisor_at(best.rank, discount))
-    terms, depth = best.weighed(best.gain(gain)), pl.min_horizontal(r.depth(k), r.n_retrieved)
+    terms, depth = best.weighed(best.gain(gain)), r.n_retrieved_to(k)
     return found / best.total(terms, depth if ideal == "as_many" else k, over=divisor_at(best.rank, discount))
 
 
@@ -290,6 +290,7 @@ def q_measure(r: Ranking, k: int | None = None, *, beta: Worth = 1.0, gain: Gain
     >>> df.rank.evaluate("q_measure")["q_measure"].item()                # (1 + 2) / (2 + 2)
     0.75
     """
+    r.need_every_rank()
     found, best = r.so_far(r.gain(gain)), r.so_far(r.ideal(gain).gain(gain))
     return r.total(r.relevant * (r.hits + beta * found), k, over=r.rank + beta * best) / r.n_relevant
 

@@ -179,6 +179,7 @@ def ndkl(
 
 def _of_cut_points(r: Ranking, group: GroupName, step: int, kind: Literal["share", "ratio", "divergence"]) -> pl.Expr:
     """The sum of the distances at the cut points, over the greater one of the orders with the group first, or last."""
+    r.need_every_rank()
     within = pl.when(r.retrieved).then(in_group(r, group)).fill_null(0.0)
     n, protected = r.n_retrieved, r.whole(within)
     at = (r.own_rank % step == 0).fill_null(False)

@@ -75,7 +75,7 @@ def pairwise_accuracy(r: Ranking, k: int | None = None) -> pl.Expr:
     found = r.hits_down_to(k)
     others = n_shown(r, k) - found
     # a relevant document wins against all non-relevant ones except those above it
-    won = r.total(r.relevant, k) * others - r.total(r.relevant * (r.rank - r.hits), k)
+    won = r.total(r.relevant, k) * others - r.total(r.relevant * r.misses, k)
     return pl.when(found == 0).then(0.0).when(others > 0).then(won / (found * others))
 
 

@@ -67,7 +67,7 @@ def average_precision(r: Ranking, k: int | None = None, *, divisor: AverageDivis
     most = {
         "R": [r.n_relevant],
         "min(k,R)": [r.cutoff(k), r.n_relevant],
-        "min(n,R)": [r.depth(k), r.n_retrieved, r.n_relevant],
+        "min(n,R)": [r.n_retrieved_to(k), r.n_relevant],
         "k": [r.depth(k)],
     }[divisor]
     return found / pl.min_horizontal(*most)
@@ -107,6 +107,7 @@ def average_recall(r: Ranking, k: int | None = None, *, at: Literal["ranks", "re
     """
     if at == "relevant":
         return r.total(r.hits_at_relevant, k) / r.n_relevant**2
+    r.need_every_rank()
     depth = r.depth(k)  # a document at rank i counts at the ranks i to the depth
     counts = (depth + 1) * r.total(r.relevant, k) - r.total(r.relevant, k, weight=r.rank)
     return counts / (depth * r.n_relevant)
@@ -143,6 +144,7 @@ def reciprocal_rank(r: Ranking, k: int | None = None) -> pl.Expr:
 
 def _place(r: Ranking, n: pl.Expr) -> pl.Expr:
     """The rank of each document; those that were not retrieved share the mean of the ranks below, down to `n`."""
+    r.need_every_rank()
     return pl.coalesce(r.rank, (r.n_retrieved + n + 1) / 2)
 
 
@@ -338,7 +340,7 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", "iprec", display="IPrec", **SHARE)
+@metric("iprec_at_recall", display="IPrec", spellings={"IPrec": {"rounding": "up"}}, **SHARE)
 def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
     r"""Interpolated precision: the best precision at any rank with a recall of at least `recall`; 0 if there is none.
 
@@ -349,7 +351,8 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
     recall
         The recall level, from 0 to 1: recall * R relevant documents, rounded to a whole number.
     rounding
-        ``"nearest"`` rounds half up, as trec_eval 10 does; ``"up"`` rounds up from one tenth on, as earlier versions do.
+        ``"nearest"`` rounds half up, as trec_eval 10 does; ``"up"`` rounds up from one tenth on, as earlier versions do,
+        and with them pytrec_eval and ir_measures.
 
     Returns
     -------
@@ -357,7 +360,7 @@ def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding
 
     References
     ----------
-    trec_eval 10's ``iprec_at_recall``.
+    trec_eval 10's ``iprec_at_recall``; ir_measures' ``IPrec``, which implies ``rounding=up``.
 
     Examples
     --------
@@ -526,7 +529,7 @@ def partial_auc(r: Ranking, negatives: Cutoff, *, capped: bool = False) -> pl.Ex
     >>> df.rank.evaluate("partial_auc@2")["partial_auc@2"].item()            # a before b and d, c before d
     0.75
     """
-    before = (negatives - r.rank + r.hits).clip(lower_bound=0)
+    before = (negatives - r.rank + r.hits).clip(lower_bound=0)  # a rank that is left out holds one of the others
     if not capped:
         return r.total(r.relevant * before) / (r.n_relevant * negatives)
     first = pl.when(r.hits <= negatives).then(r.relevant).otherwise(0.0)

@@ -12,8 +12,8 @@ __all__ = ["known", "length", "mean_of", "mean_popularity", "popularity_percenti
 
 def length(r: Ranking, k: int | None, divisor: ListDivisor = "list") -> pl.Expr:
     """The number of ranks of the list down to `k`; `k` itself, for the divisor "k"; null for an empty list."""
-    n = r.depth(k) if divisor == "k" else pl.min_horizontal(r.depth(k), r.n_retrieved)
-    return pl.when(r.n_retrieved > 0).then(n)
+    n = r.n_retrieved_to(k)
+    return pl.when(n > 0).then(r.depth(k) if divisor == "k" else n)
 
 
 def known(r: Ranking, x: pl.Expr, k: int | None, unseen_items: UnseenItems, rarest: float) -> pl.Expr:

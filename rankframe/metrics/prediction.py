@@ -124,6 +124,7 @@ def sigma_max(r: Ranking, k: int | None = None) -> pl.Expr:
     >>> df.rank.evaluate("sigma_max")["sigma_max"].item()                             # of 3 and 1
     1.0
     """
+    r.need_every_rank()
     centered = r.score - _top(r, None)[0]  # large scores with a small deviation would lose digits when squared
     mean, squares = r.so_far(centered) / r.rank, r.so_far(centered**2) / r.rank
     deviation = (squares - mean**2).clip(lower_bound=0.0).sqrt()

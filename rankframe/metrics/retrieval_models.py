@@ -74,6 +74,7 @@ def p_mrr(r: Ranking) -> pl.Expr:
     >>> df.rank.on(base="without").evaluate("p_mrr")["p_mrr"].item()
     0.75
     """
+    r.need_every_rank()
     base, depth = r.base_rank, r.setup.policies.depth
     base = base if depth is None else pl.when(base <= depth).then(base)
     before = base.fill_null(r.count(base.is_not_null()) + 1)

@@ -222,6 +222,7 @@ def rbp_resid(r: Ranking, *, p: Persistence = 0.9) -> pl.Expr:
     >>> df.rank.metrics.rbp_resid(p=0.5)["rbp_resid(p=0.5)"].item()                       # 1/4 at rank 2, 1/4 below
     0.5
     """
+    r.need_every_rank()
     below = pl.lit(float(p)) ** r.n_retrieved
     residual = below + (1 - p) * r.whole(pl.when(r.retrieved).then(r.unjudged * (p ** (r.rank - 1))).otherwise(0.0))
     some = r.count(r.retrieved & ~r.judged) > 0
@@ -337,7 +338,7 @@ def bin_g(r: Ranking) -> pl.Expr:
     >>> df.rank.metrics.bin_g()["bin_g"].item()                                # 1 / log2(2 + 2)
     0.5
     """
-    return r.total(r.relevant, over=(2 + r.rank - r.hits).log(2)) / r.n_relevant
+    return r.total(r.relevant, over=(2 + r.misses).log(2)) / r.n_relevant
 
 
 @metric(display="G")
@@ -450,6 +451,7 @@ def rndcg(r: Ranking, *, gain: Gain = "linear") -> pl.Expr:
 
 def _down_the_ranks(r: Ranking, gain: Gain) -> tuple[pl.Expr, pl.Expr]:
     """The nDCG down to each rank, and at the end."""
+    r.need_every_rank()
     best = r.ideal(gain)
     found = pl.when(r.retrieved).then(r.gain(gain) / (r.rank + 1).log(2)).otherwise(0.0)
     ideal = best.gain(gain) / (best.rank + 1).log(2)

@@ -142,3 +142,39 @@ def test_numbers_of_all_fronts_are_those_of_polars() -> None:
         RECS.to_pandas().rank.on(interactions=TRAIN.to_pandas(), items=list("abcdef")).conventions("coverage@3").table
     )
     assert by_pandas["value"].to_list() == ours["value"].to_list()
+
+
+OF_USERS = pl.DataFrame({"user_id": [1] * 3 + [2] * 3, "item_id": [1, 2, 3] * 2, "rank": [1, 2, 3] * 2})
+RATED = pl.DataFrame({"user_id": [1, 1, 2], "item_id": [1, 3, 2], "weight": [0.5, 3.0, 1.0]})
+
+
+def test_rectools_counts_every_interaction_whatever_its_weight() -> None:
+    """By hand: item 1 of items 1 and 3, and item 2, are in the first two; DCG is 1 and 1 / log2(3), over 1 + 1 / log2(3)."""
+    judged = OF_USERS.rank.on(names="rectools", rank="rank").judge(RATED)
+    ranker = judged.rank.on(names="rectools", rank="rank", convention="rectools")
+    assert ranker.mean("Recall@2", "NDCG@2").row(0) == pytest.approx((0.75, 0.5))
+    stated = judged.rank.on(names="rectools", rank="rank", convention="rectools", relevant=1)
+    assert stated.mean("Recall@2").item() == 0.5  # item 3 alone is relevant to user 1
+
+
+@each("tool", ["rectools", "lenskit", "replay", "recbole", "microsoft_recommenders"])
+def test_a_rating_below_1_counts_and_a_label_of_0_does_not(tool: str) -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0.0, 0.25, None]})
+    assert df.rank.on(convention=tool).evaluate("recall@1", "recall@2").row(0) == (1, 0.0, 1.0)
+
+
+def test_recommenders_leaves_out_users_without_recommendations_but_for_ndcg() -> None:
+    recs = pl.DataFrame({"userID": [1], "itemID": [7], "prediction": [1.0]})
+    rated = pl.DataFrame({"userID": [1, 2], "itemID": [7, 8], "rating": [0.5, 4.0]})
+    judged = recs.rank.on(names="recommenders").judge(rated, judged_only="keep")
+    ranker = judged.rank.on(names="recommenders", convention="microsoft_recommenders")
+    found = ranker.mean("precision@1", "recall@1", "map@1", "ndcg@1").row(0)
+    assert found == (1.0, 1.0, 1.0, 0.5)
+
+
+def test_rectools_counts_a_short_list_as_full_in_mcc_and_has_partial_auc() -> None:
+    """By hand, of RecTools' MCC@2 in a catalog of 5: TP 1, FP 1 for the empty place, FN 1, TN 2."""
+    short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "rank": [1, None], "label": [1.0, 1.0]})
+    ranker = short.rank.on(rank="rank", convention="rectools", collection_size=5)
+    assert ranker.mean("MCC@2").item() == pytest.approx((1 * 2 - 1 * 1) / math.sqrt(2 * 2 * 3 * 3))
+    assert ranker.mean("PartialAUC@2", "PAP@1").row(0) == (0.5, 1.0)

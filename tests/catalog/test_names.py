@@ -15,7 +15,7 @@ from rankframe._catalog.fusions import fusion_of
 from rankframe._catalog.names import IN_TOOLS, ROWS, UNCLEAR
 from rankframe._catalog.registry import Metric
 from rankframe._table.conventions import CONVENTIONS
-from rankframe._table.trec_eval import MEASURES, OF_THE_RUN, SETS
+from rankframe._table.trec_eval import MEASURES, OF_PREFERENCES, OF_THE_RUN
 from tests.support.each import each
 
 
@@ -285,8 +285,8 @@ def test_every_measure_of_trec_eval_is_read_as_its_metric(name: str) -> None:
     assert {call.metric.name for call in rf.parse(name)} == {MEASURES[name].metric}
 
 
-@each("name", SETS)
-def test_a_name_of_many_measures_is_the_name_of_no_metric(name: str) -> None:
+@each("name", OF_PREFERENCES)
+def test_a_name_of_many_measures_of_preferences_is_the_name_of_no_metric(name: str) -> None:
     with pytest.raises(rf.UnknownMetric, match=f"unknown metric '{name}'"):
         rf.parse(name)
 

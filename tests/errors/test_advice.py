@@ -172,6 +172,25 @@ CASES = {
     "a metric without an estimate": Case(
         "LOG", "df.rank.on(propensity='p').evaluate('ndcg@10')", "df.rank.on(propensity='p').evaluate(ADVICE)", r"as ('.*')"
     ),
+    "no rank": Case(
+        "RANKS.with_columns(rank=pl.Series([0, 2, 1]), label=1)", "df.rank.on(rank='rank', ranks='as_given').rr()", "ADVICE.rr()",
+        r"df\.rank\.on",
+    ),
+    "shared rank": Case(
+        "RANKS.with_columns(rank=pl.Series([2, 2, 1]), label=1)", "df.rank.on(rank='rank', ranks='as_given').rr()", "ADVICE.rr()",
+        r"df\.rank\.on",
+    ),
+    "ranks as given without a column of ranks": Case(
+        "RANKS.with_columns(label=1)", "df.rank.on(ranks='as_given').rr()", "ADVICE.rr()", r"df\.rank\.on",
+    ),
+    "ranks as given that are numbered anew": Case(
+        "RANKS.with_columns(label=1)", "df.rank.on(rank='rank', ranks='as_given', unjudged='drop').rr()",
+        "df.rank.on(rank='rank', unjudged='drop', ADVICE).rr()", r"or say (.*)$",
+    ),
+    "ranks as given and a metric along the list": Case(
+        "RANKS.with_columns(label=1)", "df.rank.on(rank='rank', ranks='as_given').evaluate('q_measure')",
+        "ADVICE.evaluate('q_measure')", r"df\.rank\.on",
+    ),
     "a ratio over all queries": Case(
         "LOG", "df.rank.on(propensity='p').gaps('recall', by='query_id')",
         "df.rank.on(propensity='p').summarize('recall', by='query_id', ci=None)",
@@ -488,6 +507,9 @@ CASES = {
     "judging without documents": Case(
         "RUN.rename({'doc_id': 'd'})", "df.rank.on(doc=None).judge(QRELS_D)", "ADVICE.judge(QRELS_D)", fill="'d'"
     ),
+    "labels named as scores": Case(
+        "RUN", "(qrels := df) is None or df.rank.on(label='score').judge(qrels)", "df.rank.judge(ADVICE)", r"qrels\."
+    ),
     "judging what is judged": Case("OK", "df.rank.judge(qrels)", "df.rank.rr()"),
     "judging with a column of both": Case(
         "RUN", "df.rank.judge(BOTH)", "df.rank.judge(BOTH[['query_id', 'doc_id', 'label']])"
@@ -658,7 +680,7 @@ CASES = {
     'a cutoff of 0': Case('OK', 'df.rank.ndcg(k=0)', 'df.rank.ndcg(k=1)'),
     'a cutoff that is a word': Case('OK', "df.rank.evaluate('ndcg@ten')", "df.rank.evaluate('ndcg@10')"),
     "a text that is too long": Case("OK", "df.rank.evaluate('rbp(p=0.' + '9' * 100_000 + ')')", "df.rank.rbp()"),
-    'a list of metrics': Case('OK', "df.rank.evaluate(['map'])", "df.rank.evaluate('map')"),
+    "a number as a metric": Case("OK", "df.rank.evaluate([3])", "df.rank.evaluate(ADVICE)", r"as ('ndcg@10')"),
     "an unreadable text": Case("OK", "df.rank.evaluate('rbp(')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
     "unreadable options": Case("OK", "df.rank.evaluate('err(4, 3)')", "df.rank.evaluate(ADVICE)", r"as in (.*)$"),
     "an option twice": Case("OK", "rf.parse('rbp(p=0.5,p=0.8)')", "rf.parse('rbp(p=0.5)')"),

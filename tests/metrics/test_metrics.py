@@ -583,7 +583,7 @@ SPELLINGS = {
     "Rprec": "r_precision",
     "Bpref": "bpref",
     "RBP(p=0.9)": "rbp(p=0.9)",
-    "IPrec@0.3": "interpolated_precision@0.3",
+    "IPrec@0.3": "interpolated_precision(rounding=up)@0.3",
     "SetP": "precision",
     "SetR": "recall",
     "SetF": "f_beta",

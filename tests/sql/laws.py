@@ -432,8 +432,37 @@ def names_that_break_lines(db: Database) -> None:
         assert_rows(db.run(same), [{"query_id": "q", f"m{name}": (1 + 2 / 3) / 2}], ["query_id"])
 
 
+def ranks_as_given(db: Database) -> None:
+    """A rank that counts as given is that of the frame; ranks that are shared, or no whole numbers from 1, are refused."""
+    ranks = [(1, "a", 9, 1.0), (1, "b", 3, 0.0), (1, "c", None, 1.0), (2, "a", 1, 2.0), (3, "a", None, 1.0)]
+    df = pl.DataFrame(ranks, schema=["query_id", "doc_id", "rank", "label"], orient="row")
+    db.load("documents", df)
+    given = {"rank": "rank", "ranks": "as_given"}
+    calls = ["rr", "rr@5", "map", "dcg@10", "precision(divisor='min(k,n)')@5", "partial_auc@3"]
+    names = {text: f"v{i}" for i, text in enumerate(calls)}
+    statement = rf.sql(*calls, dialect=db.dialect, table="documents", names=names, **given)
+    wanted = [
+        (1, 1 / 9, 0.0, 1 / 18, 1 / math.log2(10), 0.0, 0.0),
+        (2, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0),
+        (3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    ]
+    by_query = [dict(zip(("query_id", *names.values()), row, strict=True)) for row in wanted]
+    assert_rows(db.run(statement), by_query, ["query_id"])
+    same_values(db, df, ["rr", "recall"], depth=8, nothing_retrieved="null", **given)
+    good = [("good", "a", 2.0, 1.0)]
+    for wrong, says in (
+        ((1.0, 0.0), "no whole number from 1"),
+        ((1.0, 1.5), "no whole number"),
+        ((2.0, 2.0), "share a rank"),
+    ):
+        bad = [("bad", doc, rank, 1.0) for doc, rank in zip("ab", wrong, strict=True)]
+        table = pl.DataFrame(good + bad, schema=["query_id", "doc_id", "rank", "label"], orient="row")
+        refuses(db, table, says, **given)
+
+
 LAWS = [
     conventions_of_ranked_lists, runs_side_by_side, names_that_break_lines,
     some_metrics, every_policy, means_and_rows, mergeable_sums, joined_tables, several_runs, sums_in_another_order, ids_by_their_bytes,
-    numbers_as_ids, names_of_its_own_steps, whole_numbers_in_quotients, names_that_no_column_has, weights_and_prices, faults, same_findings,
+    numbers_as_ids, names_of_its_own_steps, whole_numbers_in_quotients, names_that_no_column_has, weights_and_prices, faults, ranks_as_given,
+    same_findings,
 ]  # fmt: skip

@@ -105,7 +105,8 @@ CALLS: dict[str, list[Options]] = {
     "ranking_loss": [{}, {"tied": 0.5}, {"no_pairs": "zero"}],
     "precision": every([{}, {"divisor": "min(k,n)"}, {"divisor": "min(k,R)"}], cutoffs),
     "recall": [*cutoffs, {"divisor": "min(k,R)"}, {"divisor": "min(k,R)", "k": 3}],
-    **dict.fromkeys(("false_positives", "false_negatives", "true_negatives", "mcc", "jaccard"), cutoffs),
+    **dict.fromkeys(("false_positives", "false_negatives", "true_negatives", "jaccard"), cutoffs),
+    "mcc": [*every([{}, {"shown": "k"}], cutoffs)],
     "f1": cutoffs,
     "hits": cutoffs,
     "hit_rate": cutoffs,
@@ -178,6 +179,7 @@ POLICIES: list[Options] = [
     *({"ties": ties} for ties in ("doc_asc", "order", "best", "worst", "trec_eval")),
     {"unjudged": "drop"},
     *({"no_relevant": value} for value in ("null", "one")),
+    {"nothing_retrieved": "null"},
     {"relevant": 2, "ties": "worst", "unjudged": "drop", "no_relevant": "one"},
     {"relevant": 3, "ties": "best", "unjudged": "drop", "no_relevant": "null"},
     {"relevant": 0, "ties": "order", "unjudged": "drop"},
@@ -281,7 +283,7 @@ def expected(
     table: Mapping[Any, Sequence[Row]], name: str, options: Options, policies: Options
 ) -> dict[Any, float | None]:
     """The oracle's value of every query; the table's largest label is that of the documents that count."""
-    kept = {key: value for key, value in policies.items() if key != "no_relevant"}
+    kept = {key: value for key, value in policies.items() if key not in ("no_relevant", "nothing_retrieved")}
     dropping = policies.get("unretrieved") == "drop"
     largest = max_label({q: prepare(rows, **kept).ranking for q, rows in table.items()} if dropping else table)
     return {q: evaluate(name, rows, options, table_max=largest, **policies) for q, rows in table.items()}

@@ -8,7 +8,7 @@ from typing import Any
 from lenskit.data import ItemList
 from lenskit.metrics import ranking
 
-from tests.tools.lists import every, lists
+from tests.tools.lists import ANY, every, lists
 
 NAMES = {
     "hit_rate": ranking.Hit, "reciprocal_rank": ranking.RecipRank, "precision": ranking.Precision,
@@ -23,7 +23,7 @@ def values(
 ) -> Iterator[tuple[Any, str, dict[str, Any], float]]:
     """Average precision and recall of a user without a relevant item divide by 0, and precision of an empty list."""
     for query, rows in table.items():
-        retrieved, relevant = lists(rows)
+        retrieved, relevant = lists(rows, least=ANY)
         if not retrieved:
             continue
         found, wanted = ItemList(item_ids=retrieved, ordered=True), ItemList(item_ids=relevant or None)

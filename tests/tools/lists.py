@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -19,10 +20,14 @@ class Lists(NamedTuple):
     relevant: list[Any]
 
 
-def lists(rows: Sequence[Any], k: int | None = None) -> Lists:
-    """The lists of a query's rows, the first one cut at `k`; tied documents stay as given."""
+def lists(rows: Sequence[Any], k: int | None = None, *, least: float = 1) -> Lists:
+    """The lists of a query's rows, the first one cut at `k`, and that of labels from `least`; tied documents stay as given."""
     retrieved = sorted((row for row in rows if row[1] is not None), key=lambda row: -row[1])
-    return Lists([row[0] for row in retrieved][:k], [row[0] for row in rows if row[2] is not None and row[2] >= 1])
+    return Lists([row[0] for row in retrieved][:k], [row[0] for row in rows if row[2] is not None and row[2] >= least])
+
+
+ANY = math.nextafter(0, 1)
+"""The least label of an item of the test, where each of its rows is relevant, and those with label 0 are none of them."""
 
 
 def every(names: Sequence[str], cutoffs: Sequence[dict[str, Any]] = CUTOFFS) -> list[tuple[str, dict[str, Any]]]:

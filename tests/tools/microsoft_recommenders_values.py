@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from recommenders.evaluation.python_evaluation import map_at_k, ndcg_at_k, precision_at_k, recall_at_k
 
-from tests.tools.lists import every, lists
+from tests.tools.lists import ANY, every, lists
 
 NAMES = {"precision": precision_at_k, "recall": recall_at_k, "average_precision": map_at_k, "ndcg": ndcg_at_k}
 CALLS = every([*NAMES])
@@ -19,7 +19,7 @@ def values(
 ) -> Iterator[tuple[Any, str, dict[str, Any], float]]:
     """One user at a time, as it gives no other values than means; users without a relevant item are left out."""
     for query, rows in table.items():
-        retrieved, relevant = lists(rows)
+        retrieved, relevant = lists(rows, least=ANY)
         if not retrieved or not relevant:
             continue
         found = pd.DataFrame(

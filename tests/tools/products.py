@@ -99,7 +99,7 @@ PRODUCTS: dict[str, dict[str, Any]] = {
         },
     },
     "replay": {
-        **LISTS, "ties": "doc_desc", "no_relevant": math.nan, "needs_k": True,
+        **LISTS, "ties": "doc_desc", "relevant": (">", 0), "no_relevant": math.nan, "needs_k": True,
         "metrics": {
             "hit_rate": {},
             "reciprocal_rank": {},
@@ -111,7 +111,7 @@ PRODUCTS: dict[str, dict[str, Any]] = {
         },
     },
     "rectools": {
-        **LISTS, "no_relevant": math.nan, "needs_k": True,
+        **LISTS, "relevant": (">", 0), "no_relevant": math.nan, "needs_k": True,
         "metrics": {
             "hit_rate": {},
             "reciprocal_rank": {},
@@ -123,7 +123,7 @@ PRODUCTS: dict[str, dict[str, Any]] = {
         },
     },
     "recbole": {
-        **LISTS, "ties": "undefined", "no_relevant": math.nan, "default_k": 10,
+        **LISTS, "relevant": (">", 0), "ties": "undefined", "no_relevant": math.nan, "default_k": 10,
         "metrics": {
             "hit_rate": {},
             "reciprocal_rank": {},
@@ -135,7 +135,7 @@ PRODUCTS: dict[str, dict[str, Any]] = {
     },
     # Of a list without any item, precision and average precision are NaN.
     "lenskit": {
-        **LISTS, "no_relevant": math.nan,
+        **LISTS, "relevant": (">", 0), "no_relevant": math.nan,
         "metrics": {
             "hit_rate": {},
             "reciprocal_rank": {},
@@ -206,7 +206,7 @@ PRODUCTS: dict[str, dict[str, Any]] = {
         },
     },
     "microsoft_recommenders": {
-        **LISTS, "no_relevant": math.nan, "default_k": 10,
+        **LISTS, "relevant": (">", 0), "no_relevant": math.nan, "default_k": 10,
         "metrics": {
             "precision": {"over": "k"},
             "recall": {},

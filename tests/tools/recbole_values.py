@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tests.tools.lists import every, lists
+from tests.tools.lists import ANY, every, lists
 
 np.float = float  # type: ignore[attr-defined] # its name for float, which NumPy dropped in 1.24
 
@@ -27,7 +27,7 @@ def values(
     table: dict[Any, list[Any]], calls: Sequence[Any] = CALLS
 ) -> Iterator[tuple[Any, str, dict[str, Any], float]]:
     """It ranks all items there are: below the list stand items that are not relevant. Users have a relevant item."""
-    asked = {query: two for query, rows in table.items() if (two := lists(rows)).relevant}
+    asked = {query: two for query, rows in table.items() if (two := lists(rows, least=ANY)).relevant}
     for name, options in calls:
         k = options.get("k", K)
         rows = []

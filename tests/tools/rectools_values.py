@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from rectools.metrics import MAP, MRR, NDCG, F1Beta, HitRate, Precision, Recall
 
-from tests.tools.lists import CUTOFFS, every, lists
+from tests.tools.lists import ANY, CUTOFFS, every, lists
 
 NAMES = {
     "hit_rate": HitRate, "reciprocal_rank": MRR, "precision": Precision, "recall": Recall, "average_precision": MAP,
@@ -21,7 +21,7 @@ def values(
     table: dict[Any, list[Any]], calls: Sequence[Any] = CALLS
 ) -> Iterator[tuple[Any, str, dict[str, Any], float]]:
     """Users without a relevant item are left out."""
-    pairs = {query: lists(rows) for query, rows in table.items()}
+    pairs = {query: lists(rows, least=ANY) for query, rows in table.items()}
     ranked = [(query, doc, rank) for query, two in pairs.items() for rank, doc in enumerate(two.retrieved, 1)]
     found = pd.DataFrame(ranked, columns=["user_id", "item_id", "rank"]).astype({"rank": int})
     relevant = [(query, doc) for query, two in pairs.items() for doc in two.relevant]

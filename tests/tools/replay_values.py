@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from replay.metrics import MAP, MRR, NDCG, HitRate, PerUser, Precision, Recall, RocAuc
 
-from tests.tools.lists import CUTOFFS, every, lists
+from tests.tools.lists import ANY, CUTOFFS, every, lists
 
 NAMES = {
     "hit_rate": HitRate, "reciprocal_rank": MRR, "precision": Precision, "recall": Recall, "average_precision": MAP,
@@ -24,7 +24,7 @@ def values(
     """Users without a relevant item are left out."""
     rated = [(query, doc, score) for query, rows in table.items() for doc, score, _ in rows if score is not None]
     found = pd.DataFrame(rated, columns=["query_id", "item_id", "rating"])
-    relevant = [(query, doc) for query, rows in table.items() for doc in lists(rows).relevant]
+    relevant = [(query, doc) for query, rows in table.items() for doc in lists(rows, least=ANY).relevant]
     wanted = pd.DataFrame(relevant, columns=["query_id", "item_id"])
     for name, options in calls:
         with warnings.catch_warnings():

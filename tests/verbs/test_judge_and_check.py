@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import math
 from typing import Any
 
 import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._table.name_presets import PRESETS
+from rankframe._table.name_presets import LABELS_NAMED_AS_SCORES, PRESETS
 from tests.support.each import each
 
 RUN = pl.DataFrame(
@@ -298,6 +299,41 @@ def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(k
             run.rank.on(names=name).judge(KINDS[kind](truth.with_columns(stars=5)))
         with pytest.raises(rf.MissingColumn, match="no column 'gain' for label"):
             run.rank.on(names=name, label="gain").judge(KINDS[kind](truth))
+
+
+@each("kind", KINDS)
+@each("tool", sorted(LABELS_NAMED_AS_SCORES))
+def test_labels_that_a_tool_names_as_its_scores_are_read_under_their_role(kind: str, tool: str) -> None:
+    label, score = PRESETS[tool].get("label", "label"), PRESETS[tool].get("score", "score")
+    columns = {"query_id": PRESETS[tool]["query"], "doc_id": PRESETS[tool]["doc"], "score": score}
+    truth = TRUTH.with_columns(score=pl.Series([1, 2]))
+    run, qrels = (KINDS[kind](table.rename(columns)) for table in (RETRIEVED, truth))
+    for named in ({}, {"label": score}):
+        ranker = run.rank.on(names=tool, **named)
+        judged = ranker.judge(qrels)
+        names = [*(judged.collect_schema() if kind == "lazy" else judged.columns)]
+        assert names == [*columns.values(), label], tool
+        values = judged.rank.on(names=tool, relevant=2).evaluate("recall", "rr@2", "ndcg")
+        values = values.collect() if kind == "lazy" else values
+        found = [values[metric].to_list()[0] for metric in ("recall", "rr@2", "ndcg")]
+        assert found == pytest.approx([0, 0, (1 / math.log2(3)) / (2 + 1 / math.log2(3))]), tool
+        advice = ranker.check(qrels).table
+        problems = (advice.collect() if kind == "lazy" else advice)["problem"].to_list()
+        assert "no labels" not in problems, tool
+
+
+def test_without_such_a_preset_a_second_run_is_not_taken_for_judgments() -> None:
+    with pytest.raises(rf.MissingColumn, match="no column 'label' for label"):
+        RETRIEVED.rank.judge(RETRIEVED)
+    with pytest.raises(rf.InvalidOption, match=r"rename that of the judgments, as with qrels.rename"):
+        RETRIEVED.rank.on(label="score").judge(RETRIEVED)
+
+
+def test_evaluate_reads_the_frames_of_ranx() -> None:
+    run = RETRIEVED.rename({"query_id": "q_id"})
+    qrels = TRUTH.rename({"query_id": "q_id"}).with_columns(score=pl.Series([1, 2]))
+    found = rf.evaluate(run, qrels, "rr", "recall", on={"names": "ranx"})
+    assert found.rows() == [("q1", 0.5, 0.5)]
 
 
 def test_a_label_of_1_that_would_not_be_relevant_is_refused() -> None:

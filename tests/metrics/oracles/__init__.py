@@ -30,10 +30,19 @@ def is_best_at_1(name: str, options: Mapping[str, Any]) -> bool:
 
 @untraced
 def evaluate(
-    name: str, rows: Sequence[Row], options: Mapping[str, Any], *, no_relevant: str = "zero", **policies: Any
+    name: str,
+    rows: Sequence[Row],
+    options: Mapping[str, Any],
+    *,
+    no_relevant: str = "zero",
+    nothing_retrieved: str = "count",
+    **policies: Any,
 ) -> float | None:
     """One metric of one query under all policies."""
-    return value_of(name, prepare(rows, **policies), options, no_relevant=no_relevant)
+    q = prepare(rows, **policies)
+    if q.n == 0 and nothing_retrieved == "null":
+        return None
+    return value_of(name, q, options, no_relevant=no_relevant)
 
 
 @untraced

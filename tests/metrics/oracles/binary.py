@@ -61,8 +61,12 @@ def fall_out(q: Query, k: int | None = None) -> float:
     return ratio(fp, fp + tn)
 
 
-def mcc(q: Query, k: int | None = None) -> float:
+def mcc(q: Query, k: int | None = None, shown: str = "list") -> float:
     tp, fp, fn, tn = confusion(q, k)
+    if shown == "k" and k is not None:  # other documents stand at the empty places
+        seen, others = len(candidates(q)), k - tp - fp
+        fp += others
+        tn = max(seen + others, q.collection_size or 0) - tp - fp - fn
     return ratio(tp * tn - fp * fn, math.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
 
 
