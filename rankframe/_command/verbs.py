@@ -243,14 +243,14 @@ def summarize(arguments: Namespace) -> Outcome:
 def compare(arguments: Namespace) -> Outcome:
     """Paired tests between runs, on the same queries.
 
-    --ranks  a row per run instead: its rank with an interval, and its group of tied runs
+    --rank-intervals  a row per run instead: its rank with an interval, and its group of tied runs
 
     $ rankframe compare bm25.run dense.run --qrels qrels.txt -m ndcg@10 --baseline bm25
     $ rankframe compare table.parquet --runs bm25,ltr -m ndcg@10 -m map
     $ rankframe compare runs.csv --run system --baseline bm25 --test tukey --by market
     """
     found = reading.answered(arguments, "comparing")
-    if arguments.ranks:
+    if arguments.rank_intervals:
         return Outcome(OutputTable(found.ranks, sentences=found.sentences()))
     return Outcome(OutputTable(found.table, result=found))
 

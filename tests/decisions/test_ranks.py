@@ -200,7 +200,7 @@ def test_the_command_prints_ranks(tmp_path: Any, monkeypatch: pytest.MonkeyPatch
                 "rr",
                 "--resamples",
                 "99",
-                "--ranks",
+                "--rank-intervals",
                 "--format",
                 "csv",
             ]
@@ -212,7 +212,7 @@ def test_the_command_prints_ranks(tmp_path: Any, monkeypatch: pytest.MonkeyPatch
         STEPS.rank.compare("rr", runs=FOUR, resamples=99).ranks,
         check_dtypes=False,
     )
-    main(["compare", "steps.parquet", "--runs", "c,a,d,b", "-m", "rr", "--resamples", "99", "--ranks"])
+    main(["compare", "steps.parquet", "--runs", "c,a,d,b", "-m", "rr", "--resamples", "99", "--rank-intervals"])
     assert capsys.readouterr().out.splitlines()[0] == "2 of 4 runs are tied for the top on rr: `a`, `b`"
 
 
