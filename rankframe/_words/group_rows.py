@@ -148,6 +148,9 @@ class GroupRows(Rows):
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         self.faults.append((bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message))
 
+    def refuse_value(self, bad: pl.Expr, message: str) -> None:
+        self.faults.append((bad, message))
+
 
 def columns_of(setup: Setup) -> cs.Selector:
     """The document column; none if none was named, the table lacks the default and no tie rule needs it."""
