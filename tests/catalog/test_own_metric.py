@@ -275,7 +275,7 @@ def test_nan_of_a_formula_of_subtopics_is_an_error() -> None:
         return (t.total(t.first_met, 1) - 5).sqrt()
 
     try:
-        with pytest.raises(rf.InvalidData, match="^rooted is NaN for a query"):
+        with pytest.raises(rf.InvalidData, match=r"^rooted is NaN for a query"):
             DF.with_columns(subtopic=pl.lit("x")).rank.on(subtopic="subtopic").evaluate("rooted")
     finally:
         rf.unregister(rooted)
