@@ -71,7 +71,7 @@ ROLES = {
     "group": Role("the column of the documents' groups", example="provider", of_items=True),
     "features": Role(
         "the columns of the documents' features", example=["x", "y"], several=True, lists=True, of_items=True),
-    "base": Role("the column of the scores of another ranking", example="other_score", of_items=True),
+    "base": Role("the column of the scores of another ranking", example="other_score", number=True, of_items=True),
 }  # fmt: skip
 """The roles, as fields of `Roles` and as options of `on`."""
 
