@@ -160,7 +160,9 @@ class Context(ABC):
             base = base.cast(pl.Float32)
         if rule.refuses:
             tied = self.rows.along(base.is_duplicated()) & base.is_not_null()
-            self.rows.refuse(tied, "documents of a query share another score and ties='error' forbids it", of_label=False)
+            self.rows.refuse(
+                tied, "documents of a query share another score and ties='error' forbids it", of_label=False
+            )
         if rule.shares:
             return self.rows.along(base.rank("max", descending=falls).cast(pl.Float64))
         among_ties = self.rows.column(place_among_ties(self.setup))
