@@ -125,7 +125,7 @@ def test_no_mask_and_no_size_of_scores_takes_digits_of_a_predictor(k: int | None
     lists = {
         query: [rng.gauss(rng.choice([0, 7, 1e6]), 1) * size for _ in range(rng.randint(1, 6))]
         + rng.sample(MASKS, rng.randint(0, 2))
-        for query in range(60)
+        for query in range(25)
     }
     rows = [(query, doc, score) for query, x in lists.items() for doc, score in enumerate(x)]
     df = pl.DataFrame(rows, ["query_id", "doc_id", "score"], orient="row")
