@@ -35,8 +35,8 @@ class Mean:
 
     @classmethod
     def of(cls, call: Call) -> Mean:
-        """The mean of the metric."""
-        return cls(call.metric.summary)
+        """The mean of the metric; a count that clicks normalise is a share, which has no total."""
+        return cls("mean" if call.weighed == "ratio" else call.metric.summary)
 
     @property
     def is_geometric(self) -> bool:
