@@ -1090,4 +1090,4 @@ def test_ranks_are_kept_by_the_advice() -> None:
 @each("library", ["polars", "pandas"])
 def test_a_series_is_named_by_its_type_and_not_printed(library: str) -> None:
     at_hand = names(CASES["a Series as column"], library)
-    assert message_of("df.rank.on(query=df['query_id'])", at_hand).startswith("a Series is no column name;")
+    assert message_of("df.rank.on(query=df['query_id'])", at_hand).startswith("query=a Series is no column name;")
