@@ -167,6 +167,8 @@ def with_ranks(table: Table[R], name: str | None = None) -> R:
     """
     setup, schema = table.setup, table.rows.schema
     Columns.of(setup, schema, label=False)
+    if name == "":
+        raise InvalidOption(option(name=name), " is no name of a column; write one, as ", option(name="place"))
     new = rank_column(schema) if name is None else name
     advice = "name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")
     refuse_names([new], schema, "the table", advice)

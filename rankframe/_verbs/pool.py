@@ -11,7 +11,6 @@ from .._catalog.means import Mean
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import largest_in, measure
-from .._plan.rank_order import numbered
 from .._support.option_kinds import Column
 from .._table.policies import Cutoff
 from .._table.roles import require
@@ -106,7 +105,8 @@ def pool(
     if rbp is not None:
         counts["attention"] = ((1 - rbp) * rbp ** (rank.cast(pl.Float64) - 1)).sum()
     refuse_names([*counts], key, "the table")
-    found = found.with_columns(pl.Series("#query", numbered(found[key[:-1]]).number))
+    order = table.rows.select(key[:-1]).unique(maintain_order=True).with_row_index("#query")
+    found = found.join(order, on=key[:-1], how="left", nulls_equal=True, maintain_order="left")
     judged = found.drop_nulls("#label").select(key)
     found = found.join(judged, on=key, how="anti", nulls_equal=True)
     found = found if depth is None else found.filter(rank <= depth)
