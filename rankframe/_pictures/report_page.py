@@ -309,7 +309,7 @@ def report(
         ends = " or ".join(ENDINGS)
         example = "report('report.html', 'ndcg@10')"
         raise InvalidOption(f"path={str(path)!r} does not end in {ends}; write it first, as {example}")
-    chosen, slices, columns = Runs.of(runs, run), names_of(by), tuple(dict.fromkeys(names_of(show)))
+    chosen, slices, columns = Runs.of(runs, run), names_of(by), names_of(show)
     jinja = load("jinja2", "report")
     if not (folder := Path(path).parent).is_dir():  # found out before the work, not after it
         made = f"Path({str(folder)!r}).mkdir(parents=True)"

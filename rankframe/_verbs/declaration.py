@@ -16,7 +16,7 @@ from .._catalog.registry import Metric
 from .._catalog.requests import Request, calls_of, read_requests
 from .._plan.per_query import names_of
 from .._support.methods import F
-from .._support.option_kinds import annotation_of, bind, kinds_of, names_columns
+from .._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
 from .._table.table import R, Table, refuse_names
@@ -136,6 +136,9 @@ class Verb:
             given.arguments[option] = kinds[option].check(option, value) if option in kinds else value
         given.apply_defaults()
         arguments = dict(given.arguments)
+        for several in self.reads:
+            if self.parameters[several].kind is inspect.Parameter.VAR_POSITIONAL:
+                arguments[several] = check(several, arguments[several], Sequence[Column])
         if self.among is not None:
             arguments[name] = read_requests(arguments[name], self.among)
         if "runs" in arguments:

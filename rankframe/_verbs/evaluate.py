@@ -307,7 +307,7 @@ def _rows_of_part(
     return collect(result, frame, setup)
 
 
-@verb(gives="query", among=AGREEMENTS, labels=lambda requests: any(call.labels for call in requests))
+@verb(gives="query", among=AGREEMENTS, labels=lambda requests: any(x.labels for x in requests if isinstance(x, Call)))
 def agreement(table: Table[R], other: Column, *measures: str) -> R:
     """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
 

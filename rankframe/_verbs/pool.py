@@ -113,7 +113,7 @@ def pool(
     pooled = found.group_by("#query", *key).agg(**counts).cast({"rank": pl.UInt32, "n_runs": pl.UInt32})
     first = [] if rbp is None else [-pl.col("attention")]
     pooled = pooled.sort("#query", *first, "rank", -pl.col("n_runs").cast(pl.Int64), key[-1])
-    pooled = pooled if size is None else pooled.group_by("#query", maintain_order=True).head(size)
+    pooled = pooled if size is None else pooled.group_by("#query", maintain_order=True).head(min(size, len(pooled)))
     return table.give(pooled.select(*key, *counts))
 
 

@@ -131,7 +131,7 @@ def wig(
     """
     top, listed = _Top(r, k), _Top(r, None)
     if collection is None:
-        found = pl.when(listed.known).then(listed.unit * listed.mean_below - top.unit * top.mean_below)
+        found: pl.Expr = pl.when(listed.known).then(listed.unit * listed.mean_below - top.unit * top.mean_below)
     else:
         found = top.mean - _column(r, collection)
     if terms is not None:

@@ -219,7 +219,10 @@ CASES = {
         "OK", "df.rank.mean(pl.selectors.numeric().mean().alias('x'))",
         "df.rank.mean(*(pl.col(name).mean() for name in ('score', 'label')))", polars_only=True,
     ),
-    "bounds in falling order": Case("VALUES", "rf.value('faithfulness', bounds=(1, 0))", "rf.value('faithfulness', ADVICE)", r"as (bounds=.*)$"),
+    "bounds in falling order": Case(
+        "VALUES", "rf.value('faithfulness', bounds=(1, 0))", "rf.value('faithfulness', bounds=ADVICE)", r"as (\(0, 1\)),"),
+    "more cutoffs than are read": Case("OK", "rf.parse('ndcg_cut.' + '5,' * 1_000 + '5')", "rf.parse('ndcg_cut.5')"),
+    "a rank without a name": Case("OK", "df.rank.with_ranks(name='')", "df.rank.with_ranks(ADVICE)", r"as (name=.*)$"),
     "a value without its column": Case("OK", "df.rank.mean('value:')", "'ADVICE'", "write '(.*)'"),
     "a value where a ranking is compared": Case("OK", "df.rank.conventions('value:label')", "ADVICE", r"df\.rank\.conventions"),
     "runs that are columns of scores": Case(
