@@ -191,7 +191,7 @@ def leave_one_run_out(
         frame = frame.join(gone, on=key, how="left", nulls_equal=True, maintain_order="left")
         frame = frame.with_columns(pl.when(pl.col("#gone").is_null()).then(label).alias(label)).drop("#gone")
         without = means(frame, name)
-        relevant = mine.select((pl.col("#label") >= max(setup.policies.relevant, 0)).sum()).item()
+        relevant = mine.select((pl.col("#label") >= setup.policies.relevant).sum()).item()
         for call in calls:
             one, other = (means_of.get(name, {}).get(call.text) for means_of in (full, without))
             change = None if one is None or other is None else other - one

@@ -217,6 +217,12 @@ def test_abstention_is_worth_1_by_the_metric_itself_and_0_if_it_tells_nothing() 
     assert nauc([1.0, 2.0], [1.0, 0.0]) == pytest.approx(-1)
 
 
+def test_the_number_of_queries_that_are_left_out_is_rounded() -> None:
+    """Of 9 queries, 0.1 to 0.9 of which are 0.9 to 8.1: 1, 2, 3, 4, 4, 5, 6, 7 and 8, and not one less of each."""
+    predicted, metric = [3.0, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, 6.0, 7.0], [0.1, 0.7, 0.2, 0.9, 0.3, 0.8, 0.5, 0.4, 1.0]
+    assert nauc(predicted, metric) == pytest.approx(abstained(predicted, metric), rel=1e-12)
+
+
 def test_correlations_are_those_of_scipy() -> None:
     found = SCORED.rank.prediction("wig@3", "sigma_max", of="ndcg@5", resamples=199)
     per_query = SCORED.rank.evaluate("wig@3", "sigma_max", "ndcg@5").drop_nulls()
