@@ -238,7 +238,9 @@ def _dotted(name: str, entry: Metric, dotted: str, text: str) -> list[dict[str, 
     """The options after the dot: ranx's ``.95``, trec_eval's ``.5,10`` and ``.p=.8``."""
     parts = dotted.split(",")
     if len(parts) > MOST_CUTOFFS:
-        raise InvalidOption(f"{shown(text)} has {len(parts):,} numbers after the point; at most {MOST_CUTOFFS:,} are read")
+        raise InvalidOption(
+            f"{shown(text)} has {len(parts):,} numbers after the point; at most {MOST_CUTOFFS:,} are read"
+        )
     if name.lower() == "set_f":  # trec_eval's parameter is the square of beta
         squares = [_number(part, text) for part in parts]
         if not all(is_number(x) and x >= 0 for x in squares):

@@ -35,7 +35,9 @@ def _ends(given: Any) -> tuple[float | None, ...]:
     return ends
 
 
-TWO_ENDS = "the least and the greatest value, as (0, 1), whose difference is finite, or None for no limit, as (0, None),"
+TWO_ENDS = (
+    "the least and the greatest value, as (0, 1), whose difference is finite, or None for no limit, as (0, None),"
+)
 Ends: TypeAlias = Annotated[Sequence[float | None] | None, Kind((Alternative(TWO_ENDS, _ends), NONE))]
 """The bounds of a value."""
 

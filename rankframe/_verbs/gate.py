@@ -339,7 +339,9 @@ def _compare_with_range(call: Call, budget: float) -> None:
     least, greatest = call.bounds
     if least is None or greatest is None:
         if budget > GREATEST:
-            raise InvalidOption(f"a budget of {budget:g} allows any loss: no value of {call.text} is beyond {GREATEST:g}")
+            raise InvalidOption(
+                f"a budget of {budget:g} allows any loss: no value of {call.text} is beyond {GREATEST:g}"
+            )
         return
     span, percent = greatest - least, f"; {budget:g}% is {budget / 100:g}"
     if budget >= span:

@@ -220,7 +220,9 @@ def _refuse_unfit_values(state: pl.DataFrame, query: Sequence[str], calls: Seque
         value = state[call.text]
         wrong = value.filter((value < least - NOISE) | (value > greatest + NOISE) | value.is_nan())
         if len(wrong):
-            raise InvalidData(f"the state has {wrong[0]:g} for {call.text}, which is from {least:g} to {greatest:g}; {AS_GIVEN}")
+            raise InvalidData(
+                f"the state has {wrong[0]:g} for {call.text}, which is from {least:g} to {greatest:g}; {AS_GIVEN}"
+            )
 
 
 def _continued(found: PairedValues, state: pl.DataFrame) -> PairedValues:

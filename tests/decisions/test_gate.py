@@ -452,6 +452,10 @@ def test_a_loss_of_exactly_the_budget_passes_and_is_not_beyond_it() -> None:
     value, verdicts = rf.value("v", bounds=(0, 1)), {}
     for n in (60, 5):
         rows = {"run": ["a"] * n + ["b"] * n, "q": [*range(n)] * 2, "v": [0.5] * n + [0.25] * n}
-        found = pl.DataFrame(rows).rank.on(query="q").gate({value: 0.25}, run="run", baseline="a", interval="percentile", resamples=99)
+        found = (
+            pl.DataFrame(rows)
+            .rank.on(query="q")
+            .gate({value: 0.25}, run="run", baseline="a", interval="percentile", resamples=99)
+        )
         verdicts[n] = found.table["verdict"].item()
     assert verdicts == {60: "passed", 5: "too few queries"}

@@ -248,7 +248,9 @@ def test_states_of_several_looks_appended_to_each_other_are_refused() -> None:
     assert first is not None
     second = DAYS[1].rank.gate({"map": 0.05}, **FAST, sequential=first).state
     for wrong in (pl.concat([first, first]), pl.concat([first, second]), first.with_columns(query_id=pl.lit("0/q0"))):
-        with pytest.raises(rf.InvalidData, match=r"run 'old', query_id '0/q0' more than once, .*state of the last look"):
+        with pytest.raises(
+            rf.InvalidData, match=r"run 'old', query_id '0/q0' more than once, .*state of the last look"
+        ):
             DAYS[2].rank.gate({"map": 0.05}, **FAST, sequential=wrong)
 
 

@@ -669,6 +669,8 @@ def test_a_score_beyond_the_floats_is_refused_and_an_infinite_one_is_read(tmp_pa
 
 def test_a_line_of_thousands_of_objects_in_objects_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
-    path.write_text('{"query_id": "1", "doc_id": "a", "label": 1, "x": ' + '{"a":' * 50_000 + "1" + "}" * 50_000 + "}\n")
-    with pytest.raises(InvalidData, match="line 1: .* is no JSON object"):
+    path.write_text(
+        '{"query_id": "1", "doc_id": "a", "label": 1, "x": ' + '{"a":' * 50_000 + "1" + "}" * 50_000 + "}\n"
+    )
+    with pytest.raises(InvalidData, match=r"line 1: .* is no JSON object"):
         rf.read_qrels(path)

@@ -109,7 +109,9 @@ def prepare(
     if unretrieved == "drop":  # the list alone: neither what it lacks nor the collection behind it
         others, collection_size = [], None
     dropped = unjudged == "drop"
-    return Query(ranking, others, relevant, table_max, collection_size, user, dropped, depth=depth, given=rows, ties=ties)
+    return Query(
+        ranking, others, relevant, table_max, collection_size, user, dropped, depth=depth, given=rows, ties=ties
+    )
 
 
 def ratio(a: float, b: float) -> float:
