@@ -658,15 +658,6 @@ def test_scores_of_hits_in_another_order_are_one_over_their_ranks() -> None:
     assert json_rows.in_order([b"3.0", b"2.0"]) == [b"3.0", b"2.0"]
 
 
-def test_a_score_beyond_the_floats_is_refused_and_an_infinite_one_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "x.run"
-    path.write_text("1 Q0 a 1 1e400 t\n1 Q0 b 2 1 t\n")
-    with pytest.raises(InvalidData, match="line 1: score '1e400' is too large for a float"):
-        rf.read_run(path)
-    path.write_text("1 Q0 a 1 inf t\n1 Q0 b 2 -Infinity t\n")
-    assert rf.read_run(path)["score"].to_list() == [math.inf, -math.inf]
-
-
 def test_a_line_of_thousands_of_objects_in_objects_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(
