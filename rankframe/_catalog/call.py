@@ -17,6 +17,7 @@ from .._table.policies import Label, NoRelevant
 from .._table.setup import OPTIONS, Setup
 from .._words.context import LackingRole
 from .._words.expected_ties import NoExpectation
+from .._words.quotients import undefined
 from .._words.ranking import Ranking, Used
 from .._words.subtopics import Topics
 from ..errors import Code, InvalidOption, shown
@@ -25,6 +26,9 @@ from .registry import Bounds, Judging, Metric
 D = TypeVar("D")
 WEIGHT = Code("weight=...", command="--weight")
 PROPENSITY = Code("propensity=...", command="--propensity")
+OF_NAN = "and not by a quotient 0 / 0, which is 0; write the value there, as by pl.when(...).then(...)"
+"""What is wrong with NaN as the value of a formula."""
+
 SEVERAL = (list, tuple, range)
 """The types of several cutoffs."""
 
@@ -153,7 +157,9 @@ class Call:
             raise InvalidOption(f"{self.text} does not weigh documents; evaluate it separately, without ", given)
         if self.metric.dtype != pl.Float64:
             return value
-        value = value.fill_nan(0.0)
+        if not self.is_constant:
+            ranking.refuse_value(undefined(value), f"{self.text} is NaN for a query, {OF_NAN}")
+        value = value.fill_nan(0.0)  # 0 / 0
         if weighed == "ratio" and isinstance(ranking, Ranking):
             of_sum = self._declared(self.metric.from_clicks) == "sum"
             return pl.when(ranking.clicks > 0).then(value / ranking.clicks if of_sum else value)

@@ -22,6 +22,15 @@ SUMS = {
 on the scale of `Mean`, their mean (`center`), and the least and greatest value with a positive weight."""
 
 
+TINY, LIFT = 2.0**-900, 2.0**600
+"""Weights of which none is larger lose digits, and 1 over their sum is infinite; times a power of two they keep their ratios."""
+
+
+def lifted(weight: pl.Expr, largest: pl.Expr) -> pl.Expr:
+    """The weights, times a power of two if the largest of them, or their sum, is tiny."""
+    return weight * pl.when(largest < TINY).then(LIFT).otherwise(1.0)
+
+
 @dataclass(frozen=True)
 class Mean:
     """The mean of a metric's values over the queries, as its declaration says.
@@ -35,8 +44,8 @@ class Mean:
 
     @classmethod
     def of(cls, call: Call) -> Mean:
-        """The mean of the metric."""
-        return cls(call.metric.summary)
+        """The mean of the metric; a count that clicks normalise is a share, which has no total."""
+        return cls("mean" if call.weighed == "ratio" else call.metric.summary)
 
     @property
     def is_geometric(self) -> bool:
@@ -128,7 +137,8 @@ class Addends:
 
     @property
     def _share(self) -> pl.Expr:
-        return self.weight / pl.col(f"#weights {self.name}")
+        of_all = pl.col(f"#weights {self.name}")
+        return lifted(self.weight, of_all) / lifted(of_all, of_all)
 
     def _weighing(self, x: pl.Expr) -> pl.Expr:
         """`x` in rows with a positive weight, since log 0 may have weight 0."""

@@ -47,6 +47,9 @@ OTHER_VALUES: Mapping[tuple[str, str], tuple[str, str] | None] = {
 WITH_CUTOFF = re.compile(r".*@(?=[^@]*$)|[^(]*_(?=[\d.]+$)", re.DOTALL)
 """The part of a text before its cutoff, as in ndcg@10 or trec_eval's P_5."""
 
+MOST_CUTOFFS = 1_000
+"""The most cutoffs of a metric in a text."""
+
 MOST = 100_000
 """The most letters of a text."""
 
@@ -248,6 +251,10 @@ def _literal(node: ast.expr) -> object:
 def _dotted(name: str, entry: Metric, dotted: str, text: str) -> list[dict[str, object]]:
     """The options after the dot: ranx's ``.95``, trec_eval's ``.5,10`` and ``.p=.8``."""
     parts = dotted.split(",")
+    if len(parts) > MOST_CUTOFFS:
+        raise InvalidOption(
+            f"{shown(text)} has {len(parts):,} numbers after the point; at most {MOST_CUTOFFS:,} are read"
+        )
     if name.lower() == "set_f":  # trec_eval's parameter is the square of beta
         squares = [_number(part, text) for part in parts]
         if not all(is_number(x) and x >= 0 for x in squares):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import polars as pl
 
 from .._support.methods import called_by_users
-from .._support.option_kinds import Column
+from .._support.option_kinds import ANY_NUMBER, NONE, Alternative, Column, Kind
+from .._support.option_values import number
 from ..errors import InvalidOption, shown
 from .call import Call, Expression, call_of
 from .registry import Metric
@@ -23,8 +25,25 @@ _TEXT = re.compile(
 )
 
 
+def _ends(given: Any) -> tuple[float | None, ...]:
+    """Two bounds in rising order, None for no limit; TypeError or ValueError for anything else."""
+    if isinstance(given, (str, bytes, Mapping)):
+        raise TypeError
+    least, greatest = ends = tuple(None if x is None else number(ANY_NUMBER, x) for x in given)
+    if least is not None and greatest is not None and not 0 < greatest - least < math.inf:
+        raise ValueError
+    return ends
+
+
+TWO_ENDS = (
+    "the least and the greatest value, as (0, 1), whose difference is finite, or None for no limit, as (0, None),"
+)
+Ends: TypeAlias = Annotated[Sequence[float | None] | None, Kind((Alternative(TWO_ENDS, _ends), NONE))]
+"""The bounds of a value."""
+
+
 @called_by_users
-def value(of: pl.Expr | Column, *, bounds: Sequence[float | None] | None = None, higher_is_better: bool = True) -> Call:
+def value(of: pl.Expr | Column, *, bounds: Ends = None, higher_is_better: bool = True) -> Call:
     """A column with one value per query as a metric, alone or together with metrics of rankings.
 
     ``evaluate``, ``mean``, ``summarize``, ``compare``, ``gate``, ``power``, ``gaps``, plots and reports take it. A
@@ -85,11 +104,7 @@ def call_of_value(of: pl.Expr | str, options: Mapping[str, object]) -> Call:
     if column.meta.output_name(raise_if_undetermined=False) is None:
         raise InvalidOption(f"{shown(of)} may make several columns; write an expression for each")
     call = call_of(VALUE, (), {name: x for name, x in options.items() if x is not None})
-    call = replace(call, column=Expression(column))
-    ends = [x for x in call.bounds if x is not None]
-    if len(call.bounds) != 2 or ends != sorted(set(ends)):
-        raise InvalidOption(f"bounds={shown(call.bounds)}: write the least and the greatest value, as bounds=(0, 1)")
-    return call
+    return replace(call, column=Expression(column))
 
 
 def call_of_expression(x: pl.Expr, like: Call | None = None) -> Call:

@@ -161,7 +161,7 @@ def first_fault(content: Content, *, objects: bool) -> str | None:
                 text = line.decode()
                 if objects and text.strip() and not isinstance(json.loads(text), dict):
                     raise ValueError
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:  # thousands of objects in objects
                 what = "UTF-8; write the file in UTF-8" if isinstance(error, UnicodeDecodeError) else "JSON object"
             else:
                 continue

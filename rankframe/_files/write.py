@@ -156,6 +156,8 @@ def as_path(path: object) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidOption(f"{path!r} is no path; write one, as 'mine.run'")
     found, name = Path(os.fsdecode(path)), spelled(os.fsdecode(path))
+    if "\0" in name:
+        raise InvalidOption(f"{name!r} names no file: it holds a null byte")
     if (suffix := found.suffix.lower()) in COMPRESSED and suffix != ".gz":
         raise InvalidOption(f"{name!r}: {suffix} is not written; write .gz, or compress the file afterwards")
     return found

@@ -13,7 +13,7 @@ import polars as pl
 from .._catalog.call import Call
 from .._support.floats import NDArray, np
 from .._table.background import NO_TABLES
-from .._table.columns import Columns, failing, naming
+from .._table.columns import Columns, failed, failing, naming
 from .._table.setup import Setup
 from .._words.expected_ties import Expectation
 from .._words.group_rows import GroupRows
@@ -21,7 +21,7 @@ from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
 from .._words.sorted_rows import LARGEST_LABEL, OF_LABEL, POSITION, QUERY, RANK, RAW, SCORE, Needed, SortedRows, listed
-from ..errors import InvalidOption, on, option
+from ..errors import InvalidData, InvalidOption, on, option
 from .rank_order import RankOrder, column_of, with_gain
 
 # ------------------------------------------------------------------------------------------------ rows in rank order
@@ -182,7 +182,12 @@ def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, 
     found = needed.compute(rows).group_by("#query").agg(sums)
     found = queries.lazy().join(found, on="#query", how="left", maintain_order="left")
     found = found if empty is None else found.with_columns(pl.col(list(needed.sums)).fill_null(empty))
-    return found.select(guarded(needed)).collect(engine="in-memory")
+    try:
+        return found.select(guarded(needed)).collect(engine="in-memory")
+    except pl.exceptions.InvalidOperationError as error:
+        if (fault := failed(error)) is None:
+            raise
+        raise InvalidData(fault[1]) from None
 
 
 def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Expr]) -> pl.LazyFrame:
@@ -195,11 +200,12 @@ def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Ex
 
 
 def guarded(needed: Needed) -> list[pl.Expr]:
-    """The values; each fails with the message of the first refused label found."""
-    if not needed.refused:
+    """The values; each fails with the message of the first refused label, or undefined value, found."""
+    if not (needed.refused or needed.undefined):
         return [value.alias(text) for text, value in needed.values.items()]
     found = [(pl.col(x.column), x.message, x.kind.startswith(OF_LABEL)) for x in needed.refused.values()]
-    guard = failing([(bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in found])
+    labels = [(bad.is_not_null(), naming(message, bad) if label else message) for bad, message, label in found]
+    guard = failing([*labels, *((bad, message) for message, bad in needed.undefined.items())])
     return [pl.coalesce(guard, value).alias(text) for text, value in needed.values.items()]
 
 

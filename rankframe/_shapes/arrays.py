@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -175,6 +176,8 @@ def _queries(shape: tuple[int, ...], group: object, query: object) -> tuple[pl.S
         return pl.Series(np.arange(len(sizes))), np.repeat(np.arange(len(sizes)), sizes)
     if query is None:
         return pl.Series(np.arange(shape[0])), None
+    if isinstance(query, Mapping):
+        raise InvalidOption(option(query=query), ": write the queries' names in a list or an array")
     given = column_of("query", array_of(query, "query"))
     if len(given) != shape[0]:
         raise InvalidData(f"there are {len(given):,} queries for {shape[0]:,} {'elements' if flat else 'rows'}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -90,8 +90,11 @@ def mapping(key: Callable[[object], object], value: Callable[[object], object], 
 
 
 def several(each: Callable[[object], object], given: Any) -> tuple[object, ...]:
+    must(not isinstance(given, pl.Series) and not hasattr(given, "iloc"))
     must(isinstance(given, Iterable) and not isinstance(given, (str, bytes, Mapping)) and not hasattr(given, "columns"))
-    return tuple(map(each, given))
+    found = tuple(map(each, given))
+    must(bool(found) or not isinstance(given, Iterator))  # one that was read before is empty
+    return found
 
 
 def text(given: Any) -> str:
@@ -107,7 +110,6 @@ def column(given: object) -> str:
 
 
 def columns(given: object) -> tuple[object, ...]:
-    must(not isinstance(given, pl.Series) and not hasattr(given, "iloc"))
     return several(column, given)
 
 

@@ -291,6 +291,11 @@ class Background:
         """Whether a property of items is looked up in `items`."""
         return isinstance(self.items, Items) and name in self.items.frame.columns
 
+    @property
+    def schema_of_items(self) -> pl.Schema:
+        """The columns of `items`; none if it is no table."""
+        return self.items.frame.schema if isinstance(self.items, Items) else pl.Schema()
+
     def check(self, schema: pl.Schema, query: Sequence[str], doc: str | None) -> None:
         """Refuse tables whose columns of users and items cannot be compared with the ranker's table."""
         if doc is None:

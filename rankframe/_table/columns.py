@@ -168,13 +168,14 @@ class Columns:
         setup = setup.of_table(schema)
         doc, rule, labelled = setup.roles.doc_name, setup.policies.tie_rule, label or setup.policies.orders_by_label
         named = [(name, role) for name, role in setup.roles.named if role != "label" or labelled]
-        if setup.background.items is not None:
-            named = [(x, role) for x, role in named if not (ROLES[role].of_items and setup.background.has(x))]
+        looked_up = [(x, role) for x, role in named if ROLES[role].of_items and setup.background.has(x)]
+        named = [pair for pair in named if pair not in looked_up]
         require_all(schema, named)
         refuse_without_document(setup)
-        for name, role in named:
-            if ROLES[role].number:
-                require_number(schema, name, role)
+        for pairs, of in ((named, schema), (looked_up, setup.background.schema_of_items)):
+            for name, role in pairs:
+                if ROLES[role].number:
+                    require_number(of, name, role)
         if setup.background != NO_TABLES:
             setup.background.check(schema, setup.roles.query, doc)
         refuse_objects(schema, [name for name, role in named if ROLES[role].identifies])

@@ -70,8 +70,8 @@ ROLES = {
     "category": Role("the column of the documents' categories", example="genre", lists=True, of_items=True),
     "group": Role("the column of the documents' groups", example="provider", of_items=True),
     "features": Role(
-        "the columns of the documents' features", example=["x", "y"], several=True, lists=True, of_items=True),
-    "base": Role("the column of the scores of another ranking", example="other_score", of_items=True),
+        "the columns of the documents' features", example=["x", "y"], number=True, several=True, lists=True, of_items=True),
+    "base": Role("the column of the scores of another ranking", example="other_score", number=True, of_items=True),
 }  # fmt: skip
 """The roles, as fields of `Roles` and as options of `on`."""
 
@@ -173,8 +173,10 @@ def is_text(dtype: pl.DataType) -> bool:
 
 
 def require_number(schema: pl.Schema, name: str, role: str) -> None:
-    """Refuse a column that does not hold numbers."""
+    """Refuse a column that does not hold numbers, or lists of them where the role has lists."""
     dtype = schema[name]
+    while role in ROLES and ROLES[role].lists and isinstance(dtype, (pl.List, pl.Array)):
+        dtype = dtype.inner  # type: ignore[assignment]
     if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         code = cast(name, pl.Float64(), of_words=dtype in (pl.Categorical, pl.Enum), phrase=", as in {}")
         advice: tuple[Text, ...] = ("cast it", code, ", or name another column")

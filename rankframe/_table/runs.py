@@ -149,7 +149,7 @@ class Runs:
 def names_of(columns: ColumnNames | None) -> tuple[str, ...]:
     """The columns that the option `by` names, one, several or none."""
     names = check("by", columns, ColumnNames | None)
-    return (names,) if isinstance(names, str) else tuple(names or ())
+    return (names,) if isinstance(names, str) else tuple(dict.fromkeys(names or ()))
 
 
 def _nameless(frame: pl.DataFrame, setup: Setup, run: str) -> Text:

@@ -9,7 +9,7 @@ from types import EllipsisType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from .._support.byte_sizes import bytes_of
-from ..errors import Code, InvalidOption, on, option, shown
+from ..errors import Code, InvalidOption, on, option
 from .background import NO_TABLES, Background
 from .conventions import convention_of
 from .name_presets import FLAT, LABELS_NAMED_AS_SCORES, roles_of, texts_of_presets
@@ -80,22 +80,31 @@ class Roles:
     def __post_init__(self) -> None:
         for role, row in ROLES.items():
             given: Any = getattr(self, role)
-            if row.several and given is not None:
-                object.__setattr__(self, role, tuple(given) if isinstance(given, (list, tuple)) else (given,))
-            elif isinstance(given, tuple):
-                raise InvalidOption(option(**{role: given}), " is no column name; name one column")
-            for name in self.of(role):
-                if not isinstance(name, str):
-                    raise InvalidOption(f"{shown(name)} is no column name; a column is named by its text")
-                if name == "*" or (name.startswith("^") and name.endswith("$")):
-                    says = f"{name!r} is a pattern of columns to Polars; rename the column"
-                    raise InvalidOption(says, renamed({name: "..."}))
+            if given is not None and not (role == "doc" and given is ...):
+                object.__setattr__(self, role, _names(given, role) if row.several else _name(given, role))
         identifying = [name for role, row in ROLES.items() if row.identifies for name in self.of(role)]
-        if not self.query:
-            raise InvalidOption(option(query=[]), " names no column; name at least one, as ", option(query="query_id"))
         for name in identifying:
             if [*identifying, self.score, self.label].count(name) > 1:
                 raise InvalidOption(f"column {name!r} is named for two roles; each role needs a column of its own")
+
+
+def _names(given: object, role: str) -> tuple[str, ...]:
+    """The names of several columns, or of one."""
+    names = tuple(_name(x, role) for x in (given if isinstance(given, (list, tuple)) else [given]))
+    if not names:
+        example = ROLES[role].example or "query_id"
+        raise InvalidOption(option(**{role: []}), " names no column; name at least one, as ", option(**{role: example}))
+    return names
+
+
+def _name(given: object, role: str) -> str:
+    """The name of a column, in which half of a character is spelled out, as in columns of pandas; refused if it is none."""
+    if not isinstance(given, str):
+        raise InvalidOption(option(**{role: given}), " is no column name; a column is named by its text")
+    if given == "*" or (given.startswith("^") and given.endswith("$")):
+        says = f"{given!r} is a pattern of columns to Polars; rename the column"
+        raise InvalidOption(says, renamed({given: "..."}))
+    return given.encode(errors="backslashreplace").decode()
 
 
 @dataclass(frozen=True)

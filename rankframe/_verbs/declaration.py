@@ -16,7 +16,7 @@ from .._catalog.registry import Metric
 from .._catalog.requests import Request, calls_of, each_of, read_requests
 from .._plan.per_query import names_of
 from .._support.methods import F
-from .._support.option_kinds import annotation_of, bind, kinds_of, names_columns
+from .._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
 from .._table.runs import Runs
 from .._table.setup import OPTIONS, Setup
 from .._table.table import R, Table, refuse_names
@@ -141,6 +141,9 @@ class Verb:
         arguments = dict(given.arguments)
         if isinstance(arguments.get(name), tuple):
             arguments[name] = tuple(each_of(arguments[name]))
+        for several in self.reads:
+            if self.parameters[several].kind is inspect.Parameter.VAR_POSITIONAL:
+                arguments[several] = check(several, arguments[several], Sequence[Column])
         if self.among is not None:
             arguments[name] = read_requests(arguments[name], self.among)
         if "runs" in arguments:

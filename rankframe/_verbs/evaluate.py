@@ -169,6 +169,8 @@ def with_ranks(table: Table[R], name: str | None = None) -> R:
     """
     setup, schema = table.setup, table.rows.schema
     Columns.of(setup, schema, label=False)
+    if name == "":
+        raise InvalidOption(option(name=name), " is no name of a column; write one, as ", option(name="place"))
     new = rank_column(schema) if name is None else name
     advice = "name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")
     refuse_names([new], schema, "the table", advice)
@@ -307,7 +309,7 @@ def _rows_of_part(
     return collect(result, frame, setup)
 
 
-@verb(gives="query", among=AGREEMENTS, labels=lambda requests: any(call.labels for call in requests))
+@verb(gives="query", among=AGREEMENTS, labels=lambda requests: any(x.labels for x in requests if isinstance(x, Call)))
 def agreement(table: Table[R], other: Column, *measures: str) -> R:
     """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
 

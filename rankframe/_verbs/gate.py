@@ -24,6 +24,7 @@ from .._support.floats import Floats, np
 from .._support.option_kinds import Column, ColumnNames, check
 from .._support.option_values import Range, is_number
 from .._support.statistical_options import FEW, Bound, Resamples, Seed
+from .._table.policies import GREATEST
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
@@ -341,6 +342,10 @@ def _compare_with_range(call: Call, budget: float) -> None:
     """Refuse a budget that no loss exceeds, and warn of one that few do: most often a share given in percent."""
     least, greatest = call.bounds
     if least is None or greatest is None:
+        if budget > GREATEST:
+            raise InvalidOption(
+                f"a budget of {budget:g} allows any loss: no value of {call.text} is beyond {GREATEST:g}"
+            )
         return
     span, percent = greatest - least, f"; {budget:g}% is {budget / 100:g}"
     if budget >= span:

@@ -140,7 +140,8 @@ class Judges(Result[R_co]):
 
 def _runs(tables: Any = None, judge: str | None = None, runs: TheRuns | None = None, run: str | None = None) -> Runs:
     """The runs of a call; or its judges, if each has a table, or rows of one."""
-    if [tables, judge, runs, run].count(None) < 3 and (tables, judge) != (None, None):
+    named = sum(x is not None for x in (tables, judge, runs, run))
+    if named > 1 and not (tables is None and judge is None):
         raise InvalidOption("judges have tables, rows or columns, and runs go with columns; name them in one way")
     return Runs.of(runs if tables is None else tables, run if judge is None else judge)
 

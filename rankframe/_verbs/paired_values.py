@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from .._catalog.call import CLICKS, Call
+from .._catalog.means import lifted
 from .._catalog.requests import calls_of
 from .._plan.per_query import collect, measure
 from .._results.markup import visible
@@ -201,6 +202,7 @@ def paired_values(
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
     queries = collect(by_query(frame, query, (*design.by, *also), design.weights), frame, setup)
+    queries = queries.with_columns(lifted(pl.col("#weight"), pl.col("#weight").max()))
     array, there = _in_arrays(found, runs, names, queries.select(query))
     if of_ratio:
         (clicks, _) = _in_arrays(found, runs, [of_ratio[0].text], queries.select(query))

@@ -11,7 +11,6 @@ from .._catalog.means import Mean
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import largest_in, measure
-from .._plan.rank_order import numbered
 from .._support.option_kinds import Column
 from .._table.policies import Cutoff
 from .._table.roles import require
@@ -106,14 +105,15 @@ def pool(
     if rbp is not None:
         counts["attention"] = ((1 - rbp) * rbp ** (rank.cast(pl.Float64) - 1)).sum()
     refuse_names([*counts], key, "the table")
-    found = found.with_columns(pl.Series("#query", numbered(found[key[:-1]]).number))
+    order = table.rows.select(key[:-1]).unique(maintain_order=True).with_row_index("#query")
+    found = found.join(order, on=key[:-1], how="left", nulls_equal=True, maintain_order="left")
     judged = found.drop_nulls("#label").select(key)
     found = found.join(judged, on=key, how="anti", nulls_equal=True)
     found = found if depth is None else found.filter(rank <= depth)
     pooled = found.group_by("#query", *key).agg(**counts).cast({"rank": pl.UInt32, "n_runs": pl.UInt32})
     first = [] if rbp is None else [-pl.col("attention")]
     pooled = pooled.sort("#query", *first, "rank", -pl.col("n_runs").cast(pl.Int64), key[-1])
-    pooled = pooled if size is None else pooled.group_by("#query", maintain_order=True).head(size)
+    pooled = pooled if size is None else pooled.group_by("#query", maintain_order=True).head(min(size, len(pooled)))
     return table.give(pooled.select(*key, *counts))
 
 
@@ -191,7 +191,7 @@ def leave_one_run_out(
         frame = frame.join(gone, on=key, how="left", nulls_equal=True, maintain_order="left")
         frame = frame.with_columns(pl.when(pl.col("#gone").is_null()).then(label).alias(label)).drop("#gone")
         without = means(frame, name)
-        relevant = mine.select((pl.col("#label") >= max(setup.policies.relevant, 0)).sum()).item()
+        relevant = mine.select((pl.col("#label") >= setup.policies.relevant).sum()).item()
         for call in calls:
             one, other = (means_of.get(name, {}).get(call.text) for means_of in (full, without))
             change = None if one is None or other is None else other - one

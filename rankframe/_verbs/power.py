@@ -19,6 +19,7 @@ from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.table import Table, refuse_names
+from ..errors import InvalidOption, option
 from .declaration import verb
 from .judged import NO_HELP, Help
 from .paired_values import Design, Lacking, differences, paired_values
@@ -36,6 +37,14 @@ TABLE = {
 
 SAVED = {"variance_saved": pl.Float64}
 """The column with `adjust`."""
+
+
+def effects_of(difference: Effect | Sequence[Effect]) -> tuple[Effect, ...]:
+    """The differences that an option names, one or several."""
+    effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
+    if not effects:
+        raise InvalidOption(option(difference=[]), " names no difference; write one, as ", option(difference=0.01))
+    return effects
 
 
 @verb(gives="whole", among=METRICS, watched=True)
@@ -97,7 +106,7 @@ def power(
     ([0.7071067811865476], [395])
     """
     design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing, Help(adjust=adjust))
-    effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
+    effects = effects_of(difference)
     example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
     calls = refuse_geometric(averaged(metrics, example))
     schema = TABLE | ({} if design.help == NO_HELP else SAVED)

@@ -56,6 +56,10 @@ TABLE = {
 }  # fmt: skip
 
 
+CREDIT = ("credit", "team_rank", "other_rank")
+"""The columns by which the methods credit clicks: of probabilistic lists the first, of balanced ones the others."""
+
+
 @dataclass(frozen=True, repr=False)
 class Preference(Result[R_co]):
     """Which of two interleaved runs users prefer.
@@ -135,7 +139,7 @@ def preference(
     user: Column | None = None,
     method: Method = "team_draft",
     baseline: str | None = None,
-    credit: Sequence[Column] = ("credit", "team_rank", "other_rank"),
+    credit: Sequence[Column] = CREDIT,
     by: ColumnNames | None = None,
     difference: Effect = 0.01,
     power: Chance = 0.8,
@@ -225,6 +229,8 @@ def preference(
         raise InvalidOption(option(correction=correction), says, option(correction="by"))
     if test != "sequential" and look is not None:
         raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
+    if len(credit) != len(CREDIT):
+        raise InvalidOption(option(credit=list(credit)), ": name three columns, as ", option(credit=list(CREDIT)))
     query, label, doc = [*setup.roles.query], setup.roles.label, setup.roles.doc_in(rows.columns)
     read = {"team_draft": (), "probabilistic": credit[:1], "balanced": credit[1:]}[method]
     reads = [*((x, "query") for x in query), (team, "team"), (label, "label"), *((x, "credit") for x in read)]

@@ -49,6 +49,9 @@ def _shown(
     setup, rows = table.setup.of_table(table.rows.columns), table.rows
     query = Runs.of(run=run).queries(setup).roles.query
     contexts, doc = names_of(context) or query, setup.roles.doc_name
+    if doc in contexts:
+        says = " names the documents; a context is what several have in common, as "
+        raise InvalidOption(option(context=doc), says, option(context="query_id"))
     if doc is None:
         raise InvalidOption("documents that were shown at several ranks are known by their ids; say ", on(doc=...))
     for name in (*contexts, *([] if run is None else [run])):

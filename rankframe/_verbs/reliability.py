@@ -28,7 +28,7 @@ from ..stats import NOISE
 from .compare import compared_values, settings_of
 from .declaration import verb
 from .paired_values import Design, Lacking, paired_values
-from .power import Chance, Effect
+from .power import Chance, Effect, effects_of
 from .resampling import Resampling
 
 R = TypeVar("R")
@@ -168,7 +168,7 @@ def reliability(
     calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])", table.setup)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
     found = paired_values(table.rows, table.setup, calls, design)
-    least = (0.0, *(difference if isinstance(difference, Sequence) else (difference,)))
+    least = (0.0, *effects_of(difference))
     (part,) = found.slices
     part = part[~np.isnan(found.values[:, part]).any(axis=(0, 2))]
     x = np.moveaxis(scaled(found.values[:, part], calls), 0, 1) * [

@@ -11,7 +11,7 @@ import polars as pl
 
 from .. import stats
 from .._catalog.call import Call
-from .._catalog.means import Mean, scaled, unscaled
+from .._catalog.means import Mean, lifted, scaled, unscaled
 from .._support.floats import Booleans, Floats, np
 from .._support.progress import Progress
 from .._support.statistical_options import SummaryInterval
@@ -81,7 +81,9 @@ def samples(
     A row for each query, NaN for null; or for each cluster, whose value is the weighted mean of its queries. Sorting makes
     draws independent of the order of rows.
     """
-    rows = per_query.sort(key)
+    rows = per_query.sort(key).with_columns(
+        lifted(pl.col(name), pl.col(name).max()) for name in dict.fromkeys(call.weights for call in calls)
+    )
     for weights in dict.fromkeys(call.weights for call in calls):
         at = [i for i, call in enumerate(calls) if call.weights == weights]
         if CLUSTER not in key:

@@ -20,13 +20,13 @@ from .._statistics.confidence_sequences import Method, confidence_sequence, meth
 from .._support.draws import seeds_of
 from .._support.floats import Floats, np
 from .._support.option_kinds import ReadInside
-from .._support.option_values import Range
+from .._support.option_values import Range, is_number
 from .._support.statistical_options import INTERVALS, Correction
 from .._table.roles import require_all
 from .._table.runs import RUN_OF_TABLE
 from .._table.setup import Setup
 from .._table.table import refuse_names
-from ..errors import Code, InvalidData, InvalidOption, Verbatim, option, warn
+from ..errors import Code, InvalidData, InvalidOption, Verbatim, option, shown, warn
 from .paired_values import PairedValues
 from .resampling import limits
 from .summary import by_query, keys
@@ -48,8 +48,15 @@ CONFIDENCE = 0.95
 NOISE = 1e-9
 """By how much numbers may change when a state is written as text."""
 
-OF_STATE = ("look", "planned", "confidence")
-"""The columns of a state that are neither values nor name a run or a query."""
+OF_STATE = {"look": Range(least=1), "planned": Range(least=2, most=10**9), "confidence": Range(above=0.5, below=1)}
+"""The columns of a state that are neither values nor name a run or a query, with the numbers that they may have."""
+
+WHOLE = ("look", "planned")
+OF_ALL = ("planned", "confidence")
+"""Those of whole numbers, and those that are the same in all rows."""
+
+AS_GIVEN = "give the state of the last look alone, as the gate gave it"
+"""What to do with a state that no gate has given."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ class Sequential:
         plan: dict[str, Any] = {"planned": planned, "confidence": confidence}
         if not state.is_empty():
             require_all(state.schema, [(name, "sequential") for name in OF_STATE], "the state")
+            _refuse_unfit_plan(state)
             for name, now in plan.items():
                 plan[name] = began = state[name][0]
                 if now is not None and abs(now - began) > NOISE:
@@ -189,6 +197,34 @@ def _in(dtype: pl.DataType, column: pl.Series) -> pl.Series:
     return column.cast(dtype)
 
 
+def _refuse_unfit_plan(state: pl.DataFrame) -> None:
+    """Refuse a state whose looks are not numbered, or whose rows have no plan in common."""
+    for name, within in OF_STATE.items():
+        kind = f"a {'whole ' if name in WHOLE else ''}number {within}"
+        values = state[name].unique(maintain_order=True).to_list()
+        for value in values:
+            if not is_number(value) or value not in within or (name in WHOLE and value % 1):
+                raise InvalidData(f"the state has {shown(value)} as {name}, not {kind}; {AS_GIVEN}")
+        if name in OF_ALL and max(values) - min(values) > NOISE:
+            raise InvalidData(f"the state has {min(values)} and {max(values)} as {name}; {AS_GIVEN}")
+
+
+def _refuse_unfit_values(state: pl.DataFrame, query: Sequence[str], calls: Sequence[Call]) -> None:
+    """Refuse a state that has a query of a run twice, or a value that its metric cannot have."""
+    again = state.filter(state.select(RUN_OF_TABLE, *query).is_duplicated())
+    if len(again):
+        whose = ", ".join(f"{name} {again[name][0]!r}" for name in (RUN_OF_TABLE, *query))
+        raise InvalidData(f"the state has {whose} more than once, as if states were appended to each other; {AS_GIVEN}")
+    within = limits(np.empty((0, 0, len(calls))), calls)
+    for call, least, greatest in zip(calls, within.least, within.greatest, strict=True):
+        value = state[call.text]
+        wrong = value.filter((value < least - NOISE) | (value > greatest + NOISE) | value.is_nan())
+        if len(wrong):
+            raise InvalidData(
+                f"the state has {wrong[0]:g} for {call.text}, which is from {least:g} to {greatest:g}; {AS_GIVEN}"
+            )
+
+
 def _continued(found: PairedValues, state: pl.DataFrame) -> PairedValues:
     """The values of earlier looks, then those of queries that are new: a query counts once, with its first values."""
     names, query, of = [call.text for call in found.calls], found.query, {**found.long().schema, "look": pl.Int64()}
@@ -201,6 +237,7 @@ def _continued(found: PairedValues, state: pl.DataFrame) -> PairedValues:
     if gone := [run for run in state[RUN_OF_TABLE].unique(maintain_order=True) if run not in found.runs]:
         says = "a state continues with the same runs"
         raise InvalidData(f"run {gone[0]!r} of the state is none of {', '.join(found.runs)}; {says}")
+    _refuse_unfit_values(state, query, found.calls)
     slices = (pl.col(name).alias(at) for at, name in zip(keys(found.by), found.by, strict=True))
     facts = {"#look": pl.col("look"), "#weight": pl.lit(1.0), "#again": pl.lit(False)}
     old = state.unique(query, keep="first", maintain_order=True).select(*query, *slices, **facts)

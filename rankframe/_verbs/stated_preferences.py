@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import polars as pl
@@ -9,7 +10,7 @@ import polars as pl
 from .._plan.rank_order import numbered
 from .._statistics.preferences import fulfilled, preferred, strengths
 from .._support.floats import np
-from .._support.option_kinds import Column
+from .._support.option_kinds import Column, check
 from .._support.option_values import Range
 from .._support.statistical_options import Confidence
 from .._table.check import fault_in
@@ -72,7 +73,7 @@ def evaluate(table: Table[R], *measures: str, group: Column | None = None, subgr
     (0.667, 3.0)
     """
     rows, setup = table.rows, table.setup
-    names = measures or tuple(PREFERENCES)
+    names = check("measures", measures, Sequence[str]) or tuple(PREFERENCES)
     for name in names:
         if name not in PREFERENCES:
             raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, PREFERENCES)}")
@@ -141,7 +142,7 @@ def bradley_terry(
     second: Column = "doc_b",
     winner: Column = "winner",
     pooled: bool = False,
-    prior: Annotated[float, Range(least=0)] = 0.0,
+    prior: Annotated[float, Range(least=0, most=10**9)] = 0.0,
     ci: Confidence = 0.95,
 ) -> R:
     """Win rates of documents that were compared two at a time, and strengths by the model of Bradley and Terry with ties.

@@ -17,6 +17,7 @@ from .._table.policies import GREATEST
 from .._table.roles import ROLES
 from .._table.setup import Setup
 from ..errors import InvalidOption, Verbatim, on
+from .rank_key import place_among_ties
 from .rows import Rows
 
 T = TypeVar("T")
@@ -150,11 +151,24 @@ class Context(ABC):
 
     @property
     def base_rank(self) -> pl.Expr:
-        """The rank by another score; null without one. Equal scores keep the order of this ranking."""
-        base = self.columns_of("base")[0].cast(pl.Float64)
-        self.rows.refuse(base.is_nan().fill_null(False), "the other score is NaN for a document", of_label=False)
-        rank = base.rank("ordinal", descending=not self.setup.policies.ascending)
-        return self.rows.along(rank.cast(pl.Float64))
+        """The rank by another score; null without one. Documents with equal scores stand as the tie rule says."""
+        policies, base = self.setup.policies, self.columns_of("base")[0]
+        rule, falls = policies.tie_rule, not policies.ascending
+        is_nan = base.cast(pl.Float64).is_nan().fill_null(False)
+        self.rows.refuse(is_nan, "the other score is NaN for a document", of_label=False)
+        if policies.scores == "float32":
+            base = base.cast(pl.Float32)
+        if rule.refuses:
+            tied = self.rows.along(base.is_duplicated()) & base.is_not_null()
+            self.rows.refuse(
+                tied, "documents of a query share another score and ties='error' forbids it", of_label=False
+            )
+        if rule.shares:
+            return self.rows.along(base.rank("max", descending=falls).cast(pl.Float64))
+        among_ties = self.rows.column(place_among_ties(self.setup))
+        best_first = pl.int_range(pl.len()).sort_by(base, among_ties, descending=[falls, False], nulls_last=True)
+        place = self.rows.along(best_first.arg_sort().cast(pl.Float64))
+        return pl.when(base.is_not_null()).then(place + 1)
 
     @property
     def features(self) -> dict[str, pl.Expr]:

@@ -12,9 +12,10 @@ from typing import Literal
 import polars as pl
 import polars.selectors as cs
 
-from .._table.columns import is_finite, is_rank, message_of, naming, refuse_without_document, unfit_weights
+from .._table.columns import is_finite, is_rank, message_of, naming, unfit_weights
 from .._table.setup import Setup
 from ..errors import InvalidOption
+from .rank_key import columns_of, rank_key
 from .rows import Cut, PairCounts, Rows, on_rows
 
 
@@ -39,7 +40,7 @@ class GroupRows(Rows):
             score = score.rank("dense", descending=True)
         if setup.policies.drops_first:
             score = pl.when(label >= 0).then(score)
-        key, descending = _order(setup, score, label)
+        key, descending = rank_key(setup, score, label)
 
         def ranked(x: pl.Expr) -> pl.Expr:
             return x.sort_by(key, descending=descending, maintain_order=True)
@@ -154,34 +155,5 @@ class GroupRows(Rows):
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None:
         self.faults.append((bad.any(), naming(message, self.label.filter(bad).max()) if of_label else message))
 
-
-def columns_of(setup: Setup) -> cs.Selector:
-    """The document column; none if none was named, the table lacks the default and no tie rule needs it."""
-    if setup.roles.doc_name is None:
-        refuse_without_document(setup)
-        return cs.by_name()
-    needed = setup.roles.doc is not ... or setup.policies.tie_rule.needs_document
-    return cs.by_name(setup.roles.doc_name, require_all=needed)
-
-
-def _order(setup: Setup, score: pl.Expr, label: pl.Expr) -> tuple[pl.Expr, bool]:
-    """One sort key that puts the group's rows in rank order, and whether it descends; it fits any dtype."""
-    rule, doc = setup.policies.tie_rule, columns_of(setup)
-    named = doc & (cs.enum() | cs.categorical())
-    ids = [(doc - cs.nested()).cast(pl.String)] if rule.as_text else [(doc - named).as_expr(), named.cast(pl.String)]
-    retrieved, graded = score.is_not_null(), label.fill_null(-float("inf"))
-    row = pl.int_range(pl.len()).alias("#row")  # a sort by a struct is not stable
-    # a struct has one direction: that of the ids, which may be of any type
-    falling = all(key.falling for key in rule.keys if key.of == "document")
-    fields = [(retrieved if falling else ~retrieved).alias("#retrieved"), _turned(score, not falling).alias("#score")]
-    for i, key in enumerate(rule.keys):
-        values = [key.value(x) for x in ([graded] if key.of == "label" else ids)]
-        if not falling:
-            fields += [x.is_null().name.prefix(f"#null {i} ") for x in values]
-        fields += [_turned(x, key.falling != falling).name.prefix(f"#key {i} ") for x in values]
-    return pl.struct(*fields, -row if falling else row), falling
-
-
-def _turned(x: pl.Expr, turned: bool) -> pl.Expr:
-    """`x`, or if `turned` numbers that sort the other way round."""
-    return x.rank("dense", descending=True) if turned else x
+    def refuse_value(self, bad: pl.Expr, message: str) -> None:
+        self.faults.append((bad, message))

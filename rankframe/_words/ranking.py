@@ -370,6 +370,10 @@ class Ranking(Context):
         """Fail with `message` where `bad` holds for a document; it names the label, if the fault is one `of_label`."""
         self.rows.refuse(bad, message, of_label=of_label)
 
+    def refuse_value(self, bad: pl.Expr, message: str) -> None:
+        """Fail with `message` where `bad`, which is made of sums, holds for a query."""
+        self.rows.refuse_value(bad, message)
+
     def _number(self, x: pl.Expr) -> pl.Expr:
         """`x` for each document as a float."""
         return self.rows.each(x).cast(pl.Float64)

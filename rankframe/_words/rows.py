@@ -105,6 +105,9 @@ class Rows(Protocol):
     #: Fail with `message` where `bad` holds for a row; it names the label found, if the fault is one `of_label`.
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None: ...
 
+    #: Fail with `message` where `bad`, which is made of sums, holds for a query.
+    def refuse_value(self, bad: pl.Expr, message: str) -> None: ...
+
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x`, which has no null, down to each row."""
         return self.along(x.cum_sum())

@@ -77,6 +77,8 @@ class Needed:
         the drop.
     sums, maxima
         Expressions whose sum, or maximum, is taken per query.
+    undefined
+        By message, where a value that is made of these is not defined.
     values
         The value of each call by its text, made of these.
     """
@@ -89,6 +91,7 @@ class Needed:
     sums: dict[str, pl.Expr] = field(default_factory=dict)
     maxima: dict[str, pl.Expr] = field(default_factory=dict)
     refused: dict[str, Fault] = field(default_factory=dict)
+    undefined: dict[str, pl.Expr] = field(default_factory=dict)
     values: dict[str, pl.Expr] = field(default_factory=dict)
     _names: dict[tuple[str, bytes], str] = field(default_factory=dict)
     same: set[str] = field(default_factory=set)
@@ -133,6 +136,10 @@ class Needed:
         """Fail with `message` where `bad` holds; it names the label found, if the fault is one `of_label`."""
         kind = f"{OF_LABEL if of_label else 'document'} {len(self.refused)}"
         self.refused.setdefault(message, Fault(kind, "", bad, message))
+
+    def refuse_value(self, bad: pl.Expr, message: str) -> None:
+        """Fail with `message` where `bad`, which is made of sums, holds for a query."""
+        self.undefined[message] = bad
 
     def settle(self) -> None:
         """Refuse values that are not one number per query; take sums per query unless a row needs them."""
@@ -346,3 +353,6 @@ class SortedRows(Rows):
         known = self.top is not None and len(of) == 1 and of <= self._labels
         if not known or pl.select(self._all_labels.alias(*of)).select(bad.any()).item():
             self.needed.refuse(bad, message, of_label=of_label)
+
+    def refuse_value(self, bad: pl.Expr, message: str) -> None:
+        self.needed.refuse_value(bad, message)

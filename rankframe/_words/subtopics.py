@@ -62,6 +62,10 @@ class Topics:
         other.threshold = check("relevant", relevant, Label)
         return other
 
+    def refuse_value(self, bad: pl.Expr, message: str) -> None:
+        """Fail with `message` where `bad`, which is made of sums, holds for a query."""
+        self.needed.refuse_value(bad, message)
+
     def unweighted(self) -> Topics:
         """The same rows where all subtopics weigh the same."""
         other = copy(self)

@@ -151,7 +151,7 @@ def unexpectedness(r: Ranking, k: int | None = None, *, divisor: ListDivisor = "
     .. math:: 1 - \frac{|L \cap B|}{n}
 
     L and B are the first `k` items of the ranking and of the other one, whose scores ``on(base=...)`` names; the other
-    ranking is ordered like this one, and equal scores keep this ranking's order.
+    ranking is ordered like this one, equal scores as ``on(ties=...)`` says.
 
     Parameters
     ----------

@@ -15,17 +15,50 @@ OF_SCORES: Any = {"labels": False, "adds_up": False, "needs": ("score",)}
 """The declaration of a metric of scores."""
 
 
-def _top(r: Ranking, k: int | None) -> tuple[pl.Expr, pl.Expr]:
-    """The mean of the scores of the top `k`, and their standard deviation."""
-    score = pl.when(r.listed(k)).then(r.score)
-    n = r.count(score.is_not_null())
-    mean = r.whole(score) / n
-    return mean, (r.whole((score - mean) ** 2) / n).sqrt()
+class _Top:
+    """The scores of the top `k` by how far they are below the greatest, so that neither their size nor one mask takes digits.
+
+    Attributes
+    ----------
+    first
+        The greatest score.
+    unit
+        How far the least is below it; 1 if all are equal.
+    below
+        How far each score is below the greatest, in units: from 0 to 1.
+    known
+        Whether there is a score, and none is infinite.
+    """
+
+    def __init__(self, r: Ranking, k: int | None) -> None:
+        score = pl.when(r.listed(k)).then(r.score)
+        self.r, self.n = r, r.count(score.is_not_null())
+        self.first = r.largest(score)
+        lowest = r.largest(self.first - score)
+        self.unit = pl.when(lowest > 0).then(lowest).otherwise(1.0)
+        self.below = (self.first - score) / self.unit
+        self.known = (self.n > 0) & self.first.is_finite() & self.unit.is_finite()
+
+    @property
+    def mean_below(self) -> pl.Expr:
+        """How far the mean is below the greatest score, in units."""
+        return self.r.whole(self.below) / self.n
+
+    @property
+    def mean(self) -> pl.Expr:
+        """The mean of the scores."""
+        return self.first - self.unit * self.mean_below
+
+    @property
+    def deviation(self) -> pl.Expr:
+        """The standard deviation of the scores."""
+        return self.unit * (self.r.whole((self.below - self.mean_below) ** 2) / self.n).sqrt()
 
 
-def _of_collection(r: Ranking, collection: pl.Expr | None) -> pl.Expr:
-    """The score of the collection as one document; without it, the mean of all scores."""
-    return _top(r, None)[0] if collection is None else r.largest(r.column(collection).cast(pl.Float64))
+def _column(r: Ranking, x: pl.Expr) -> pl.Expr:
+    """The number that a column has for the query; null if it is not finite."""
+    number = r.largest(r.column(x).cast(pl.Float64))
+    return pl.when(number.is_finite()).then(number)
 
 
 @metric(display="NQC", **OF_SCORES)
@@ -44,7 +77,8 @@ def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) 
 
     Returns
     -------
-    One Float64 per query, from 0 on; null if the collection's score is 0, or nothing was retrieved.
+    One Float64 per query, from 0 on; null if the collection's score is 0, null or not finite, nothing was retrieved, or a score
+    that is read is infinite: one of the top `k`, or any if the mean of all is the collection's.
 
     References
     ----------
@@ -57,8 +91,9 @@ def nqc(r: Ranking, k: int | None = None, *, collection: pl.Expr | None = None) 
     >>> df.rank.evaluate("nqc")["nqc"].item()                                         # deviation 1, mean 2
     0.5
     """
-    of_collection = _of_collection(r, collection).abs()
-    return pl.when((of_collection > 0) & (r.n_retrieved > 0)).then(_top(r, k)[1] / of_collection)
+    top, listed = _Top(r, k), _Top(r, None)
+    of_collection = pl.when(listed.known).then(listed.mean) if collection is None else _column(r, collection)
+    return pl.when(top.known & (of_collection != 0)).then(top.deviation / of_collection.abs())
 
 
 @metric(display="WIG", bounds=(None, None), **OF_SCORES)
@@ -80,7 +115,8 @@ def wig(
 
     Returns
     -------
-    One Float64 per query; null if nothing was retrieved.
+    One Float64 per query; null if nothing was retrieved, a score that is read is infinite, as for :func:`nqc`, or the number of
+    terms is not above 0.
 
     References
     ----------
@@ -93,9 +129,15 @@ def wig(
     >>> df.rank.evaluate("wig@1")["wig@1"].item()                                     # 3 less the mean, 2
     1.0
     """
-    found = _top(r, k)[0] - _of_collection(r, collection)
-    found = found if terms is None else found / r.largest(r.column(terms).cast(pl.Float64)).sqrt()
-    return pl.when(r.n_retrieved > 0).then(found)
+    top, listed = _Top(r, k), _Top(r, None)
+    if collection is None:
+        found: pl.Expr = pl.when(listed.known).then(listed.unit * listed.mean_below - top.unit * top.mean_below)
+    else:
+        found = top.mean - _column(r, collection)
+    if terms is not None:
+        length = _column(r, terms)
+        found = pl.when(length > 0).then(found / length.sqrt())
+    return pl.when(top.known).then(found)
 
 
 @metric(display="Sigma max", **OF_SCORES)
@@ -111,7 +153,7 @@ def sigma_max(r: Ranking, k: int | None = None) -> pl.Expr:
 
     Returns
     -------
-    One Float64 per query, from 0 on; null if nothing was retrieved.
+    One Float64 per query, from 0 on; null if nothing was retrieved, or a score of the top `k` is infinite.
 
     References
     ----------
@@ -125,7 +167,7 @@ def sigma_max(r: Ranking, k: int | None = None) -> pl.Expr:
     1.0
     """
     r.need_every_rank()
-    centered = r.score - _top(r, None)[0]  # large scores with a small deviation would lose digits when squared
-    mean, squares = r.so_far(centered) / r.rank, r.so_far(centered**2) / r.rank
-    deviation = (squares - mean**2).clip(lower_bound=0.0).sqrt()
-    return pl.when(r.n_retrieved > 0).then(r.largest(pl.when(r.listed(k)).then(deviation)))
+    top = _Top(r, k)
+    mean, squares = r.so_far(top.below) / r.rank, r.so_far(top.below**2) / r.rank
+    deviation = top.unit * (squares - mean**2).clip(lower_bound=0.0).sqrt()
+    return pl.when(top.known).then(r.largest(pl.when(r.listed(k)).then(deviation)))

@@ -50,7 +50,7 @@ def p_mrr(r: Ranking) -> pl.Expr:
     r"""p-MRR: how far documents fall that an instruction has made non-relevant, from -1 for a rise to 1 for a fall.
 
     The table's labels mark these documents, from ``relevant`` on, ``on(base=...)`` has the scores without the instruction, and
-    the ranker's own scores are those with it.
+    the ranker's own scores are those with it. Equal scores stand as ``on(ties=...)`` says, in both rankings.
 
     .. math:: \frac{1}{R} \sum_d \begin{cases} 1 - a_d / b_d & \text{if } b_d > a_d \\ b_d / a_d - 1 & \text{otherwise} \end{cases}
 

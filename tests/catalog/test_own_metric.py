@@ -215,3 +215,67 @@ def test_a_function_given_to_metric_keeps_its_options() -> None:
         assert rf.METRICS["plainly"].bounds == (0, 7)
     finally:
         rf.unregister(plain)
+
+
+def root(r: rf.Ranking) -> pl.Expr:
+    return (r.total(r.label, 1) - 5).sqrt()
+
+
+def difference_of_infinities(r: rf.Ranking) -> pl.Expr:
+    return r.total(r.label, 1) * math.inf - r.total(r.label) * math.inf
+
+
+def quotients_of_documents(r: rf.Ranking) -> pl.Expr:
+    return r.total(r.label / r.label)
+
+
+FORMS: dict[str, Callable[[str], Any]] = {
+    "Polars": lambda text: DF.rank.evaluate(text),
+    "lazy": lambda text: DF.lazy().rank.evaluate(text).collect(),
+    "pandas": lambda text: DF.to_pandas().rank.evaluate(text),
+    "mean": lambda text: DF.rank.mean(text),
+    "with a threshold": lambda text: DF.rank.evaluate(f"{text}(relevant=2)"),
+}
+
+
+@each("formula", [root, difference_of_infinities, quotients_of_documents])
+def test_nan_that_is_no_quotient_of_nothing_is_an_error_in_every_form(formula: Callable[..., pl.Expr]) -> None:
+    name = formula.__name__
+    rf.metric(bounds=(None, None))(formula)
+    try:
+        for called in FORMS.values():
+            with pytest.raises(rf.InvalidData, match=rf"^{name}.* is NaN for a query, and not by a quotient 0 / 0"):
+                called(name)
+        with pytest.raises(pl.exceptions.InvalidOperationError, match=f"{name} is NaN for a query"):
+            DF.group_by("query_id").agg(getattr(rf.expr, name)())
+    finally:
+        rf.unregister(formula)
+
+
+def test_a_formula_is_0_where_a_quotient_inside_of_it_is_0_by_0() -> None:
+    @rf.metric(bounds=(0, 1))
+    def harmonic(r: rf.Ranking, k: int | None = None) -> pl.Expr:
+        precision, recall = r.total(r.relevant, k) / r.depth(k), r.total(r.relevant, k) / r.n_relevant
+        return 2 * precision * recall / (precision + recall)
+
+    # of q, b at rank 2 is relevant, and c: 2 x 1/2 x 1/2 / 1; of p, nothing is relevant: 0 / 0 within 0 / 0
+    wanted = {"q": 0.5, "p": 0.0}
+    try:
+        assert dict(DF.rank.evaluate("harmonic@2").rows()) == wanted
+        assert dict(DF.lazy().rank.evaluate("harmonic@2").collect().rows()) == wanted
+        assert dict(DF.group_by("query_id").agg(rf.expr.harmonic(k=2)).rows()) == wanted
+        assert DF.rank.curve("harmonic")["harmonic"].to_list() == pytest.approx([0, 1 / 2, 2 * 2 / 3 / (5 / 3), 0])
+    finally:
+        rf.unregister(harmonic)
+
+
+def test_nan_of_a_formula_of_subtopics_is_an_error() -> None:
+    @rf.metric(over="subtopics")
+    def rooted(t: Any) -> pl.Expr:
+        return (t.total(t.first_met, 1) - 5).sqrt()
+
+    try:
+        with pytest.raises(rf.InvalidData, match=r"^rooted is NaN for a query"):
+            DF.with_columns(subtopic=pl.lit("x")).rank.on(subtopic="subtopic").evaluate("rooted")
+    finally:
+        rf.unregister(rooted)

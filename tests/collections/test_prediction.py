@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
@@ -86,6 +89,93 @@ def test_a_collection_with_score_0_has_no_commitment_and_depth_cuts_rankings() -
     assert df.rank.on(depth=1).evaluate("nqc", "wig", "sigma_max").row(0) == (1, 0.0, 0.0, 0.0)
 
 
+MASKS = [-1e9, -1e12, -3.4028234663852886e38, -math.inf, math.inf, 1e300, -0.0, 5e-324]
+"""Scores of documents that a ranker has left out, and others of a size that takes the digits of a sum."""
+
+
+def exactly(name: str, given: list[float], k: int | None) -> Decimal | None:
+    """A predictor by its definition, without rounding before the root; None where a score that is read is infinite."""
+    x = sorted(given, reverse=True)[: k if name == "sigma_max" else None]
+    if any(map(math.isinf, x)):
+        return None
+    exact = [Fraction(score) for score in x]
+    top = exact[:k]
+    if name == "wig":
+        return decimal(sum(top) / len(top) - sum(exact) / len(exact))
+    deviations = [decimal(variance(top[:m])).sqrt() for m in range(1, len(top) + 1)]
+    if name == "sigma_max":
+        return max(deviations)
+    mean = sum(exact) / len(exact)
+    return deviations[-1] / decimal(abs(mean)) if mean else None
+
+
+def variance(x: list[Fraction]) -> Fraction:
+    mean = sum(x) / len(x)
+    return sum((score - mean) ** 2 for score in x) / len(x)
+
+
+def decimal(x: Fraction | int) -> Decimal:
+    return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+@each("size", [1.0, 1e-300, 1e150])
+@each("k", [None, 1, 3])
+def test_no_mask_and_no_size_of_scores_takes_digits_of_a_predictor(k: int | None, size: float) -> None:
+    rng = random.Random(f"{k} {size}")
+    lists = {
+        query: [rng.gauss(rng.choice([0, 7, 1e6]), 1) * size for _ in range(rng.randint(1, 6))]
+        + rng.sample(MASKS, rng.randint(0, 2))
+        for query in range(25)
+    }
+    rows = [(query, doc, score) for query, x in lists.items() for doc, score in enumerate(x)]
+    df = pl.DataFrame(rows, ["query_id", "doc_id", "score"], orient="row")
+    names = ["nqc", "wig", "sigma_max"]
+    texts = [name if k is None else f"{name}@{k}" for name in names]
+    of_groups = df.group_by("query_id").agg(getattr(rf.expr, name)(k=k) for name in names)
+    for form in (df.rank.evaluate(*texts), of_groups):
+        for row in form.iter_rows(named=True):
+            given = lists[row["query_id"]]
+            read = [abs(x) for x in given if math.isfinite(x)]
+            for name, text in zip(names, texts, strict=True):
+                with localcontext(prec=80, Emin=-5000, Emax=5000):
+                    wanted = exactly(name, given, k)
+                if wanted is None:
+                    assert row[text] is None, (given, text)
+                elif name == "wig":
+                    assert row[text] == pytest.approx(float(wanted), rel=1e-12, abs=1e-15 * max(read)), (given, text)
+                elif name == "sigma_max" or well_conditioned(given):
+                    assert row[text] == pytest.approx(float(wanted), rel=1e-11, abs=5e-324), (given, text)
+
+
+def well_conditioned(x: list[float]) -> bool:
+    """Whether a mean of these scores is not almost 0, which would magnify the rounding of a double."""
+    return abs(sum(map(Fraction, x))) * 1000 > sum(abs(Fraction(score)) for score in x)
+
+
+def test_a_masked_document_below_the_top_leaves_sigma_max_as_without_it() -> None:
+    """Of 12.3, 11.9 and 11.1 the mean is 35.3 / 3, and the mean of squared distances 0.248889."""
+    for mask in (-1e9, -3.4028234663852886e38, -math.inf):
+        df = pl.DataFrame({"query_id": 1, "doc_id": [*"abcd"], "score": [12.3, 11.9, 11.1, mask]})
+        assert df.rank.evaluate("sigma_max@3")["sigma_max@3"].item() == pytest.approx(0.498888, abs=1e-6)
+
+
+def test_a_query_with_an_infinite_score_is_left_out_of_means() -> None:
+    df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": [*"abab"], "score": [3.0, 1.0, 1.0, -math.inf]})
+    found = df.rank.summarize("nqc", "wig@1", "sigma_max", ci=None)
+    assert found["n_queries"].to_list() == [1, 1, 1]
+    assert found["mean"].to_list() == [0.5, 1.0, 1.0]
+
+
+def test_a_column_that_is_not_finite_gives_no_prediction() -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": [*"ab"], "score": [3.0, 1.0]})
+    for amiss in (math.nan, math.inf, None):
+        of = pl.lit(amiss, pl.Float64)
+        found = df.rank.evaluate(rf.expr.nqc(collection=of), rf.expr.wig(collection=of), rf.expr.wig(terms=of))
+        assert found.row(0)[1:] == (None, None, None)
+    for none in (0, -1):
+        assert df.rank.metrics.wig(1, terms=pl.lit(none)).item(0, 1) is None
+
+
 def test_predictors_have_no_curve_and_no_sql() -> None:
     with pytest.raises(rf.InvalidOption, match="is no sum of what each rank contributes"):
         DF.rank.curve("sigma_max")
@@ -125,6 +215,12 @@ def test_abstention_is_worth_1_by_the_metric_itself_and_0_if_it_tells_nothing() 
     assert (nauc([-x for x in metric], metric) or 0) < 0
     # of two queries, the better one is left for 30 per cent on (0.25 x 2 is 0 by Python's rounding): 2 areas of 3/4
     assert nauc([1.0, 2.0], [1.0, 0.0]) == pytest.approx(-1)
+
+
+def test_the_number_of_queries_that_are_left_out_is_rounded() -> None:
+    """Of 9 queries, 0.1 to 0.9 of which are 0.9 to 8.1: 1, 2, 3, 4, 4, 5, 6, 7 and 8, and not one less of each."""
+    predicted, metric = [3.0, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, 6.0, 7.0], [0.1, 0.7, 0.2, 0.9, 0.3, 0.8, 0.5, 0.4, 1.0]
+    assert nauc(predicted, metric) == pytest.approx(abstained(predicted, metric), rel=1e-12)
 
 
 def test_correlations_are_those_of_scipy() -> None:

@@ -445,3 +445,17 @@ def test_a_name_cannot_write_a_line_of_a_verdict() -> None:
         (line,) = table.rank.gate({"rr": 0.1}, **runs).lines(style)  # type: ignore[arg-type]
         assert not {"\n", "\x1b"} & {*line}
     assert r"x\npassed: map of evil: +1.0000\x1b[2J" in table.rank.gate({"rr": 0.1}, **runs).lines()[0]
+
+
+def test_a_loss_of_exactly_the_budget_passes_and_is_not_beyond_it() -> None:
+    """Each of the queries loses 1/4, so that both ends of the interval are the loss; 50 queries are needed to tell."""
+    value, verdicts = rf.value("v", bounds=(0, 1)), {}
+    for n in (60, 5):
+        rows = {"run": ["a"] * n + ["b"] * n, "q": [*range(n)] * 2, "v": [0.5] * n + [0.25] * n}
+        found = (
+            pl.DataFrame(rows)
+            .rank.on(query="q")
+            .gate({value: 0.25}, run="run", baseline="a", interval="percentile", resamples=99)
+        )
+        verdicts[n] = found.table["verdict"].item()
+    assert verdicts == {60: "passed", 5: "too few queries"}

@@ -542,3 +542,12 @@ def test_a_metric_that_gives_the_same_value_by_any_labels_needs_no_people() -> N
     y = df.rank.on(label="llm").evaluate("map")["map"].to_numpy()
     assert row["mean"] == pytest.approx(by_hand(y[:40], y[:40], y[40:])[0])
     assert row["mean"] == pytest.approx(y.mean(), abs=0.002)
+
+
+def test_a_known_mean_warns_from_four_standard_errors_on() -> None:
+    judged = DF.filter(pl.col("query_id") < 40)
+    x = judged.group_by("query_id").agg(pl.col("known").first())["known"].to_numpy()
+    error = x.std() / math.sqrt(len(x))
+    with pytest.warns(rf.RankframeWarning, match="drawn at random"):
+        judged.rank.compare("map", adjust="known", adjust_mean=x.mean() + 4.5 * error, **RUNS)
+    judged.rank.compare("map", adjust="known", adjust_mean=x.mean() + 3.5 * error, **RUNS)

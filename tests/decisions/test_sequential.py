@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,54 @@ def test_a_state_without_a_column_or_no_state_is_refused() -> None:
         DAYS[1].rank.gate({"map": 0.05}, **FAST, sequential="state.json")
     with pytest.raises(rf.InvalidOption, match="second column 'look'"):
         DAYS[1].rename({"day": "look"}).rank.gate({"map": 0.05}, **FAST, by="look", sequential=True)
+
+
+def test_states_of_several_looks_appended_to_each_other_are_refused() -> None:
+    first = DAYS[0].rank.gate({"map": 0.05}, **FAST, sequential=True).state
+    assert first is not None
+    second = DAYS[1].rank.gate({"map": 0.05}, **FAST, sequential=first).state
+    for wrong in (pl.concat([first, first]), pl.concat([first, second]), first.with_columns(query_id=pl.lit("0/q0"))):
+        with pytest.raises(
+            rf.InvalidData, match=r"run 'old', query_id '0/q0' more than once, .*state of the last look"
+        ):
+            DAYS[2].rank.gate({"map": 0.05}, **FAST, sequential=wrong)
+
+
+@each(
+    ("column", "value", "message"),
+    [
+        *(
+            ("look", x, "as look, not a whole number from 1 on")
+            for x in (None, "1", 0, 1.5, math.inf, True)
+        ),
+        *(
+            ("planned", x, "as planned, not a whole number from 2 to 1,000,000,000")
+            for x in (None, "many", -1, 1, 2.5, math.nan)
+        ),
+        *(("confidence", x, "as confidence, not a number between 0.5 and 1") for x in (None, "0.95", 0.5, 1, -1, 95)),
+        *(("map", x, "for map, which is from 0 to 1") for x in (1e9, -1.0, math.inf, math.nan)),
+    ],
+)  # fmt: skip
+def test_a_state_with_a_number_that_no_gate_gives_is_refused(column: str, value: Any, message: str) -> None:
+    state = DAYS[0].rank.gate({"map": 0.05}, **FAST, sequential=True).state
+    assert state is not None
+    with pytest.raises(rf.InvalidData, match=rf"^the state has .* {message}; give the state of the last look alone"):
+        DAYS[1].rank.gate({"map": 0.05}, **FAST, sequential=state.with_columns(pl.lit(value).alias(column)))
+
+
+def test_a_state_of_two_plans_is_refused() -> None:
+    state = DAYS[0].rank.gate({"map": 0.05}, **FAST, sequential=True).state
+    assert state is not None
+    for column, other in (("planned", 500), ("confidence", 0.9)):
+        mixed = state.with_columns(pl.when(pl.col("run") == "new").then(other).otherwise(column).alias(column))
+        with pytest.raises(rf.InvalidData, match=f"^the state has {other} and .* as {column}; give the state"):
+            DAYS[1].rank.gate({"map": 0.05}, **FAST, sequential=mixed)
+
+
+def test_a_null_is_an_id_of_a_query_also_in_a_state() -> None:
+    df = unchanged(3).with_columns(query_id=pl.when(pl.col("query_id") != pl.col("query_id").min()).then("query_id"))
+    first = df.rank.gate({"rr": 0.1}, **FAST, sequential=True)
+    assert df.rank.gate({"rr": 0.1}, **FAST, sequential=first.state).table["n_queries"].item() == 3
 
 
 def test_what_holds_at_no_look_is_refused() -> None:

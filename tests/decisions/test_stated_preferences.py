@@ -343,7 +343,7 @@ def test_an_empty_table_has_no_strengths() -> None:
         ([(1, "x", "x", "x")], {}, rf.InvalidData, "'x' against 'x', won by 'x'"),
         ([(1, "x", None, "x")], {}, rf.InvalidData, "'x' against None, won by 'x'"),
         ([(1, "x", "y", "x")], {"winner": "won"}, rf.MissingColumn, "no column 'won' for winner"),
-        ([(1, "x", "y", "x")], {"prior": -1}, rf.InvalidOption, "prior=-1: write a finite number from 0 on"),
+        ([(1, "x", "y", "x")], {"prior": -1}, rf.InvalidOption, "prior=-1: write a number from 0 to 1,000,000,000"),
     ],
 )  # fmt: skip
 def test_what_is_no_comparison_says_why(rows: Any, options: Any, error: type[Exception], message: str) -> None:

@@ -308,3 +308,25 @@ def test_students_interval_does_not_leave_the_bound_that_a_metric_has() -> None:
         row = few.rank.summarize("cg").row(0, named=True)
     assert (row["ci_low"], row["interval"]) == (0.0, "t")
     assert row["ci_high"] == pytest.approx(2.25 * (1 + 3.182446), rel=1e-6)
+
+
+@each("size", [1e-300, 1e-310, 1e-320, 5e-324, 1e270])
+def test_the_size_of_weights_changes_no_figure(size: float) -> None:
+    """Average precision 1, 1/2 and 1 with weights 2, 1 and 1: 7/8; the table's other day has weights of 1."""
+    rows = {"query_id": [1, 1, 2, 2, 3, 3], "doc_id": [*"ababab"], "score": [2, 1] * 3, "label": [1, 0, 0, 1, 1, 1]}
+    df = pl.DataFrame(rows).with_columns(
+        new=-pl.col("score"), one=pl.when(query_id=1).then(2.0).otherwise(1.0), day=pl.lit("x")
+    )
+    df = df.with_columns(w=pl.col("one") * size)
+    options: Any = {"interval": "bca", "resamples": 999}
+    wanted = df.rank.summarize("map", weights="one", **options)
+    found = df.rank.summarize("map", weights="w", **options)
+    assert found["mean"].item() == pytest.approx(7 / 8)
+    assert_frame_equal(found, wanted, rel_tol=1e-9)
+    assert df.rank.mean("map", weights="w").item() == pytest.approx(7 / 8)
+    assert df.lazy().rank.mean("map", weights="w").collect().item() == pytest.approx(7 / 8)
+    other = df.with_columns(day=pl.lit("y"), w=1.0, query_id=pl.col("query_id") + 3)
+    of_days = pl.concat([df, other]).rank.mean("map", weights="w", by="day")
+    assert dict(of_days.rows()) == {"x": pytest.approx(7 / 8), "y": pytest.approx(5 / 6)}
+    compared = [df.rank.compare("map", runs=["score", "new"], weights=of, **options).table for of in ("one", "w")]
+    assert_frame_equal(*compared, rel_tol=1e-9)

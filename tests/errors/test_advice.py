@@ -258,7 +258,10 @@ CASES = {
         "OK", "rf.sql('rr', dialect='duckdb', table='t', names={'rr': ''})", "rf.sql('rr', dialect='duckdb', table='t', ADVICE)",
         r"as (names=.*)$",
     ),
-    "bounds in falling order": Case("VALUES", "rf.value('faithfulness', bounds=(1, 0))", "rf.value('faithfulness', ADVICE)", r"as (bounds=.*)$"),
+    "bounds in falling order": Case(
+        "VALUES", "rf.value('faithfulness', bounds=(1, 0))", "rf.value('faithfulness', bounds=ADVICE)", r"as (\(0, 1\)),"),
+    "more cutoffs than are read": Case("OK", "rf.parse('ndcg_cut.' + '5,' * 1_000 + '5')", "rf.parse('ndcg_cut.5')"),
+    "a rank without a name": Case("OK", "df.rank.with_ranks(name='')", "df.rank.with_ranks(ADVICE)", r"as (name=.*)$"),
     "a value without its column": Case("OK", "df.rank.mean('value:')", "'ADVICE'", "write '(.*)'"),
     "a value where a ranking is compared": Case("OK", "df.rank.conventions('value:label')", "ADVICE", r"df\.rank\.conventions"),
     "runs that are columns of scores": Case(
@@ -1143,4 +1146,4 @@ def test_ranks_are_kept_by_the_advice() -> None:
 @each("library", ["polars", "pandas"])
 def test_a_series_is_named_by_its_type_and_not_printed(library: str) -> None:
     at_hand = names(CASES["a Series as column"], library)
-    assert message_of("df.rank.on(query=df['query_id'])", at_hand).startswith("a Series is no column name;")
+    assert message_of("df.rank.on(query=df['query_id'])", at_hand).startswith("query=a Series is no column name;")

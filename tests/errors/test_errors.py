@@ -283,7 +283,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         rf.InvalidOption,
         "interpolated_precision: missing a required argument: 'recall'; its signature is interpolated_precision(recall",
     ),
-    "a group that is no column": (lambda: OK.rank.on(group=1), rf.InvalidOption, "1 is no column name"),
+    "a group that is no column": (lambda: OK.rank.on(group=1), rf.InvalidOption, "group=1 is no column name"),
     "a policy under another name, of a verb": (
         lambda: OK.rank.evaluate("map", relevance_level=2),
         rf.InvalidOption,

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import io
 import math
-import random
 from collections.abc import Callable, Iterator
-from fractions import Fraction
-from functools import partial
-from operator import attrgetter
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -26,64 +19,7 @@ from rankframe._support.option_values import Range
 from rankframe._table.setup import OPTIONS
 from rankframe.plot import PLOTS, Plots
 from tests.support.each import each
-
-HOSTILE: list[Any] = [
-    None, True, 0, -1, 5, 2**64, 10**400, 1.5, float("nan"), float("inf"), "", "x", "\ud800", b"x", [], {}, (), set(), [None],
-    ["nope"], {"a": 1}, {"x": object()}, object(), int, len, np.array([1.0, 2.0]), pl.Series([1]), pl.lit(1),
-    pl.DataFrame({"a": [1]}), pd.DataFrame({"a": [1]}), pd.Series(["a"]), Fraction(1, 3), ..., [object()], [[1]], [10**400],
-    [float("nan")], np.int64(3), Exception("x"),
-]  # fmt: skip
-
-TABLE = pl.DataFrame(
-    {"query_id": [1, 1, 1, 2, 2, 2], "doc_id": [*"abc"] * 2, "label": [1, 0, 2, 0, 1, 0], "side": [*"xxxyyy"]}
-).with_columns(score=pl.Series([3.0, 2, 1, 1, 2, 3]), s2=pl.Series([1.0, 2, 3, 3, 1, 2]))
-RUN, QRELS = TABLE.drop("label"), TABLE.select("query_id", "doc_id", "label")
-FRONTS: list[Callable[[pl.DataFrame], Any]] = [pl.DataFrame.clone, pl.DataFrame.to_pandas, pl.DataFrame.lazy]
-TWO: dict[str, Any] = {"runs": ["score", "s2"]}
-QUICK: dict[str, Any] = {"resamples": 100, "progress": False}
-VERBS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-    "with_ranks": ((), {}),
-    "judge": ((TABLE.select("query_id", "doc_id", rel="label").rename({"rel": "label"}),), {}),
-    "agreement": (("s2", "kendall_tau"), {}),
-    "conventions": (("ndcg@3",), {}),
-    "mean": (("map",), TWO),
-    "summarize": (("map",), QUICK),
-    "compare": (("map",), TWO | QUICK),
-    "power": (("map",), {**TWO, "difference": 0.1}),
-    "gate": (({"map": 0.1},), TWO | QUICK),
-    "fuse": (("wsum",), TWO),
-    "fusion.explain": (("rrf",), TWO),
-    "fusion.overlap": ((), TWO),
-    "fusion.oracle": (("map",), TWO | QUICK),
-    "expected_exposure": ((), TWO),
-    "fusion.fit": (("posfuse",), TWO),
-    "tune": (("wsum",), TWO | QUICK | {"step": 0.5, "folds": 2}),
-    "items.exposure": ((), {}),
-    "items.catalog": (("coverage@2",), {"items": 9, **QUICK}),
-    "items.compare": (("coverage@2",), TWO | QUICK | {"items": 9}),
-    "items.counts": (("coverage@2",), {"items": 9}),
-    "gaps": (("map",), {"by": "side", **QUICK}),
-    "on": ((), {}),
-}
-"""A call of each verb that works."""
-
-FUNCTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-    "fuse": (([TABLE, TABLE], "rrf"), {}),
-    "fit_fusion": ((TABLE, "posfuse"), TWO),
-    "evaluate": ((RUN, QRELS, "map"), {}),
-    "mean": ((RUN, QRELS, "map"), {}),
-    "summarize": ((RUN, QRELS, "map"), QUICK),
-    "compare": (([RUN, RUN], QRELS, "map"), QUICK),
-    "gate": (([RUN, RUN], QRELS, {"map": 0.5}), QUICK),
-    "write_run": ((TABLE, io.BytesIO()), {}),
-    "write_qrels": ((TABLE, io.BytesIO()), {}),
-    "from_lists": ((pl.DataFrame({"query_id": [1], "retrieved": [["a"]], "relevant": [["a"]]}),), {}),
-    "from_dicts": ((), {"run": {"q": {"a": 1.0}}, "qrels": {"q": {"a": 1}}}),
-    "from_arrays": ((), {"scores": [[0.5, 0.2]], "labels": [[1, 0]]}),
-    "parse": (("ndcg@10",), {}),
-    "lightgbm_metric": (("ndcg@3",), {}),
-    "Accumulator": (("ndcg@3",), {}),
-}
+from tests.support.hostile import TABLE, TWO
 
 READ_INSIDE = {"runs", "method", "fusion", "budgets", "path", "weight", "text", "sequential"}
 """Options that the verbs read themselves, with more to say of a wrong value."""
@@ -117,61 +53,6 @@ def test_every_option_is_read_by_its_annotation() -> None:
         assert unread <= READ_INSIDE | TYPES_OF_OTHERS, name
 
 
-def collected(found: Any) -> object:
-    return found.collect() if isinstance(found, pl.LazyFrame) else found
-
-
-def sampled(
-    calls: dict[str, tuple[tuple[Any, ...], dict[str, Any]]], of: Callable[[str], Any], draw: random.Random, n: int
-) -> Iterator[tuple[str, str, Any, Callable[[], object]]]:
-    for name, (args, options) in calls.items():
-        function = of(name)
-        places = options_of(function)
-        for option in places:
-            for value in draw.sample(HOSTILE, n):
-                given: Any = {**dict(zip(places, args, strict=False)), **options, option: value}
-                first = [given.pop(place) for place in places[: len(args)] if place in given]
-                yield name, option, value, partial(function, *first, *args[len(first) :], **given)
-
-
-def refused(name: str, option: str, value: Any, call: Callable[[], object]) -> bool:
-    """Whether the call is refused, and so by an error of the library."""
-    try:
-        collected(call())
-    except (rf.RankframeError, OSError):
-        return True
-    except Exception as error:
-        raise AssertionError(f"{name}({option}={value!r:.80})") from error
-    return False
-
-
-@each("front", FRONTS)
-@pytest.mark.filterwarnings("ignore::rankframe.RankframeWarning")
-def test_no_value_of_an_option_gives_an_error_of_another_library(front: Callable[[pl.DataFrame], Any]) -> None:
-    def method(name: str) -> Any:
-        table = TABLE.drop("label") if name == "judge" else TABLE
-        return attrgetter(name)(rf.rank(front(table)))
-
-    verbs = {
-        name: (tuple(front(x) if isinstance(x, pl.DataFrame) else x for x in args), options)
-        for name, (args, options) in VERBS.items()
-    }
-    for name, (args, options) in verbs.items():
-        collected(method(name)(*args, **options))
-    draw = random.Random(front.__name__)
-    assert sum(refused(*each) for each in sampled(verbs, method, draw, 2)) > 200
-
-
-@pytest.mark.filterwarnings("ignore::rankframe.RankframeWarning")
-def test_no_value_of_an_option_of_a_function_gives_an_error_of_another_library(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # some values are names of files that can be written
-    for name, (args, options) in FUNCTIONS.items():
-        getattr(rf, name)(*args, **options)
-    assert sum(refused(*each) for each in sampled(FUNCTIONS, partial(getattr, rf), random.Random(1), 15)) > 300
-
-
 def test_resamples_have_an_upper_bound() -> None:
     with pytest.raises(
         rf.InvalidOption, match="resamples=18446744073709551616: write a whole number from 1 to 10,000,000"
@@ -199,12 +80,51 @@ def test_no_runs_in_a_list_or_a_mapping_are_no_runs() -> None:
         (lambda r: r.mean("map", by={}), r"by=\{\}: write a list of columns' names, a column's name or None"),
         (lambda r: r.with_ranks(name=5), "name=5: write text or None"),
         (lambda r: r.agreement(5.5, "kendall_tau"), "no column '5.5'"),
-        (lambda r: r.on(category=[]), r"\[\] is no column name"),
+        (lambda r: r.on(category=[]), r"^category=\[\] is no column name"),
+        (lambda r: r.on(score=()), r"^score=\(\) is no column name"),
+        (lambda r: r.on(label=("label", "score")), r"^label=\('label', 'score'\) is no column name"),
+        (lambda r: r.on(features=[]), r"^features=\[\] names no column; name at least one, as features=\['x', 'y'\]"),
+        (lambda r: r.on(weight="\ud800").dcg(), r"^no column '\\\\ud800' for weight"),
+        (lambda r: r.preferences.preference(credit=[]), r"^credit=\[\]: name three columns, as credit=\['credit', "),
+        (lambda r: r.judges("label", "s2", runs=TABLE), "^runs=a DataFrame: write a list of columns' names"),
+        (lambda r: r.judges("label", ["s2"]), "^labels=.*: write a list"),
+        (lambda r: r.propensities(context=["side", "doc_id"]), "^context='doc_id' names the documents"),
+        (lambda r: r.power("map", difference=[], **TWO), r"^difference=\[\] names no difference"),
+        (lambda r: r.reliability("map", difference=[], **TWO), r"^difference=\[\] names no difference"),
+        (lambda r: r.power("map", difference=pl.Series([0.1]), **TWO), "^difference=a Series: write"),
+        (
+            lambda r: r.gate("dcg", margin=1e308, **TWO),
+            "^a budget of 1e.308 allows any loss: no value of dcg is beyond",
+        ),
+        (lambda r: r.with_ranks(name=""), "^name='' is no name of a column"),
+        (lambda r: r.mean("map", by=iter([])), "^by=.*: write a list of columns' names"),
+        (lambda r: rf.write_run(TABLE, "\0x"), r"^'\\x00x' names no file: it holds a null byte"),
+        (lambda r: rf.parse("ndcg_cut." + "5," * 20_000 + "5"), "has 20,001 numbers after the point; at most 1,000"),
+        (lambda r: rf.from_arrays(scores=[0.5], query={}), r"^query=\{\}: write the queries' names in a list"),
+        (lambda r: r.on(features="side").evaluate("ild@2"), "^column 'side' for features holds String, not numbers"),
     ],
 )
 def test_values_that_passed_or_broke_are_refused(call: Callable[[Any], object], message: str) -> None:
     with pytest.raises(rf.RankframeError, match=message):
         call(TABLE.rank)
+
+
+def test_half_of_a_character_in_a_columns_name_is_spelled_out_where_there_is_no_table_yet() -> None:
+    assert "\\ud800" in str(rf.expr.on(weight="\ud800").dcg())
+    assert "\\ud800" in rf.sql("dcg", dialect="duckdb", table="t", weight="\ud800")
+
+
+def test_a_column_that_is_named_twice_is_one() -> None:
+    for front in (TABLE, TABLE.lazy()):
+        twice, once = (front.rank.mean("map", by=by).lazy().collect() for by in (["side", "side"], "side"))
+        assert twice.equals(once)
+
+
+def test_a_pool_has_the_queries_in_the_order_of_the_table() -> None:
+    rows = {"query_id": [2, 2, 1, 1], "doc_id": [*"abab"], "x": [None, None, 1.0, 2.0], "y": [1.0, 2.0, None, None]}
+    found = pl.DataFrame(rows).rank.pool(depth=1, runs=["x", "y"])
+    assert found.rows() == [(2, "b", 1, 1), (1, "b", 1, 1)]
+    assert pl.DataFrame(rows).rank.pool(depth=1, runs=["x", "y"], size=2**64).equals(found)
 
 
 def test_deep_json_of_a_trained_method_is_refused() -> None:

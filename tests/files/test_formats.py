@@ -650,3 +650,18 @@ def test_json_in_zstandard_is_read(tmp_path: Path) -> None:
         path, include_header=False, quote_style="never", compression="zstd"
     )
     assert rf.read_run(path).rows() == [("q", "d", 1.0)]
+
+
+def test_scores_of_hits_in_another_order_are_one_over_their_ranks() -> None:
+    assert json_rows.in_order([b"1.5", b"3.0", b"2.0"]) == [repr(1 / rank).encode() for rank in (1, 2, 3)]
+    assert json_rows.in_order([None, None]) == [b"1.0", b"0.5"]
+    assert json_rows.in_order([b"3.0", b"2.0"]) == [b"3.0", b"2.0"]
+
+
+def test_a_line_of_thousands_of_objects_in_objects_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(
+        '{"query_id": "1", "doc_id": "a", "label": 1, "x": ' + '{"a":' * 50_000 + "1" + "}" * 50_000 + "}\n"
+    )
+    with pytest.raises(InvalidData, match=r"line 1: .* is no JSON object"):
+        rf.read_qrels(path)

@@ -552,3 +552,25 @@ def test_other_labels_and_orders_are_not_taken_for_clicks_on_the_order_shown() -
     rng = np.random.default_rng(1)
     assert PROBLEM not in problems(log.with_columns(label=pl.Series(rng.integers(0, 2, log.height))))
     log.rank.mean("dcg@3")  # no warning: a good ranking with binary judgments looks alike
+
+
+def test_normalised_hits_are_a_share_whose_mean_is_no_total() -> None:
+    """Clicks weigh 1 / 0.5 and 1 / 0.2 in query 1, 1 in query 2; the first documents hold 5 + 1 of the 8: 3/4."""
+    df = pl.DataFrame(
+        {
+            "query_id": [1, 1, 2, 2],
+            "doc_id": [*"abab"],
+            "score": [2, 1, 2, 1],
+            "label": [1, 1, 1, 0],
+            "p": [0.2, 0.5, 1.0, 0.5],
+        }
+    )
+    snips = df.rank.on(propensity="p", estimate="snips")
+    assert snips.evaluate("hits@1")["hits@1"].to_list() == pytest.approx([5 / 7, 1.0])
+    assert snips.mean("hits@1", "precision@1", "cg@1").row(0) == pytest.approx((3 / 4, 3 / 4, 3 / 4))
+    of_hits = snips.summarize("hits@1", ci=None)
+    assert of_hits.select("mean", "total").row(0) == (pytest.approx(3 / 4), None)
+    lazily = df.lazy().rank.on(propensity="p", estimate="snips").mean("hits@1").collect()
+    assert lazily.item() == pytest.approx(3 / 4)
+    ips = df.rank.on(propensity="p")
+    assert ips.mean("hits@1").item() == ips.summarize("hits@1", ci=None)["total"].item() == pytest.approx(6)

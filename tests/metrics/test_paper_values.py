@@ -303,3 +303,10 @@ def test_the_first_ten_ranks_have_86_percent_of_the_weight() -> None:
     """Webber, Moffat, Zobel 2010, after equation 21: what is sure of two rankings that are the same down to there."""
     found = ranked_lists("abcdefghij", "abcdefghij").rank.agreement("other", "rbo_min(p=0.9)")
     assert found.item(0, 1) == pytest.approx(0.86, abs=5e-3)
+
+
+def test_graded_average_precision_is_refused_from_the_first_label_above_its_thresholds_on() -> None:
+    for label in (4.5, 5):
+        df = pl.DataFrame({"query_id": [1], "doc_id": ["a"], "score": [1.0], "label": [label]})
+        with pytest.raises(rf.InvalidData, match="a label is above 4; give the probabilities of thresholds"):
+            df.rank.evaluate("graded_average_precision")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import random
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,86 @@ def test_a_depth_cuts_the_ranking_without_the_instruction_too() -> None:
 def test_unexpectedness_of_the_worked_example_has_replays_values() -> None:
     base = pl.when(pl.col("doc_id").is_in(["a", "b", "c"])).then(1.0)
     assert values(RECS.with_columns(base=base), "unexpectedness@3", base="base") == pytest.approx([2 / 3] * 3)
+
+
+ORDERS = ["doc_desc", "doc_asc", "order", "best", "worst", "trec_eval"]
+
+
+def two_rankings(seed: int) -> pl.DataFrame:
+    """Queries with ties in both rankings, documents that one of them lacks, and ids that compare as text in another order."""
+    rng = random.Random(seed)
+    rows = [
+        (query, doc, rng.choice([None, 1.0, 2.0, 3.0]), rng.choice([None, 1, 2]), rng.choice([None, 0, 1, 2]))
+        for query in range(6)
+        for doc in rng.sample(range(8, 14), rng.randint(1, 6))
+    ]
+    return pl.DataFrame(rows, ["query_id", "doc_id", "score", "base", "label"], orient="row")
+
+
+def of_ranks(now: dict[int, int], before: dict[int, int], marked: set[int], k: int) -> tuple[float | None, ...]:
+    """P-MRR, LIP and unexpectedness at `k` by their formulas, of the ranks of the documents that each ranking has."""
+    lost_now, lost_before = len(now) + 1, len(before) + 1
+    falls = []
+    for doc in marked:
+        a, b = before.get(doc, lost_before), now.get(doc, lost_now)
+        falls.append(1 - a / b if b > a else b / a - 1)
+    top = [doc for doc, rank in now.items() if rank <= k]
+    deepest = max([k, *(before.get(doc, 0) for doc in top)]) - k
+    common = sum(before.get(doc, k + 1) <= k for doc in top)
+    return (
+        sum(falls) / len(falls) if falls else None,
+        deepest if now and before else None,
+        1 - common / len(top) if top else None,
+    )
+
+
+@each("ties", ORDERS)
+@each("ascending", [False, True])
+def test_metrics_of_another_ranking_are_those_of_the_ranks_that_with_ranks_gives_both(
+    ties: str, ascending: bool
+) -> None:
+    texts = ["p_mrr", "least_item_promoted@2", "unexpectedness@2"]
+    for seed in range(4):
+        df = two_rankings(seed)
+        options: dict[str, Any] = {"ties": ties, "ascending": ascending}
+        ranks = df.rank.on(**options).with_ranks("now").rank.on(score="base", **options).with_ranks("before")
+        wanted = {}
+        for (query,), rows in ranks.group_by("query_id"):
+            now, before = (dict(rows.drop_nulls(x).select("doc_id", x).iter_rows()) for x in ("now", "before"))
+            wanted[query] = of_ranks(now, before, {*rows.filter(pl.col("label") >= 1)["doc_id"]}, 2)
+        asked, within = df.rank.on(base="base", **options), rf.expr.on(base="base", **options)
+        of_groups = [within.p_mrr(), within.least_item_promoted(k=2), within.unexpectedness(k=2)]
+        forms = [asked.evaluate(*texts), df.group_by("query_id").agg(of_groups)]
+        if ties != "order":
+            forms.append(df.lazy().rank.on(base="base", **options).evaluate(*texts).collect())
+        for form in forms:
+            found = {row[0]: row[1:] for row in form.select("query_id", *texts).iter_rows()}
+            assert found.keys() == wanted.keys()
+            for query, values_of_query in wanted.items():
+                assert found[query] == pytest.approx(values_of_query, abs=1e-12), (seed, query)
+
+
+def test_the_rank_without_an_instruction_does_not_depend_on_the_scores_with_it() -> None:
+    """By base, b stands before a, as ids fall; by score it is second: 1 - 1 / 2."""
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0], "base": [1.0, 1.0], "label": [0, 1]})
+    assert df.rank.on(base="base").evaluate("p_mrr")["p_mrr"].item() == 0.5
+    # both at the last of the tied places: from 2 to 2; as the rows are given: from 2 to 2
+    for ties in ("last", "order"):
+        assert df.rank.on(base="base", ties=ties).evaluate("p_mrr")["p_mrr"].item() == 0
+
+
+def test_ties_of_another_ranking_are_refused_where_ties_are() -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2.0, 1.0], "base": [1.0, 1.0], "label": [0, 1]})
+    with pytest.raises(rf.InvalidData, match=r"documents of a query share another score and ties='error' forbids it"):
+        df.rank.on(base="base", ties="error").evaluate("p_mrr")
+
+
+def test_another_ranking_of_text_is_refused() -> None:
+    df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "base": ["x", "y"], "label": [0, 1]})
+    with pytest.raises(rf.InvalidData, match=r"^column 'base' for base holds String, not numbers"):
+        df.rank.on(base="base").evaluate("p_mrr")
+    with pytest.raises(rf.InvalidData, match=r"^column 'base' for base holds String, not numbers"):
+        df.drop("base").rank.on(base="base", items=df.select("doc_id", "base")).evaluate("p_mrr")
 
 
 @each("depth", [1, 2, 3])

@@ -303,6 +303,7 @@ def same_findings(db: Database) -> None:
     rows = [
         ("q1", "a", 2.0, 1.0), ("q1", "b", 2.0, 0.0), ("q2", "a", 2.0, None), ("q3", "a", None, 1.0),
         ("q4", "a", 2.0, 0.0), ("q4", "a", 1.0, 1.0), ("q5", None, 3.0, 1.0), ("q5", None, 2.0, 1.0), (None, "a", 1.0, 1.0),
+        ("q6", "a", 1.0, 0.0),
     ]  # fmt: skip
     df = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
     db.load("documents", df)

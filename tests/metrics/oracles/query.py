@@ -28,6 +28,8 @@ class Query:
     judged_only: bool = False
     weighted: bool = False
     depth: int | None = None
+    given: Sequence[Row] = ()
+    ties: str = "doc_desc"
 
     def is_relevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] >= self.relevant
@@ -106,7 +108,10 @@ def prepare(
     others = beyond + [(doc, None, label) for doc, _, label in unscored]
     if unretrieved == "drop":  # the list alone: neither what it lacks nor the collection behind it
         others, collection_size = [], None
-    return Query(ranking, others, relevant, table_max, collection_size, user, unjudged == "drop", depth=depth)
+    dropped = unjudged == "drop"
+    return Query(
+        ranking, others, relevant, table_max, collection_size, user, dropped, depth=depth, given=rows, ties=ties
+    )
 
 
 def ratio(a: float, b: float) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 from tests.metrics.oracles.background import CATALOG, N_INTERACTIONS, N_USERS, POPULARITY, TRAIN
 from tests.metrics.oracles.costs import ift, time_biased_gain, u_measure
 from tests.metrics.oracles.gain import Gain, gain_of
-from tests.metrics.oracles.query import Query, Row
+from tests.metrics.oracles.query import Query, Row, ranked
 
 Values = Sequence[float | None]
 
@@ -70,9 +70,10 @@ def unseen(q: Query, k: int | None = None, divisor: str = "list") -> float | Non
 
 
 def by_sales(q: Query) -> list[Any]:
-    """The other ranking; equal ones keep the order of the ranking."""
-    sold = [row[0] for row in q.documents if CATALOG[row[0]]["sold"] is not None]
-    return sorted(sold, key=lambda doc: -CATALOG[doc]["sold"])
+    """The other ranking, in which the tie rule orders equal ones, too."""
+    counted = {row[0] for row in q.documents}
+    rows = [(doc, CATALOG[doc]["sold"], label) for doc, _, label in q.given if doc in counted]
+    return [row[0] for row in ranked(rows, q.ties)]
 
 
 def unexpectedness(q: Query, k: int | None = None, divisor: str = "list") -> float | None:
