@@ -65,6 +65,7 @@ class Query:
             "#rank": Entry(Sql(exp.column("doc_rank"), low=1.0)),
             "#label": Entry(Sql(exp.column("label"), null=False, low=0.0)),
             "#raw": Entry(Sql(exp.column("grade"))),
+            "#given": Entry(Sql(exp.column(self.ranks.given_grade))),
             "#score": Entry(Sql(exp.column("score"))),
             "#largest": Entry(Sql(exp.column("top"), null=False, low=0.0), None),
             **{name: Entry(Sql(exp.column(own), exact=True)) for name, own in self.ranks.carried.items()},

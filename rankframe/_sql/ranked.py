@@ -90,6 +90,11 @@ class Ranks:
         return [own.get(name, f"by_{i}") for i, name in enumerate(self.by, 1)]
 
     @property
+    def given_grade(self) -> str:
+        """The column of the labels of all documents, whatever the policies."""
+        return "given_grade" if self.setup.policies.unretrieved == "drop" else "grade"
+
+    @property
     def _slices(self) -> dict[str, str]:
         """The columns of slices that are not of the query, with the caller's names."""
         return {key: name for key, name in zip(self.slice_keys, self.by, strict=True) if key not in self.keys}
@@ -232,6 +237,7 @@ class Ranks:
             "place": place,
             "doc_rank": case((there(score), last), otherwise=None),
             "score": score,
+            self.given_grade: exp.column("grade"),
             "grade": grade,
             "label": case((grade > 0, grade), otherwise=exp.cast(exp.convert(0), "double")),
             "fault": exp.column("fault"),

@@ -9,7 +9,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.requests import OfItems
-from .._plan.node import Give, node, source
+from .._plan.node import Give, Watching, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
 from .._support.floats import np
 from .._table.background import Items
@@ -30,6 +30,7 @@ from ..errors import (
     warn,
 )
 from .declaration import VerbCall
+from .top_grade import TopGrade
 
 MOST_VALUES = 12
 """The most values of a column that an error lists."""
@@ -92,6 +93,9 @@ def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[s
     """Warn of runs, or slices of queries, whose numbers are not what is meant, once for all."""
     with once_each():
         for of_run in call.runs.apart(setup, ())[0].values():
+            grades = TopGrade(of_run, call.calls)
+            grades.see(frame)
+            grades.warn()
             of_runs = runs_in(setup) if len(setup.roles.query) > 1 else ()
             slices = [*call.runs.key, *of_runs, *filter(setup.roles.query.__contains__, by)]
             watch_slices(frame, of_run, call.calls, list(dict.fromkeys(slices)))
@@ -150,7 +154,7 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
         return Whole(labels, named.names(rows) if named.key else None)
 
     def watch() -> Watches:
-        return Watches([Watch(x, calls, at) for x in setups])
+        return Watches([kind(x, calls, at) for x in setups for kind in (Watch, TopGrade)])
 
     read, at = call.columns(setup), calling_line()
     return source(
@@ -178,7 +182,7 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
 class Watches:
     """The watches of several runs over the same rows."""
 
-    def __init__(self, watches: Sequence[Watch]) -> None:
+    def __init__(self, watches: Sequence[Watching]) -> None:
         self.watches = watches
 
     def see(self, rows: pl.DataFrame) -> None:

@@ -261,6 +261,11 @@ class Ranking(Context):
         return self.count(self.retrieved | self.judged)
 
     @property
+    def has_labels(self) -> pl.Expr:
+        """Whether a document of the query has a label, be it negative; without one, nobody judged the query."""
+        return self.rows.has_labels
+
+    @property
     def nonrelevant_above(self) -> pl.Expr:
         """The number of documents judged non-relevant above this rank."""
         return self.count_above(self.nonrelevant)

@@ -40,6 +40,10 @@ class Rows(Protocol):
     label: pl.Expr
     answer: Answer = "query"
 
+    #: Whether a document of the query has a label, be it negative; without one, nobody judged the query.
+    @property
+    def has_labels(self) -> pl.Expr: ...
+
     #: The number of the row among the remaining rows of its query, from 1 on, as a float.
     @property
     def place(self) -> pl.Expr: ...

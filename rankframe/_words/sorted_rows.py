@@ -32,6 +32,9 @@ FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
 LARGEST_LABEL = pl.col("#largest")
 """The largest label of the whole table."""
 
+HAS_LABELS = pl.col("#has_labels")
+"""Whether a document of the query has a label: a column that the plan adds to the sums of queries, or to rows."""
+
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
 
 OF_LABEL = "label"
@@ -172,8 +175,9 @@ class Needed:
 
     @cached_property
     def constant(self) -> list[str]:
-        """The columns used by values that are constant within a query."""
-        return sorted(roots(self.values.values()) - self.sums.keys() - self.maxima.keys())
+        """The columns used by values that are constant within a query, without that of the plan."""
+        own = {*self.sums, *self.maxima, HAS_LABELS.meta.output_name()}
+        return sorted(roots(self.values.values()) - own)
 
     @cached_property
     def flags(self) -> dict[str, pl.Expr]:
@@ -233,6 +237,7 @@ class SortedRows(Rows):
     def __init__(self, needed: Needed, answer: Answer = "query", top: int | None = None) -> None:
         self.needed, self.answer, self.top = needed, answer, top
         needed.same_for_query(LARGEST_LABEL)
+        needed.same_for_query(HAS_LABELS)
         self._labels = {"#label"}  # the columns of labels, from 0 to the top if that is known
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
@@ -267,6 +272,10 @@ class SortedRows(Rows):
 
     def last_tied(self, x: pl.Expr) -> pl.Expr:
         return self.needed.column(at_last_tied(x))
+
+    @property
+    def has_labels(self) -> pl.Expr:
+        return HAS_LABELS
 
     @property
     def tied_from(self) -> pl.Expr:

@@ -28,6 +28,7 @@ class Query:
     judged_only: bool = False
     weighted: bool = False
     depth: int | None = None
+    has_labels: bool = True
 
     def is_relevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] >= self.relevant
@@ -106,7 +107,9 @@ def prepare(
     others = beyond + [(doc, None, label) for doc, _, label in unscored]
     if unretrieved == "drop":  # the list alone: neither what it lacks nor the collection behind it
         others, collection_size = [], None
-    return Query(ranking, others, relevant, table_max, collection_size, user, unjudged == "drop", depth=depth)
+    has_labels = any(label is not None for _, _, label in rows)
+    own = {"judged_only": unjudged == "drop", "depth": depth, "has_labels": has_labels}
+    return Query(ranking, others, relevant, table_max, collection_size, user, **own)
 
 
 def ratio(a: float, b: float) -> float:
