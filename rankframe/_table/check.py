@@ -11,14 +11,13 @@ from polars import selectors as cs
 
 from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Text, on, option, worded
 from .columns import TEXTS, Columns, nameless
-from .policies import IN_WORDS
+from .figures import Figures, like
+from .findings import FINDINGS, findings_of
 from .roles import carried, require
 from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_in, is_usual, runs_in
 from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
-from .suspicions import SUSPICIONS, Figures, like, suspicions_of
-from .ties import TIE_RULES
 
 COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
 """The columns of a finding, without its place."""
@@ -27,8 +26,8 @@ FIGURE = re.compile(r"\{((?:such|all|unjudged) queries)\}")
 """A figure that a sentence names."""
 
 
-class Finding(NamedTuple):
-    """A finding: it is listed once for each of its rows.
+class Listed(NamedTuple):
+    """A finding as it is listed: it is listed once for each of its rows.
 
     Attributes
     ----------
@@ -74,13 +73,6 @@ NOTES = (
         lambda _: "rows whose query is null form a query of their own",
     ),
     NoteOnRows(
-        "no relevant document", "label", lambda x: ~(x.label >= max(x.setup.policies.relevant, 0)).any(),
-        lambda x: (
-            "no label of the query reaches ", option(relevant=x.policies.relevant), "; with ",
-            option(no_relevant=x.policies.no_relevant), f", {IN_WORDS['no_relevant'][x.policies.no_relevant]}",
-        ),
-    ),
-    NoteOnRows(
         "query without judgments", "label", lambda x: ~(x.label >= 0).any(),
         lambda _: "no document of the query is judged; it counts all the same",
     ),
@@ -94,9 +86,9 @@ NOTES = (
 
 OTHERS = (
     "table", "types differ", "no labels", "no common query", "repeated judgment", "document without score", "ids alike",
-    "documents not named", "no retrieved document judged", "tied scores", "gaps in ranks",
+    "documents not named", "no retrieved document judged", "gaps in ranks",
 )  # fmt: skip
-PROBLEMS = tuple(sorted({*OTHERS, *TEXTS, *(note.problem for note in NOTES), *(x.problem for x in SUSPICIONS)}))
+PROBLEMS = tuple(sorted({*OTHERS, *TEXTS, *(note.problem for note in NOTES), *(x.name for x in FINDINGS)}))
 """The names of all problems."""
 
 
@@ -130,7 +122,7 @@ def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> Inv
     return InvalidData(*says, found_in(places, rows, CHECK), kind=kind)
 
 
-def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> Iterator[Finding]:
+def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> Iterator[Listed]:
     """The findings in their order."""
     schema, given = frame.collect_schema(), setup
     if qrels is not None and setup.roles.subtopic not in schema:  # the judgments usually have it
@@ -140,88 +132,76 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         table = Columns.of(setup, schema, label=has_label)
     except RankframeError as error:
         there = [name for name in (*setup.roles.query, setup.roles.doc_name) if name is not None and name in schema]
-        yield Finding("error", "table", _nowhere(schema, there), error.parts)
+        yield Listed("error", "table", _nowhere(schema, there), error.parts)
         return
     setup, query, where = table.setup, [*table.setup.roles.query], table.key_of_documents
     if setup.roles.subtopic is not None:
         for fault in row_faults(table):
-            yield Finding("error", fault.kind, _places(frame.filter(fault.rows), where), TEXTS[fault.kind](setup))
+            yield Listed("error", fault.kind, _places(frame.filter(fault.rows), where), TEXTS[fault.kind](setup))
         docs = documents(frame, table, ordered=True, check=False)
         of_documents = _found(docs, setup.changed(subtopic=None, subtopic_weight=None), qrels, spelling)
         # listed subtopics are the relevant ones
         yield from (x for x in of_documents if not table.lists_subtopics or x.problem != "no labels")
-        yield _suspected(frame, setup.changed(category=None), spelling, [])
+        yield _of_tables(frame, setup.changed(category=None), spelling, [])
         return
     for fault in table.faults(label=has_label):
         rows = _flagged(frame, fault.rows.over(query))
         if fault.kind == "repeated document":
             unnamed = pl.col(str(setup.roles.doc_name)).is_null()
             of_unnamed = _places(rows.filter(unnamed), where)
-            yield Finding("error", "document without id", of_unnamed, TEXTS["document without id"](setup))
+            yield Listed("error", "document without id", of_unnamed, TEXTS["document without id"](setup))
             rows = rows.filter(~unnamed)
-        yield Finding("error", fault.kind, _places(rows, where), TEXTS[fault.kind](setup))
+        yield Listed("error", fault.kind, _places(rows, where), TEXTS[fault.kind](setup))
     usual = [name for name in schema if is_usual(name, "doc") and name not in query]
     if setup.roles.doc_name is None and given.roles.doc is ... and usual:
         otherwise = ", otherwise ties keep the order of the rows and repeated documents are not seen"
         says: Text = f"column {usual[0]!r} seems to name documents; say ", on(doc=usual[0]), otherwise
-        yield Finding("note", "documents not named", _nowhere(schema, query), says)
+        yield Listed("note", "documents not named", _nowhere(schema, query), says)
     if qrels is not None:
         yield from _against(frame, qrels, given.changed(doc=setup.roles.doc), spelling)
     elif not has_label:
         try:
             require(schema, setup.roles.label, "label")
         except RankframeError as error:
-            yield Finding("error", "no labels", _nowhere(schema, where), error.parts)
+            yield Listed("error", "no labels", _nowhere(schema, where), error.parts)
     for note in NOTES:
         if note.reads != "label" or has_label:
             by_row = note.reads == "id"
             rows = _flagged(frame, note.flag(table) if by_row else note.flag(table).over(query))
-            yield Finding("note", note.problem, _places(rows, where if by_row else query), note.says(setup))
-    yield from _of_scores(frame, table)
+            yield Listed("note", note.problem, _places(rows, where if by_row else query), note.says(setup))
+    if setup.policies.ascending:
+        yield _gaps_in_ranks(frame, table)
     shows = (["score"], ["label"]) if qrels is not None else (["score", "label"],)
-    yield _suspected(frame, setup, spelling, *(shows if has_label else [["score"]]))
+    yield _of_tables(frame, setup, spelling, *(shows if has_label else [["score"]]))
 
 
-def _of_scores(frame: pl.LazyFrame, table: Columns) -> Iterator[Finding]:
-    """Notes on the scores of all queries: ties, gaps in ranks."""
+def _gaps_in_ranks(frame: pl.LazyFrame, table: Columns) -> Listed:
+    """A note on the ranks of all queries, if some are left out."""
     setup, given = table.setup, pl.col("#given")
     at = {carried(name): pl.col(name) for name in setup.roles.query}
-    shared = pl.len().over(*setup.roles.query, table.score) > 1
-    columns = at | {"#tied": shared, "#given": pl.col(setup.roles.score).cast(pl.Float64)}
+    columns = at | {"#given": pl.col(setup.roles.score).cast(pl.Float64)}
     whole = (given == given.floor()).all() & (given.min() >= 1)
     counts = {"#n": pl.len(), "#whole": whole, "#gap": given.max() != given.n_unique()}
     rows = frame.filter(table.score.is_not_null()).select(**columns)
-    queries = rows.group_by(*at, maintain_order=True).agg(pl.col("#tied").sum(), **counts)
-    n, tied = pl.col("#n"), pl.col("#tied")
-    among = "in {such queries} of {all queries} queries, the first of which is shown;"
-
-    def found(problem: str, such: pl.Expr, rows: pl.Expr, share: pl.Expr, *says: Text) -> Finding:
-        first = (pl.col(key).filter(such).first() for key in at)
-        counts = {"such queries": such.sum(), "all queries": pl.len(), "rows": rows.filter(such).sum()}
-        figures = queries.select(*first, **counts, tied_fraction=share).filter(pl.col("rows") > 0)
-        return Finding("note", problem, figures, says)
-
-    rule = setup.policies.tie_rule
-    if not rule.refuses:
-        by_row = rule.by_row(documents=setup.roles.doc_name is not None)
-        effect, share = (TIE_RULES["order"] if by_row else rule).says, tied.sum() / n.sum()
-        says = f"documents share a score {among} with ", option(ties=setup.policies.ties), f", {effect}"
-        yield found("tied scores", tied > 0, tied, share, *says)
-    if setup.policies.ascending:
-        such, share = pl.col("#gap") & pl.col("#whole").all(), pl.lit(None, pl.Float64)
-        yield found("gaps in ranks", such, n, share, f"ranks leave numbers out {among} documents keep their order")
+    queries = rows.group_by(*at, maintain_order=True).agg(**counts)
+    such = pl.col("#gap") & pl.col("#whole").all()
+    first = (pl.col(key).filter(such).first() for key in at)
+    counts = {"such queries": such.sum(), "all queries": pl.len(), "rows": pl.col("#n").filter(such).sum()}
+    says = "ranks leave numbers out in {such queries} of {all queries} queries, the first of which is shown; "
+    figures = queries.select(*first, **counts).filter(pl.col("rows") > 0)
+    return Listed("note", "gaps in ranks", figures, f"{says}documents keep their order")
 
 
-def _suspected(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: Collection[str]) -> Finding:
-    """Notes on the suspicions that some of these columns, of scores and of labels, show."""
+def _of_tables(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: Collection[str]) -> Listed:
+    """Notes on whole tables, or on each of their runs, that some of these columns, of scores and of labels, show."""
 
     def found(rows: pl.DataFrame) -> pl.DataFrame:
         held = []
         for run in rows.partition_by(runs, maintain_order=True) if runs else [rows]:
             figures, names = Figures(run, setup), run.select(runs).head(1).rows()
             held += [
-                (x.problem, figures[x.rows], worded(x.says(setup, figures), spelling), *(names[0] if names else ()))
-                for x in suspicions_of(setup)
+                (x.name, figures[x.rows], worded(x.says(setup, figures), spelling), *(names[0] if names else ()))
+                for x in findings_of(setup)
                 if any({*x.reads} <= {*some} for some in columns) and x.holds(setup, figures)
             ]
         return pl.DataFrame(held, schema, orient="row")
@@ -231,53 +211,53 @@ def _suspected(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: 
     schema |= {carried(name): given[name] for name in runs}
     rows = frame.select(name for name in given if name in setup.roles.names or like(name) == "rank")
     rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=schema)
-    return Finding("note", "", rows)
+    return Listed("note", "", rows)
 
 
-def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[Finding]:
+def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[Listed]:
     """Findings on a run and its separate judgments."""
     tables, schema, others = Tables(frame, qrels, setup), frame.collect_schema(), qrels.collect_schema()
     query = [*setup.roles.query]
     try:
         tables = tables.labelled()
     except RankframeError as error:
-        yield Finding("error", "no labels", _nowhere(schema, [name for name in query if name in schema]), error.parts)
+        yield Listed("error", "no labels", _nowhere(schema, [name for name in query if name in schema]), error.parts)
     if not tables.query:
         require(others, query[-1], "query", "qrels")
     keys = [name for name in tables.keys if name in others and name in schema]
     if differ := tables.types_differ(keys):
-        yield Finding("error", "types differ", _nowhere(schema, query), differ)
+        yield Listed("error", "types differ", _nowhere(schema, query), differ)
         return
     rows = frame.select(pl.len().alias("rows")).join(tables.no_common_query("drop").places, how="cross")
-    yield Finding("error", "no common query", rows, NO_COMMON_QUERY)
+    yield Listed("error", "no common query", rows, NO_COMMON_QUERY)
     rows = _places(tables.run_only, query).with_columns(pl.len().alias("unjudged queries"))
     so = Code("judge leaves it out, or keeps it with ", command="it is left out, or counts with ")
     unjudged = "nobody judged the query (unjudged queries of the run: {unjudged queries}); "
-    yield Finding("note", "query without judgments", rows, (unjudged, so, option(run_only="keep")))
+    yield Listed("note", "query without judgments", rows, (unjudged, so, option(run_only="keep")))
     so = Code("judge counts it, or leaves it out with ", command="it counts, or is left out with ")
     missed = "the run has nothing for the query; ", so, option(judged_only="drop")
-    yield Finding("note", "nothing retrieved", _places(tables.judged_only, query), missed)
+    yield Listed("note", "nothing retrieved", _places(tables.judged_only, query), missed)
     if setup.roles.score in schema:
         without = frame.filter(pl.col(setup.roles.score).is_null())
         says = "the row has a document and no score, so it counts as not retrieved"
-        yield Finding("note", "document without score", _places(without, [*query, *keys[len(tables.query) :]]), says)
+        yield Listed("note", "document without score", _places(without, [*query, *keys[len(tables.query) :]]), says)
     for name in (name for name in keys if schema[name] == pl.String):
         says = f"the judgments write the id of {name!r} in other letters, so it does not match; write ids alike in both tables"
-        yield Finding("note", "ids alike", tables.alike(name), says)
+        yield Listed("note", "ids alike", tables.alike(name), says)
     if keys != tables.query:
         repeat = tables.qrels_repeat()
         *key, _ = repeat.places.collect_schema().names()
         repeated = qrels.join(repeat.places, on=key, how="semi", nulls_equal=True, maintain_order="left")
-        yield Finding("error", "repeated judgment", _places(repeated, tables.keys), repeat.message)
+        yield Listed("error", "repeated judgment", _places(repeated, tables.keys), repeat.message)
         common = frame.join(qrels, on=tables.query, how="semi", nulls_equal=True).select(pl.len().alias("rows"))
         rows = common.join(tables.matched.select(pl.len().alias("#matched")), how="cross")
         rows = rows.filter(pl.col("rows") > 0, pl.col("#matched") == 0)
-        yield Finding("note", "no retrieved document judged", rows, UNMATCHED)
+        yield Listed("note", "no retrieved document judged", rows, UNMATCHED)
     if setup.roles.label in others and setup.roles.label not in schema:
         # judgments alone have no scores, and all that is looked for are their labels
         alone = setup.changed(query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order")
         unscored = qrels.with_columns(pl.lit(None, pl.Float64).alias(setup.roles.score))
-        yield _suspected(unscored, alone, spelling, ["label"])
+        yield _of_tables(unscored, alone, spelling, ["label"])
 
 
 def _flagged(frame: pl.LazyFrame, flag: pl.Expr) -> pl.LazyFrame:

@@ -76,6 +76,8 @@ class Verb:
         The metrics that it takes; None if its requests are read by itself.
     watched
         Whether its requests are metrics of the table's one run, so that a number which is not what is meant warns.
+    refuses
+        Whether it refuses a table in which nothing can be measured, instead of a warning.
     every_column
         Whether it may look at any column.
     runs
@@ -96,6 +98,7 @@ class Verb:
     scores: bool = True
     among: Mapping[str, Metric] | None = None
     watched: bool = False
+    refuses: bool = False
     every_column: bool = False
     runs: Callable[..., Runs] = Runs.of
     keeps: Callable[..., pl.DataFrame] | None = None

@@ -134,7 +134,7 @@ class Verdict(Result[R_co]):
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
-@verb(gives="whole", watched=True)
+@verb(gives="whole", watched=True, refuses=True)
 def gate(
     table: Table[R],
     *budgets: Mapping[Request, float] | Request,

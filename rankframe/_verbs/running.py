@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -13,12 +14,14 @@ from .._plan.node import Give, Watching, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
 from .._support.floats import np
 from .._table.background import Items
+from .._table.figures import Figures, numbered, together
+from .._table.findings import Finding, Reading, findings_of
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs
 from .._table.setup import Setup
-from .._table.suspicions import Figures, Suspicion, numbered, suspicions_of, together
 from .._table.table import Table, Whole
 from ..errors import (
+    InvalidData,
     InvalidOption,
     MissingColumn,
     Place,
@@ -98,7 +101,7 @@ def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[s
             grades.warn()
             of_runs = runs_in(setup) if len(setup.roles.query) > 1 else ()
             slices = [*call.runs.key, *of_runs, *filter(setup.roles.query.__contains__, by)]
-            watch_slices(frame, of_run, call.calls, list(dict.fromkeys(slices)))
+            watch_slices(frame, of_run, call.calls, list(dict.fromkeys(slices)), refuses=call.verb.refuses)
 
 
 def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
@@ -191,14 +194,14 @@ class Watches:
             watch.see(rows)
 
     def warn(self) -> None:
-        """Warn of each suspicion, once for all runs."""
+        """Warn of each finding, once for all runs."""
         with once_each():
             for watch in self.watches:
                 watch.warn()
 
 
 ROWS_OF_SAMPLE = 2**12
-"""The first rows, in which a suspicion must hold before all rows are looked at, since that takes as long as a metric."""
+"""The first rows, in which a sign must show before all rows are looked at, since that takes as long as a metric."""
 
 QUERIES_IN_ORDER = 64
 """The fewest queries of the sample, if their rows stand together and are many."""
@@ -208,16 +211,35 @@ ROWS_NEAR = 2**15
 """If the rows of a query do not stand together: the queries of the sample, and the first rows in which theirs are looked for."""
 
 
-class Watch:
-    """The suspicions about a table, or about the parts of one, with whole queries, that change the value of a metric."""
+class Concern(NamedTuple):
+    """A metric that a finding concerns, and its means under two readings of the table, if that is how it is known."""
 
-    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None) -> None:
+    metric: str
+    low: float | None = None
+    high: float | None = None
+
+
+class Watch:
+    """The findings about a table, or about the parts of one, with whole queries, that change the value of a metric.
+
+    Attributes
+    ----------
+    setup, calls
+        The ranker's setup, and the metrics of rankings among the calls.
+    at
+        The line of the caller, for a lazy plan.
+    refuses
+        Whether findings that leave nothing measured are errors.
+    """
+
+    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None, *, refuses: bool = False) -> None:
         self.setup, self.calls, self.at, self.of = setup, [x for x in calls if x.of_ranking and not x.of_pairs], at, ""
-        self.resolved = setup
+        self.refuses, self.resolved = refuses, setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []
-        self.last: list[Suspicion] = []
-        self.samples: list[pl.DataFrame] = []
+        self.last: list[Finding] = []
+        self.first_queries = pl.DataFrame()
+        self.all_queries = True  # whether these are all
         self.clear = not self.calls or setup.policies.unjudged == "bounds"  # bounds show what is unknown
 
     def see(self, rows: pl.DataFrame) -> None:
@@ -229,21 +251,30 @@ class Watch:
             self._look()
 
     def warn(self) -> None:
-        """Warn of each suspicion that holds of all parts together."""
+        """Warn of each finding that holds of all parts together."""
         if self.waiting:
             self._look()
         if self.clear or not self.found:
             return
-        values, sample = together(self.found), pl.concat(self.samples)
-        for suspicion in self._held(values):
-            changed = next((call.text for call in self.calls if self._changes(suspicion, call, sample, values)), None)
-            if changed is not None:
-                says = suspicion.says(self.resolved, values)
-                warn(says, f" (it concerns {changed}{self.of})", kind=suspicion.problem, at=self.at)
+        values = together(self.found)
+        for finding in self._held(values):
+            concern = self._concern(finding, self.first_queries, values)
+            if concern is not None:
+                self._say(finding, concern, values)
+
+    def _say(self, finding: Finding, concern: Concern, values: Mapping[str, Any]) -> None:
+        """Warn of a finding, or raise it as an error."""
+        queries = self.first_queries.select(self.setup.roles.query).n_unique() if not self.all_queries else 0
+        among = f" of the first {queries:,} queries" if queries else ""
+        says = finding.says(self.resolved, {**values, **concern._asdict(), "among": among})
+        concerns = f" (it concerns {concern.metric}{self.of})"
+        if finding.stops and self.refuses:
+            raise InvalidData(*says, concerns)
+        warn(says, concerns, kind=finding.name, at=self.at)
 
     def _look(self) -> None:
-        """Compute the figures of the waiting parts if a sample of them raises a suspicion; enough rows without one clear the table."""
-        rows = sample = pl.concat(self.waiting)
+        """Compute the figures of the waiting parts if a sample of them shows a sign; enough rows without one clear the table."""
+        rows = sample = self.waiting[0] if len(self.waiting) == 1 else pl.concat(self.waiting)
         self.waiting = []
         # the policies that a convention has for the first metric; without a document column, None for it
         resolved, _ = self.setup.resolve(self.calls[0])
@@ -252,7 +283,10 @@ class Watch:
             read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
             rows = rows[[name for name in rows.columns if name in read]]
             sample = _sample(rows, self.setup.roles.query)
-        raised = self._held(Figures(sample, self.resolved, sample=True))
+        figures = Figures(sample, self.resolved, sample=True)
+        raised = self._held(figures)
+        if raised and rows.height > sample.height:
+            raised = [x for x in raised if self._concern(x, sample, figures) is not None]
         if not raised and (rows.height >= ROWS_OF_SAMPLE or not self.found):
             self.clear = True
             return
@@ -260,48 +294,73 @@ class Watch:
         self.last = self._held(found)
         self.found.append(found)
         self.clear = not self.last and rows.height >= ROWS_OF_SAMPLE
-        if sum(map(len, self.samples)) < ROWS_OF_SAMPLE:
-            self.samples.append(sample)
+        if not self.first_queries.height:
+            self.first_queries = _of_first_queries(rows, self.setup.roles.query)
+        self.all_queries = len(self.found) == 1 and self.first_queries.height == rows.height
 
-    def _held(self, values: Mapping[str, Any]) -> list[Suspicion]:
-        """The suspicions that these figures raise, of those with which a number warns."""
-        setup = self.resolved
-        return [x for x in suspicions_of(setup) if x.warns and x.holds(setup, values) and x.warns(setup, values)]
+    def _held(self, values: Mapping[str, Any]) -> list[Finding]:
+        """The findings that these figures show, of those with which a number warns."""
+        return [x for x in findings_of(self.resolved) if x.warns_of(self.resolved, values)]
 
-    def _changes(self, suspicion: Suspicion, call: Call, rows: pl.DataFrame, found: Mapping[str, Any]) -> bool:
-        """Whether a suspicion that holds changes the value of a metric."""
-        if suspicion.labels and not (call.labels and call.metric.over == "documents"):
-            return False
-        if suspicion.role is not None:
-            over_subtopics = suspicion.role == "subtopic" and call.metric.over == "subtopics"
-            return suspicion.role in call.metric.needs or over_subtopics
+    def _concern(self, finding: Finding, rows: pl.DataFrame, found: Mapping[str, Any]) -> Concern | None:
+        """The first metric whose value a finding changes, if any."""
+        calls = [call for call in self.calls if _may_concern(finding, call)]
         try:
-            if suspicion.zero:
-                return bool((_values_under(rows, self.setup, call) == 0).all())
-            setups = suspicion.differs(self.setup, found)
-            if setups is None:
-                return True
-            one, other = (_rounded(_values_under(rows, x, call)) for x in setups)
-        except RankframeError:  # the metric is not defined for the other setup
-            return False
-        return not one.equals(other)
+            return self._first_of(finding, calls, rows, found)
+        except RankframeError:  # a metric is not defined under another reading
+            pass
+        for call in calls:
+            with suppress(RankframeError):
+                concern = self._first_of(finding, [call], rows, found)
+                if concern is not None:
+                    return concern
+        return None
+
+    def _first_of(
+        self, finding: Finding, calls: Sequence[Call], rows: pl.DataFrame, found: Mapping[str, Any]
+    ) -> Concern | None:
+        """The first of the calls whose value the finding changes, if any."""
+        here = Reading(rows, self.setup)
+        readings = finding.differs(here, found)
+        if finding.nothing:
+            empty = [0.0, 1.0] if self.resolved.policies.no_relevant == "one" else [0.0]
+            values = measure(rows, self.setup, *calls)
+            return next((Concern(x.text) for x in calls if values[x.text].is_in(empty).all()), None)
+        if readings is None or not calls:
+            return Concern(calls[0].text) if calls else None
+        one, other = (measure(*reading, *calls) for reading in readings)
+        for call in calls:
+            low, high = one[call.text], other[call.text]
+            if finding.by:
+                means = [float(x.mean() or 0) for x in (low, high)]  # type: ignore[arg-type]
+                if abs(means[1] - means[0]) > finding.by * max(1, abs(means[0])):
+                    return Concern(call.text, min(means), max(means))
+            elif not _rounded(low).equals(_rounded(high)):
+                return Concern(call.text)
+        return None
 
 
-def watch_slices(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str]) -> None:
+def _may_concern(finding: Finding, call: Call) -> bool:
+    """Whether a metric reads the columns that a finding is about."""
+    if finding.labels and not (call.labels and call.metric.over == "documents"):
+        return False
+    over_subtopics = finding.role == "subtopic" and call.metric.over == "subtopics"
+    return finding.role is None or finding.role in call.metric.needs or over_subtopics
+
+
+def watch_slices(
+    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str], *, refuses: bool = False
+) -> None:
     """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs."""
     if by:
         read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
         frame = frame[[name for name in frame.columns if name in read]]
     for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
-        watching = Watch(setup, calls)
+        watching = Watch(setup, calls, refuses=refuses)
         for name in by:
             watching.of += f" of {name} {part[name][0]!r}"
         watching.see(part)
         watching.warn()
-
-
-def _values_under(rows: pl.DataFrame, setup: Setup, call: Call) -> pl.Series:
-    return measure(rows, setup, call)[call.text]
 
 
 def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
@@ -324,3 +383,11 @@ def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
 def _rounded(values: pl.Series) -> pl.Series:
     """The values in a fixed order, without the last digits, which depend on the order of a sum."""
     return values.sort().round(9) if values.dtype.is_float() else values.sort()
+
+
+def _of_first_queries(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:
+    """All rows of the first queries; of a small table, all rows."""
+    if rows.height <= ROWS_NEAR:
+        return rows
+    first = rows.head(ROWS_NEAR).select(query).unique(maintain_order=True).head(QUERIES_OF_SAMPLE)
+    return rows.join(first, on=query, how="semi", nulls_equal=True, maintain_order="left")

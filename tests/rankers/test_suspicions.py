@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe._table.figures import Figures
+from rankframe._table.findings import ENOUGH_QUERIES, LEAST_AUC, STANDARD_ERRORS
 from rankframe._table.setup import Setup
-from rankframe._table.suspicions import ENOUGH_QUERIES, LEAST_AUC, STANDARD_ERRORS, Figures
 from tests.support.each import each
 
 QUIET = {"progress": False, "resamples": 99}
@@ -163,7 +164,7 @@ def test_labels_that_are_all_null_are_a_warning_when_the_plan_runs(form: str) ->
     asked = ALL_FORMS[form](unjudged)
     (said,) = warned(lambda: asked.evaluate("map", "ndcg@10"))
     assert said.startswith("nobody judged a document: column 'label' is null in all 400 rows")
-    some = unjudged.with_columns(label=pl.when(pl.col("doc_id") == "d399").then(0))
+    some = unjudged.with_columns(label=pl.when(pl.col("doc_id") == "d399").then(1))
     assert not warned(lambda: ALL_FORMS[form](some).evaluate("map"))
 
 
@@ -189,7 +190,7 @@ def test_scores_that_are_all_equal_are_a_warning_where_a_rule_for_ties_decides(f
     for ties in ("expected", "order", "best", "worst"):
         assert not warned(lambda ties=ties: FORMS[form](constant).on(ties=ties).evaluate("ndcg@10"))  # type: ignore[misc]
     assert not warned(lambda: FORMS[form](constant).evaluate("num_relevant"))
-    assert not warned(lambda: FORMS[form](GOOD.with_columns(score=pl.col("score").round())).evaluate("ndcg@10"))
+    assert not warned(lambda: FORMS[form](GOOD.with_columns(score=pl.col("score").round(1))).evaluate("ndcg@10"))
 
 
 def test_judged_queries_that_the_run_lacks_are_a_warning_with_their_number() -> None:
@@ -295,7 +296,7 @@ def test_a_run_that_is_upside_down_is_seen_among_others_in_rows_of_their_own() -
 
 
 def test_a_threshold_that_was_set_is_no_oversight() -> None:
-    grades = GOOD.with_columns(label=pl.col("label") * 0.7)
+    grades = GOOD.with_columns(label=pl.when(pl.col("doc_id") == "d0").then(1.0).otherwise(pl.col("label") * 0.7))
     assert warned(lambda: grades.rank.mean("map"))
     assert not warned(lambda: grades.rank.on(relevant=1).mean("map"))
 

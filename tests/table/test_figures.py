@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ import pytest
 
 import rankframe as rf
 from rankframe._table.columns import Columns
+from rankframe._table.figures import Figures, together
+from rankframe._table.findings import findings_of
 from rankframe._table.setup import Setup
-from rankframe._table.suspicions import Figures, suspicions_of, together
 from rankframe._verbs import running as watch
 
 CATEGORIES = ["Action|Comedy", "Comedy|Drama", "Drama", "War|Drama", "Horror, War"]
@@ -77,11 +79,7 @@ def some_table(rng: np.random.Generator) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 def raised(setup: Setup, found: Any) -> list[str]:
     """The suspicions that figures raise, of those with which a number warns."""
-    return [
-        x.problem
-        for x in suspicions_of(setup)
-        if x.warns is not None and x.holds(setup, found) and x.warns(setup, found)
-    ]
+    return [x.name for x in findings_of(setup) if x.warns_of(setup, found)]
 
 
 def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
@@ -94,8 +92,12 @@ def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
         for score, label in zip(rows[roles.score], labels, strict=True)
     ]
     queries: dict[Any, list[tuple[Any, float]]] = {}
+    labels_of: dict[Any, list[float | None]] = {}
     for key, score, label in zip(df.select(roles.query).rows(), scores, labels, strict=True):
         queries.setdefault(key, []).append((score, max(label or 0, 0)))
+        if score is not None:
+            labels_of.setdefault(key, []).append(label)
+    labels_of_lists, relevant = list(labels_of.values()), max(policies.relevant, 0)
     aucs, chance, ranks = [], 0.0, 0
     lists = [[(s, gain) for s, gain in rows if s is not None] for rows in queries.values()]
     lists = [rows for rows in lists if rows]
@@ -108,6 +110,10 @@ def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
             auc = statistics.fmean(1.0 if x > y else 0.5 if x == y else 0.0 for x in high for y in low)
             aucs.append(1 - auc if policies.ascending else auc)
             chance += (n + 1) / (12 * len(high) * len(low))
+    ties = [ties_of(rows) for rows in lists]
+    values = Counter(score for groups in ties for score, gains in groups.items() for _ in gains)
+    most = max(values.values(), default=0)
+    value = min((score for score, n in values.items() if n == most), default=math.nan)
     there = [x for x in labels if x is not None]
     spread = statistics.variance(aucs) * len(aucs) if len(aucs) > 1 else 0
     return {
@@ -125,10 +131,25 @@ def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
         "retrieving": len(lists),
         "several": sum(len(rows) > 1 for rows in lists),
         "ranks": ranks,
+        "tied": sum(values.values()),
+        "apart": sum(len(gains) for groups in ties for gains in groups.values() if len({*gains}) > 1),
+        "the value": math.nan if isinstance(value, bool) else value,
+        "of the value": most,
+        "queries of the value": sum(value in groups for groups in ties),
+        "hopeless": sum(not any(x is not None and x >= relevant for x in labels) for labels in labels_of_lists),
+        "beside judged": sum(labels.count(None) for labels in labels_of_lists if any(x is not None for x in labels)),
         "ordered": len(aucs),
         "mean": statistics.fmean(aucs) if aucs else math.nan,
         "standard error": math.sqrt(max(spread, chance)) / len(aucs) if aucs else 0,
     }
+
+
+def ties_of(rows: list[tuple[Any, float]]) -> dict[Any, list[float]]:
+    """The gains of the documents of each score that several have."""
+    groups: dict[Any, list[float]] = {}
+    for score, gain in rows:
+        groups.setdefault(score, []).append(gain)
+    return {score: gains for score, gains in groups.items() if len(gains) > 1}
 
 
 def is_near(one: float, other: float) -> bool:
@@ -148,7 +169,7 @@ def test_the_figures_are_those_of_plain_python_and_a_sample_raises_every_suspici
         assert {*found} <= {*held}, (df, options)
         assert all(problem.endswith("separators") for problem in {*held} - {*found})  # some texts with one are enough
         seen.update(found)
-    assert len(seen) == 10, seen  # all that warn
+    assert len(seen) == 14, seen  # all that warn
 
 
 def test_the_figures_of_parts_are_put_together() -> None:
@@ -160,7 +181,9 @@ def test_the_figures_of_parts_are_put_together() -> None:
         parts = [part for part in (df.filter(of) for of in query) if part.height]
         found, whole = together([Figures(part, setup) for part in parts]), Figures(df, setup)
         for name in found:
-            if name not in ("docs", "alike") and not isinstance(found[name], str):  # of values that several parts have
+            if (
+                name not in ("docs", "alike") and not name.endswith("the value") and not isinstance(found[name], str)
+            ):  # of values that several parts have
                 assert is_near(found[name], whole[name]), (name, df, options)
 
 
@@ -168,7 +191,7 @@ ORDINARY = {
     "integers": lambda x: x,
     "texts": lambda x: x.with_columns(pl.col("query_id", "doc_id").cast(pl.String)),
     "shuffled": lambda x: x.sample(fraction=1, shuffle=True, seed=1),
-    "ties": lambda x: x.with_columns(pl.col("score").round()),
+    "ties": lambda x: x.with_columns(pl.col("score").round(2)),
     "nulls": lambda x: x.with_columns(score=pl.when(pl.col("doc_id") % 7 > 0).then("score")),
     "one query": lambda x: x.filter(query_id=0),
     "categories": lambda x: x.with_columns(genre=pl.lit("Drama")),
@@ -208,4 +231,4 @@ def test_parts_with_few_rows_are_looked_at_together() -> None:
         watching.see(df.filter(pl.col("query_id") // 9 == part))
     assert not watching.found
     watching._look()
-    assert [x.problem for x in watching.last] == ["labels fall as scores rise"]
+    assert [x.name for x in watching.last] == ["labels fall as scores rise"]

@@ -1,0 +1,316 @@
+"""The figures of a table's scores, labels and ids, which show whether a number is what its user means."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import polars as pl
+
+from .._support.floats import NDArray, np
+from .background import Items
+from .columns import Columns
+from .roles import DISTANCES, RANKS, is_text
+from .setup import Setup
+from .subtopics import documents
+
+SHORTEST_LIST = 10
+"""The fewest rows of a query that is named as a document; popular documents have some rows, too."""
+
+FEWEST_TEXTS = 3
+"""The fewest different texts that show a habit."""
+
+SEPARATORS = ("|", "; ", ";", ", ", ",")
+"""Separators of several values in one text; of two that fit, the first is meant."""
+
+NEARLY_ALL = 0.95
+"""The least share of rows that are a query each, where queries and documents may be swapped."""
+
+ABOVE = 1 + 1e-9
+"""A gain this many times its query's mean is above it, whatever the mean's rounding."""
+
+NO_TIES = {"tied": 0, "apart": 0, "the value": math.nan, "of the value": 0, "queries of the value": 0}
+"""The figures of equal scores where there are none."""
+
+ANY_SEPARATOR = "|".join(map(re.escape, sorted({mark.strip() for mark in SEPARATORS})))
+
+
+class Figures(dict[str, Any]):
+    """The figures of a table, or of whole queries of it, which NumPy computes together when the first of them is read.
+
+    Of a `sample`, any text with a separator shows one; of a table, most different texts.
+    """
+
+    def __init__(self, rows: pl.DataFrame, setup: Setup, *, sample: bool = False) -> None:
+        super().__init__()
+        self.rows, self.setup, self.sample = rows, setup, sample
+
+    def __missing__(self, name: str) -> Any:
+        with np.errstate(all="ignore"):  # a check reads infinite labels, too
+            self.update(COMPUTED_BY[name](self))
+        return self[name]
+
+    @cached_property
+    def docs(self) -> pl.DataFrame:
+        """The rows, one for each document."""
+        if self.setup.roles.subtopic is None:
+            return self.rows
+        return documents(self.rows.lazy(), Columns(self.setup, self.rows.schema), ordered=False, check=False).collect()
+
+    @cached_property
+    def labels(self) -> NDArray[np.float64]:
+        """The labels; NaN for none."""
+        name, n = self.setup.roles.label, self.docs.height
+        labels = self.docs[name] if name in self.docs.columns else pl.repeat(None, n, eager=True)
+        return labels.cast(pl.Float64).to_numpy()
+
+    @cached_property
+    def score(self) -> pl.Series:
+        """The scores in the type in which they are compared, in the caller's direction."""
+        score = self.docs[self.setup.roles.score]
+        return score.cast(pl.Float32) if self.setup.policies.scores == "float32" else score
+
+    @cached_property
+    def retrieved(self) -> NDArray[np.bool_] | None:
+        """Whether each document is retrieved; None if all are."""
+        there = self.score.is_not_null().to_numpy() if self.score.has_nulls() else None
+        if not self.setup.policies.drops_first:
+            return there
+        judged: NDArray[np.bool_] = self.labels >= 0
+        return judged if there is None else there & judged
+
+    @cached_property
+    def rankings(self) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_], NDArray[Any], int]:
+        """The retrieved rows by query and rising score, their scores, where queries and ties begin, and the number of queries."""
+        score, query = self.score, numbered(self.docs, self.setup.roles.query)
+        score = score if _in_numpy(score.dtype) else score.rank("dense")
+        values = (score.fill_null(0) if score.has_nulls() else score).to_numpy()
+        order = values.argsort()
+        order = order[query[order].argsort(kind="stable")]
+        begins = _begins(query := query[order])
+        n_queries = int(np.count_nonzero(begins))
+        if self.retrieved is not None:
+            there = self.retrieved[order]
+            order, begins = order[there], _begins(query[there])
+        return order, begins.nonzero()[0], begins, values[order], n_queries
+
+    def _of_rows(self) -> dict[str, Any]:
+        labels = self.labels
+        positive, judged = labels > 0, labels >= 0
+        n_judged = int(np.count_nonzero(judged))
+        known = labels if n_judged == len(labels) else labels[judged]
+        most = known.max(initial=-math.inf)
+        if most == math.inf:
+            known = known[np.isfinite(known)]
+            most = known.max(initial=-math.inf)
+        return {
+            "rows": len(labels),
+            "labelled": n_judged if n_judged == len(labels) else len(labels) - np.count_nonzero(np.isnan(labels)),
+            "judged": n_judged,
+            "both": n_judged if self.retrieved is None else np.count_nonzero(self.retrieved & judged),
+            "relevant": np.count_nonzero(labels >= max(self.setup.policies.relevant, 0)),
+            "between": np.count_nonzero(positive & (labels < 1)),
+            "positive": np.count_nonzero(positive),
+            "least label": float(known.min()) if len(known) else math.nan,
+            "most label": float(most) if len(known) else math.nan,
+        }
+
+    def _of_scores(self) -> dict[str, Any]:
+        score = self.score if not self.setup.policies.drops_first else self.score.filter(pl.Series(self.retrieved))
+        n, least, most = len(score) - score.null_count(), score.min(), score.max()
+        return {"retrieved": n, "least score": least if n else math.nan, "most score": most if n else math.nan}
+
+    def _of_queries(self) -> dict[str, Any]:
+        """Counts of queries, and the sums of their AUCs."""
+        order, first, _, _, n_queries = self.rankings
+        n = _lengths(first, len(order))
+        gain, place = np.fmax(self.labels[order], 0), np.arange(1.0, len(order) + 1)
+        if self.tie_groups is not None:  # tied documents share their mean place
+            tied, size = self.tie_groups
+            place = np.repeat(place[tied] + (size - 1) / 2, size)
+        counts = {"queries": n_queries, "retrieving": len(n), "several": np.count_nonzero(n > 1)}
+        best = gain > (np.add.reduceat(gain, first) / n * ABOVE).repeat(n)
+        above, n_best = np.add.reduceat(best * place, first), np.add.reduceat(best, first, dtype=float)
+        pairs = n_best * (n - n_best)
+        both = pairs > 0
+        if not both.all():
+            above, n_best, pairs, first, n = (x[both] for x in (above, n_best, pairs, first, n))
+        auc = (above - n_best * (first + (n_best + 1) / 2)) / pairs
+        auc = 1 - auc if self.setup.policies.ascending else auc
+        counts["ordered"] = len(auc)
+        variance = ((n + 1) / (12 * pairs)).sum()  # of the AUC of random orders
+        return {**counts, "auc": auc.sum(), "squares": (auc * auc).sum(), "variance": variance}
+
+    @cached_property
+    def tie_groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+        """Where the documents of one query and score begin among `rankings`, and their number; None if no scores are equal."""
+        _, _, begins, values, _ = self.rankings
+        differs = values[1:] != values[:-1]
+        differs |= begins[1:]
+        if differs.all():
+            return None
+        tied = np.append(0, differs.nonzero()[0] + 1)
+        return tied, _lengths(tied, len(values))
+
+    def _of_ties(self) -> dict[str, Any]:
+        """The documents with equal scores: all, those of several labels, and those of the value that most of them have."""
+        if self.tie_groups is None:
+            return NO_TIES
+        (order, _, _, values, _), (tied, size) = self.rankings, self.tie_groups
+        gain, several = np.fmax(self.labels[order], 0), size > 1
+        apart = size[np.maximum.reduceat(gain, tied) > np.minimum.reduceat(gain, tied)]
+        groups, docs = tied[several], size[several]
+        different, number = np.unique(values[groups], return_inverse=True)
+        of_values = np.bincount(number, weights=docs, minlength=len(different))
+        of_value = number == of_values.argmax()
+        value = self.score[int(order[groups[of_value.argmax()]])]
+        return {
+            "tied": int(docs.sum()),
+            "apart": int(apart.sum()),
+            "the value": math.nan if isinstance(value, bool) else value,
+            "of the value": int(docs[of_value].sum()),
+            "queries of the value": int(np.count_nonzero(of_value)),
+        }
+
+    def _of_judgments(self) -> dict[str, Any]:
+        """The number of rankings without a relevant document, and of unjudged documents in rankings with judged ones."""
+        order, first, _, _, _ = self.rankings
+        labels = self.labels[order]
+        relevant = np.logical_or.reduceat(labels >= max(self.setup.policies.relevant, 0), first)
+        unjudged = np.add.reduceat(np.isnan(labels), first, dtype=np.intp)
+        beside = unjudged[unjudged < _lengths(first, len(order))].sum()
+        return {"hopeless": len(first) - np.count_nonzero(relevant), "beside judged": int(beside)}
+
+    def _of_ranks(self) -> dict[str, Any]:
+        """The number of queries whose scores are 1, 2 and so on."""
+        order, first, _, _, _ = self.rankings
+        wanted = np.arange(1.0, len(order) + 1) - first.repeat(_lengths(first, len(order)))
+        as_ranks = self.score.cast(pl.Float64).to_numpy()[order] == wanted
+        ranked = len(order) and not self.setup.policies.ascending
+        return {"ranks": np.count_nonzero(np.logical_and.reduceat(as_ranks, first)) if ranked else 0}
+
+    def _of_exact_rank(self) -> dict[str, Any]:
+        """The name of a column of ranks that are 1, 2 and so on in the order of each query; empty for none."""
+        query, score, rank = [*self.setup.roles.query], pl.col("#score"), pl.col("#rank")
+        step = score.diff().over(query).fill_null(0.0) * (-1 if self.setup.policies.ascending else 1)
+        exact = (rank == pl.int_range(1, pl.len() + 1).over(query)).fill_null(False) & (step <= 0)
+        there = True if self.retrieved is None else pl.Series(self.retrieved)
+        for column in self.docs.select(name for name in self.docs.columns if like(name) == "rank"):
+            if column.dtype.is_numeric():
+                both = [self.score.cast(pl.Float64).alias("#score"), column.cast(pl.Float64).alias("#rank")]
+                if self.docs[query].with_columns(both).filter(there).sort(*query, rank).select(exact.all()).item():
+                    return {"most exact rank": column.name}
+        return {"most exact rank": ""}
+
+    def _of_documents(self) -> dict[str, Any]:
+        """The number of documents, and of those that have as many rows as most do, if as many as a list."""
+        doc = self.setup.roles.doc_name
+        if doc is None or self["queries"] < NEARLY_ALL * self["rows"]:  # false of few tables
+            return {"docs": 0, "alike": 0}
+        _, sizes = np.unique(numbered(self.docs, [doc]), return_counts=True)
+        _, usual = np.unique(sizes[sizes >= SHORTEST_LIST], return_counts=True)
+        return {"docs": len(sizes), "alike": usual.max(initial=0)}
+
+    def _of_texts(self) -> dict[str, Any]:
+        roles = {"category": self.setup.roles.category, "subtopic": self.setup.roles.subtopic}
+        return {f"{role} separator": self._separator(name) for role, name in roles.items()}
+
+    def _separator(self, name: str | None) -> str:
+        items = self.setup.background.items
+        if name is None or not isinstance(items, Items) or not self.setup.background.has(name):
+            return "" if name is None else _separator(self.rows[name], self.sample)
+        return items.once(("separator", name, self.sample), partial(_separator, items.frame[name], self.sample))
+
+
+def means(found: Mapping[str, Any]) -> dict[str, float]:
+    """The mean AUC of the queries, and its standard error, at least that of random orders."""
+    n = found["ordered"]
+    mean = found["auc"] / n if n else math.nan
+    spread = max(found["squares"] - n * mean**2, 0) * n / (n - 1) if n > 1 else 0
+    error = math.sqrt(max(spread, found["variance"])) / max(n, 1)
+    return {"mean": mean, "mean auc": round(mean, 2), "standard error": error}
+
+
+TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
+    ("rows", "labelled", "judged", "both", "relevant", "between", "positive", "least label", "most label"): Figures._of_rows,
+    ("retrieved", "least score", "most score"): Figures._of_scores,
+    ("queries", "retrieving", "several", "ordered", "auc", "squares", "variance"): Figures._of_queries,
+    tuple(NO_TIES): Figures._of_ties,
+    ("hopeless", "beside judged"): Figures._of_judgments,
+    ("ranks",): Figures._of_ranks,
+    ("most exact rank",): Figures._of_exact_rank,
+    ("docs", "alike"): Figures._of_documents,
+    ("category separator", "subtopic separator"): Figures._of_texts,
+    ("mean", "mean auc", "standard error"): means,
+}  # fmt: skip
+"""The figures that are computed together."""
+
+COMPUTED_BY = {name: compute for names, compute in TOGETHER.items() for name in names}
+
+
+def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The figures of all parts of a table."""
+    found: dict[str, Any] = {}
+    for name in COMPUTED_BY:
+        values = [part[name] for part in parts if part[name] == part[name]]
+        if name.startswith("the "):  # unknown where parts differ
+            found[name] = values[0] if values and values.count(values[0]) == len(values) else math.nan
+            continue
+        most = name.startswith("most ") or name.endswith(" separator")
+        put = min if name.startswith("least ") else max if most else sum
+        found[name] = put(values) if values else math.nan
+    return found | means(found)
+
+
+def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
+    """A whole number for the values of each row in these columns, equal for equal values."""
+    column = rows[names[0]]
+    whole = column.dtype.is_integer() and _in_numpy(column.dtype) and not column.has_nulls()
+    if len(names) > 1 or not whole or not rows.height:
+        return rows[list(names)].hash_rows().to_numpy()
+    numbers = column.to_numpy()
+    least = numbers.min()
+    # NumPy sorts short numbers several times faster
+    return (numbers - least).astype(np.uint16) if int(numbers.max()) - int(least) < 2**16 else numbers
+
+
+def _in_numpy(dtype: pl.DataType) -> bool:
+    """Whether NumPy has numbers of this type."""
+    return dtype.is_float() or (dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128))
+
+
+@lru_cache  # several signs ask
+def like(name: str) -> str | None:
+    """``rank`` or ``distance`` if the last word of a column's name is one of theirs."""
+    word = name.lower().replace(" ", "_").rpartition("_")[2]
+    return "rank" if word in RANKS else "distance" if word in DISTANCES else None
+
+
+def _lengths(first: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
+    """The lengths of runs of rows that begin at these."""
+    lengths = np.empty_like(first)
+    np.subtract(first[1:], first[:-1], out=lengths[:-1])
+    lengths[-1:] = rows - first[-1:]
+    return lengths
+
+
+def _begins(sorted: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each value is the first of its kind."""
+    begins = np.ones(len(sorted), dtype=bool)
+    np.not_equal(sorted[1:], sorted[:-1], out=begins[1:])
+    return begins
+
+
+def _separator(texts: pl.Series, sample: bool) -> str:
+    """The separator that most different texts share; of a sample, that some text holds; empty for none."""
+    if not is_text(texts.dtype):
+        return ""
+    texts = texts.cast(pl.String)
+    if sample:
+        return SEPARATORS[0] if texts.str.contains(ANY_SEPARATOR).any() else ""
+    texts = texts.drop_nulls().unique()
+    shared = (x for x in SEPARATORS if texts.str.contains(x, literal=True).sum() * 2 > len(texts) >= FEWEST_TEXTS)
+    return next(shared, "")

@@ -1,0 +1,437 @@
+"""Signs that a number is not what its user means, each with its advice: `check` lists them, and the number's call warns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
+
+import polars as pl
+
+from ..errors import Code, Text, judge, on, option
+from .figures import NEARLY_ALL, like
+from .roles import DISTANCES, RANKS
+from .run_and_judgments import UNMATCHED
+from .setup import Roles, Setup
+
+ENOUGH = 20
+"""The fewest rows that show more than chance."""
+
+ENOUGH_QUERIES = 10
+"""The fewest queries, or documents, that show more than chance."""
+
+LEAST_AUC = 0.4
+STANDARD_ERRORS = 4
+"""A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/table/test_suspicions.py simulates."""
+
+
+A_TENTH = 0.1
+"""The least share of documents that changes means by more than a rounding."""
+
+A_DIFFERENCE = 0.02
+"""The least difference of means that changes what people conclude."""
+
+LEAST_RATING = 5
+"""The least label at the top of a scale of ratings, which starts at 1; the scale of relevance ends below, and starts at 0."""
+
+Found: TypeAlias = Mapping[str, Any]
+"""The figures of a table by their names; NaN for the least and the greatest of nothing."""
+
+Sign: TypeAlias = Callable[[Setup, Found], bool]
+
+
+class Reading(NamedTuple):
+    """Rows and the setup under which they are read."""
+
+    rows: pl.DataFrame
+    setup: Setup
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sign that a number is not what its user means.
+
+    Attributes
+    ----------
+    name
+        Its problem in a check.
+    rows
+        The figure that a check gives as its number of rows.
+    holds
+        The sign, from the setup and the figures.
+    says
+        The sentence, from the setup and the figures; of a number's own call, also from ``metric``, ``low``, ``high`` and
+        ``among``: the metric that it concerns, its means under the two readings of `differs`, and of which queries.
+    warns
+        A stronger sign, with which the call of a number warns; ``None`` if only a check lists it.
+    stops
+        Whether a gate raises an error, as nothing was measured.
+    reads
+        The columns that show it, of those of scores and of labels.
+    labels
+        Whether it changes only metrics that read labels of documents, not of subtopics.
+    role
+        The role of a column that metrics must read for it to change them.
+    differs
+        Two readings of a table, from the present one and the figures: it changes only metrics that have different values
+        under them. ``None``: it changes all.
+    by
+        How much the means must differ; 0 for any difference of any query.
+    nothing
+        Whether it matters only to metrics that have the value of a query without relevant documents everywhere.
+    """
+
+    name: str
+    rows: str
+    holds: Sign
+    says: Callable[[Setup, Found], tuple[Text, ...]]
+    warns: Sign | None = lambda *_: True
+    stops: bool = False
+    reads: tuple[str, ...] = ("score", "label")
+    labels: bool = True
+    role: str | None = None
+    differs: Callable[[Reading, Found], tuple[Reading, Reading] | None] = lambda *_: None
+    by: float = 0
+    nothing: bool = False
+
+    def warns_of(self, setup: Setup, found: Found) -> bool:
+        """Whether the call of a number warns, if it changes a metric."""
+        return self.warns is not None and self.holds(setup, found) and self.warns(setup, found)
+
+
+def findings_of(setup: Setup) -> Sequence[Finding]:
+    """The findings about tables with the setup's columns."""
+    return [each for each in FINDINGS if each.role is None or getattr(setup.roles, each.role) is not None]
+
+
+def share(part: float, of: float) -> str:
+    """A share in percent, as text."""
+    return f"{100 * part / of:.3g}%"
+
+
+# ------------------------------------------------------------------------------------------------- the direction of scores
+
+
+def _rank_like(setup: Setup) -> str | None:
+    """``rank`` or ``distance`` if the score's column is called like one, and nobody set which end is the best."""
+    return None if setup.policies.ascending or "ascending" in setup.given else like(setup.roles.score)
+
+
+def _called_rank_like(setup: Setup, found: Found) -> bool:
+    kind, name = _rank_like(setup), setup.roles.score.lower()
+    least = 1 if name not in (*RANKS, *DISTANCES) and kind == "rank" else 0
+    return kind is not None and bool(found["least score"] >= least and found["most score"] > 0)
+
+
+def _are_ranks(setup: Setup, found: Found) -> bool:
+    if "ascending" in setup.given or found["least score"] != 1 or found["several"] == 0:
+        return False
+    return bool(found["ranks"] == found["retrieving"])
+
+
+def _are_ranks_downward(setup: Setup, found: Found) -> bool:
+    """Whether scores are 1, 2 and so on, and neither another name nor labels that rise with them show that they are points."""
+    points = found["ordered"] >= ENOUGH_QUERIES and found["mean"] > 0.5 and not _called_rank_like(setup, found)
+    return _are_ranks(setup, found) and not points
+
+
+def _falling(setup: Setup, found: Found) -> bool:
+    clearly = found["mean"] < LEAST_AUC and found["mean"] + STANDARD_ERRORS * found["standard error"] < 0.5
+    return found["ordered"] >= ENOUGH_QUERIES and bool(clearly) and not _called_rank_like(setup, found)
+
+
+def _turned(setup: Setup) -> dict[str, object]:
+    """The options that turn the ranking round."""
+    if setup.policies.ascending:
+        return {"ascending": False}
+    if _rank_like(setup) == "rank":
+        return {"rank": setup.roles.score}
+    return {**({} if setup.roles.score == Roles.score else {"score": setup.roles.score}), "ascending": True}
+
+
+def _under(**policies: Any) -> Callable[[Reading, Found], tuple[Reading, Reading]]:
+    """The present reading, and that under other policies."""
+    return lambda x, _: (x, Reading(x.rows, x.setup.changed(**policies)))
+
+
+def _both_ways(x: Reading, _: Found) -> tuple[Reading, Reading]:
+    return x, Reading(x.rows, x.setup.changed(ascending=not x.setup.policies.ascending))
+
+
+# ------------------------------------------------------------------------------------------------------------- equal scores
+
+
+def _decided_by_chance(setup: Setup, found: Found) -> bool:
+    """Whether some scores are equal, and a rule for ties that nobody named decides by ids or by the order of the rows."""
+    rule = setup.policies.tie_rule
+    named = "ties" in setup.given or setup.convention is not None
+    if named or not rule.by_row(documents=False) or found["least score"] == found["most score"]:
+        return False
+    return found["retrieved"] >= ENOUGH and found["apart"] >= A_TENTH * found["retrieved"]
+
+
+def _is_filled(setup: Setup, found: Found) -> bool:
+    """Whether one value, such as 0, stands for null: many documents of most queries have it, and others are not tied."""
+    if not _decided_by_chance(setup, found) or found["the value"] != found["the value"]:
+        return False
+    n, filled = found["retrieved"], found["of the value"]
+    others = found["tied"] - filled
+    return found["queries of the value"] * 2 > found["retrieving"] and others <= A_TENTH * (n - filled)
+
+
+def _without_filled(x: Reading, found: Found) -> tuple[Reading, Reading]:
+    score = pl.col(x.setup.roles.score)
+    return x, Reading(x.rows.with_columns(pl.when(score != found["the value"]).then(score)), x.setup)
+
+
+def _best_and_worst(x: Reading, _: Found) -> tuple[Reading, Reading]:
+    return Reading(x.rows, x.setup.changed(ties="worst")), Reading(x.rows, x.setup.changed(ties="best"))
+
+
+def _of_ties(setup: Setup, found: Found) -> tuple[Text, ...]:
+    tied = f"{share(found['apart'], found['retrieved'])} of documents are tied with one of another label"
+    if "metric" not in found:
+        return f"{tied}, and {setup.policies.tie_rule.says}; the mean over all orders is that of ", on(ties="expected")
+    low, high = found["low"], found["high"]
+    between = f"{found['metric']}{found['among']} is between {low:.2f} and {high:.2f} by their order"
+    return f"{tied}: {between}; the mean over all orders is that of ", on(ties="expected")
+
+
+# ------------------------------------------------------------------------------------------------------------------- labels
+
+
+def _threshold_leaves_out(setup: Setup, found: Found) -> bool:
+    """Whether most labels above 0 are between 0 and 1, below a threshold that nobody named, and 1/2 would be a threshold."""
+    most = found["between"] * 2 > found["positive"] and found["most label"] >= 0.5
+    return setup.policies.relevant == 1 and "relevant" not in setup.given and bool(most)
+
+
+def _none_relevant(setup: Setup, found: Found) -> bool:
+    """Whether no label reaches the threshold; a few rows may well have labels of 0 alone."""
+    shown = found["rows"] >= ENOUGH or found["most label"] > 0
+    return found["labelled"] > 0 and found["relevant"] == 0 and bool(shown) and not _threshold_leaves_out(setup, found)
+
+
+def _below_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
+    none, most = "no document of any query is relevant: ", found["most label"]
+    if not most > 0:
+        return (f"{none}no label is above 0",)
+    labels = f"{none}labels go from {found['least label']:g} to {most:g} and relevant={setup.policies.relevant:g}"
+    return f"{labels}; say the least label that is relevant, as ", on(relevant=most)
+
+
+def _of_ratings(setup: Setup, found: Found) -> bool:
+    """Whether all judged documents are relevant, of which the labels may be ratings."""
+    if setup.policies.relevant <= 0:
+        return found["judged"] > 0
+    rated = found["most label"] >= LEAST_RATING and found["most label"] > found["least label"]
+    return "relevant" not in setup.given and rated and bool(found["least label"] >= setup.policies.relevant)
+
+
+def _missed_are_lost(setup: Setup, found: Found) -> bool:
+    """Whether documents without a label are there and none without a score, as after a left join, or a cut after a join."""
+    n = found["rows"]
+    enough = n >= ENOUGH and found["queries"] >= ENOUGH_QUERIES and found["relevant"] > 0
+    if (
+        not enough
+        or found["retrieved"] < n
+        or n - found["labelled"] < A_TENTH * n
+        or found["beside judged"] < A_TENTH * n
+    ):
+        return False
+    # of judgments that list only what is relevant, a join loses all of some queries
+    return found["judged"] > found["relevant"] or found["hopeless"] >= A_TENTH * found["queries"]
+
+
+def _with_missed(x: Reading, found: Found) -> tuple[Reading, Reading]:
+    """The table, and with another relevant document of each query that was not retrieved."""
+    roles = x.setup.roles
+    missed = x.rows.unique(list(roles.query), keep="first", maintain_order=True)
+    changed = {
+        roles.score: None,
+        roles.label: found["most label"],
+        **({} if roles.doc_name is None else {roles.doc_name: None}),
+    }
+    changed = {
+        name: pl.lit(value).cast(x.rows.schema[name]) for name, value in changed.items() if name in x.rows.columns
+    }
+    return x, Reading(pl.concat([x.rows, missed.with_columns(**changed)]), x.setup)
+
+
+def _all_relevant(setup: Setup, found: Found) -> bool:
+    """Whether every row has a score and a label that counts as relevant, as after an inner join with the positives."""
+    n = found["rows"]
+    return setup.policies.relevant > 0 and n >= ENOUGH and found["both"] == found["relevant"] == n
+
+
+def _of_grades(x: Reading, found: Found) -> tuple[Reading, Reading] | None:
+    """Graded labels, as of ratings, leave metrics of gain as they are."""
+    same = found["least label"] == found["most label"]
+    return None if same else _under(relevant=found["most label"])(x, found)
+
+
+def _of_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
+    relevant, say = option(relevant=setup.policies.relevant), "; say the least label that is relevant, as "
+    if setup.policies.relevant <= 0:
+        return relevant, f": every judged document counts as relevant, whatever its label{say}", on(relevant=1)
+    labels = f"labels go from {found['least label']} to {found['most label']}, so that "
+    return labels, relevant, f" counts every judged document{say}", on(relevant=found["most label"])
+
+
+def _clicks_as_shown(setup: Setup, found: Found) -> bool:
+    """Whether labels may be clicks: 0 or 1 for all that was retrieved, falling with the rank in a column of ranks."""
+    if setup.roles.propensity is not None or not found["both"] == found["labelled"] == found["rows"]:
+        return False
+    if found["between"] or (found["least label"], found["most label"]) != (0, 1):
+        return False
+    clearly = found["mean"] - STANDARD_ERRORS * found["standard error"] > 0.5
+    return found["ordered"] >= ENOUGH_QUERIES and bool(clearly) and found["most exact rank"] != ""
+
+
+def _swapped(x: Reading, _: Found) -> tuple[Reading, Reading]:
+    roles = x.setup.roles
+    return x, Reading(x.rows, x.setup.changed(query=(str(roles.doc_name),), doc=roles.query[0]))
+
+
+def _of_separator(role: str) -> Finding:
+    name = f"{role} separator"
+
+    def says(setup: Setup, found: Found) -> tuple[Text, ...]:
+        column, mark = getattr(setup.roles, role), found[name]
+        values = f"most values of column {column!r} hold {mark!r}, and each counts as one {role}"
+        return (f"{values}; make lists of them, as .str.split({mark!r}) does",)
+
+    problem, there = f"{role} with separators", lambda _, x: x[name] != ""
+    return Finding(problem, "rows", there, says, reads=(), labels=False, role=role)
+
+
+upside_down = partial(Finding, labels=False, differs=_both_ways)
+
+FINDINGS = (
+    Finding(
+        "nobody judged a document", "rows", lambda _, found: found["rows"] > 0 and found["labelled"] == 0,
+        lambda x, found: (
+            f"nobody judged a document: column {x.roles.label!r} is null in all {found['rows']:,} rows; join the judgments, ",
+            judge(),
+        ),
+        warns=lambda x, _: x.policies.no_relevant != "null", stops=True, nothing=True,
+    ),
+    upside_down(
+        "scores like ranks", "retrieved", _are_ranks_downward,
+        lambda x, _: (
+            "the scores of each query are 1, 2 and so on, and the largest comes first; if they are ranks, say ",
+            on(rank=x.roles.score),
+        ),
+        warns=_called_rank_like, reads=("score",),
+    ),
+    upside_down(
+        "scores like distances", "retrieved",
+        lambda x, found: _called_rank_like(x, found) and not _are_ranks(x, found),
+        lambda x, _: (
+            f"by its name, low values of column {x.roles.score!r} are the best, and high ones are ranked first; if low ones "
+            "are the best, say ", on(**_turned(x)), ", else ", on(ascending=False),
+        ),
+        reads=("score",),
+    ),
+    upside_down(
+        "labels fall as scores rise", "retrieved", _falling,
+        lambda x, found: (
+            f"documents with higher labels stand lower (mean AUC {found['mean auc']} of {found['ordered']:,} queries); if "
+            f"{'high' if x.policies.ascending else 'low'} scores are the best, say ", on(**_turned(x)),
+        ),
+    ),
+    Finding(
+        "all scores equal", "retrieved",
+        lambda _, found: (
+            found["retrieved"] >= ENOUGH and found["several"] > 0 and found["least score"] == found["most score"]
+        ),
+        lambda x, _: (
+            f"all values of column {x.roles.score!r} are equal, and {x.policies.tie_rule.says}; name the column of "
+            "the scores, or count the mean over all orders, ", on(ties="expected"),
+        ),
+        # without ids, the order of the rows may be the ranking
+        warns=lambda x, _: (
+            x.roles.doc is not None and x.policies.tie_rule.by_document and x.policies.tie_rule.by_row(documents=False)
+        ),
+        differs=_best_and_worst, reads=("score",),
+    ),
+    Finding(
+        "one score for many", "of the value", _is_filled,
+        lambda x, found: (
+            f"{share(found['of the value'], found['retrieved'])} of values of column {x.roles.score!r} are "
+            f"{found['the value']:g}: null means not retrieved; if these documents were retrieved, count the mean over all "
+            "their orders, ", on(ties="expected"),
+        ),
+        differs=_without_filled, by=A_DIFFERENCE,
+    ),
+    Finding(
+        "tied scores", "apart", lambda x, found: _decided_by_chance(x, found) and not _is_filled(x, found), _of_ties,
+        differs=_best_and_worst, by=A_DIFFERENCE,
+    ),
+    Finding(
+        "query and document swapped", "rows",
+        lambda x, found: (
+            len(x.roles.query) == 1 and found["queries"] >= NEARLY_ALL * found["rows"]
+            and found["alike"] * 2 >= found["docs"] >= ENOUGH
+        ),
+        lambda x, _: (
+            f"nearly every value of the query column {x.roles.query[0]!r} has one row, and those of {x.roles.doc_name!r} have "
+            "several; if they are swapped, say ", on(query=x.roles.doc_name, doc=x.roles.query[0]),
+        ),
+        labels=False, reads=("score",),
+        differs=_swapped,
+    ),
+    Finding(
+        "no relevant document", "rows", _none_relevant, _below_threshold,
+        stops=True, reads=("label",), nothing=True,
+    ),
+    Finding(
+        "every judged document relevant", "judged", _of_ratings, _of_threshold,
+        warns=None, reads=("label",),  # as judgments have it that list what is relevant
+    ),
+    Finding(
+        "every row relevant", "rows", _all_relevant,
+        lambda x, _: (
+            f"every row has a score and a label of {x.policies.relevant:g} or more, so that no document can be wrong; if an "
+            "inner join made the table, it lost the other documents, which ", judge(), " keeps; if labels are grades, say the "
+            "least that is relevant",
+        ),
+        differs=_of_grades,
+    ),
+    Finding(
+        "labels between 0 and 1", "between", _threshold_leaves_out,
+        lambda x, _: (
+            "labels between 0 and 1 are not relevant under ", option(relevant=x.policies.relevant),
+            "; say the least label that is relevant, as ", on(relevant=0.5),
+        ),
+        differs=_under(relevant=0.5), reads=("label",),
+    ),
+    Finding(
+        "no retrieved document judged", "retrieved",
+        lambda _, found: found["both"] == 0 and found["retrieved"] > 0 and found["judged"] > 0,
+        lambda *_: (UNMATCHED,), warns=None,  # `judge` warns
+    ),
+    Finding(
+        "missed documents lost", "rows", _missed_are_lost,
+        lambda _, found: (
+            f"labels are null in {share(found['beside judged'], found['rows'])} of rows and every row has a score, as "
+            "after a left join, or a cut after a join, which lose the judged documents that were not retrieved: recall is 1 by "
+            "construction; cut the run before, and join by ", judge(),
+        ),
+        warns=lambda x, _: x.policies.unretrieved != "drop", differs=_with_missed,
+    ),
+    Finding(
+        "clicks on the order shown", "rows", _clicks_as_shown,
+        lambda _, found: (
+            f"labels are 0 and 1, fall with the rank, and column {found['most exact rank']!r} is the order. If they are clicks on "
+            "that order, they follow it, and favour rankings like it; estimate how often users see each rank",
+            Code("df.rank.propensities(run=...)", phrase=", by {}", command="by rankframe propensities"), ", and say ",
+            on(propensity=...),
+        ),
+        warns=lambda *_: False,  # as a good ranking with binary judgments has it
+    ),
+    _of_separator("category"),
+    _of_separator("subtopic"),
+)  # fmt: skip
+"""All findings on whole tables; of a rank that is upside down, and of equal scores, one holds."""
