@@ -23,8 +23,8 @@ from .._support.progress import Progress
 from .._support.threads import at_once, threads, use_polars
 from .._table.setup import Setup
 from ..errors import InvalidData, RankframeError, without_own_frames
-from .unjudged import Unjudged, counting
 from .rows_on_disk import Batch, Room, buckets_of, temporary_folder
+from .unjudged import Unjudged, counting
 
 VARIABLE = "RANKFRAME_MEMORY_LIMIT"
 

@@ -51,7 +51,7 @@ def measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest_label: floa
     largest = largest_of_parts(frame, setup, calls) if largest_label is None else largest_label
     reads = [name for call in calls for name in call.columns]
     values = in_parts(frame, setup, reads, partial(_measure_part, setup=setup, calls=calls, largest=largest))
-    count(frame, setup, calls, values)
+    count(frame, setup, calls, values, by_query=True)
     return values
 
 

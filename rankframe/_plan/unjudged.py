@@ -34,16 +34,29 @@ def counting() -> Iterator[list[Unjudged]]:
         _counted.reset(token)
 
 
-def count(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], found: pl.DataFrame) -> None:
-    """Count the queries of a frame without any label, if their values are wanted; `found` are the values of the calls."""
-    counted, label = _counted.get(), setup.roles.label
-    if counted is None or label not in frame.columns or not frame[label].has_nulls():
-        return
-    values = [found[call.text] for call in calls if call.of_ranking and call.labels and call.text in found.columns]
-    if not values or not all(value.has_nulls() for value in values):  # else each query has a value
-        return
-    query = list(setup.roles.query)
-    of = frame.select(query).n_unique()
-    queries = of - frame.select(*query, label).drop_nulls(label).select(query).n_unique()
-    if queries:
+def count(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.DataFrame, *, by_query: bool) -> None:
+    """Count the queries of a frame, and those without any label, if the call warns of them.
+
+    `values` are those of the calls: a row per query if `by_query`, else per document.
+    """
+    counted = _counted.get()
+    if counted is not None:
+        query = list(setup.roles.query)
+        of = values.height if by_query else frame.select(query).n_unique()
+        queries = _without_labels(frame, setup) if _may_lack_labels(frame, setup, calls, values) else 0
         counted.append(Unjudged(queries, of))
+
+
+def _may_lack_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.DataFrame) -> bool:
+    """Whether some labels are null, and some values of each metric that reads labels."""
+    label, reading = setup.roles.label, [call.text for call in calls if call.of_ranking and call.labels]
+    if label not in frame.columns or not frame[label].has_nulls():
+        return False
+    return bool(reading) and all(name in values.columns and values[name].has_nulls() for name in reading)
+
+
+def _without_labels(frame: pl.DataFrame, setup: Setup) -> int:
+    """The number of queries without any label."""
+    query, label = list(setup.roles.query), setup.roles.label
+    judged = frame.filter(pl.col(label).is_not_null())
+    return frame.select(query).n_unique() - judged.select(query).n_unique()

@@ -275,7 +275,7 @@ def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
     reads = [*carry, *(name for call in calls for name in call.columns)]
     largest = largest_of_parts(frame, setup, calls) if largest is None else largest
     found = in_parts(frame, setup, reads, lambda part: _rows_of_part(part, setup, calls, answer, carry, largest))
-    count(frame, setup, calls, found)
+    count(frame, setup, calls, found, by_query=False)
     return found
 
 

@@ -10,8 +10,9 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.requests import OfItems
-from .._plan.node import Give, Watching, node, source
+from .._plan.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
+from .._plan.unjudged import Unjudged, counting
 from .._support.floats import np
 from .._table.background import Items
 from .._table.figures import Figures, numbered, together
@@ -19,6 +20,7 @@ from .._table.findings import Finding, Reading, findings_of
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs
 from .._table.setup import Setup
+from .._table.steps import judged_only
 from .._table.table import Table, Whole
 from ..errors import (
     InvalidData,
@@ -81,7 +83,8 @@ def _refuse(call: Call, option: str, value: str, name: str, there: Sequence[str]
 
 def on_rows(call: VerbCall, table: Table[Any]) -> Any:
     """The result for rows in memory; a whole table is refused or warned of where its parts may differ from it."""
-    result = call.on(table)
+    with counting() as counted:
+        result = call.on(table)
     if table.whole is not None or call.reads_labels is not True:
         return result
     if table.setup.roles.group is not None:
@@ -89,7 +92,19 @@ def on_rows(call: VerbCall, table: Table[Any]) -> Any:
     if call.verb.watched:
         by = call.arguments.get("by") or ()
         watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by)
+        warn_of_unjudged([counted], table.setup)
     return result
+
+
+def warn_of_unjudged(parts: Sequence[Sequence[Unjudged]], setup: Setup, at: Place | None = None) -> None:
+    """Warn of queries that nobody judged, as counted in each part, once or several times; nothing if they are all."""
+    most = [max(counted) for counted in parts if counted]
+    queries, of = (sum(numbers) for numbers in zip(*most, strict=True)) if most else (0, 0)
+    if 0 < queries < of:
+        says = (
+            f"{queries:,} of {of:,} queries have no judgments: they have no value, and means leave them out; say so by "
+        )
+        warn(says, judged_only(setup.roles.query, setup.roles.label), kind="queries without judgments", at=at)
 
 
 def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[str]) -> None:
@@ -157,7 +172,7 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
         return Whole(labels, named.names(rows) if named.key else None)
 
     def watch() -> Watches:
-        return Watches([kind(x, calls, at) for x in setups for kind in (Watch, TopGrade)])
+        return Watches([kind(x, calls, at) for x in setups for kind in (Watch, TopGrade)], setup, at)
 
     read, at = call.columns(setup), calling_line()
     return source(
@@ -185,19 +200,25 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
 class Watches:
     """The watches of several runs over the same rows."""
 
-    def __init__(self, watches: Sequence[Watching]) -> None:
-        self.watches = watches
+    def __init__(self, watches: Sequence[Watch | TopGrade], setup: Setup, at: Place) -> None:
+        self.watches, self.setup, self.at = watches, setup, at
+        self.counted: list[Sequence[Unjudged]] = []
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a part of the table."""
         for watch in self.watches:
             watch.see(rows)
 
+    def count(self, counted: Sequence[Unjudged]) -> None:
+        """Keep how many queries of a part nobody judged, as counted once or several times."""
+        self.counted.append(counted)
+
     def warn(self) -> None:
         """Warn of each finding, once for all runs."""
         with once_each():
             for watch in self.watches:
                 watch.warn()
+            warn_of_unjudged(self.counted, self.setup, self.at)
 
 
 ROWS_OF_SAMPLE = 2**12

@@ -30,11 +30,10 @@ from tests.support.diversity import (
     spell,
 )
 from tests.support.each import each
-from tests.support.tables import Table
+from tests.support.tables import UNWARNED, Table
 from tests.support.untraced import untraced
 
-pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
-"""Random tables may have no judgment at all."""
+pytestmark = UNWARNED
 
 POLICIES: list[Options] = [
     {},

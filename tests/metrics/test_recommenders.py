@@ -14,9 +14,9 @@ import rankframe as rf
 from rankframe._command import main
 from rankframe._pictures import item_plots
 from tests.support.each import each
+from tests.support.tables import UNWARNED
 
-pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
-"""Random tables may have no judgment at all."""
+pytestmark = UNWARNED
 
 RECS = pl.DataFrame(
     {

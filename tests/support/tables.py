@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import strategies as st
 
 from tests.metrics.oracles.agreement import Pair
@@ -17,6 +18,9 @@ from tests.metrics.oracles.background import ITEMS
 from tests.metrics.oracles.query import Row
 
 Table = dict[Any, list[Row]]
+
+UNWARNED = pytest.mark.filterwarnings("ignore::rankframe.RankframeWarning")
+"""The mark of tests on random tables, which have what calls warn of: queries that nobody judged, ties, any top grade."""
 
 DOCS = ITEMS
 INTEGER_LABELS = [None, -2, -1, 0, 0, 0, 1, 1, 2, 3, 4]

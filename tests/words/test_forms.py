@@ -22,10 +22,9 @@ from rankframe._table.setup import Setup
 from tests.metrics.oracles.query import Row
 from tests.support.calls import POLICIES, SOME, Options, needs_table, share, spell
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, Table, frame, tables
+from tests.support.tables import FRACTIONAL_LABELS, UNWARNED, Table, frame, tables
 
-pytestmark = pytest.mark.filterwarnings("ignore:nobody judged a document:rankframe.RankframeWarning")
-"""Random tables may have no judgment at all."""
+pytestmark = UNWARNED
 
 law = settings(deadline=None, derandomize=True, max_examples=2, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS, min_queries=1)
