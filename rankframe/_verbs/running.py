@@ -92,8 +92,14 @@ def on_rows(call: VerbCall, table: Table[Any]) -> Any:
     if call.verb.watched:
         by = call.arguments.get("by") or ()
         watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by)
-        warn_of_unjudged([counted], table.setup)
+        if not has_other_judgments(call):
+            warn_of_unjudged([counted], table.setup)
     return result
+
+
+def has_other_judgments(call: VerbCall) -> bool:
+    """Whether the call has another source for queries that people did not judge: a model's labels, or another metric."""
+    return any(call.arguments.get(name) is not None for name in ("judge", "adjust"))
 
 
 def warn_of_unjudged(parts: Sequence[Sequence[Unjudged]], setup: Setup, at: Place | None = None) -> None:
@@ -172,7 +178,8 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
         return Whole(labels, named.names(rows) if named.key else None)
 
     def watch() -> Watches:
-        return Watches([kind(x, calls, at) for x in setups for kind in (Watch, TopGrade)], setup, at)
+        watches = [kind(x, calls, at) for x in setups for kind in (Watch, TopGrade)]
+        return Watches(watches, setup, at, judged_otherwise=has_other_judgments(call))
 
     read, at = call.columns(setup), calling_line()
     return source(
@@ -200,8 +207,8 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
 class Watches:
     """The watches of several runs over the same rows."""
 
-    def __init__(self, watches: Sequence[Watch | TopGrade], setup: Setup, at: Place) -> None:
-        self.watches, self.setup, self.at = watches, setup, at
+    def __init__(self, watches: Sequence[Watch | TopGrade], setup: Setup, at: Place, *, judged_otherwise: bool) -> None:
+        self.watches, self.setup, self.at, self.judged_otherwise = watches, setup, at, judged_otherwise
         self.counted: list[Sequence[Unjudged]] = []
 
     def see(self, rows: pl.DataFrame) -> None:
@@ -218,7 +225,8 @@ class Watches:
         with once_each():
             for watch in self.watches:
                 watch.warn()
-            warn_of_unjudged(self.counted, self.setup, self.at)
+            if not self.judged_otherwise:
+                warn_of_unjudged(self.counted, self.setup, self.at)
 
 
 ROWS_OF_SAMPLE = 2**12

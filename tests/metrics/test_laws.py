@@ -176,9 +176,9 @@ def test_a_query_that_nobody_judged_has_no_value_in_a_table_and_is_left_out_by_j
     assert_same(long.filter("judged").drop("judged"), judged)
     assert "nobody judged" not in judged["query_id"]
     read_labels = [text for text in texts if rf.parse(text)[0].labels]
-    assert long.filter(pl.col("judged").is_null()).select((pl.col(read_labels).is_null()).all()).row(0) == (True,) * len(
-        read_labels
-    )
+    assert long.filter(pl.col("judged").is_null()).select((pl.col(read_labels).is_null()).all()).row(0) == (
+        True,
+    ) * len(read_labels)
     left = evaluate(run.join(qrels, on=["query_id", "doc_id"], how="left"), *read_labels, **policies)
     nobody = left.join(qrels, on="query_id", how="anti")
     assert nobody.drop("query_id").null_count().row(0) == (nobody.height,) * len(read_labels)
