@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -116,8 +118,36 @@ class Queries(NamedTuple):
     first: NDArray[np.uint32]
 
 
+_kept: ContextVar[list[tuple[pl.DataFrame, Setup, RankOrder]] | None] = ContextVar("kept", default=None)
+"""The rank orders of small tables that are kept."""
+
+
+@contextmanager
+def keeping_orders(rows: int) -> Iterator[Callable[[pl.DataFrame, Setup], RankOrder | None]]:
+    """Inside, the rank orders of up to so many rows are kept; gives a function that finds that of a frame and a setup."""
+    orders: list[tuple[pl.DataFrame, Setup, RankOrder]] = []
+    token = _kept.set(orders)
+
+    def kept(frame: pl.DataFrame, setup: Setup) -> RankOrder | None:
+        same = (order for of, ranked, order in orders if of is frame and ranked == setup and of.height <= rows)
+        return next(same, None)
+
+    try:
+        yield kept
+    finally:
+        _kept.reset(token)
+
+
 def in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
     """The rows of a frame in rank order."""
+    order = _in_rank_order(frame, table)
+    orders = _kept.get()
+    if orders is not None:
+        orders.append((frame, table.setup, order))
+    return order
+
+
+def _in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
     score = column_of(frame, table.score).alias("#score")
     number, first = numbered(frame[list(table.setup.roles.query)])
     codes = _codes(number, _from_the_top(score))

@@ -42,8 +42,8 @@ def evaluate(
     # a list of subtopics is a label
     judgment = table.subtopic if table.lists_subtopics else pl.col(setup.roles.label)
     is_labelled = docs.select(judgment.is_not_null().alias(HAS_LABELS.meta.output_name()))
-    of_query = documents.hstack(is_labelled).group_by("#query", maintain_order=True)
-    of_query = of_query.agg(n_retrieved, HAS_LABELS.any())
+    by_query = documents.hstack(is_labelled).group_by("#query", maintain_order=True)
+    of_query = by_query.agg(n_retrieved, HAS_LABELS.any())
     values = values_of_groups(_relevant(frame, documents, docs, table, least), needed, of_query, empty=0.0)
     keys = docs.select(*setup.roles.query, cs.by_name(ROW, require_all=False))
     return keys[pl.Series(queries.first)].hstack(values)

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -38,15 +38,37 @@ NO_TIES = {"tied": 0, "apart": 0, "the value": math.nan, "of the value": 0, "que
 ANY_SEPARATOR = "|".join(map(re.escape, sorted({mark.strip() for mark in SEPARATORS})))
 
 
+class Ranked(NamedTuple):
+    """The retrieved rows of a table, query by query.
+
+    Attributes
+    ----------
+    row
+        The rows, those of each query by rising score.
+    first
+        Where queries begin among them.
+    score
+        Their scores, or numbers in the same order.
+    n_queries
+        The number of queries, also of those without a retrieved row.
+    """
+
+    row: NDArray[np.integer[Any]]
+    first: NDArray[np.intp]
+    score: NDArray[Any]
+    n_queries: int
+
+
 class Figures(dict[str, Any]):
     """The figures of a table, or of whole queries of it, which NumPy computes together when the first of them is read.
 
-    Of a `sample`, any text with a separator shows one; of a table, most different texts.
+    Of a `sample`, any text with a separator shows one; of a table, most different texts. Rows that are `ranked` already are not
+    sorted again.
     """
 
-    def __init__(self, rows: pl.DataFrame, setup: Setup, *, sample: bool = False) -> None:
+    def __init__(self, rows: pl.DataFrame, setup: Setup, *, sample: bool = False, ranked: Ranked | None = None) -> None:
         super().__init__()
-        self.rows, self.setup, self.sample = rows, setup, sample
+        self.rows, self.setup, self.sample, self._ranked = rows, setup, sample, ranked
 
     def __missing__(self, name: str) -> Any:
         with np.errstate(all="ignore"):  # a check reads infinite labels, too
@@ -83,19 +105,21 @@ class Figures(dict[str, Any]):
         return judged if there is None else there & judged
 
     @cached_property
-    def rankings(self) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_], NDArray[Any], int]:
-        """The retrieved rows by query and rising score, their scores, where queries and ties begin, and the number of queries."""
+    def ranked(self) -> Ranked:
+        """The retrieved rows, query by query."""
+        if self._ranked is not None:
+            return self._ranked
         score, query = self.score, numbered(self.docs, self.setup.roles.query)
-        score = score if _in_numpy(score.dtype) else score.rank("dense")
+        score = score if in_numpy(score.dtype) else score.rank("dense")
         values = (score.fill_null(0) if score.has_nulls() else score).to_numpy()
         order = values.argsort()
         order = order[query[order].argsort(kind="stable")]
-        begins = _begins(query := query[order])
+        begins = begins_of(query := query[order])
         n_queries = int(np.count_nonzero(begins))
         if self.retrieved is not None:
             there = self.retrieved[order]
-            order, begins = order[there], _begins(query[there])
-        return order, begins.nonzero()[0], begins, values[order], n_queries
+            order, begins = order[there], begins_of(query[there])
+        return Ranked(order, begins.nonzero()[0], values[order], n_queries)
 
     def _of_rows(self) -> dict[str, Any]:
         labels = self.labels
@@ -119,13 +143,18 @@ class Figures(dict[str, Any]):
         }
 
     def _of_scores(self) -> dict[str, Any]:
-        score = self.score if not self.setup.policies.drops_first else self.score.filter(pl.Series(self.retrieved))
-        n, least, most = len(score) - score.null_count(), score.min(), score.max()
-        return {"retrieved": n, "least score": least if n else math.nan, "most score": most if n else math.nan}
+        values, n = self.ranked.score, len(self.ranked.row)
+        if not n:
+            return {"retrieved": 0, "least score": math.nan, "most score": math.nan}
+        if not in_numpy(self.score.dtype):
+            score = self.score if self.retrieved is None else self.score.filter(pl.Series(self.retrieved))
+            return {"retrieved": n, "least score": score.min(), "most score": score.max()}
+        least, most = np.fmin.reduce(values), np.fmax.reduce(values)
+        return {"retrieved": n, "least score": least.item(), "most score": most.item()}
 
     def _of_queries(self) -> dict[str, Any]:
         """Counts of queries, and the sums of their AUCs."""
-        order, first, _, _, n_queries = self.rankings
+        order, first, _, n_queries = self.ranked
         n = _lengths(first, len(order))
         gain, place = np.fmax(self.labels[order], 0), np.arange(1.0, len(order) + 1)
         if self.tie_groups is not None:  # tied documents share their mean place
@@ -142,24 +171,24 @@ class Figures(dict[str, Any]):
         auc = 1 - auc if self.setup.policies.ascending else auc
         counts["ordered"] = len(auc)
         variance = ((n + 1) / (12 * pairs)).sum()  # of the AUC of random orders
-        return {**counts, "auc": auc.sum(), "squares": (auc * auc).sum(), "variance": variance}
+        return {**counts, "auc": float(auc.sum()), "squares": float(auc.dot(auc)), "variance": float(variance)}
 
     @cached_property
     def tie_groups(self) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
-        """Where the documents of one query and score begin among `rankings`, and their number; None if no scores are equal."""
-        _, _, begins, values, _ = self.rankings
-        differs = values[1:] != values[:-1]
-        differs |= begins[1:]
-        if differs.all():
+        """Where the documents of one query and score begin among `ranked`, and their number; None if no scores are equal."""
+        _, first, score, _ = self.ranked
+        begins = begins_of(score)
+        begins[first] = True
+        if begins.all():
             return None
-        tied = np.append(0, differs.nonzero()[0] + 1)
-        return tied, _lengths(tied, len(values))
+        tied = begins.nonzero()[0]
+        return tied, _lengths(tied, len(score))
 
     def _of_ties(self) -> dict[str, Any]:
         """The documents with equal scores: all, those of several labels, and those of the value that most of them have."""
         if self.tie_groups is None:
             return NO_TIES
-        (order, _, _, values, _), (tied, size) = self.rankings, self.tie_groups
+        (order, _, values, _), (tied, size) = self.ranked, self.tie_groups
         gain, several = np.fmax(self.labels[order], 0), size > 1
         apart = size[np.maximum.reduceat(gain, tied) > np.minimum.reduceat(gain, tied)]
         groups, docs = tied[several], size[several]
@@ -177,7 +206,7 @@ class Figures(dict[str, Any]):
 
     def _of_judgments(self) -> dict[str, Any]:
         """The number of rankings without a relevant document, and of unjudged documents in rankings with judged ones."""
-        order, first, _, _, _ = self.rankings
+        order, first, _, _ = self.ranked
         labels = self.labels[order]
         relevant = np.logical_or.reduceat(labels >= max(self.setup.policies.relevant, 0), first)
         unjudged = np.add.reduceat(np.isnan(labels), first, dtype=np.intp)
@@ -186,7 +215,7 @@ class Figures(dict[str, Any]):
 
     def _of_ranks(self) -> dict[str, Any]:
         """The number of queries whose scores are 1, 2 and so on."""
-        order, first, _, _, _ = self.rankings
+        order, first, _, _ = self.ranked
         wanted = np.arange(1.0, len(order) + 1) - first.repeat(_lengths(first, len(order)))
         as_ranks = self.score.cast(pl.Float64).to_numpy()[order] == wanted
         ranked = len(order) and not self.setup.policies.ascending
@@ -231,7 +260,7 @@ def means(found: Mapping[str, Any]) -> dict[str, float]:
     mean = found["auc"] / n if n else math.nan
     spread = max(found["squares"] - n * mean**2, 0) * n / (n - 1) if n > 1 else 0
     error = math.sqrt(max(spread, found["variance"])) / max(n, 1)
-    return {"mean": mean, "mean auc": round(mean, 2), "standard error": error}
+    return {"mean": mean, "standard error": error}
 
 
 TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
@@ -244,7 +273,7 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     ("most exact rank",): Figures._of_exact_rank,
     ("docs", "alike"): Figures._of_documents,
     ("category separator", "subtopic separator"): Figures._of_texts,
-    ("mean", "mean auc", "standard error"): means,
+    ("mean", "standard error"): means,
 }  # fmt: skip
 """The figures that are computed together."""
 
@@ -268,7 +297,7 @@ def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
 def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
     """A whole number for the values of each row in these columns, equal for equal values."""
     column = rows[names[0]]
-    whole = column.dtype.is_integer() and _in_numpy(column.dtype) and not column.has_nulls()
+    whole = column.dtype.is_integer() and in_numpy(column.dtype) and not column.has_nulls()
     if len(names) > 1 or not whole or not rows.height:
         return rows[list(names)].hash_rows().to_numpy()
     numbers = column.to_numpy()
@@ -277,7 +306,7 @@ def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:
     return (numbers - least).astype(np.uint16) if int(numbers.max()) - int(least) < 2**16 else numbers
 
 
-def _in_numpy(dtype: pl.DataType) -> bool:
+def in_numpy(dtype: pl.DataType) -> bool:
     """Whether NumPy has numbers of this type."""
     return dtype.is_float() or (dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128))
 
@@ -297,7 +326,7 @@ def _lengths(first: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
     return lengths
 
 
-def _begins(sorted: NDArray[Any]) -> NDArray[np.bool_]:
+def begins_of(sorted: NDArray[Any]) -> NDArray[np.bool_]:
     """Whether each value is the first of its kind."""
     begins = np.ones(len(sorted), dtype=bool)
     np.not_equal(sorted[1:], sorted[:-1], out=begins[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -102,10 +103,11 @@ class Finding:
 
 def findings_of(setup: Setup) -> Sequence[Finding]:
     """The findings about tables with the setup's columns."""
-    return [each for each in FINDINGS if each.role is None or getattr(setup.roles, each.role) is not None]
+    roles = setup.roles
+    return [each for each in FINDINGS if each.role is None or getattr(roles, each.role) is not None]
 
 
-def share(part: float, of: float) -> str:
+def _share(part: float, of: float) -> str:
     """A share in percent, as text."""
     return f"{100 * part / of:.3g}%"
 
@@ -164,11 +166,12 @@ def _both_ways(x: Reading, _: Found) -> tuple[Reading, Reading]:
 
 def _decided_by_chance(setup: Setup, found: Found) -> bool:
     """Whether some scores are equal, and a rule for ties that nobody named decides by ids or by the order of the rows."""
-    rule = setup.policies.tie_rule
-    named = "ties" in setup.given or setup.convention is not None
-    if named or not rule.by_row(documents=False) or found["least score"] == found["most score"]:
+    if not found["apart"] or found["apart"] < A_TENTH * found["retrieved"]:
         return False
-    return found["retrieved"] >= ENOUGH and found["apart"] >= A_TENTH * found["retrieved"]
+    enough = found["retrieved"] >= ENOUGH and found["retrieving"] >= ENOUGH_QUERIES
+    if not enough or "ties" in setup.given or setup.convention is not None:
+        return False
+    return setup.policies.tie_rule.by_row(documents=False) and bool(found["least score"] < found["most score"])
 
 
 def _is_filled(setup: Setup, found: Found) -> bool:
@@ -190,7 +193,7 @@ def _best_and_worst(x: Reading, _: Found) -> tuple[Reading, Reading]:
 
 
 def _of_ties(setup: Setup, found: Found) -> tuple[Text, ...]:
-    tied = f"{share(found['apart'], found['retrieved'])} of documents are tied with one of another label"
+    tied = f"{_share(found['apart'], found['retrieved'])} of documents are tied with one of another label"
     if "metric" not in found:
         return f"{tied}, and {setup.policies.tie_rule.says}; the mean over all orders is that of ", on(ties="expected")
     low, high = found["low"], found["high"]
@@ -208,17 +211,24 @@ def _threshold_leaves_out(setup: Setup, found: Found) -> bool:
 
 
 def _none_relevant(setup: Setup, found: Found) -> bool:
-    """Whether no label reaches the threshold; a few rows may well have labels of 0 alone."""
-    shown = found["rows"] >= ENOUGH or found["most label"] > 0
-    return found["labelled"] > 0 and found["relevant"] == 0 and bool(shown) and not _threshold_leaves_out(setup, found)
+    """Whether no label reaches the threshold; a few rows may well have low labels alone."""
+    none = found["relevant"] == 0 and found["labelled"] > 0
+    return none and found["rows"] >= ENOUGH and not _threshold_leaves_out(setup, found)
 
 
 def _below_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
     none, most = "no document of any query is relevant: ", found["most label"]
     if not most > 0:
         return (f"{none}no label is above 0",)
-    labels = f"{none}labels go from {found['least label']:g} to {most:g} and relevant={setup.policies.relevant:g}"
-    return f"{labels}; say the least label that is relevant, as ", on(relevant=most)
+    labels = f"{none}labels go from {found['least label']:.3g} to {most:.3g} and relevant={setup.policies.relevant:g}"
+    return f"{labels}; say the least label that is relevant, as ", on(relevant=_reached(most))
+
+
+def _reached(label: float) -> float:
+    """A short number of at most this label, as a threshold that some labels reach."""
+    digits = 1 - math.floor(math.log10(label))
+    short = math.floor(label * 10**digits) / 10**digits
+    return int(label) if label == int(label) else short if 0 < short <= label else label
 
 
 def _of_ratings(setup: Setup, found: Found) -> bool:
@@ -232,6 +242,8 @@ def _of_ratings(setup: Setup, found: Found) -> bool:
 def _missed_are_lost(setup: Setup, found: Found) -> bool:
     """Whether documents without a label are there and none without a score, as after a left join, or a cut after a join."""
     n = found["rows"]
+    if _is_filled(setup, found):
+        return False
     enough = n >= ENOUGH and found["queries"] >= ENOUGH_QUERIES and found["relevant"] > 0
     if (
         not enough
@@ -337,7 +349,7 @@ FINDINGS = (
     upside_down(
         "labels fall as scores rise", "retrieved", _falling,
         lambda x, found: (
-            f"documents with higher labels stand lower (mean AUC {found['mean auc']} of {found['ordered']:,} queries); if "
+            f"documents with higher labels stand lower (mean AUC {found['mean']:.2f} of {found['ordered']:,} queries); if "
             f"{'high' if x.policies.ascending else 'low'} scores are the best, say ", on(**_turned(x)),
         ),
     ),
@@ -359,7 +371,7 @@ FINDINGS = (
     Finding(
         "one score for many", "of the value", _is_filled,
         lambda x, found: (
-            f"{share(found['of the value'], found['retrieved'])} of values of column {x.roles.score!r} are "
+            f"{_share(found['of the value'], found['retrieved'])} of values of column {x.roles.score!r} are "
             f"{found['the value']:g}: null means not retrieved; if these documents were retrieved, count the mean over all "
             "their orders, ", on(ties="expected"),
         ),
@@ -415,9 +427,9 @@ FINDINGS = (
     Finding(
         "missed documents lost", "rows", _missed_are_lost,
         lambda _, found: (
-            f"labels are null in {share(found['beside judged'], found['rows'])} of rows and every row has a score, as "
-            "after a left join, or a cut after a join, which lose the judged documents that were not retrieved: recall is 1 by "
-            "construction; cut the run before, and join by ", judge(),
+            f"{_share(found['beside judged'], found['rows'])} of labels are null and no row lacks a score, as after a left "
+            "join, or a cut of the joined table: documents that were missed are lost, and recall is 1 by construction; cut the "
+            "run first, and join by ", judge(),
         ),
         warns=lambda x, _: x.policies.unretrieved != "drop", differs=_with_missed,
     ),

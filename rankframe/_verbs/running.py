@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
@@ -12,15 +12,15 @@ from .._catalog.call import Call
 from .._catalog.requests import OfItems
 from .._plan.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
+from .._plan.rank_order import RankOrder, keeping_orders
 from .._plan.unjudged import Unjudged, counting
 from .._support.floats import np
 from .._table.background import Items
-from .._table.figures import Figures, numbered, together
+from .._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, together
 from .._table.findings import Finding, Reading, findings_of
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs
 from .._table.setup import Setup
-from .._table.steps import judged_only
 from .._table.table import Table, Whole
 from ..errors import (
     InvalidData,
@@ -36,6 +36,7 @@ from ..errors import (
 )
 from .declaration import VerbCall
 from .top_grade import TopGrade
+from .unjudged_queries import UnjudgedQueries
 
 MOST_VALUES = 12
 """The most values of a column that an error lists."""
@@ -83,46 +84,40 @@ def _refuse(call: Call, option: str, value: str, name: str, there: Sequence[str]
 
 def on_rows(call: VerbCall, table: Table[Any]) -> Any:
     """The result for rows in memory; a whole table is refused or warned of where its parts may differ from it."""
-    with counting() as counted:
-        result = call.on(table)
     if table.whole is not None or call.reads_labels is not True:
-        return result
+        return call.on(table)
+    if not call.verb.watched:
+        result = call.on(table)
+    else:
+        unjudged = UnjudgedQueries(table.setup, call)
+        with keeping_orders(ROWS_OF_SAMPLE) as kept, counting() as counted:
+            result = call.on(table)
+        unjudged.count(counted)
+        unjudged.warn()
+        by = call.arguments.get("by") or ()
+        watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by, kept)
     if table.setup.roles.group is not None:
         refuse_absent_values(table.rows, table.setup, call.calls)
-    if call.verb.watched:
-        by = call.arguments.get("by") or ()
-        watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by)
-        if not has_other_judgments(call):
-            warn_of_unjudged([counted], table.setup)
     return result
 
 
-def has_other_judgments(call: VerbCall) -> bool:
-    """Whether the call has another source for queries that people did not judge: a model's labels, or another metric."""
-    return any(call.arguments.get(name) is not None for name in ("judge", "adjust"))
+Kept: TypeAlias = Callable[[pl.DataFrame, Setup], RankOrder | None]
+"""A function that finds the rank order of a frame under a setup, if it was kept."""
 
 
-def warn_of_unjudged(parts: Sequence[Sequence[Unjudged]], setup: Setup, at: Place | None = None) -> None:
-    """Warn of queries that nobody judged, as counted in each part, once or several times; nothing if they are all."""
-    most = [max(counted) for counted in parts if counted]
-    queries, of = (sum(numbers) for numbers in zip(*most, strict=True)) if most else (0, 0)
-    if 0 < queries < of:
-        says = (
-            f"{queries:,} of {of:,} queries have no judgments: they have no value, and means leave them out; say so by "
-        )
-        warn(says, judged_only(setup.roles.query, setup.roles.label), kind="queries without judgments", at=at)
-
-
-def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[str]) -> None:
+def watch_runs(
+    frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[str], kept: Kept = lambda *_: None
+) -> None:
     """Warn of runs, or slices of queries, whose numbers are not what is meant, once for all."""
+    query = setup.roles.query
+    of_runs = runs_in(setup) if len(query) > 1 else ()
+    slices = list(dict.fromkeys([*call.runs.key, *of_runs, *filter(query.__contains__, by)]))
     with once_each():
         for of_run in call.runs.apart(setup, ())[0].values():
             grades = TopGrade(of_run, call.calls)
             grades.see(frame)
             grades.warn()
-            of_runs = runs_in(setup) if len(setup.roles.query) > 1 else ()
-            slices = [*call.runs.key, *of_runs, *filter(setup.roles.query.__contains__, by)]
-            watch_slices(frame, of_run, call.calls, list(dict.fromkeys(slices)), refuses=call.verb.refuses)
+            watch_slices(frame, of_run, call.calls, slices, kept, refuses=call.verb.refuses)
 
 
 def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
@@ -179,7 +174,7 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
 
     def watch() -> Watches:
         watches = [kind(x, calls, at) for x in setups for kind in (Watch, TopGrade)]
-        return Watches(watches, setup, at, judged_otherwise=has_other_judgments(call))
+        return Watches(watches, UnjudgedQueries(setup, call, at))
 
     read, at = call.columns(setup), calling_line()
     return source(
@@ -207,9 +202,8 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
 class Watches:
     """The watches of several runs over the same rows."""
 
-    def __init__(self, watches: Sequence[Watch | TopGrade], setup: Setup, at: Place, *, judged_otherwise: bool) -> None:
-        self.watches, self.setup, self.at, self.judged_otherwise = watches, setup, at, judged_otherwise
-        self.counted: list[Sequence[Unjudged]] = []
+    def __init__(self, watches: Sequence[Watch | TopGrade], unjudged: UnjudgedQueries) -> None:
+        self.watches, self.unjudged = watches, unjudged
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a part of the table."""
@@ -217,16 +211,15 @@ class Watches:
             watch.see(rows)
 
     def count(self, counted: Sequence[Unjudged]) -> None:
-        """Keep how many queries of a part nobody judged, as counted once or several times."""
-        self.counted.append(counted)
+        """Add the queries of a part that nobody judged."""
+        self.unjudged.count(counted)
 
     def warn(self) -> None:
         """Warn of each finding, once for all runs."""
         with once_each():
             for watch in self.watches:
                 watch.warn()
-            if not self.judged_otherwise:
-                warn_of_unjudged(self.counted, self.setup, self.at)
+            self.unjudged.warn()
 
 
 ROWS_OF_SAMPLE = 2**12
@@ -257,13 +250,23 @@ class Watch:
         The ranker's setup, and the metrics of rankings among the calls.
     at
         The line of the caller, for a lazy plan.
+    kept
+        Finds the rank order of a frame, if it is known.
     refuses
         Whether findings that leave nothing measured are errors.
     """
 
-    def __init__(self, setup: Setup, calls: Sequence[Call], at: Place | None = None, *, refuses: bool = False) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        calls: Sequence[Call],
+        at: Place | None = None,
+        kept: Kept = lambda *_: None,
+        *,
+        refuses: bool = False,
+    ) -> None:
         self.setup, self.calls, self.at, self.of = setup, [x for x in calls if x.of_ranking and not x.of_pairs], at, ""
-        self.refuses, self.resolved = refuses, setup
+        self.kept, self.refuses, self.resolved = kept, refuses, setup
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []
         self.last: list[Finding] = []
@@ -312,7 +315,7 @@ class Watch:
             read = {*self.setup.roles.names, *(name for call in self.calls for name in call.columns)}
             rows = rows[[name for name in rows.columns if name in read]]
             sample = _sample(rows, self.setup.roles.query)
-        figures = Figures(sample, self.resolved, sample=True)
+        figures = Figures(sample, self.resolved, sample=True, ranked=self._ranked(sample))
         raised = self._held(figures)
         if raised and rows.height > sample.height:
             raised = [x for x in raised if self._concern(x, sample, figures) is not None]
@@ -326,6 +329,18 @@ class Watch:
         if not self.first_queries.height:
             self.first_queries = _of_first_queries(rows, self.setup.roles.query)
         self.all_queries = len(self.found) == 1 and self.first_queries.height == rows.height
+
+    def _ranked(self, rows: pl.DataFrame) -> Ranked | None:
+        """The retrieved rows in the plan's order, if it is known, and is that of the scores as given."""
+        order, policies = self.kept(rows, self.resolved), self.resolved.policies
+        if order is None or policies.ascending or policies.drops_first or not in_numpy(order.score.dtype):
+            return None
+        row, score, n_queries = order.row[::-1], order.score, len(order.first)  # from the worst row up
+        if order.complete:
+            return Ranked(row, len(row) - order.ends[:0:-1], score.to_numpy()[row], n_queries)
+        row = row[score.is_not_null().to_numpy()[row]]
+        first = begins_of(order.number[row]).nonzero()[0]
+        return Ranked(row, first, score.fill_null(0).to_numpy()[row], n_queries)
 
     def _held(self, values: Mapping[str, Any]) -> list[Finding]:
         """The findings that these figures show, of those with which a number warns."""
@@ -378,14 +393,20 @@ def _may_concern(finding: Finding, call: Call) -> bool:
 
 
 def watch_slices(
-    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], by: Sequence[str], *, refuses: bool = False
+    frame: pl.DataFrame,
+    setup: Setup,
+    calls: Sequence[Call],
+    by: Sequence[str],
+    kept: Kept = lambda *_: None,
+    *,
+    refuses: bool = False,
 ) -> None:
     """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs."""
     if by:
         read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
         frame = frame[[name for name in frame.columns if name in read]]
     for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
-        watching = Watch(setup, calls, refuses=refuses)
+        watching = Watch(setup, calls, kept=kept, refuses=refuses)
         for name in by:
             watching.of += f" of {name} {part[name][0]!r}"
         watching.see(part)
