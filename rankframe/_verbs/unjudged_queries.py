@@ -17,9 +17,10 @@ class UnjudgedQueries:
     Nothing is said of a call with another source for these queries: a model's labels, or what was known before.
     """
 
-    def __init__(self, setup: Setup, call: VerbCall, at: Place | None = None) -> None:
+    def __init__(self, setup: Setup, call: VerbCall | None = None, at: Place | None = None) -> None:
         self.setup, self.at = setup, at
-        self.has_other_source = any(call.arguments.get(name) is not None for name in ("judge", "adjust"))
+        options = {} if call is None else call.arguments
+        self.has_other_source = any(options.get(name) is not None for name in ("judge", "adjust"))
         self.queries, self.of = 0, 0
 
     def count(self, counted: Sequence[Unjudged]) -> None:
