@@ -179,9 +179,10 @@ class Ranks:
         figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
         joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
         windows = {f"all_{name}": _of_query(exp.Sum(this=exp.column(name)), self.keys) for name in counts}
-        own: dict[str, Tree] = {name: exp.column(name) for name in (*ids, *figures)}
+        own: list[Tree] = [exp.Star()]
         if self.keeps_run:  # a label below 0 makes a query count
-            own["grade"] = case((exp.column("all_judged_rows") > 0, exp.column("grade")), otherwise=-1)
+            grade = case((exp.column("all_judged_rows") > 0, exp.column("grade")), otherwise=-1)
+            own = named({**{name: exp.column(name) for name in (*ids, *figures)}, "grade": grade})
         tests = [exp.column("all_judged_rows") > 0] * (not self.keeps_run)
         tests += [exp.column("all_run_rows") > 0] * (not self.keeps_judged)
         counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")
@@ -190,7 +191,7 @@ class Ranks:
             Step("rf_both", says, exp.union(exp.select(*named(run)).from_(self.given(GIVEN)), qrels, distinct=False)),
             Step("rf_joined", "a row for each query and document", joined),
             Step("rf_counted", "how many rows of its query each table has", counting),
-            Step("rf_judged", "the queries that count", exp.select(*named(own)).from_("rf_counted").where(*tests)),
+            Step("rf_judged", "the queries that count", exp.select(*own).from_("rf_counted").where(*tests)),
         ]
 
     # --------------------------------------------------------------------------------------------- the rank order

@@ -144,7 +144,8 @@ class Needed:
                 says = f"{text}: its formula gives {value}, which is no one number for a query"
                 raise InvalidOption(f"{says}; add up what each document is worth, as in r.total(x, k) or r.whole(x)")
         rows = [*self.sums.values(), *self.maxima.values(), *(x for columns in self.late for x in columns.values())]
-        for name in self._of_queries.keys() - roots([*rows, *self._bad]):
+        read_by_rows = roots([*rows, *self._bad])
+        for name in [name for name in self._of_queries if name not in read_by_rows]:  # in one order, which SQL shows
             how, x = self._of_queries[name]
             (self.sums if how == "sum" else self.maxima)[name] = x
             for columns in self.late:

@@ -10,6 +10,9 @@ import pytest
 import rankframe as rf
 from tests.sql import laws
 from tests.sql.databases import Database, DuckDB, SQLite
+from tests.support.tables import UNWARNED
+
+pytestmark = UNWARNED
 
 
 @pytest.fixture(scope="module", params=[DuckDB, SQLite])
