@@ -181,14 +181,12 @@ def _merging(
 
 def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
     """The findings of `check` that SQL can make, errors first."""
-    roles, least = ranks.setup.roles, max(ranks.setup.policies.relevant, 0)
-    weight = roles.weight
+    weight = ranks.setup.roles.weight
     ranks.carried = {} if weight is None else {weight: "x_1"}
     steps = [*ranks.steps()[:-1]]
     grade, score, keys = exp.column("grade"), exp.column("rank_score"), [exp.column(key) for key in ranks.keys]
     counts: dict[str, Tree] = {
         "judged_in": exp.Sum(this=flag(grade >= 0)),
-        "relevant_in": exp.Sum(this=flag(grade >= literal(least).tree)),
         "scored_in": exp.Count(this=score),
     }
     tied = exp.Window(this=exp.Count(this=score), partition_by=[*keys, score])
@@ -203,7 +201,7 @@ def _checked(ranks: Ranks) -> tuple[list[Step], Tree]:
     tests = {kind: flag(test) for kind, test in ranks.faults().items()}
     own = {kind: f"is_{i}" for i, kind in enumerate(tests)}
     flags = {own[kind]: x for kind, x in tests.items()}
-    says = "how many rows of a query are judged, relevant and scored; and what is wrong with a row"
+    says = "how many rows of a query are judged and scored; and what is wrong with a row"
     steps.append(Step("rf_counted_rows", says, more(steps[-1].name, {**windows, **flags})))
     selects = [_finding(ranks, *found) for found in _tests(ranks, own)]
     union: Tree = selects[0]
@@ -222,7 +220,6 @@ def _tests(ranks: Ranks, own: Mapping[str, str]) -> Iterator[tuple[str, str, Tre
             test = exp.and_(test, there(exp.column("doc")))
         yield "error", kind, test, True
     yield "note", "query without id", exp.or_(*(is_null(exp.column(key)) for key in ranks.keys)), True
-    yield "note", "no relevant document", exp.column("relevant_in").eq(0), False
     yield "note", "query without judgments", exp.column("judged_in").eq(0), False
     yield "note", "nothing retrieved", exp.column("scored_in").eq(0), False
     if "forbidden tie" not in own:

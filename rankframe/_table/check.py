@@ -19,7 +19,7 @@ from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
 
-COLUMNS = ("severity", "problem", "rows", "tied_fraction", "advice")
+COLUMNS = ("severity", "problem", "rows", "advice")
 """The columns of a finding, without its place."""
 
 FIGURE = re.compile(r"\{((?:such|all|unjudged) queries)\}")
@@ -36,8 +36,8 @@ class Listed(NamedTuple):
     problem
         Its name.
     rows
-        Its places under `carried` names, their number of `rows`, and figures; ``tied_fraction``, ``problem`` and ``advice``
-        if they are columns, too.
+        Its places under `carried` names, their number of `rows`, and figures; ``problem`` and ``advice`` if they are columns,
+        too.
     sentence
         The advice; figures in braces are filled in.
     """
@@ -52,7 +52,6 @@ class Listed(NamedTuple):
         parts = enumerate(FIGURE.split(worded(self.sentence, spelling)))
         advice = pl.concat_str(pl.col(part).cast(pl.String) if i % 2 else pl.lit(part) for i, part in parts)
         others = {"severity": pl.lit(self.severity), "problem": pl.lit(self.problem), "advice": advice}
-        others |= {"tied_fraction": pl.lit(None, pl.Float64)}
         lacking = others.keys() - self.rows.collect_schema().keys()
         rows = self.rows.with_columns(pl.col("rows").cast(pl.UInt32), **{x: others[x] for x in lacking})
         return rows.select(*COLUMNS[:2], cs.starts_with(carried("")), *COLUMNS[2:])

@@ -71,8 +71,7 @@ class Figures(dict[str, Any]):
         self.rows, self.setup, self.sample, self._ranked = rows, setup, sample, ranked
 
     def __missing__(self, name: str) -> Any:
-        with np.errstate(all="ignore"):  # a check reads infinite labels, too
-            self.update(COMPUTED_BY[name](self))
+        self.update(COMPUTED_BY[name](self))
         return self[name]
 
     @cached_property
@@ -85,9 +84,9 @@ class Figures(dict[str, Any]):
     @cached_property
     def labels(self) -> NDArray[np.float64]:
         """The labels; NaN for none."""
-        name, n = self.setup.roles.label, self.docs.height
-        labels = self.docs[name] if name in self.docs.columns else pl.repeat(None, n, eager=True)
-        return labels.cast(pl.Float64).to_numpy()
+        name, docs = self.setup.roles.label, self.docs
+        labels = docs[name] if name in docs.columns else pl.repeat(None, docs.height, eager=True)
+        return (labels if labels.dtype == pl.Float64 else labels.cast(pl.Float64)).to_numpy()
 
     @cached_property
     def score(self) -> pl.Series:
@@ -122,9 +121,9 @@ class Figures(dict[str, Any]):
         return Ranked(order, begins.nonzero()[0], values[order], n_queries)
 
     def _of_rows(self) -> dict[str, Any]:
-        labels = self.labels
+        labels, threshold = self.labels, max(self.setup.policies.relevant, 0)
         positive, judged = labels > 0, labels >= 0
-        n_judged = int(np.count_nonzero(judged))
+        n_judged, n_positive = np.count_nonzero(judged), np.count_nonzero(positive)
         known = labels if n_judged == len(labels) else labels[judged]
         most = known.max(initial=-math.inf)
         if most == math.inf:
@@ -135,9 +134,9 @@ class Figures(dict[str, Any]):
             "labelled": n_judged if n_judged == len(labels) else len(labels) - np.count_nonzero(np.isnan(labels)),
             "judged": n_judged,
             "both": n_judged if self.retrieved is None else np.count_nonzero(self.retrieved & judged),
-            "relevant": np.count_nonzero(labels >= max(self.setup.policies.relevant, 0)),
-            "between": np.count_nonzero(positive & (labels < 1)),
-            "positive": np.count_nonzero(positive),
+            "relevant": np.count_nonzero(labels >= threshold),
+            "between": n_positive - np.count_nonzero(labels >= 1),
+            "positive": n_positive,
             "least label": float(known.min()) if len(known) else math.nan,
             "most label": float(most) if len(known) else math.nan,
         }
@@ -149,11 +148,15 @@ class Figures(dict[str, Any]):
         if not in_numpy(self.score.dtype):
             score = self.score if self.retrieved is None else self.score.filter(pl.Series(self.retrieved))
             return {"retrieved": n, "least score": score.min(), "most score": score.max()}
-        least, most = np.fmin.reduce(values), np.fmax.reduce(values)
-        return {"retrieved": n, "least score": least.item(), "most score": most.item()}
+        least, most = np.fmin.reduce(values).item(), np.fmax.reduce(values).item()
+        return {"retrieved": n, "least score": least, "most score": most}
 
     def _of_queries(self) -> dict[str, Any]:
-        """Counts of queries, and the sums of their AUCs."""
+        """Counts of queries, and the sums of their AUCs; a check reads infinite labels, too."""
+        with np.errstate(invalid="ignore"):
+            return self._aucs()
+
+    def _aucs(self) -> dict[str, Any]:
         order, first, _, n_queries = self.ranked
         n = _lengths(first, len(order))
         gain, place = np.fmax(self.labels[order], 0), np.arange(1.0, len(order) + 1)
@@ -205,13 +208,13 @@ class Figures(dict[str, Any]):
         }
 
     def _of_judgments(self) -> dict[str, Any]:
-        """The number of rankings without a relevant document, and of unjudged documents in rankings with judged ones."""
+        """The rankings without a relevant document, those as long as the longest, and unjudged documents beside judged ones."""
         order, first, _, _ = self.ranked
-        labels = self.labels[order]
+        labels, lengths = self.labels[order], _lengths(first, len(order))
         relevant = np.logical_or.reduceat(labels >= max(self.setup.policies.relevant, 0), first)
         unjudged = np.add.reduceat(np.isnan(labels), first, dtype=np.intp)
-        beside = unjudged[unjudged < _lengths(first, len(order))].sum()
-        return {"hopeless": len(first) - np.count_nonzero(relevant), "beside judged": int(beside)}
+        beside, longest = unjudged[unjudged < lengths].sum(), np.count_nonzero(lengths == lengths.max(initial=0))
+        return {"hopeless": len(first) - np.count_nonzero(relevant), "longest": longest, "beside judged": int(beside)}
 
     def _of_ranks(self) -> dict[str, Any]:
         """The number of queries whose scores are 1, 2 and so on."""
@@ -268,7 +271,7 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     ("retrieved", "least score", "most score"): Figures._of_scores,
     ("queries", "retrieving", "several", "ordered", "auc", "squares", "variance"): Figures._of_queries,
     tuple(NO_TIES): Figures._of_ties,
-    ("hopeless", "beside judged"): Figures._of_judgments,
+    ("hopeless", "longest", "beside judged"): Figures._of_judgments,
     ("ranks",): Figures._of_ranks,
     ("most exact rank",): Figures._of_exact_rank,
     ("docs", "alike"): Figures._of_documents,

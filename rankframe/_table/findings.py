@@ -104,7 +104,7 @@ class Finding:
 def findings_of(setup: Setup) -> Sequence[Finding]:
     """The findings about tables with the setup's columns."""
     roles = setup.roles
-    return [each for each in FINDINGS if each.role is None or getattr(roles, each.role) is not None]
+    return [x for x in FINDINGS if x.role is None or getattr(roles, x.role) is not None]
 
 
 def _share(part: float, of: float) -> str:
@@ -134,8 +134,7 @@ def _are_ranks(setup: Setup, found: Found) -> bool:
 
 def _are_ranks_downward(setup: Setup, found: Found) -> bool:
     """Whether scores are 1, 2 and so on, and neither another name nor labels that rise with them show that they are points."""
-    points = found["ordered"] >= ENOUGH_QUERIES and found["mean"] > 0.5 and not _called_rank_like(setup, found)
-    return _are_ranks(setup, found) and not points
+    return _are_ranks(setup, found) and (_called_rank_like(setup, found) or not found["mean"] > 0.5)
 
 
 def _falling(setup: Setup, found: Found) -> bool:
@@ -175,8 +174,9 @@ def _decided_by_chance(setup: Setup, found: Found) -> bool:
 
 
 def _is_filled(setup: Setup, found: Found) -> bool:
-    """Whether one value, such as 0, stands for null: many documents of most queries have it, and others are not tied."""
-    if not _decided_by_chance(setup, found) or found["the value"] != found["the value"]:
+    """Whether 0, or the worst score, stands for null: many documents of most queries have it, and others are not tied."""
+    worst = found["most score" if setup.policies.ascending else "least score"]
+    if not _decided_by_chance(setup, found) or found["the value"] not in (0, worst):
         return False
     n, filled = found["retrieved"], found["of the value"]
     others = found["tied"] - filled
@@ -220,8 +220,9 @@ def _below_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
     none, most = "no document of any query is relevant: ", found["most label"]
     if not most > 0:
         return (f"{none}no label is above 0",)
-    labels = f"{none}labels go from {found['least label']:.3g} to {most:.3g} and relevant={setup.policies.relevant:g}"
-    return f"{labels}; say the least label that is relevant, as ", on(relevant=_reached(most))
+    labels = f"{none}labels go from {found['least label']:.3g} to {most:.3g} and "
+    say = "; say the least label that is relevant, as "
+    return labels, option(relevant=setup.policies.relevant), say, on(relevant=_reached(most))
 
 
 def _reached(label: float) -> float:
@@ -252,6 +253,8 @@ def _missed_are_lost(setup: Setup, found: Found) -> bool:
         or found["beside judged"] < A_TENTH * n
     ):
         return False
+    if found["longest"] * 2 <= found["queries"]:
+        return False  # a run is as long for most queries; a fusion of several is not, and may well have missed nothing
     # of judgments that list only what is relevant, a join loses all of some queries
     return found["judged"] > found["relevant"] or found["hopeless"] >= A_TENTH * found["queries"]
 
@@ -396,7 +399,7 @@ FINDINGS = (
     ),
     Finding(
         "no relevant document", "rows", _none_relevant, _below_threshold,
-        stops=True, reads=("label",), nothing=True,
+        warns=lambda x, _: x.policies.no_relevant != "null", stops=True, reads=("label",), nothing=True,
     ),
     Finding(
         "every judged document relevant", "judged", _of_ratings, _of_threshold,

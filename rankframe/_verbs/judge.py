@@ -137,8 +137,7 @@ class Findings(Result[R_co]):
         first places as text) and ``advice``, what to write.
     rows
         A row per finding: ``severity``, ``problem``, the query and document it concerns (null for a finding in the whole
-        table; for tied scores the first query with ties), ``rows`` (UInt32, their number), ``tied_fraction`` (Float64, the
-        share of all retrieved documents whose score is tied; null for other problems) and ``advice``.
+        table), ``rows`` (UInt32, their number) and ``advice``.
     settings
         The policies and versions.
     """
@@ -211,8 +210,9 @@ def check(table: Table[R], qrels: object = None, *, fail_on: str | Sequence[str]
     streams.
 
     Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
-    or a rank, and none is negative; all labels are relevant; labels between 0 and 1 are not relevant; no retrieved document
-    is judged; every row has a score and a label, as after an inner join.
+    or a rank, and none is negative; many documents are tied with one of another label; all labels are relevant, or none is;
+    labels between 0 and 1 are not relevant; no retrieved document is judged; what was not retrieved is not there, as after an
+    inner or a left join.
 
     Raises
     ------
@@ -280,9 +280,7 @@ def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:
 def _place(finding: Record) -> str:
     """The query and the document that a finding concerns; nothing if it concerns the whole table."""
     at = {name.removeprefix(carried("")): x for name, x in finding.items() if name not in COLUMNS and x is not None}
-    share = finding["tied_fraction"]
-    tied = [] if share is None else [f"{100 * share:.3g}% of documents tied"]
-    return ", ".join([*(f"{name} {value}" for name, value in at.items()), *tied])
+    return ", ".join(f"{name} {value}" for name, value in at.items())
 
 
 def _lazy(qrels: object) -> pl.LazyFrame | None:

@@ -270,7 +270,7 @@ class Watch:
         self.waiting: list[pl.DataFrame] = []  # parts that are looked at together, as few rows show little
         self.found: list[Mapping[str, Any]] = []
         self.last: list[Finding] = []
-        self.first_queries = pl.DataFrame()
+        self.first_queries: pl.DataFrame | None = None
         self.all_queries = True  # whether these are all
         self.clear = not self.calls or setup.policies.unjudged == "bounds"  # bounds show what is unknown
 
@@ -286,18 +286,19 @@ class Watch:
         """Warn of each finding that holds of all parts together."""
         if self.waiting:
             self._look()
-        if self.clear or not self.found:
+        if self.clear or self.first_queries is None:
             return
-        values = together(self.found)
+        values, of_some = together(self.found), "" if self.all_queries else self._of_some(self.first_queries)
         for finding in self._held(values):
             concern = self._concern(finding, self.first_queries, values)
             if concern is not None:
-                self._say(finding, concern, values)
+                self._say(finding, concern, values, of_some)
 
-    def _say(self, finding: Finding, concern: Concern, values: Mapping[str, Any]) -> None:
+    def _of_some(self, rows: pl.DataFrame) -> str:
+        return f" of the first {rows.select(self.setup.roles.query).n_unique():,} queries"
+
+    def _say(self, finding: Finding, concern: Concern, values: Mapping[str, Any], among: str) -> None:
         """Warn of a finding, or raise it as an error."""
-        queries = self.first_queries.select(self.setup.roles.query).n_unique() if not self.all_queries else 0
-        among = f" of the first {queries:,} queries" if queries else ""
         says = finding.says(self.resolved, {**values, **concern._asdict(), "among": among})
         concerns = f" (it concerns {concern.metric}{self.of})"
         if finding.stops and self.refuses:
@@ -326,7 +327,7 @@ class Watch:
         self.last = self._held(found)
         self.found.append(found)
         self.clear = not self.last and rows.height >= ROWS_OF_SAMPLE
-        if not self.first_queries.height:
+        if self.first_queries is None:
             self.first_queries = _of_first_queries(rows, self.setup.roles.query)
         self.all_queries = len(self.found) == 1 and self.first_queries.height == rows.height
 

@@ -349,8 +349,6 @@ def test_notes_leave_the_exit_code_and_errors_make_it_one(rows: Out) -> None:
     assert [(row["severity"], row["problem"], row["query_id"]) for row in found] == [
         ("note", "query without judgments", "q8"),
         ("note", "nothing retrieved", "q3"),
-        ("note", "no relevant document", "q3"),
-        ("note", "tied scores", "q1"),
     ]
     assert found[1]["advice"] == "the run has nothing for the query; it counts, or is left out with --judged-only drop"
     Path("twice.txt").write_text(f"{QRELS}q1 0 d2 1\n")
@@ -395,16 +393,28 @@ def test_a_warning_of_another_library_is_shown_as_it_is(capsys: pytest.CaptureFi
     assert capsys.readouterr().err == ""
 
 
-def test_a_table_in_which_all_was_judged_is_no_inner_join_where_the_files_are_two(rows: Out) -> None:
+def test_a_table_in_which_all_was_judged_is_checked_without_a_note(rows: Out) -> None:
     Path("inner.csv").write_text("query_id,doc_id,score,label\nq1,d1,3,1\nq1,d2,1,0\n")
-    assert [row["problem"] for row in rows("check inner.csv")] == ["nothing missed"]
+    assert rows("check inner.csv") == []
     assert rows("check inner.csv --qrels inner.csv") == []
+
+
+def test_a_gate_of_nothing_that_was_measured_exits_with_two(out: Out, capsys: pytest.CaptureFixture[str]) -> None:
+    for label, says in (
+        ("0", "no document of any query is relevant: no label is above 0"),
+        ("", "nobody judged a document: column 'label' is null in all 40 rows"),
+        ("0.2", "no document of any query is relevant: labels go from 0.2 to 0.2 and relevant=1"),
+    ):
+        lines = [f"q{i},d{j},{i + j},{i - j},{label}" for i in range(20) for j in range(2)]
+        Path("low.csv").write_text("\n".join(["query_id,doc_id,old,new,label", *lines]))
+        assert main(["gate", "low.csv", "--runs", "old,new", "--budget", "map=0.2"]) == 2
+        assert capsys.readouterr().err.startswith(f"rankframe: error: {says}")
 
 
 def test_a_table_is_checked_by_itself(rows: Out) -> None:
     bad = {"query_id": ["q1", "q1"], "doc_id": ["a", "b"], "score": [math.nan, 1.0], "label": [1, 1]}
     pl.DataFrame(bad).write_parquet("bad.parquet")
-    assert [row["problem"] for row in rows("check bad.parquet", code=1)] == ["NaN score", "nothing missed"]
+    assert [row["problem"] for row in rows("check bad.parquet", code=1)] == ["NaN score"]
     found = rows("check a.run", code=1)
     assert found[0]["problem"] == "no labels"
     assert found[0]["advice"].endswith("--qrels QRELS")

@@ -18,9 +18,9 @@ from rankframe._support.draws import seeds_of
 from rankframe._verbs.declaration import call_of_verb
 from rankframe._verbs.summary import Summary, _poisson, summarize
 from tests.support.each import each
-from tests.support.tables import UNWARNED, frame, random_table
+from tests.support.tables import BY_CHANCE, frame, random_table
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 TABLE = random_table(11, queries=90)
 DF = frame(TABLE).with_columns(slice=pl.col("query_id").str.slice(-1).str.to_integer() % 3)

@@ -15,7 +15,9 @@ from rankframe._statistics.bayes import signed_rank
 from rankframe._statistics.confidence_sequences import confidence_sequence
 from tests.metrics.oracles.agreement import rpp
 from tests.support.each import each
-from tests.support.tables import frame, random_pairs, random_table
+from tests.support.tables import BY_CHANCE, frame, random_pairs, random_table
+
+pytestmark = BY_CHANCE
 
 TABLE = {q: [(doc, a, b, label) for doc, a, b, label in rows] for q, rows in random_pairs(51, queries=40).items()}
 DF = frame(TABLE, columns=("doc_id", "new", "old", "label"))

@@ -668,6 +668,12 @@ CASES = {
         "OK", "rf.metric(3)(OWN)", "rf.unregister(ADVICE(OWN))", r"as @(.*)$"
     ),
     "the library's own, taken out": Case("OK", "rf.unregister('ndcg')", None),
+    # what a gate refuses to measure
+    "no relevant document": Case(
+        "pl.DataFrame({name: range(30) for name in ('query_id', 'doc_id', 'score', 'new')}).with_columns(label=pl.col('doc_id') % 2 / 4)",
+        "df.rank.gate({'rr': 0.2}, runs=['score', 'new'])", "ADVICE.gate({'rr': 0.2}, runs=['score', 'new'])",
+        r"as (df\.rank\.on\(.*\)) \(it",
+    ),
     # what a check advises
     "documents not named": Case("OK.rename({'doc_id': 'docno'})", "df.rank.check()", "ADVICE.check()"),
     "scores like ranks": Case("OK", "df.rank.check()", "ADVICE.check()", r"df\.rank\.on\("),

@@ -24,6 +24,9 @@ import pytrec_eval
 import rankframe as rf
 from rankframe.errors import InvalidData, InvalidOption, MissingColumn, RankframeWarning
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 N = None
 RUN = pl.DataFrame(

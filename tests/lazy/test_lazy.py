@@ -24,9 +24,9 @@ from rankframe._plan import node, rows_on_disk
 from rankframe._verbs import evaluate as verbs
 from tests.support.calls import ALL, POLICIES, SOME, Options, spell
 from tests.support.each import each
-from tests.support.tables import DOCS, UNWARNED, frame, random_pairs, random_table
+from tests.support.tables import BY_CHANCE, DOCS, frame, random_pairs, random_table
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 DF = frame(random_table(71, queries=40))
 TWELVE = DF.filter(pl.col("query_id").is_in([f"q{i}" for i in range(12)]))

@@ -15,9 +15,9 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.support.calls import ALL, CANONICAL, SOME, adds_up, spell
 from tests.support.each import each
-from tests.support.tables import UNWARNED, frame, random_table
+from tests.support.tables import BY_CHANCE, frame, random_table
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 DF = frame(random_table(51, queries=15)).with_columns(

@@ -30,10 +30,10 @@ from tests.support.diversity import (
     spell,
 )
 from tests.support.each import each
-from tests.support.tables import UNWARNED, Table
+from tests.support.tables import BY_CHANCE, Table
 from tests.support.untraced import untraced
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 POLICIES: list[Options] = [
     {},

@@ -31,9 +31,9 @@ from tests.support.calls import (
 )
 from tests.support.each import each
 from tests.support.plans import assert_native
-from tests.support.tables import FRACTIONAL_LABELS, UNWARNED, Table, frame, random_table, tables
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, Table, frame, random_table, tables
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 law = settings(deadline=None, derandomize=True, max_examples=6, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)

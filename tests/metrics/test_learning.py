@@ -12,7 +12,9 @@ from sklearn.metrics import roc_auc_score
 import rankframe as rf
 from tests.support.calls import GAIN, SHARE, assert_equal, expected, values
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, Table, frame, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, Table, frame, random_table
+
+pytestmark = BY_CHANCE
 
 PROBABILITIES = [None, -1, 0, 0, 0.25, 0.5, 1]
 LABELS = [label for label in FRACTIONAL_LABELS if label is not None and label >= 0]

@@ -29,15 +29,11 @@ from tests.support.calls import (
     values,
 )
 from tests.support.each import each
-from tests.support.tables import DOCS, FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
+from tests.support.tables import BY_CHANCE, DOCS, FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 from tests.support.trec_eval_and_scipy import Value, scikit_learn, trec_eval
 from tests.support.untraced import untraced
 
-pytestmark = [
-    pytest.mark.filterwarnings(f"ignore:{warned}:rankframe.RankframeWarning")
-    for warned in ("nobody judged a document", "all values of column .score. are equal")
-]
-"""Random tables may have no judgment at all, and one shape has equal scores."""
+pytestmark = BY_CHANCE
 
 NAMES = [
     metric.formula.__name__

@@ -19,9 +19,9 @@ from tests.metrics.oracles.query import Row
 from tests.support.calls import POLICIES, Options, assert_equal, is_offered, share, spell, values
 from tests.support.each import each
 from tests.support.recommenders import ALL, CALLS, FEATURES, ITEMS, ROLES, TEXTS, expected, reads_labels
-from tests.support.tables import FRACTIONAL_LABELS, UNWARNED, Table, frame, random_table, tables
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, Table, frame, random_table, tables
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 law = settings(deadline=None, derandomize=True, max_examples=5, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS)

@@ -14,9 +14,9 @@ import rankframe as rf
 from rankframe._command import main
 from rankframe._pictures import item_plots
 from tests.support.each import each
-from tests.support.tables import UNWARNED
+from tests.support.tables import BY_CHANCE
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 RECS = pl.DataFrame(
     {

@@ -15,7 +15,9 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._table.trec_eval import OF_THE_RUN
 from tests.support.each import each
-from tests.support.tables import frame, random_table
+from tests.support.tables import BY_CHANCE, frame, random_table
+
+pytestmark = BY_CHANCE
 
 RECORD = json.loads((Path(__file__).parents[1] / "data" / "trec_eval_10.json").read_text(encoding="utf-8"))
 TABLE = {query: [tuple(row) for row in rows] for query, rows in RECORD["table"].items()}

@@ -194,6 +194,7 @@ def test_a_metric_where_less_is_better_says_better_of_less() -> None:
     assert set(marks(found, "bar").filter(pl.col("y") > 0)["series"]) <= {"worse"}
 
 
+@pytest.mark.filterwarnings("ignore:.* of labels are null:rankframe.RankframeWarning")
 def test_many_differences_are_put_together_in_bars_of_their_mean() -> None:
     df = many(1001)
     a, b = (df.rank.on(score=run).ndcg()["ndcg"] for run in "ab")
@@ -288,6 +289,7 @@ def test_queries_stand_at_their_number_of_judged_documents() -> None:
     assert marks(plots.judged(in_memory(twice, COLUMNS), "rr"), "point")["queries"].to_list() == [2, 2, 2, 2]
 
 
+@pytest.mark.filterwarnings("ignore:.* of labels are null:rankframe.RankframeWarning")
 def test_many_queries_make_few_dots_and_a_line_of_means() -> None:
     df = many(3000, 60)
     found = plots.judged(in_memory(df, COLUMNS), "ndcg")
@@ -733,6 +735,7 @@ def test_a_legend_beside_long_names_of_slices_stays_inside_the_picture() -> None
     assert legend.y0 >= picture.y0
 
 
+@pytest.mark.filterwarnings("ignore:.* of labels are null:rankframe.RankframeWarning")
 def test_the_intervals_of_a_picture_are_those_of_the_summary() -> None:
     df = many(300).with_columns(market=pl.col("query_id") % 2 + pl.col("query_id") // 260)
     resampling = Resampling(0.95, "auto", 200, 3, progress=False)

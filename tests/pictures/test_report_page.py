@@ -229,9 +229,9 @@ def test_the_verdict_of_a_gate_stands_with_the_answer() -> None:
     settings = json.loads(section(page, "Settings").partition("<pre>")[2].partition("</pre>")[0])
     assert settings["gate"]["budgets"] == {"rr": 0.25, "map": 0.001}
     assert "policies" not in settings["gate"]  # the report's own
-    other = df.rank.on(relevant=2).gate({"rr": 0.25}, runs=["old", "new"])
+    other = df.rank.on(relevant=0.5).gate({"rr": 0.25}, runs=["old", "new"])
     settings = section(written(df, "rr", runs=["old", "new"], gate=other), "Settings")
-    assert '"relevant": 2' in settings
+    assert '"relevant": 0.5' in settings
     assert "Gate: passed" in section(written(df, "rr", runs=["old", "new"], gate=other), "Summary")
 
 
@@ -256,9 +256,9 @@ def test_a_baseline_without_runs_is_refused() -> None:
 
 @of_texts
 def test_the_sentence_on_the_check_says_where_its_findings_are() -> None:
-    df = table({"x": (1, 1, 4)}).with_columns(
-        old=pl.when(pl.col("query_id") == "q01").then(1.0).otherwise("old"),
-        label=pl.when(pl.col("query_id") > "q01").then(0).otherwise("label"),
+    df = table({"x": (1, 1, 18)}).with_columns(
+        old=pl.when(pl.col("query_id") < "q06").then(1.0).otherwise("old"),
+        label=pl.when(pl.col("query_id") < "q16").then("label"),
     )
 
     def found(df: pl.DataFrame, **runs: Any) -> tuple[str, list[list[str]]]:
@@ -268,15 +268,14 @@ def test_the_sentence_on_the_check_says_where_its_findings_are() -> None:
     df = df.with_columns(pl.col("old", "new") / 3)
     says, kinds = found(df, runs=["old", "new"])
     assert says == (
-        "The check of the table found 3 notes: no relevant document in 4 queries; documents share a score in 1 of 6 queries "
-        "(run old); every row has a score and a label."
+        "The check of the table found 2 notes: query without judgments in 4 queries; 30% of documents are tied with one of "
+        "another label, and documents with equal scores stand by falling id (run old)."
     )
     assert [row[:5] for row in kinds] == [
-        ["note", "no relevant document", "4", "8", "query_id q02; query_id q03; query_id q04 ..."],
-        ["note", "tied scores", "1", "2", "query_id q01, in run old, 16.7% of documents tied"],
-        ["note", "nothing missed", "1", "12", ""],
+        ["note", "query without judgments", "4", "8", "query_id q16; query_id q17; query_id q18 ..."],
+        ["note", "tied scores", "1", "12", "in run old"],
     ]
-    tied = df.with_columns(new=pl.lit(1.0))
+    tied = df.with_columns(new=pl.when(pl.col("query_id") < "q07").then(1.0).otherwise("new"))
     assert "tied scores in 2 runs" in found(tied, runs=["old", "new"])[0]
     clean = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": [*"abc"], "score": [3.5, 2, None], "label": [1, None, 1]})
     assert "The check of the table found nothing." in section(written(clean, "rr"), "Summary")

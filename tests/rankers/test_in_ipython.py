@@ -34,9 +34,9 @@ SHOWN = {
     "pdf.rank.evaluate": "df.rank.evaluate(*metrics)",
     "help(lf.rank.reciprocal_rank)": "-> polars.lazyframe.frame.LazyFrame",
     "pdf.rank.reciprocal_rank?": "-> pandas.DataFrame",
-    "df.rank.check()": "nothing missed: every row has a score and a label; if an inner join made the table, it lost the",
-    "pdf.rank.check()": "nothing missed: every row has a score and a label; if an inner join made the table, it lost the",
-    "df.rank.check().rows.head(1)": "shape: (1, 7)",
+    "df.rank.check()": "Nothing found",
+    "pdf.rank.check()": "Nothing found",
+    "df.rank.check().rows.head(1)": "shape: (0, 6)",
     "df.rank.evaluate?": "-> polars.dataframe.frame.DataFrame",
 }
 

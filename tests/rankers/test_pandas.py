@@ -24,9 +24,9 @@ from rankframe._lift.pandas_tables import spelled
 from rankframe.errors import worded
 from tests.support.calls import ALL, POLICIES, SOME, Options, spell
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, UNWARNED, Table, frame, random_table, tables
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, Table, frame, random_table, tables
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 TEXTS = [spell(*call) for call in ALL]
 SOME_TEXTS = [spell(*call) for call in SOME]

@@ -194,6 +194,182 @@ def test_scores_that_are_all_equal_are_a_warning_where_a_rule_for_ties_decides(f
     assert not warned(lambda: FORMS[form](GOOD.with_columns(score=pl.col("score").round(1))).evaluate("ndcg@10"))
 
 
+RATES = table().with_columns(label=pl.col("label") * 0.25)  # such as shares of clicks
+
+
+@each("form", ALL_FORMS)
+def test_labels_none_of_which_reaches_the_threshold_are_a_warning(form: str) -> None:
+    (said,) = warned(lambda: ALL_FORMS[form](RATES).evaluate("ndcg@10", "map"))
+    assert said == (
+        "no document of any query is relevant: labels go from 0 to 0.25 and relevant=1; say the least label that is relevant, "
+        "as df.rank.on(relevant=0.25) (it concerns map)"
+    )
+    assert not warned(lambda: ALL_FORMS[form](RATES).evaluate("ndcg@10", "dcg", "precision(relevant=0.25)@5"))
+    assert not warned(lambda: ALL_FORMS[form](RATES).on(relevant=0.25).evaluate("map"))
+    one = RATES.with_columns(label=pl.when(pl.col("doc_id") == "d399").then(1.0).otherwise("label"))
+    assert not warned(lambda: ALL_FORMS[form](one).evaluate("map"))
+
+
+@each("labels", ["zero", "negated", "some null", "a high threshold"])
+def test_labels_that_are_all_low_are_a_warning_under_each_policy(labels: str) -> None:
+    tables = {
+        "zero": pl.lit(0),
+        "negated": -pl.col("label"),
+        "some null": pl.when(pl.col("query_id") > 20).then(0),
+        "a high threshold": pl.col("label") * 2,
+    }
+    low, relevant = GOOD.with_columns(label=tables[labels]), 3 if labels == "a high threshold" else 1
+    says = "labels go from 0 to 2 and relevant=3" if relevant == 3 else "no label is above 0"
+    assert not warned(lambda: low.rank.on(relevant=relevant, no_relevant="null").mean("map"))  # which is null
+    for no_relevant in ("zero", "one"):
+        ranker = low.rank.on(relevant=relevant, no_relevant=no_relevant)
+        (said,) = warned(lambda ranker=ranker: ranker.mean("map", "hit_rate@5"))  # type: ignore[misc]
+        assert said.startswith(f"no document of any query is relevant: {says}")
+    gains = warned(lambda: low.rank.on(relevant=relevant).evaluate("ndcg@10"))
+    assert len(gains) == (relevant == 1)
+    few, more = (low.tail(n).rank.on(relevant=relevant) for n in (19, 20))
+    assert not warned(lambda: few.mean("map"))  # these may well have no other labels
+    assert len(warned(lambda: more.mean("map"))) == 1
+
+
+@each("form", FORMS)
+def test_a_gate_refuses_a_table_in_which_nothing_was_measured(form: str) -> None:
+    two = {"runs": ["score", "other"], **QUIET}
+    for label, says in (
+        (pl.lit(0), "no document of any query is relevant: no label is above 0"),
+        (pl.lit(None, pl.Float64), "nobody judged a document"),
+        (pl.col("label") * 0.25, "no document of any query is relevant: labels go from 0 to 0.25"),
+    ):
+        low = GOOD.with_columns(label=label, other=-pl.col("score"))
+        with pytest.raises(rf.InvalidData, match=says):
+            FORMS[form](low).gate({"map": 0.1}, **two)
+        assert len(warned(lambda low=low: FORMS[form](low).compare("map", **two))) == 1  # type: ignore[misc]
+    rates = GOOD.with_columns(label=pl.col("label") * 0.25, other=pl.col("score") * 2)
+    assert not warned(lambda: FORMS[form](rates).gate({"ndcg@10": 0.1}, **two))  # its gains are the labels
+
+
+# ------------------------------------------------------------------------------------------------------------- equal scores
+
+
+def pairs_tied(queries: int = 10, docs: int = 10, place: int = 1) -> pl.DataFrame:
+    """Queries with one relevant document, which shares a score with another one; as many documents above them as are before `place`."""
+    score = [docs - i for i in range(docs)]
+    score[place] = score[place - 1]
+    label = [int(i == place) for i in range(docs)]
+    return pl.DataFrame(
+        {
+            "query_id": np.repeat(np.arange(queries), docs),
+            "doc_id": [f"d{9999 - i}" for i in range(queries * docs)],
+            "score": np.tile(score, queries) + 0.0,
+            "label": label * queries,
+        }
+    )
+
+
+@each("form", ALL_FORMS)
+def test_ties_that_could_change_a_mean_are_a_warning_with_its_range(form: str) -> None:
+    """By hand: the relevant document is the first or the second of its query."""
+    (said,) = warned(lambda: ALL_FORMS[form](pairs_tied()).evaluate("precision@5", "rr"))
+    assert said == (
+        "20% of documents are tied with one of another label: rr is between 0.50 and 1.00 by their order; the mean over all "
+        "orders is that of df.rank.on(ties='expected') (it concerns rr)"
+    )
+    assert not warned(lambda: ALL_FORMS[form](pairs_tied()).evaluate("precision@5", "recall", "num_relevant"))
+    for ties in ("expected", "best", "worst", "doc_desc", "order", "last"):
+        assert not warned(lambda ties=ties: ALL_FORMS[form](pairs_tied()).on(ties=ties).evaluate("rr"))  # type: ignore[misc]
+
+
+def test_ties_that_are_few_or_change_little_come_without_a_warning() -> None:
+    """Of 20 documents, two are a tenth; 1/6 - 1/7 is above 0.02, and 1/7 - 1/8 is below."""
+    assert len(warned(lambda: pairs_tied(docs=20).rank.mean("rr"))) == 1
+    assert not warned(lambda: pairs_tied(docs=21).rank.mean("rr"))
+    assert len(warned(lambda: pairs_tied(place=6).rank.mean("rr"))) == 1
+    assert not warned(lambda: pairs_tied(place=7).rank.mean("rr"))
+    assert not warned(lambda: pairs_tied(queries=9).rank.mean("rr"))
+    assert not warned(lambda: pairs_tied().rank.on(convention="sklearn").mean("ndcg"))  # the tool's rule, as was said
+
+
+def test_the_range_of_many_rows_is_that_of_the_first_queries() -> None:
+    many = pairs_tied(queries=4_000)
+    (said,) = warned(lambda: many.rank.mean("rr"))
+    assert "20% of documents are tied with one of another label: rr of the first 400 queries is between 0.50" in said
+
+
+@each("form", FORMS)
+def test_one_score_that_stands_for_null_is_a_warning(form: str) -> None:
+    run = GOOD.with_columns(score=pl.when(pl.col("doc_id").str.contains("[1357]$")).then(None).otherwise("score"))
+    filled = run.with_columns(pl.col("score").fill_null(0))
+    assert not warned(lambda: FORMS[form](run).evaluate("map"))
+    (said,) = warned(lambda: FORMS[form](filled).evaluate("precision@5", "map"))
+    assert said.startswith("40% of values of column 'score' are 0: null means not retrieved; if these documents were")
+    assert not warned(lambda: FORMS[form](filled).on(ties="expected").evaluate("map"))
+    below = run.with_columns(pl.col("score").fill_null(-99))
+    (said,) = warned(lambda: FORMS[form](below).evaluate("recall"))
+    assert said.startswith("40% of values of column 'score' are -99: null means")
+    few = GOOD.with_columns(score=pl.when(pl.col("doc_id").str.ends_with("7")).then(0.0).otherwise("score"))
+    assert not warned(lambda: FORMS[form](few).evaluate("map"))  # one of each query, which is tied with none
+
+
+def test_predictions_of_a_class_are_ties_and_not_one_value_for_null() -> None:
+    classes = GOOD.with_columns(score=(pl.col("score") > 1).cast(pl.Int64))
+    for column in (pl.col("score"), pl.col("score") == 1):
+        (said,) = warned(lambda column=column: classes.with_columns(score=column).rank.mean("ndcg@5"))  # type: ignore[misc]
+        assert "of documents are tied with one of another label: ndcg@5 is between" in said
+
+
+# ------------------------------------------------------------------------------------------------- documents that a join lost
+
+
+POOL = table(40, 30, seed=4, lift=1.0, share=0.2).with_columns(
+    label=pl.when(pl.col("doc_id").str.contains("[0-5]$")).then("label")
+)
+POOLED_RUN = POOL.filter(pl.col("score").rank("ordinal", descending=True).over("query_id") <= 12).drop("label")
+POOLED_QRELS = POOL.filter(pl.col("label").is_not_null()).drop("score")
+KEY = ["query_id", "doc_id"]
+
+
+@each("form", ALL_FORMS)
+def test_a_left_join_is_a_warning_to_metrics_that_count_what_was_missed(form: str) -> None:
+    joined = POOLED_RUN.join(POOLED_QRELS, on=KEY, how="left")
+    for metric in ("recall@5", "map", "r_precision", "bpref", "f1@5", "ndcg@5"):
+        (said,) = warned(lambda metric=metric: ALL_FORMS[form](joined).evaluate("precision@5", metric))  # type: ignore[misc]
+        assert "of labels are null and no row lacks a score, as after a left join" in said
+        assert "recall is 1 by construction; cut the run first, and join by df.rank.judge(qrels)" in said
+        assert said.endswith(f"(it concerns {metric})")
+    assert not warned(lambda: ALL_FORMS[form](joined).evaluate("precision@5", "rr", "hit_rate@5", "dcg@5"))
+    assert not warned(lambda: ALL_FORMS[form](joined).on(unretrieved="drop").evaluate("map"))  # as was said
+    judged = POOLED_RUN.rank.judge(POOLED_QRELS).sort("query_id", maintain_order=True)
+    assert not warned(lambda: ALL_FORMS[form](judged).evaluate("recall@5", "map"))
+    cut = judged.sort("query_id", "score", descending=[False, True], nulls_last=True)
+    cut = cut.group_by("query_id", maintain_order=True).head(8)
+    assert len(warned(lambda: ALL_FORMS[form](cut).evaluate("recall@5"))) == 1
+
+
+def test_a_left_join_with_what_is_relevant_loses_queries() -> None:
+    positives = POOLED_QRELS.filter(label=1)
+    one_each = positives.group_by("query_id", maintain_order=True).head(1)
+    lost = POOLED_RUN.join(one_each, on=KEY, how="left")
+    assert lost.filter(label=1)["query_id"].n_unique() < 36
+    assert len(warned(lambda: lost.rank.mean("recall@5"))) == 1
+    everywhere = lost.filter(pl.col("label").is_not_null().any().over("query_id"))  # as of a user's whole catalog
+    assert not warned(lambda: everywhere.rank.mean("recall@5"))
+
+
+def test_tables_that_lack_few_labels_or_are_small_come_without_a_warning() -> None:
+    def unlabelled(one_in: int, queries: int = 40) -> pl.DataFrame:
+        label = pl.when(pl.int_range(pl.len()) % one_in > 0).then("label")
+        return table(queries, 10, share=0.4).with_columns(label=label)
+
+    assert len(warned(lambda: unlabelled(10).rank.mean("map"))) == 1  # a tenth
+    assert not warned(lambda: unlabelled(11).rank.mean("map"))
+    assert len(warned(lambda: unlabelled(10, queries=10).rank.mean("map"))) == 1
+    assert not warned(lambda: unlabelled(10, queries=9).rank.mean("map"))
+    fused = unlabelled(10).filter(pl.col("query_id") >= pl.int_range(pl.len()).over("query_id") * 3)  # the longer, the fewer
+    assert not warned(lambda: fused.rank.mean("map"))
+    by_query = GOOD.with_columns(label=pl.when(pl.col("query_id") % 2 > 0).then("label"))  # nobody judged the others
+    assert not warned(lambda: by_query.rank.mean("map"))
+
+
 def test_judged_queries_that_the_run_lacks_are_a_warning_with_their_number() -> None:
     qrels = GOOD.select("query_id", "doc_id", "label")
     run = GOOD.drop("label").filter(pl.col("query_id") < 10)

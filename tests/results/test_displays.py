@@ -202,20 +202,19 @@ def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> 
     assert read.styles == {"text-align: right"}
 
 
-# Query 0 has a document twice, the queries 1 to 4 no relevant one, and in query 4 two of seven scores are tied.
+# Query 0 has a document twice, nobody judged the queries 1 to 4, and query 5 has nothing retrieved.
 UNFIT = pl.DataFrame(
     {
-        "query_id": [0, 0, 1, 2, 3, 4, 4],
-        "doc_id": ["a|", "a|", "a", "a", "a", "a", "b"],
-        "score": [0.75, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5],
-        "label": [1, 1, 0, 0, 0, 0, 0],
+        "query_id": [0, 0, 1, 2, 3, 4, 4, 5],
+        "doc_id": ["a|", "a|", "a", "a", "a", "a", "b", "a"],
+        "score": [0.75, 0.5, 0.5, 0.5, 0.5, 0.5, 0.25, None],
+        "label": [1, 1, None, None, None, None, None, 1],
     }
 )
 KINDS = [
     ["error", "repeated document", "1", "2", "query_id 0, doc_id a|"],
-    ["note", "no relevant document", "4", "5", "query_id 1; query_id 2; query_id 3 ..."],
-    ["note", "tied scores", "1", "2", "query_id 4, 28.6% of documents tied"],
-    ["note", "nothing missed", "1", "7", ""],
+    ["note", "query without judgments", "4", "5", "query_id 1; query_id 2; query_id 3 ..."],
+    ["note", "nothing retrieved", "1", "1", "query_id 5"],
 ]
 
 
@@ -224,12 +223,12 @@ def test_a_report_of_a_check_has_a_row_per_kind_with_its_number_and_its_first_pl
     frame: Any = {"polars": UNFIT, "lazy": UNFIT.lazy(), "pandas": UNFIT.to_pandas()}[kind]
     found = rf.rank(frame).check()
     html = found._repr_html_()
-    assert "<strong>1 error and 3 notes</strong>" in html
+    assert "<strong>1 error and 2 notes</strong>" in html
     read = Cells(html).texts[1:]
     assert read[:6] == ["severity", "problem", "findings", "rows", "where", "advice"]
-    rows = [read[i : i + 5] for i in range(6, 6 * 5, 6)]
+    rows = [read[i : i + 5] for i in range(6, 6 * 4, 6)]
     assert rows == KINDS
-    assert all(read[11 : 6 * 5 : 6])  # each has its advice
+    assert all(read[11 : 6 * 4 : 6])  # each has its advice
     assert r"doc\_id a\|" in report.markdown(found)
 
 
@@ -239,16 +238,16 @@ def test_findings_print_their_kinds_with_the_advice_below_and_keep_a_row_for_eac
     found = rf.rank(frame).check()
     assert type(found.rows) is type(found.table) is type(frame)
     counted, _, head, *lines = repr(found).splitlines()
-    assert counted == "1 error and 3 notes"
+    assert counted == "1 error and 2 notes"
     assert head.split() == ["severity", "problem", "findings", "rows", "where"]
-    assert [[*filter(None, (x.strip() for x in line.split("  ")))] for line in lines[:4]] == [
+    assert [[*filter(None, (x.strip() for x in line.split("  ")))] for line in lines[:3]] == [
         [x for x in row if x] for row in KINDS
     ]
-    assert lines[4] == ""
-    advice = " ".join(lines[5:])
+    assert lines[3] == ""
+    advice = " ".join(lines[4:])
     for row in records(found.table):
         assert f"{row['problem']}: {row['advice']}" in advice
-    assert len(records(found.rows)) == sum(row["findings"] for row in records(found.table)) == 7
+    assert len(records(found.rows)) == sum(row["findings"] for row in records(found.table)) == 6
     assert pl.DataFrame(found)["problem"].to_list() == [row["problem"] for row in records(found.table)]
 
 
@@ -265,7 +264,7 @@ def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(
     UNFIT.write_csv(path)
     assert main(["check", path]) == 1
     counted, table, advice = capsys.readouterr().out.split("\n\n")
-    assert counted == "1 error and 3 notes"
+    assert counted == "1 error and 2 notes"
     head, *lines = table.splitlines()
     assert head.split() == ["severity", "problem", "findings", "rows", "where"]
     kinds = [row[1] for row in KINDS]
@@ -274,7 +273,7 @@ def test_the_command_line_checks_for_people_by_kind_and_for_programs_by_finding(
         [x for x in row if x] for row in KINDS
     ]
     assert main(["check", path, "--format", "csv"]) == 1
-    assert len(pl.read_csv(capsys.readouterr().out.encode())) == 1 + 4 + 1 + 1
+    assert len(pl.read_csv(capsys.readouterr().out.encode())) == 1 + 4 + 1
 
 
 @each("as_frame", [pl.DataFrame, lambda df: df.to_pandas()], ids=["polars", "pandas"])

@@ -35,7 +35,7 @@ RESULTS = {
     "oracle": lambda rank: rank.fusion.oracle("rr", **RUNS, resamples=39),
     "fit": lambda rank: rank.fusion.fit("posfuse", **RUNS),
     "tune": lambda rank: rank.fusion.tune("wsum", metric="rr", **RUNS, resamples=39),
-    "check": lambda rank: rank.check(),
+    "check": lambda rank: rank.on(relevant=0).check(),
 }
 FRAMES: dict[str, Any] = {"eager": DF, "lazy": DF.lazy(), "pandas": DF.to_pandas()}
 
@@ -62,6 +62,7 @@ def test_every_result_renders_in_every_format_from_its_sentences_and_grids() -> 
         assert all(isinstance(grid, Grid) for grid in grids), verb
         assert sentences[0] in repr(found), verb
         assert render(found, "text").split() == repr(found).split(), verb
+        assert "<table>" in found._repr_html_(), verb
         assert "<table>" in found._repr_html_(), verb
         assert json.loads(render(found, "json")) == found.to_dict(), verb
         assert found.to_markdown().startswith("| "), verb
@@ -93,15 +94,20 @@ def test_a_check_raises_on_what_it_must_not_find(kind: str) -> None:
     for fail_on in ("error", ["repeated document"], ["nothing retrieved", "repeated document"]):
         with pytest.raises(InvalidData, match=says):
             rank.check(fail_on=fail_on)
-    assert rank.check(fail_on=["nothing retrieved"]).sentences() == ["1 error and 2 notes"]
+    assert rank.check(fail_on=["nothing retrieved"]).sentences() == ["1 error"]
     fine = rf.rank(frame.filter(pl.lit(False))) if kind != "pandas" else rf.rank(frame.head(0))
     assert fine.check(fail_on="note").sentences() == ["Nothing found"]
 
 
 def test_a_check_of_notes_raises_on_any_finding() -> None:
-    says = r"check found tied scores \(16 rows: .*\), nothing missed \(16 rows\); documents share a score"
+    lost = DF.with_columns(
+        score=pl.when(pl.col("query_id") > 0).then("score"), label=pl.when(pl.col("query_id") > 1).then("label")
+    )
+    says = (
+        r"check found query without judgments \(4 rows: query_id 0; query_id 1\), nothing retrieved \(2 rows: query_id 0\); "
+    )
     with pytest.raises(InvalidData, match=says):
-        DF.with_columns(score=pl.lit(1.0)).filter(pl.col("label") >= 0).rank.on(ties="order").check(fail_on="note")
+        lost.rank.check(fail_on="note")
 
 
 def test_a_check_of_notes_raises_on_an_error_alone() -> None:

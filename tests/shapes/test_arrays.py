@@ -14,6 +14,9 @@ from scipy import sparse
 
 import rankframe as rf
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 
 class Tensor:

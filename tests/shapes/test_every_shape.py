@@ -16,6 +16,9 @@ import polars as pl
 import rankframe as rf
 from tests.support.calls import ALL, assert_equal, expected, spell, values
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 Row = tuple[Any, "float | None", "int | None"]
 Table = dict[Any, list[Row]]

@@ -10,9 +10,9 @@ import pytest
 import rankframe as rf
 from tests.sql import laws
 from tests.sql.databases import Database, DuckDB, SQLite
-from tests.support.tables import UNWARNED
+from tests.support.tables import BY_CHANCE
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 
 @pytest.fixture(scope="module", params=[DuckDB, SQLite])

@@ -19,13 +19,22 @@ from tests.metrics.oracles.query import Row
 
 Table = dict[Any, list[Row]]
 
-UNWARNED = pytest.mark.filterwarnings("ignore::rankframe.RankframeWarning")
-"""The mark of tests on random tables, which have what calls warn of: queries that nobody judged, ties, any top grade."""
-
 DOCS = ITEMS
 INTEGER_LABELS = [None, -2, -1, 0, 0, 0, 1, 1, 2, 3, 4]
 FRACTIONAL_LABELS = [*INTEGER_LABELS, 0.5, 0.25, 1.5, 2.75]
 SCORES = [None, -1.0, 0.0, -0.0, 1.0, 1.0, 2.0, 3.0]
+
+BY_CHANCE = pytest.mark.filterwarnings(
+    "ignore:nobody judged a document:rankframe.RankframeWarning",
+    "ignore:no document of any query is relevant:rankframe.RankframeWarning",
+    "ignore:all values of column .score. are equal:rankframe.RankframeWarning",
+    "ignore:.* of documents are tied with one of another label:rankframe.RankframeWarning",
+    "ignore:.* of values of column .score. are .*. null means not retrieved:rankframe.RankframeWarning",
+    "ignore:.* queries have no judgments:rankframe.RankframeWarning",
+    "ignore:.* takes? .*, the largest label of this table:rankframe.RankframeWarning",
+    "ignore:.* takes the largest label of the table:rankframe.RankframeWarning",
+)
+"""Random tables may have many ties, queries that nobody judged or no judgment at all, and any top grade."""
 
 
 def random_table(

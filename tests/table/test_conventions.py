@@ -18,10 +18,10 @@ import rankframe as rf
 from rankframe._table.conventions import CONVENTIONS
 from tests.audit import test_conventions_of_recommenders as oracle_of_recommenders
 from tests.support.each import each
-from tests.support.tables import INTEGER_LABELS, UNWARNED, Table, frame, random_table
+from tests.support.tables import BY_CHANCE, INTEGER_LABELS, Table, frame, random_table
 from tests.tools import conventions as oracle, formulas
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 OURS = {
     "average_precision": "map", "reciprocal_rank": "rr", "mean_position": "average_relevance_position",

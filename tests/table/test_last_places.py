@@ -15,9 +15,9 @@ import rankframe as rf
 from tests.metrics.oracles.query import Row, is_judged
 from tests.support.calls import ONE_ROW, SOME, assert_equal, is_offered, needs_table, share, spell, values
 from tests.support.each import each
-from tests.support.tables import UNWARNED, Table, frame, random_table
+from tests.support.tables import BY_CHANCE, Table, frame, random_table
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 
 class Counts:

@@ -335,7 +335,8 @@ def labelled(labels: list[float | None], scores: list[float | None] | None = Non
 
 @each("form", FORMS.values(), ids=FORMS)
 def test_check_notes_labels_all_of_which_are_relevant(form: Any) -> None:
-    ratings = form(labelled([3, 5, 1, 4]))
+    ratings = form(labelled([3, 5, 1, 4]))  # of a scale from 1
+    assert notes(form(labelled([3, 4, 1, 2]))) == {}  # of one from 0, if judgments list what is relevant
     assert notes(ratings) == {"every judged document relevant": ("note", 5)}
     advice = advice_on(ratings, "every judged document relevant")
     assert re.match(
@@ -366,14 +367,17 @@ def test_check_notes_labels_between_0_and_1_that_are_left_out(form: Any) -> None
 
 
 @each("form", FORMS.values(), ids=FORMS)
-def test_check_notes_a_table_in_which_nothing_was_missed(form: Any) -> None:
-    joined = ONE.join(QRELS, on=["query_id", "doc_id"])
-    assert notes(form(joined)) == {"nothing missed": ("note", 2)}
-    assert notes(form(joined), unretrieved="drop") == {}
-    assert notes(form(ONE.rank.judge(QRELS))) == {}
-    advice = re.search(r"which (df\..*) keeps", advice_on(form(joined), "nothing missed"))
-    assert advice is not None
-    assert notes(eval(advice[1], {"df": form(ONE), "qrels": form(QRELS)})) == {}
+def test_check_notes_a_join_that_lost_what_was_missed(form: Any) -> None:
+    several = {"query_id": [f"q{i}" for i in range(10) for _ in "abc"], "doc_id": [*"abc"] * 10}
+    run = pl.DataFrame({**several, "score": [0.75, 0.5, 0.25] * 10})
+    qrels = pl.DataFrame({**several, "label": [1, 0, 1] * 10}).with_columns(pl.col("doc_id").replace("c", "d"))
+    key = ["query_id", "doc_id"]
+    left = form(run.join(qrels, on=key, how="left"))
+    assert notes(left) == {"missed documents lost": ("note", 30)}
+    advice = advice_on(left, "missed documents lost")
+    assert advice.startswith("33.3% of labels are null and no row lacks a score, as after a left join")
+    assert notes(eval(advice.rpartition("join by ")[2], {"df": form(run), "qrels": form(qrels)})) == {}
+    assert notes(form(run.join(qrels, on=key))) == {}  # as a table for learning to rank, which has all labels
 
 
 @each("form", FORMS.values(), ids=FORMS)
@@ -415,7 +419,7 @@ def test_check_says_how_many_queries_nobody_judged(form: Any) -> None:
 
 @each("form", FORMS.values(), ids=FORMS)
 def test_check_of_judgments_notes_labels_all_of_which_are_relevant(form: Any) -> None:
-    rated = QRELS.with_columns(pl.col("label") + 1)
+    rated = QRELS.with_columns(pl.col("label") * 4 + 1)
     assert notes(form(ONE), form(rated)) == {"every judged document relevant": ("note", 4)}
 
 
@@ -457,9 +461,16 @@ def test_check_takes_no_other_scores_for_ranks(scores: list[float | None]) -> No
     assert "scores like ranks" not in notes(table)
 
 
-def test_tied_scores_are_one_line_for_all_queries() -> None:
-    tied = pl.DataFrame({"query_id": [1, *(i // 2 for i in range(20, 420))], "label": [1, *([0, None] * 200)]})
-    tied = tied.with_columns(doc_id=pl.int_range(pl.len()), score=pl.lit(0.5))
-    found = tied.rank.check().rows.filter(problem="tied scores")
-    assert found.select("query_id", "rows", "tied_fraction").rows() == [(10, 400, 400 / 401)]
-    assert "in 200 of 201 queries" in found["advice"][0]
+def test_check_notes_scores_that_are_tied_with_those_of_other_labels() -> None:
+    """Of 40 documents in 20 queries, those of four queries are tied; two documents with one of another label, then eight."""
+    queries = pl.DataFrame({"query_id": range(20)}).join(pl.DataFrame({"doc_id": [*"ab"]}), how="cross")
+    first, query = pl.col("doc_id") == "a", pl.col("query_id")
+    score = pl.when(query < 4).then(0.5).when(first).then(query + 0.25).otherwise(query + 0.125)
+    tied = queries.with_columns(score=score, label=pl.when(query < 3).then(0).otherwise(first.cast(pl.Int64)))
+    assert notes(tied) == {}
+    more = tied.with_columns(score=pl.when(query < 4).then(query + 0.5).otherwise("score"), label=first.cast(pl.Int64))
+    assert notes(more) == {"tied scores": ("note", 8)}
+    assert notes(more, ties="doc_desc") == {}  # as was said
+    assert advice_on(more, "tied scores").startswith(
+        "20% of documents are tied with one of another label, and documents with equal scores stand by falling id"
+    )

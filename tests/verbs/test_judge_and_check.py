@@ -134,8 +134,6 @@ def test_check_lists_every_problem_of_a_table(lazy: bool) -> None:
         ("error", "label not finite", "label", "d1", 1),
         ("error", "repeated document", "twice", "d1", 2),
         ("note", "query without id", None, "d1", 1),
-        ("note", "no relevant document", "hopeless", None, 1),
-        ("note", "no relevant document", "unjudged", None, 1),
         ("note", "query without judgments", "unjudged", None, 1),
         ("note", "nothing retrieved", "lost", None, 1),
     ]
@@ -145,7 +143,7 @@ def test_check_of_a_clean_table_is_empty_and_has_its_columns() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, None], "label": [1, 1]})
     found = frame.rank.check().rows
     assert found.is_empty()
-    assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "tied_fraction", "advice"]
+    assert found.columns == ["severity", "problem", "query_id", "doc_id", "rows", "advice"]
 
 
 def test_check_tells_of_a_missing_or_unfit_column_instead_of_raising() -> None:
@@ -155,39 +153,9 @@ def test_check_tells_of_a_missing_or_unfit_column_instead_of_raising() -> None:
     assert "df.rank.judge(qrels)" in RUN.rank.check().rows["advice"][0]
 
 
-def test_check_counts_tied_scores_in_one_line_and_names_the_first_query() -> None:
-    scores = [1.0, 1.0, 2.0, 2.0, 3.0, None, None, 1.0, 5.0, 5.0]
-    queries = [3] + [1] * 6 + [2] * 3  # 3 has one document; of 1 four are retrieved and two tied, of 2 three and two
-    frame = pl.DataFrame({"query_id": queries, "doc_id": list("abcdefgabc"), "score": scores, "label": 1})
-    for found in (frame.rank.check().rows, frame.lazy().rank.check().rows.collect()):
-        assert found.select("problem", "query_id", "rows", "tied_fraction").rows() == [("tied scores", 1, 4, 0.5)]
-        assert found["advice"][0] == (
-            "documents share a score in 2 of 3 queries, the first of which is shown; with ties='doc_desc', documents with equal "
-            "scores stand by falling id"
-        )
-
-
-@each(
-    ("columns", "ties", "said"),
-    [
-        (
-            ["query_id", "doc_id", "score", "label"],
-            "best",
-            "of documents with equal scores the better one stands first",
-        ),
-        (["query_id", "score", "label"], "doc_desc", "documents with equal scores stay in the order given"),
-    ],
-)
-def test_check_says_how_ties_are_ordered(columns: list[str], ties: str, said: str) -> None:
-    frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "a"], "score": [1.0, 1.0], "label": [1, None]})
-    found = frame.select(columns).rank.on(ties=ties).check().rows
-    (advice,) = found.filter(problem="tied scores")["advice"]
-    assert advice.endswith(f"shown; with ties='{ties}', {said}")
-
-
 def test_check_finds_each_tie_where_they_are_forbidden() -> None:
     frame = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [1.0, 1.0], "label": [1, None]})
-    assert findings(frame.rank.check().rows) == [("note", "tied scores", 1, None, 2)]
+    assert findings(frame.rank.check().rows) == []
     assert findings(frame.rank.on(ties="error").check().rows) == [
         ("error", "forbidden tie", 1, "a", 1),
         ("error", "forbidden tie", 1, "b", 1),

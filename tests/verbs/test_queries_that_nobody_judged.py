@@ -11,7 +11,7 @@ import polars as pl
 
 import rankframe as rf
 from tests.support.each import each
-from tests.support.tables import UNWARNED
+from tests.support.tables import BY_CHANCE
 
 # Of three queries, nobody judged b; of c somebody put a document into the pool, and judged none.
 ROWS = [
@@ -59,14 +59,14 @@ FORMS: dict[str, Callable[[], pl.DataFrame]] = {
 }  # fmt: skip
 
 
-@UNWARNED
+@BY_CHANCE
 @each("form", FORMS)
 def test_a_query_without_labels_has_no_value_and_one_with_a_pooled_document_counts(form: str) -> None:
     found = FORMS[form]()
     assert dict(found.select("query_id", found.columns[-1]).rows()) == RR
 
 
-@UNWARNED
+@BY_CHANCE
 @each("lazy", [False, True])
 def test_a_metric_that_reads_no_label_has_a_value_for_it(lazy: bool) -> None:
     found = (DF.lazy() if lazy else DF).rank.evaluate("num_ret", "map", rf.value(pl.len().alias("n")))
@@ -76,13 +76,13 @@ def test_a_metric_that_reads_no_label_has_a_value_for_it(lazy: bool) -> None:
     assert DF.rank.agreement("other", "rpp")["rpp"].to_list() == [-1, None, 0]
 
 
-@UNWARNED
+@BY_CHANCE
 def test_its_bounds_are_what_judging_could_give() -> None:
     found = DF.rank.on(unjudged="bounds", unjudged_labels=(0, 1)).evaluate("rr").filter(query_id="b")
     assert found.row(0)[1:] == (0, 1)
 
 
-@UNWARNED
+@BY_CHANCE
 def test_means_and_comparisons_leave_it_out() -> None:
     assert DF.rank.mean("rr").item() == 0.25
     assert DF.lazy().rank.mean("rr").collect().item() == 0.25
@@ -93,7 +93,7 @@ def test_means_and_comparisons_leave_it_out() -> None:
     assert sums.select("rr__n", "rr__mean").row(0) == (2, 0.25)
 
 
-@UNWARNED
+@BY_CHANCE
 def test_a_run_that_found_no_judged_document_counts_0_where_another_run_found_one() -> None:
     rows = [("x", "q", "a", 2.0, 1), ("x", "q", "b", 1.0, None), ("y", "q", "b", 2.0, None), ("x", "r", "a", 1.0, None),
             ("y", "r", "a", 1.0, None)]  # fmt: skip
@@ -163,7 +163,7 @@ def test_the_warning_is_followed() -> None:
     assert kept.rank.mean("rr").item() == 0.25
 
 
-@UNWARNED
+@BY_CHANCE
 def test_it_counts_where_judge_is_told_to_keep_it() -> None:
     run, qrels = DF.select("query_id", "doc_id", "score"), DF.drop_nulls("label").select("query_id", "doc_id", "label")
     kept = run.rank.judge(qrels, run_only="keep")

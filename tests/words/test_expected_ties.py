@@ -19,10 +19,10 @@ from tests.metrics.oracles import evaluate
 from tests.metrics.oracles.query import Row
 from tests.support.calls import ALL, assert_equal, has_expectation, share, spell, values
 from tests.support.each import each
-from tests.support.tables import DOCS, FRACTIONAL_LABELS, UNWARNED, Table, frame, max_label
+from tests.support.tables import BY_CHANCE, DOCS, FRACTIONAL_LABELS, Table, frame, max_label
 from tests.support.untraced import untraced
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 
 @cache

@@ -22,9 +22,9 @@ from rankframe._table.setup import Setup
 from tests.metrics.oracles.query import Row
 from tests.support.calls import POLICIES, SOME, Options, needs_table, share, spell
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, UNWARNED, Table, frame, tables
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, Table, frame, tables
 
-pytestmark = UNWARNED
+pytestmark = BY_CHANCE
 
 law = settings(deadline=None, derandomize=True, max_examples=2, phases=[Phase.generate])
 hostile = tables(FRACTIONAL_LABELS, min_queries=1)
