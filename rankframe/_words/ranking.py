@@ -132,7 +132,7 @@ class Ranking(Context):
 
     def column(self, x: pl.Expr) -> pl.Expr:
         """`x`, an expression over the table's columns, for each document of the ranking."""
-        return self._arranged(self.counted(self.rows.column(x)))
+        return self._arranged(self.counted(self.rows.column(self.rows.within(x, self.setup.roles.query))))
 
     def counted(self, x: pl.Expr) -> pl.Expr:
         """`x`, null for documents that a policy leaves out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -108,6 +108,10 @@ class Rows(Protocol):
 
     #: Fail with `message` where `bad` holds for a row; it names the label found, if the fault is one `of_label`.
     def refuse(self, bad: pl.Expr, message: str, *, of_label: bool = True) -> None: ...
+
+    def within(self, x: pl.Expr, query: Sequence[str]) -> pl.Expr:
+        """`x`, an expression over the table's columns, computed within each query if it aggregates."""
+        return x
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x`, which has no null, down to each row."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Literal
@@ -243,6 +243,11 @@ class SortedRows(Rows):
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         return self.needed.from_table(x, known_by)
+
+    def within(self, x: pl.Expr, query: Sequence[str]) -> pl.Expr:
+        if is_by_row(x) is not False or ".over(" in str(x):  # it names its groups itself
+            return x
+        return x.over(query)  # else the rows of other queries would change it
 
     def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
         return self.needed.column(pl.lit(values).gather(places), known_by)

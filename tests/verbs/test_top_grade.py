@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -104,6 +105,22 @@ def test_a_metric_of_ones_own_says_it_too() -> None:
         assert says == "share_of_top takes 4, the largest label of this table, as the top grade; say it in the formula"
     finally:
         rf.unregister(share_of_top)
+
+
+def test_an_option_that_aggregates_is_computed_within_each_query() -> None:
+    gain = pl.col("label") / pl.col("label").max()
+    found = DF.rank.dcg(gain=gain).to_series(1)
+    assert found.to_list() == pytest.approx([1 / 4 + 1 / math.log2(3), 1 / math.log2(3)])
+    assert (
+        DF.group_by("query_id", maintain_order=True)
+        .agg(rf.expr.dcg(gain=gain))
+        .to_series(1)
+        .equals(found, check_names=False)
+    )
+    lazy = DF.lazy().rank.dcg(gain=gain).collect().sort("query_id").to_series(1)
+    assert lazy.equals(found)
+    of_query = pl.col("label") / pl.col("label").max().over("query_id")
+    assert DF.rank.dcg(gain=of_query).to_series(1).to_list() == found.to_list()
 
 
 def test_bounds_say_it_where_the_greatest_label_matters() -> None:
