@@ -127,11 +127,14 @@ class Call:
         return self.metric.over == "pairs"
 
     def value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
-        """Run the formula over the kind of ranking that it takes, and apply the policies that set a query's value."""
+        """Run the formula over the kind of ranking that it takes, and apply the policies that set a query's value.
+
+        A query without labels has no value if the formula reads them.
+        """
         value = self._value(ranking, no_relevant)
         if ranking.setup.policies.nothing_retrieved == "null":
-            return pl.when(ranking.n_retrieved > 0).then(value)
-        return value
+            value = pl.when(ranking.n_retrieved > 0).then(value)
+        return pl.when(ranking.has_labels).then(value) if self.labels else value
 
     def _value(self, ranking: Ranking | Topics, no_relevant: NoRelevant) -> pl.Expr:
         """The value under the policy for queries without relevant documents."""
@@ -175,6 +178,11 @@ class Call:
     def with_defaults(self, options: Mapping[str, object]) -> Call:
         """The same call with other values of options that it leaves at their defaults."""
         call = call_of(self.metric, (), {**options, **self.arguments}, self.relevant)
+        return replace(call, given=self.given | call.given, weighed=self.weighed)
+
+    def changed(self, **options: object) -> Call:
+        """The same call with other values of options."""
+        call = call_of(self.metric, (), {**self.arguments, **options}, self.relevant)
         return replace(call, given=self.given | call.given, weighed=self.weighed)
 
     @property

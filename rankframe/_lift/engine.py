@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 import polars as pl
 
 from .._catalog.call import Call
-from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_largest
+from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_largest, takes_largest_label
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
@@ -19,6 +19,7 @@ from .._table.ties import TIE_RULES
 from .._verbs.declaration import Mergeable, VerbCall, call_of_verb, verb_of
 from .._verbs.evaluate import evaluate
 from .._verbs.judge import judge
+from .._verbs.top_grade import warn_of_top_grade
 from ..errors import InvalidOption
 
 F = TypeVar("F")
@@ -233,8 +234,8 @@ def run(
         return _join(engine, table, setup, call)
     if not verb.within_queries and verb.merges is None:
         raise looks_at_whole(verb.name, engine)
-    if call.runs.key:  # a part holds the rows of a query of all runs, or of one run if a verb merges figures of runs
-        setup = call.runs.queries(setup) if verb.within_queries else call.runs.apart(setup, ())[0][""]
+    if call.runs.key:  # a part holds the rows of a query of all runs
+        setup = call.runs.queries(setup)
     setups = [*call.runs.apart(setup, ())[0].values()]
     read = None if call.reads_any else call.columns(setup)
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
@@ -270,8 +271,12 @@ def run(
             found = engine.by_key(LargestLabel(ranked, True, judging), key, *(side.only(needed) for side in sides))
         return max(engine.collect(found)["largest_label"].drop_nulls().to_list(), default=0.0)
 
-    needing = (x for x in setups if calls and needs_largest_label(x, joined.schema, calls))
+    needing = [x for x in setups if calls and needs_largest_label(x, joined.schema, calls)]
     labels = {x.roles.score: largest_label(x) for x in needing}
+    for x in needing[:1] if verb.watched else ():
+        taking = [call for call in calls if takes_largest_label(x, joined.schema, call)]
+        if taking and labels[x.roles.score] > 0:
+            warn_of_top_grade(x, taking, labels[x.roles.score])
     whole = Whole(labels, _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None)
     found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
     figures = call.mergeable(setup, labels)

@@ -24,6 +24,7 @@ from .._support.threads import at_once, threads, use_polars
 from .._table.setup import Setup
 from ..errors import InvalidData, RankframeError, without_own_frames
 from .rows_on_disk import Batch, Room, buckets_of, temporary_folder
+from .unjudged import Unjudged, counting
 
 VARIABLE = "RANKFRAME_MEMORY_LIMIT"
 
@@ -86,6 +87,7 @@ class Watching(Protocol):
     """Looks at the rows of a table, part by part, and warns of it."""
 
     def see(self, rows: pl.DataFrame) -> None: ...
+    def count(self, counted: Sequence[Unjudged]) -> None: ...
     def warn(self) -> None: ...
 
 
@@ -200,11 +202,13 @@ def _run(
     def found_in(batch: Batch) -> tuple[pl.DataFrame, float]:
         nonlocal done
         some = batch()
-        found = run(some, fact, names)
+        with counting() as counted:
+            found = run(some, fact, names)
         with seen:
             done += some.height
             if watching is not None:
                 watching.see(some)
+                watching.count(counted)
         # results may be as large as rows
         return found, 1 + RESULTS_HELD / MEMORY_OF_RUN * size_of(found) / max(size_of(some), 1)
 

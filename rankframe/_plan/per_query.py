@@ -24,6 +24,7 @@ from .parts import in_parts, number_of_parts
 from .plan import Part, add_up, guarded, run_formulas, with_rank
 from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
 from .subtopics import evaluate as evaluate_subtopics, without_subtopics
+from .unjudged import count
 from .values import values_of_rows
 
 ROWS_OF_SMALL_TABLE = 2**16
@@ -49,7 +50,9 @@ def measure(frame: pl.DataFrame, setup: Setup, *calls: Call, largest_label: floa
     frame = with_labels(frame, setup, calls)
     largest = largest_of_parts(frame, setup, calls) if largest_label is None else largest_label
     reads = [name for call in calls for name in call.columns]
-    return in_parts(frame, setup, reads, partial(_measure_part, setup=setup, calls=calls, largest=largest))
+    values = in_parts(frame, setup, reads, partial(_measure_part, setup=setup, calls=calls, largest=largest))
+    count(frame, setup, calls, values, by_query=True)
+    return values
 
 
 def _measure_part(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], largest: float | None) -> pl.DataFrame:
@@ -116,6 +119,11 @@ def largest_of_parts(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -
     """The largest label of a table that is computed in several parts; None if no value depends on it."""
     if number_of_parts(frame.height) == 1 or not needs_largest_label(setup, frame.schema, calls):
         return None
+    return largest_label(frame, setup, calls)
+
+
+def largest_label(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> float:
+    """The largest label of rows in memory, for calls of which one needs it."""
     ranked, is_plain = setup_of_largest(setup, frame.schema, calls)
     labels = frame[ranked.roles.label] if is_plain else measure(frame, ranked, LARGEST)[LARGEST.text]
     return largest_in(labels.to_frame().lazy(), "in-memory")
@@ -238,13 +246,18 @@ def needs_largest_label(setup: Setup, schema: pl.Schema, calls: Sequence[Call]) 
     """Whether a value depends on the largest label of the whole table, not of its query alone."""
     if setup.policies.unjudged == "bounds":
         return setup.policies.unjudged_labels is None and any(call.of_ranking for call in calls)
-    for call in calls:
-        if call.metric.over == "documents" and call.labels:
-            policies, meant = setup.resolve(call)
-            table = Columns.of(policies.changed(subtopic=None, subtopic_weight=None), schema)
-            if run_formulas([meant], table.setup, None).reads(LARGEST_LABEL):
-                return True
-    return False
+    return any(takes_largest_label(setup, schema, call) for call in calls)
+
+
+def takes_largest_label(setup: Setup, schema: pl.Schema, call: Call) -> bool:
+    """Whether the formula of a call takes the largest label of the whole table."""
+    if call.metric.over != "documents" or not call.labels:
+        return False
+    if call.metric.own and "max_label" not in call.metric.parameters:
+        return False
+    policies, meant = setup.resolve(call)
+    table = Columns.of(policies.changed(subtopic=None, subtopic_weight=None), schema)
+    return run_formulas([meant], table.setup, None).reads(LARGEST_LABEL)
 
 
 def names_of(setup: Setup, call: Call) -> Sequence[str]:

@@ -20,7 +20,19 @@ from .._words.group_rows import GroupRows
 from .._words.pairs import starts_of
 from .._words.ranking import Ranking
 from .._words.rows import Answer
-from .._words.sorted_rows import LARGEST_LABEL, OF_LABEL, POSITION, QUERY, RANK, RAW, SCORE, Needed, SortedRows, listed
+from .._words.sorted_rows import (
+    HAS_LABELS,
+    LARGEST_LABEL,
+    OF_LABEL,
+    POSITION,
+    QUERY,
+    RANK,
+    RAW,
+    SCORE,
+    Needed,
+    SortedRows,
+    listed,
+)
 from ..errors import InvalidData, InvalidOption, on, option
 from .rank_order import RankOrder, column_of, with_gain
 
@@ -56,6 +68,16 @@ class Part:
     top: int | None
     largest: float | None
     run: Callable[[pl.LazyFrame], pl.DataFrame]
+
+    @property
+    def has_labels(self) -> pl.Series:
+        """Whether each query has a label."""
+        label = self.frame[self.table.setup.roles.label]
+        if label.has_nulls():
+            found = self.order.queries_with(label.is_not_null().to_numpy())
+        else:
+            found = pl.repeat(True, len(self.order.first), eager=True)
+        return found.alias(HAS_LABELS.meta.output_name())
 
     def rows(self, needed: Needed, carry: Mapping[str, pl.Expr] | None = None) -> pl.DataFrame:
         """The rows that the formulas look at, in rank order, with the columns that they read; `carry` are further columns."""
@@ -165,7 +187,7 @@ def add_up(part: Part, needed: Needed) -> pl.DataFrame:
     sums = needed.compute(rows.lazy()).select_seq(*needed.constant, **needed.sums, **needed.maxima, **needed.flags)
     found = part.run(sums)
     columns = found[needed.constant][pl.Series(starts, dtype=pl.UInt32)].get_columns() if needed.constant else []
-    columns.append(pl.Series("#query", number[starts]))
+    columns += [pl.Series("#query", number[starts]), part.has_labels]
     for names, add, nothing in ((needed.sums, np.add, 0.0), ([*needed.maxima, *needed.flags], np.fmax, math.nan)):
         for name in names:
             numbers = found[name]
@@ -193,6 +215,7 @@ def values_of_groups(rows: pl.LazyFrame, needed: Needed, queries: pl.DataFrame, 
 def by_row(part: Part, needed: Needed, answer: Answer, carry: Mapping[str, pl.Expr]) -> pl.LazyFrame:
     """The rows with a column per call: the metric down to each rank, or the contribution of each document."""
     rows = needed.compute(part.rows(needed, carry).lazy()).with_columns(**needed.flags)
+    rows = rows.with_columns(pl.lit(part.has_labels).gather(QUERY).alias(HAS_LABELS.meta.output_name()))
     if answer == "rank":  # a row with a refused label is kept, so that it fails
         flagged = (pl.col(name).is_not_null() for name in needed.flags)
         rows = rows.filter(pl.any_horizontal(RANK.is_not_null(), *flagged))

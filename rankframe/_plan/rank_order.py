@@ -75,6 +75,12 @@ class RankOrder:
         position -= self.ends.take(self.number)
         return position
 
+    def queries_with(self, row: NDArray[np.bool_]) -> pl.Series:
+        """Whether each query has one of the rows that a mask of the frame's rows names."""
+        found = np.zeros(len(self.first), dtype=np.bool_)
+        found[self.number[row]] = True
+        return pl.Series(found)
+
     def rows(self, place: NDArray[np.int64] | None = None) -> pl.DataFrame:
         """The rows, or those at some places: number of query and row of the frame, from 0 on, position, from 1 on, and score.
 

@@ -13,7 +13,7 @@ from .._table.roles import ROW
 from .._table.setup import Setup
 from .._table.steps import one_kept
 from .._words.expected_ties import NoExpectation, OneRank
-from .._words.sorted_rows import Needed
+from .._words.sorted_rows import HAS_LABELS, Needed
 from .._words.subtopics import Topics
 from ..errors import InvalidOption, on, option
 from .plan import values_of_groups
@@ -39,7 +39,11 @@ def evaluate(
     query = pl.Series("#query", queries.number)
     documents = pl.DataFrame([query, rank.cast(pl.Float64).alias("#rank"), _names(docs, table)])
     n_retrieved = pl.col("#rank").count().cast(pl.Float64).alias("#n_retrieved")
-    of_query = documents.group_by("#query", maintain_order=True).agg(n_retrieved)
+    # a list of subtopics is a label
+    judgment = table.subtopic if table.lists_subtopics else pl.col(setup.roles.label)
+    is_labelled = docs.select(judgment.is_not_null().alias(HAS_LABELS.meta.output_name()))
+    by_query = documents.hstack(is_labelled).group_by("#query", maintain_order=True)
+    of_query = by_query.agg(n_retrieved, HAS_LABELS.any())
     values = values_of_groups(_relevant(frame, documents, docs, table, least), needed, of_query, empty=0.0)
     keys = docs.select(*setup.roles.query, cs.by_name(ROW, require_all=False))
     return keys[pl.Series(queries.first)].hstack(values)

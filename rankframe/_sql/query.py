@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from .._catalog.call import Call
 from .._words.ranking import Ranking
-from .._words.sorted_rows import Needed
-from ..errors import InvalidOption
+from .._words.sorted_rows import LARGEST_LABEL, Needed
+from ..errors import InvalidOption, warn
 from .expressions import Node, Reader, Sql, Tree, case, filled, flag, tree_of
 from .ranked import Ranks, Step, named
 from .words import NO_SQL, NoSql, WindowRows
@@ -65,6 +65,7 @@ class Query:
             "#rank": Entry(Sql(exp.column("doc_rank"), low=1.0)),
             "#label": Entry(Sql(exp.column("label"), null=False, low=0.0)),
             "#raw": Entry(Sql(exp.column("grade"))),
+            "#given": Entry(Sql(exp.column(self.ranks.given_grade))),
             "#score": Entry(Sql(exp.column("score"))),
             "#largest": Entry(Sql(exp.column("top"), null=False, low=0.0), None),
             **{name: Entry(Sql(exp.column(own), exact=True)) for name, own in self.ranks.carried.items()},
@@ -241,7 +242,9 @@ class Query:
     def steps(self) -> list[Step]:
         """All steps, once the values are translated."""
         steps = self.ranks.steps()
-        if self.needed.reads(pl.col("#largest")):
+        if self.needed.reads(LARGEST_LABEL):
+            taking = self.made_of(LARGEST_LABEL.meta.output_name())
+            warn(f"{taking} takes the largest label of the table as the top grade; say its number, as in max_label=4")
             largest = exp.select(exp.Max(this=exp.column("label"))).from_("rf_ranked").subquery()
             steps.append(Step("rf_topped", "the largest label of the table", more("rf_ranked", {"top": largest})))
         for i, columns in enumerate(self.levels):

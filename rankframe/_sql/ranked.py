@@ -95,6 +95,11 @@ class Ranks:
         return [own.get(name, f"by_{i}") for i, name in enumerate(self.by, 1)]
 
     @property
+    def given_grade(self) -> str:
+        """The column of the labels of all documents, whatever the policies."""
+        return "given_grade" if self.setup.policies.unretrieved == "drop" else "grade"
+
+    @property
     def _slices(self) -> dict[str, str]:
         """The columns of slices that are not of the query, with the caller's names."""
         return {key: name for key, name in zip(self.slice_keys, self.by, strict=True) if key not in self.keys}
@@ -170,6 +175,10 @@ class Ranks:
         figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
         joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
         windows = {f"all_{name}": _of_query(exp.Sum(this=exp.column(name)), self.keys) for name in counts}
+        own: list[Tree] = [exp.Star()]
+        if self.keeps_run:  # a label below 0 makes a query count
+            grade = case((exp.column("all_judged_rows") > 0, exp.column("grade")), otherwise=-1)
+            own = named({**{name: exp.column(name) for name in (*ids, *figures)}, "grade": grade})
         tests = [exp.column("all_judged_rows") > 0] * (not self.keeps_run)
         tests += [exp.column("all_run_rows") > 0] * (not self.keeps_judged)
         counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")
@@ -178,7 +187,7 @@ class Ranks:
             Step("rf_both", says, stacked(rows)),
             Step("rf_joined", "a row for each query and document", joined),
             Step("rf_counted", "how many rows of its query each table has", counting),
-            Step("rf_judged", "the queries that count", exp.select(exp.Star()).from_("rf_counted").where(*tests)),
+            Step("rf_judged", "the queries that count", exp.select(*own).from_("rf_counted").where(*tests)),
         ]
 
     def _ids(self, score: str) -> dict[str, Tree]:
@@ -267,6 +276,7 @@ class Ranks:
             "place": place,
             "doc_rank": case((there(score), rank), otherwise=None),
             "score": score,
+            self.given_grade: exp.column("grade"),
             "grade": grade,
             "label": case((grade > 0, grade), otherwise=exp.cast(exp.convert(0), "double")),
             "fault": exp.column("fault"),

@@ -20,6 +20,9 @@ TIED = ["#query", "#score"]
 """The key of a group of tied documents."""
 
 
+GIVEN = pl.col("#given")
+"""The label of the table, also of a document that a policy leaves out."""
+
 NO_SQL: dict[str, str] = {
     "subtopic": "subtopics", "subtopic_weight": "subtopics", "cost": "costs of documents", "category": "categories", "group": "groups", "features": "features",
     "base": "another ranking", "interactions": "past interactions", "items": "a catalog",
@@ -60,6 +63,10 @@ class WindowRows(SortedRows):
 
     def last_tied(self, x: pl.Expr) -> pl.Expr:
         return self.needed.column(x.last().over(TIED, order_by=POSITION))
+
+    @property
+    def has_labels(self) -> pl.Expr:
+        return self.whole(GIVEN.is_not_null().cast(pl.Float64)) > 0
 
     @property
     def tied_from(self) -> pl.Expr:

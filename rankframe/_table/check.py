@@ -73,7 +73,7 @@ NOTES = (
     ),
     NoteOnRows(
         "query without judgments", "label", lambda x: ~(x.label >= 0).any(),
-        lambda _: "no document of the query is judged; it counts all the same",
+        lambda _: "no document of the query is judged; it has no value if no label is there, and counts if one is below 0",
     ),
     NoteOnRows(
         "nothing retrieved", "score", lambda x: x.score.is_null().all(),

@@ -309,6 +309,11 @@ class Tables:
         order: Literal["left_right", "none"] = "left_right" if ordered else "none"
         key, label = [*self.runs, *self.keys], self.setup.roles.label
         joined = run.join(judged, on=key, how="full", coalesce=True, nulls_equal=True, maintain_order=order)
+        if run_only == "keep":  # a label below 0 makes a query count
+            in_both = self.judged_queries.with_columns(pl.lit(True).alias(carried("judged")))
+            joined = joined.join(in_both, on=self.query, how="left", nulls_equal=True, maintain_order="left")
+            unjudged = pl.col(carried("judged")).is_null()
+            joined = joined.with_columns(pl.when(unjudged).then(-1).otherwise(label).alias(label))
         extra = [name for name in self.qrels.collect_schema() if name not in (*self.keys, label)]
         return joined.select(cs.by_name(*self.run.collect_schema(), label, *extra))
 

@@ -128,6 +128,19 @@ class Runs:
             if frame[self.column].has_nulls():
                 raise InvalidData(_nameless(frame, setup, self.column))
 
+    def judged_alike(self, frame: pl.DataFrame, setup: Setup) -> pl.DataFrame:
+        """The rows, where each run in a column counts as judged on the queries that have a label in another run.
+
+        A run that has only unjudged documents there has found none of the judged ones; their labels become -1.
+        """
+        label = setup.roles.label
+        if self.column is None or not {self.column, label} <= {*frame.columns} or not frame[label].has_nulls():
+            return frame
+        query, has_label = self.queries(setup).roles.query, pl.col(label).is_not_null()
+        found_none = has_label.any().over(query) & ~has_label.any().over(self.column, *query)
+        mask = frame.select(found_none).to_series()
+        return frame.with_columns(pl.when(mask).then(-1).otherwise(label).alias(label)) if mask.any() else frame
+
     def each(
         self, frame: pl.DataFrame, setup: Setup, by_query: Callable[[Setup], pl.DataFrame], only: str | None = None
     ) -> pl.DataFrame:

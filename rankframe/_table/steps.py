@@ -63,6 +63,13 @@ def last_kept(name: str, key: Sequence[str], phrase: str, *, frame: str = "df") 
     return Code(polars, pandas, phrase=phrase)
 
 
+def judged_only(query: Sequence[str], label: str) -> Code:
+    """Keep the queries that have a label."""
+    key = query[0] if len(query) == 1 else [*query]
+    polars = f"df.filter(pl.col({label!r}).count().over({key!r}) > 0)"
+    return Code(polars, f"df[df.groupby({[*query]}, dropna=False)[{label!r}].transform('count') > 0]")
+
+
 def to_name(run: str, dtype: pl.DataType) -> Text:
     """The advice for rows without the name of their run."""
     code = filled(run, -1 if dtype.is_numeric() else "unnamed", ", as with {}")

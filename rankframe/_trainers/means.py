@@ -13,11 +13,14 @@ from .._catalog.means import Mean, added, sums_of
 from .._catalog.requests import Request, averaged
 from .._lift.arrow_kernel import bound
 from .._plan.per_query import measure
+from .._plan.unjudged import counting
 from .._support.threads import use_polars
 from .._table.roles import ROLES
 from .._table.setup import Setup, refuse_bounds
 from .._verbs.declaration import call_of_verb
 from .._verbs.evaluate import evaluate
+from .._verbs.top_grade import TopGrade
+from .._verbs.unjudged_queries import UnjudgedQueries
 from ..errors import InvalidData, InvalidOption, shown
 
 
@@ -71,7 +74,14 @@ class MetricMeans:
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """One row per query: the query columns and a column per metric."""
         use_polars()
-        return measure(frame, self.setup, *self.calls)
+        grades, unjudged = TopGrade(self.setup, self.calls), UnjudgedQueries(self.setup)
+        with counting() as counted:
+            values = measure(frame, self.setup, *self.calls)
+        grades.see(frame)
+        grades.warn()
+        unjudged.count(counted)
+        unjudged.warn()
+        return values
 
     def over(self, per_query: pl.DataFrame, weights: pl.Series | None = None) -> dict[str, float]:
         """The means of the queries' values, by the metrics' texts; `weights` has one number per query."""

@@ -27,6 +27,7 @@ from .._plan.per_query import (
 from .._plan.plan import by_row, run_formulas, values_of_groups
 from .._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
 from .._plan.subtopics import refuse_agreement, refuse_by_document
+from .._plan.unjudged import count
 from .._plan.values import output_name
 from .._support.floats import np
 from .._support.option_kinds import Column
@@ -277,7 +278,9 @@ def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
     refuse_by_document(setup, calls)
     reads = [*carry, *(name for call in calls for name in call.columns)]
     largest = largest_of_parts(frame, setup, calls) if largest is None else largest
-    return in_parts(frame, setup, reads, lambda part: _rows_of_part(part, setup, calls, answer, carry, largest))
+    found = in_parts(frame, setup, reads, lambda part: _rows_of_part(part, setup, calls, answer, carry, largest))
+    count(frame, setup, calls, found, by_query=False)
+    return found
 
 
 def _rows_of_part(
@@ -375,6 +378,8 @@ def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Ca
     number = pl.DataFrame({"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)})
     found = values_of_groups(rows, needed, number, empty=None)
     if labels:  # a query of which neither ranking has a document has no rows
-        valued = pl.Series(np.logical_or(n_relevant > 0, setup.policies.no_relevant != "null"))
+        valued = pl.Series(n_relevant > 0)
+        if setup.policies.no_relevant != "null":
+            valued = order.queries_with(frame[setup.roles.label].is_not_null().to_numpy())
         found = found.with_columns(pl.when(valued).then(pl.col(x.text).fill_null(0.0)) for x in calls if x.labels)
     return queries.hstack(found)

@@ -72,8 +72,8 @@ def judge(
         them out; ``"error"`` refuses them. ``None`` counts them with a warning that gives their number.
     run_only
         Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
-        relevant document, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them out with a
-        warning that gives their number.
+        relevant document, by labels of -1, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them
+        out with a warning that gives their number.
 
     Returns
     -------

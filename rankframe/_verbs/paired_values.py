@@ -373,7 +373,8 @@ def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call])
     """A row per run and query: the run, the query columns, and a column per metric."""
     refuse_bounds(setup)
     refuse_values_of_scores(runs, calls)
-    return runs.each(frame, setup, lambda of_run: measure(frame, of_run, *calls))
+    rows = runs.judged_alike(frame, setup)
+    return runs.each(rows, setup, lambda of_run: measure(rows, of_run, *calls))
 
 
 def explained(

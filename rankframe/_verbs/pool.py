@@ -189,7 +189,9 @@ def leave_one_run_out(
         frame = rows if chosen.column is None else rows.filter(pl.col(chosen.column).cast(pl.String) == name)
         gone = mine.select(*key, pl.lit(True).alias("#gone"))
         frame = frame.join(gone, on=key, how="left", nulls_equal=True, maintain_order="left")
-        frame = frame.with_columns(pl.when(pl.col("#gone").is_null()).then(label).alias(label)).drop("#gone")
+        frame = frame.with_columns(pl.when(pl.col("#gone").is_null()).then(label).alias(label))
+        lost_all = pl.col("#gone") & (pl.col(label).count().over(chosen.queries(setup).roles.query) == 0)
+        frame = frame.with_columns(pl.when(lost_all).then(-1).otherwise(label).alias(label)).drop("#gone")  # it counts
         without = means(frame, name)
         relevant = mine.select((pl.col("#label") >= setup.policies.relevant).sum()).item()
         for call in calls:

@@ -13,6 +13,7 @@ from .._catalog.requests import OfItems
 from .._plan.node import Give, node, source
 from .._plan.per_query import LARGEST, largest_in, measure, needs_largest_label, setup_of_largest
 from .._plan.rank_order import RankOrder, keeping_orders
+from .._plan.unjudged import Unjudged, counting
 from .._support.floats import np
 from .._table.background import Items
 from .._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, stacked_runs, together, usual_runs
@@ -34,6 +35,8 @@ from ..errors import (
     warn,
 )
 from .declaration import VerbCall
+from .top_grade import TopGrade
+from .unjudged_queries import UnjudgedQueries
 
 MOST_VALUES = 12
 """The most values of a column that an error lists."""
@@ -86,8 +89,11 @@ def on_rows(call: VerbCall, table: Table[Any]) -> Any:
     if not call.verb.watched:
         result = call.on(table)
     else:
-        with keeping_orders(ROWS_OF_SAMPLE) as kept:
+        unjudged = UnjudgedQueries(table.setup, call)
+        with keeping_orders(ROWS_OF_SAMPLE) as kept, counting() as counted:
             result = call.on(table)
+        unjudged.count(counted)
+        unjudged.warn()
         by = call.arguments.get("by") or ()
         watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by, kept)
     if table.setup.roles.group is not None:
@@ -108,6 +114,9 @@ def watch_runs(
     slices = list(dict.fromkeys([*call.runs.key, *of_runs, *filter(query.__contains__, by)]))
     with once_each():
         for of_run in call.runs.apart(setup, ())[0].values():
+            grades = TopGrade(of_run, call.calls)
+            grades.see(frame)
+            grades.warn()
             watch_slices(frame, of_run, call.calls, slices, kept, refuses=call.verb.refuses)
 
 
@@ -170,7 +179,8 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
         return Whole(labels, named.names(rows) if named.key else None)
 
     def watch() -> Watches:
-        return Watches([Watch(x, calls, at) for x in setups])
+        watches = [kind(x, calls, at) for x in setups for kind in (Watch, TopGrade)]
+        return Watches(watches, UnjudgedQueries(setup, call, at))
 
     read, at = _names_read(frame, setup, call), calling_line()
     return source(
@@ -198,19 +208,24 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
 class Watches:
     """The watches of several runs over the same rows."""
 
-    def __init__(self, watches: Sequence[Watch]) -> None:
-        self.watches = watches
+    def __init__(self, watches: Sequence[Watch | TopGrade], unjudged: UnjudgedQueries) -> None:
+        self.watches, self.unjudged = watches, unjudged
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a part of the table."""
         for watch in self.watches:
             watch.see(rows)
 
+    def count(self, counted: Sequence[Unjudged]) -> None:
+        """Add the queries of a part that nobody judged."""
+        self.unjudged.count(counted)
+
     def warn(self) -> None:
         """Warn of each finding, once for all runs."""
         with once_each():
             for watch in self.watches:
                 watch.warn()
+            self.unjudged.warn()
 
 
 ROWS_OF_SAMPLE = 2**12

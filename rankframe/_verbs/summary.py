@@ -264,7 +264,8 @@ class Summary:
 
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The values of each run and query, its slices and its weight."""
-        return pl.concat(self._of_run(frame, *run) for run in self.runs.apart(self.setup, ())[0].items())
+        rows = self.runs.judged_alike(frame, self.setup)
+        return pl.concat(self._of_run(rows, *run) for run in self.runs.apart(self.setup, ())[0].items())
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
         query, largest = setup.roles.query, None if self.whole is None else self.whole.get(setup.roles.score)

@@ -45,6 +45,7 @@ class GroupRows(Rows):
         def ranked(x: pl.Expr) -> pl.Expr:
             return x.sort_by(key, descending=descending, maintain_order=True)
 
+        self._given = label
         self._ranked, retrieved = ranked, ranked(score).is_not_null()
         given = ranked(pl.col(setup.roles.score).cast(pl.Float64)) if setup.takes_ranks else self.place
         if setup.policies.depth is not None:
@@ -82,6 +83,10 @@ class GroupRows(Rows):
         says = "column {!r} holds no numbers; cast it, as with .cast(pl.Float64)"
         no_numbers = [(pl.any_horizontal(none, x.is_not_null()).any(), says.format(name)) for name, x in texts.items()]
         return [*no_numbers, *((x.any(), message_of(kind, setup)) for kind, x in found.items())]
+
+    @property
+    def has_labels(self) -> pl.Expr:
+        return self._given.count() > 0
 
     @property
     def place(self) -> pl.Expr:

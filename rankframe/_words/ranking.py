@@ -132,7 +132,7 @@ class Ranking(Context):
 
     def column(self, x: pl.Expr) -> pl.Expr:
         """`x`, an expression over the table's columns, for each document of the ranking."""
-        return self._arranged(self.counted(self.rows.column(x)))
+        return self._arranged(self.counted(self.rows.column(self.rows.within(x, self.setup.roles.query))))
 
     def counted(self, x: pl.Expr) -> pl.Expr:
         """`x`, null for documents that a policy leaves out."""
@@ -274,6 +274,11 @@ class Ranking(Context):
     def n_candidates(self) -> pl.Expr:
         """The number of documents that were retrieved or judged."""
         return self.count(self.retrieved | self.judged)
+
+    @property
+    def has_labels(self) -> pl.Expr:
+        """Whether a document of the query has a label, be it negative; without one, nobody judged the query."""
+        return self.rows.has_labels
 
     @property
     def nonrelevant_above(self) -> pl.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -39,6 +39,10 @@ class Rows(Protocol):
     #: The label, 0 for a document that nobody judged.
     label: pl.Expr
     answer: Answer = "query"
+
+    #: Whether a document of the query has a label, be it negative; without one, nobody judged the query.
+    @property
+    def has_labels(self) -> pl.Expr: ...
 
     #: The number of the row among the remaining rows of its query, from 1 on, as a float.
     @property
@@ -107,6 +111,9 @@ class Rows(Protocol):
 
     #: Fail with `message` where `bad`, which is made of sums, holds for a query.
     def refuse_value(self, bad: pl.Expr, message: str) -> None: ...
+    def within(self, x: pl.Expr, query: Sequence[str]) -> pl.Expr:
+        """`x`, an expression over the table's columns, computed within each query if it aggregates."""
+        return x
 
     def so_far(self, x: pl.Expr) -> pl.Expr:
         """The sum of `x`, which has no null, down to each row."""

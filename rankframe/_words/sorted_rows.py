@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Literal
@@ -31,6 +31,9 @@ FIRST_ROW = (POSITION == 1).arg_true().gather(QUERY - QUERY.first())
 
 LARGEST_LABEL = pl.col("#largest")
 """The largest label of the whole table."""
+
+HAS_LABELS = pl.col("#has_labels")
+"""Whether a document of the query has a label: a column that the plan adds to the sums of queries, or to rows."""
 
 RANK, LABEL, RAW = (pl.col(f"#{x}") for x in ("rank", "label", "raw"))
 
@@ -148,7 +151,8 @@ class Needed:
                 says = f"{text}: its formula gives {value}, which is no one number for a query"
                 raise InvalidOption(f"{says}; add up what each document is worth, as in r.total(x, k) or r.whole(x)")
         rows = [*self.sums.values(), *self.maxima.values(), *(x for columns in self.late for x in columns.values())]
-        for name in self._of_queries.keys() - roots([*rows, *self._bad]):
+        read_by_rows = roots([*rows, *self._bad])
+        for name in [name for name in self._of_queries if name not in read_by_rows]:  # in one order, which SQL shows
             how, x = self._of_queries[name]
             (self.sums if how == "sum" else self.maxima)[name] = x
             for columns in self.late:
@@ -179,8 +183,9 @@ class Needed:
 
     @cached_property
     def constant(self) -> list[str]:
-        """The columns used by values that are constant within a query."""
-        return sorted(roots(self.values.values()) - self.sums.keys() - self.maxima.keys())
+        """The columns used by values that are constant within a query, without that of the plan."""
+        own = {*self.sums, *self.maxima, HAS_LABELS.meta.output_name()}
+        return sorted(roots(self.values.values()) - own)
 
     @cached_property
     def flags(self) -> dict[str, pl.Expr]:
@@ -240,10 +245,16 @@ class SortedRows(Rows):
     def __init__(self, needed: Needed, answer: Answer = "query", top: int | None = None) -> None:
         self.needed, self.answer, self.top = needed, answer, top
         needed.same_for_query(LARGEST_LABEL)
+        needed.same_for_query(HAS_LABELS)
         self._labels = {"#label"}  # the columns of labels, from 0 to the top if that is known
 
     def column(self, x: pl.Expr, known_by: bytes = b"") -> pl.Expr:
         return self.needed.from_table(x, known_by)
+
+    def within(self, x: pl.Expr, query: Sequence[str]) -> pl.Expr:
+        if is_by_row(x) is not False or ".over(" in str(x):  # it names its groups itself
+            return x
+        return x.over(query)  # else the rows of other queries would change it
 
     def gathered(self, values: pl.Series, places: pl.Expr, known_by: bytes) -> pl.Expr:
         return self.needed.column(pl.lit(values).gather(places), known_by)
@@ -274,6 +285,10 @@ class SortedRows(Rows):
 
     def last_tied(self, x: pl.Expr) -> pl.Expr:
         return self.needed.column(at_last_tied(x))
+
+    @property
+    def has_labels(self) -> pl.Expr:
+        return HAS_LABELS
 
     @property
     def tied_from(self) -> pl.Expr:

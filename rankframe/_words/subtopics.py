@@ -16,7 +16,7 @@ from ..errors import InvalidOption, option
 from .pairs import starts_of
 from .ranking import Used
 from .rows import Answer, Factor
-from .sorted_rows import Needed
+from .sorted_rows import HAS_LABELS, Needed
 
 ONE = 2.0**40
 """The gain of a query's weightiest subtopic if it was not met yet; gains are whole numbers, so that sums are equal in any order."""
@@ -42,6 +42,8 @@ class Topics:
     #: None, as tied documents are in one order.
     expected = None
     answer: Answer = "query"
+    #: Whether a document of the query has a label, or a list of subtopics.
+    has_labels = HAS_LABELS
 
     def __init__(self, needed: Needed, threshold: float | None, setup: Setup) -> None:
         self.needed, self.threshold, self.setup = needed, threshold, setup

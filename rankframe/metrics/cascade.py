@@ -33,8 +33,9 @@ def err(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", m
         over the table's columns.
     max_label
         The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
-        the largest label of the table. Give a number to compare results of different tables, and in ``rf.expr``,
-        which sees one query at a time. Used by ``"exponential"`` and ``"linear"`` only.
+        the largest label of the table, with a warning that names it, since a query's value then depends on the
+        others. Give a number to compare results of different tables, and in ``rf.expr``, which sees one query at
+        a time. Used by ``"exponential"`` and ``"linear"`` only.
 
     Returns
     -------
@@ -72,7 +73,7 @@ def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", 
     gain
         The probability that a document satisfies, as for ``err``.
     max_label
-        The top of the label scale: a number, ``"query"``, or ``None`` for the largest label of the table.
+        The top of the label scale, as for ``err``.
 
     Returns
     -------
@@ -87,7 +88,7 @@ def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", 
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.metrics.nerr()["nerr"].item()                           # (1/2) (1/2) over 1/2
+    >>> df.rank.metrics.nerr(max_label=1).item(0, 1)                           # (1/2) (1/2) over 1/2
     0.5
     """
     best = r.ideal(gain)
@@ -121,7 +122,7 @@ def pfound(
         if labels are probabilities; or as for ``err``.
     max_label
         The top of the label scale: a number, ``"query"`` for the largest label of each query, or ``None`` for
-        the largest label of the table. Used by ``"linear"`` and ``"exponential"`` only.
+        the largest label of the table, with a warning that names it. Used by ``"linear"`` and ``"exponential"`` only.
 
     Returns
     -------

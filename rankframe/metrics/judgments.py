@@ -192,7 +192,7 @@ def stat_ap(r: Ranking, *, itself: Literal["drawn", "once"] = "drawn") -> pl.Exp
     return r.total(worth * found, over=r.rank) / r.whole(worth)
 
 
-@metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone", from_clicks="same")
+@metric("num_ret", "NumRet", display="NumRet", summary="sum", judging="monotone", labels=False, from_clicks="same")
 def num_retrieved(r: Ranking) -> pl.Expr:
     r"""The number of retrieved documents.
 

@@ -20,6 +20,9 @@ from rankframe._verbs.declaration import call_of_verb
 from rankframe._verbs.summarize import summarize
 from tests.engines.test_engine import asked, assert_same
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 ADDED = ["n_judged", "tuned_weight", "variance_saved", "queries_to_halve"]
 

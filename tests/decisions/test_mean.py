@@ -85,7 +85,7 @@ def test_each_metric_is_summed_up_as_it_declares() -> None:
 
 def test_queries_without_a_value_do_not_count() -> None:
     ranker = DF.rank.on(no_relevant="null")
-    assert ranker.mean("rr", "num_ret").row(0) == (0.75, 4.0)  # of the queries 1 and 2
+    assert ranker.mean("rr", "num_ret").row(0) == (0.75, 6.0)  # of the queries 1 and 2; and of all, as no label is read
     assert DF.filter(pl.col("query_id") > 2).rank.on(no_relevant="null").mean("rr").row(0) == (None,)
     assert ranker.mean("rr", by="day").rows() == [("tu", 1.0), ("mo", 0.5)]
 

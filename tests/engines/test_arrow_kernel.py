@@ -16,7 +16,9 @@ from tests.support.calls import ALL, POLICIES, SOME, assert_equal, close, expect
 from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.each import each
 from tests.support.recommenders import ROLES, TEXTS as OF_RECOMMENDERS
-from tests.support.tables import FRACTIONAL_LABELS, frame, max_label, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, max_label, random_table
+
+pytestmark = BY_CHANCE
 
 PART = pa.table({"query_id": [1, 1, 2], "doc_id": ["a", "b", "a"], "score": [2.0, 1.0, 1.0], "label": [0, 1, 2]})
 

@@ -24,7 +24,9 @@ from rankframe._verbs.fuse import fuse
 from rankframe._verbs.summary import mean, summarize
 from tests.support.calls import POLICIES
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, random_table
+
+pytestmark = BY_CHANCE
 
 Parts: TypeAlias = list[pl.DataFrame]
 

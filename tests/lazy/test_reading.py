@@ -21,7 +21,9 @@ from polars.testing import assert_frame_equal
 
 from rankframe._plan import node, rows_on_disk
 from tests.support.each import each
-from tests.support.tables import frame, random_table
+from tests.support.tables import BY_CHANCE, frame, random_table
+
+pytestmark = BY_CHANCE
 
 DF = frame(random_table(9, queries=12)).sort("query_id", maintain_order=True)
 

@@ -59,10 +59,14 @@ def prepared(rows: list[Row], policies: Options) -> Query:
 
 @untraced
 def expected(
-    table: Table, name: str, options: Options, policies: Options, *, weighted: bool = False
+    table: Table, name: str, options: Options, policies: Options, *, weighted: bool = False, listed: bool = False
 ) -> dict[Any, float | None]:
+    """The oracle's values; a query without any label has none. If `listed`, a list says that a document is judged."""
     found: dict[Any, float | None] = {}
     for query, rows in table.items():
+        if not any(labels if listed else {*labels.values()} - {-2} for _, _, labels in rows):
+            found[query] = None
+            continue
         q = replace(prepared(rows, policies), weighted=weighted)
         found[query] = DIVERSITY[name](q, **options)
         if not any(meets(row, q.relevant) for row in q.rows):
@@ -109,10 +113,11 @@ def test_values_are_the_oracles(policies: Options, turn: int) -> None:
         "lazy lists": ranker(lists.lazy(), **policies).evaluate(*texts).collect(),
     }
     for name, options in calls:
-        wanted = expected(table, name, options, policies)
         for way, values_ in found.items():
-            if way.endswith("lists") and name in GRADED:
+            listed = way.endswith("lists")
+            if listed and name in GRADED:
                 continue
+            wanted = expected(table, name, options, policies, listed=listed)
             assert_equal(values(values_, spell(name, options)), wanted, (way, spell(name, options)))
 
 
@@ -401,7 +406,7 @@ def test_metrics_of_documents_see_each_document_once_by_its_largest_label(
     table = diverse_table(53)
     rows = [(q, doc, score, best_label((doc, score, labels))) for q, r in table.items() for doc, score, labels in r]
     documents = pl.DataFrame(rows, schema=["query_id", "doc_id", "score", "label"], orient="row")
-    texts = ["ndcg@10", "map", "precision@5", "bpref", "err"]
+    texts = ["ndcg@10", "map", "precision@5", "bpref", "err(max_label=2)"]
     wanted = documents.rank.evaluate(*texts)
     for df in (form(table), shuffled(form(table))):
         assert_same(ranker(df).evaluate(*texts), wanted)
@@ -508,9 +513,8 @@ def test_lists_need_neither_documents_nor_labels_and_ties_keep_the_rows_order() 
 EMPTY = {
     "no rows": rows_of({}),
     "no lists": lists_of({}),
-    "nothing judged": rows_of({"q": [("a", 1.0, {}), ("b", None, {})]}),
-    "nothing listed": lists_of({"q": [("a", 1.0, {}), ("b", None, {})]}),
-    "no type": rows_of({"q": [("a", 1.0, {})]}).with_columns(subtopic=None),
+    "nothing listed": lists_of({"q": [("a", 1.0, {"x": 0}), ("b", None, {})]}),
+    "no type": rows_of({"q": [("a", 1.0, {"x": 0})]}).with_columns(subtopic=None),
     "nothing relevant": rows_of({"q": [("a", 1.0, {"x": 0, "y": -1})]}),
 }
 
@@ -523,6 +527,17 @@ def test_where_there_is_nothing_to_find_every_value_is_0(kind: str, turn: int) -
         assert found["query_id"].to_list() == df["query_id"].unique().to_list()
         assert found.drop("query_id").to_numpy().sum() == 0
         assert found.dtypes[1:] == [pl.Float64] * len(texts)
+
+
+@each("turn", range(3), sample=1)
+@each("table", [rows_of, lists_of])
+def test_a_query_whose_subtopics_nobody_judged_has_no_value(table: Any, turn: int) -> None:
+    df = table({"q": [("a", 1.0, {}), ("b", None, {})], "r": [("a", 1.0, {"x": 1})]})
+    unknown = pl.when(pl.col("query_id") != "q").then("subtopic").alias("subtopic")
+    df, texts = df.with_columns(unknown), share(TEXTS, turn, 3)
+    for found in (ranker(df).evaluate(*texts), ranker(df.lazy()).evaluate(*texts).collect().sort("query_id")):
+        assert found.row(0) == ("q", *[None] * len(texts))
+        assert None not in found.row(1)
 
 
 # Other verbs ------------------------------------------------------------------------------------------------

@@ -43,8 +43,8 @@ every_share = each("shift", range(10), sample=1)
 """What is drawn for a table is a share of the calls; with the shifts, all of them."""
 
 TEXTS = [spell(*call) for call in SOME]
-ALONE = [call for call in SOME if not needs_table(*call)]
-ALONE_TEXTS = [spell(*call) for call in ALONE]
+SAID = [spell(name, {**options, "max_label": 4} if needs_table(name, options) else options) for name, options in SOME]
+"""The calls, each with its top grade where it takes one: the labels go to 4."""
 
 
 def evaluate(df: Any, *metrics: Any, **policies: Any) -> Any:
@@ -154,9 +154,35 @@ def test_only_the_order_of_the_scores_matters(shift: int, table: Table, policies
 @given(table=hostile, more=hostile, policies=policies, turn=turns)
 def test_adding_queries_leaves_the_others(shift: int, table: Table, more: Table, policies: Options, turn: int) -> None:
     both = frame({**table, **{f"another {query}": rows for query, rows in more.items()}}, seed=None)
-    texts = share(ALONE_TEXTS, turn + shift, 10)
+    texts = share(SAID, turn + shift, 10)
     found = evaluate(both, *texts, **policies).filter(pl.col("query_id").is_in(list(table)))
     assert_same(found, evaluate(frame(table, seed=None), *texts, **policies))
+
+
+@every_share
+@law
+@given(table=hostile, policies=policies, turn=turns)
+def test_a_query_that_nobody_judged_has_no_value_in_a_table_and_is_left_out_by_judge(
+    shift: int, table: Table, policies: Options, turn: int
+) -> None:
+    df, texts = frame({**table, "nobody judged": [("a", 2.0, None), ("b", 1.0, None)]}), share(SAID, turn + shift, 10)
+    run, qrels = df.drop("label").drop_nulls("score"), df.drop("score").drop_nulls("label")
+    if qrels.join(run, on="query_id", how="semi").is_empty():
+        return  # judge refuses a run of which no query is judged
+    judged = evaluate(run.rank.judge(qrels, run_only="drop", judged_only="keep"), *texts, **policies)
+    long = evaluate(df, *texts, **policies)
+    by_query = judged.select("query_id").with_columns(judged=True)
+    long = long.join(by_query, on="query_id", how="left", maintain_order="left")
+    assert_same(long.filter("judged").drop("judged"), judged)
+    assert "nobody judged" not in judged["query_id"]
+    read_labels = [text for text in texts if rf.parse(text)[0].labels]
+    assert long.filter(pl.col("judged").is_null()).select((pl.col(read_labels).is_null()).all()).row(0) == (
+        True,
+    ) * len(read_labels)
+    left = evaluate(run.join(qrels, on=["query_id", "doc_id"], how="left"), *read_labels, **policies)
+    nobody = left.join(qrels, on="query_id", how="anti")
+    assert nobody.drop("query_id").null_count().row(0) == (nobody.height,) * len(read_labels)
+    assert nobody.height
 
 
 @every_share

@@ -169,11 +169,9 @@ def test_a_discount_may_be_a_function_of_the_rank(name: str, discount: Any, same
         gained, best = (expected(table, "cg", {"k": 5}, {}), {})
         for query, rows in table.items():
             best[query] = sum(sorted((max(row[2] or 0, 0) for row in rows), reverse=True)[:5])
-        wanted = (
-            gained
-            if name == "dcg"
-            else {q: x / best[q] if best[q] else 0.0 for q, x in gained.items() if x is not None}
-        )
+        wanted = gained
+        if name == "ndcg":
+            wanted = {q: x if x is None else x / (best[q] or 1) for q, x in gained.items()}
     found = getattr(df.rank.metrics, name)(k=5, discount=discount)
     lazy = getattr(df.lazy().rank.metrics, name)(k=5, discount=discount).collect()
     for form in (found, lazy):

@@ -8,6 +8,9 @@ from pathlib import Path
 import rankframe as rf
 from rankframe._sql.words import NO_SQL
 from tests.support.calls import CALLS, spell
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 DOCS = Path(__file__).parents[2] / "docs"
 

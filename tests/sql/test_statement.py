@@ -20,6 +20,9 @@ import rankframe as rf
 from tests.sql.databases import DuckDB, assert_rows
 from tests.sql.laws import texts
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 NOT_RUN = ["bigquery", "databricks", "oracle", "redshift", "snowflake", "trino", "tsql"]

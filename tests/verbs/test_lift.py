@@ -58,17 +58,23 @@ class Lists:
 VERBS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
     "evaluate": (
         verbs.evaluate,
-        ("ndcg@3", "err", pl.len().alias("rows"), cs.by_name("other").max(), pl.col("score").sum().alias("sum")),
+        (
+            "ndcg@3",
+            "err(max_label=2)",
+            pl.len().alias("rows"),
+            cs.by_name("other").max(),
+            pl.col("score").sum().alias("sum"),
+        ),
         {},
     ),
     "agreement": (verbs.agreement, ("other", "kendall_tau", "overlap@3"), {}),
     "expected_exposure": (expected_exposure, (), {"runs": ["score", "other"], "k": 4}),
     "summarize": (
         summarize,
-        ("ndcg@3", "err"),
+        ("ndcg@3", "err(max_label=2)"),
         {"runs": ["score", "other"], "interval": "poisson", "resamples": 99, "weights": "weight"},
     ),
-    "mean": (mean, ("ndcg@3", "num_ret", "err"), {"runs": ["score", "other"], "by": "market"}),
+    "mean": (mean, ("ndcg@3", "num_ret", "err(max_label=2)"), {"runs": ["score", "other"], "by": "market"}),
 }
 WEIGHTED = DF.with_columns(weight=1 + pl.col("query_id").str.len_chars())
 

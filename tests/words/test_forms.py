@@ -199,10 +199,13 @@ def assert_same(values: pl.DataFrame, wanted: pl.DataFrame, form: str = "") -> N
 
 
 def oracle(table: Table) -> pl.DataFrame:
-    """What the formulas of one's own give, in plain Python."""
+    """What the formulas of one's own give, in plain Python; nothing for a query that nobody judged."""
+    judged = {query: any(label is not None for _, _, label in rows) for query, rows in table.items()}
     asked = [(formula.__name__, plain, None) for formula, plain in OWN.items()]
     asked += [(f"{formula.__name__}@2", OWN[formula], 2) for formula in BY_RANK]
-    columns = {text: [plain(rows, k) for rows in table.values()] for text, plain, k in asked}
+    columns = {
+        text: [plain(rows, k) if judged[query] else None for query, rows in table.items()] for text, plain, k in asked
+    }
     return pl.DataFrame({"query_id": list(table), **columns}, schema_overrides=dict.fromkeys(columns, pl.Float64))
 
 

@@ -28,6 +28,12 @@ def is_best_at_1(name: str, options: Mapping[str, Any]) -> bool:
     return metric.bounds == (0, 1) and metric.higher_is_better and given.isdisjoint(metric.beyond)
 
 
+def reads_labels(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether a value depends on labels, as the metric declares."""
+    labels = DECLARED[name].labels
+    return labels(**options) if callable(labels) else labels
+
+
 @untraced
 def evaluate(
     name: str,
@@ -48,6 +54,8 @@ def evaluate(
 @untraced
 def value_of(name: str, q: Query, options: Mapping[str, Any], *, no_relevant: str = "zero") -> float | None:
     """One metric of one query whose rows are ranked."""
+    if reads_labels(name, options) and not q.has_labels:  # nobody judged the query
+        return None
     if q.R == 0 and no_relevant == "null":
         return None
     if q.R == 0 and no_relevant == "one" and is_best_at_1(name, options):

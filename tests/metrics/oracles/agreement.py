@@ -225,6 +225,8 @@ def weighted_tau(rows: Sequence[Pair]) -> float | None:
 
 def rpp(rows: Sequence[Pair], k: int | None = None, ties: str = "doc_desc", null: bool = False) -> float | None:
     """Diaz and Ferraro 2022: the level of recall i is reached at the rank of the i-th relevant document."""
+    if rows and all(label is None for *_, label in rows):  # nobody judged the query
+        return None
     relevant = [doc for doc, _, _, label in rows if label is not None and label >= 1]
     own, other = (
         [rank for rank, doc in enumerate(ranking, 1) if doc in relevant] for ranking in rankings(rows, ties, k)

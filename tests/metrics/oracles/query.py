@@ -30,6 +30,7 @@ class Query:
     depth: int | None = None
     given: Sequence[Row] = ()
     ties: str = "doc_desc"
+    has_labels: bool = True
 
     def is_relevant(self, row: Row) -> bool:
         return is_judged(row) and row[2] >= self.relevant
@@ -108,10 +109,9 @@ def prepare(
     others = beyond + [(doc, None, label) for doc, _, label in unscored]
     if unretrieved == "drop":  # the list alone: neither what it lacks nor the collection behind it
         others, collection_size = [], None
-    dropped = unjudged == "drop"
-    return Query(
-        ranking, others, relevant, table_max, collection_size, user, dropped, depth=depth, given=rows, ties=ties
-    )
+    has_labels = any(label is not None for _, _, label in rows)
+    own = {"judged_only": unjudged == "drop", "depth": depth, "has_labels": has_labels, "given": rows, "ties": ties}
+    return Query(ranking, others, relevant, table_max, collection_size, user, **own)
 
 
 def ratio(a: float, b: float) -> float:

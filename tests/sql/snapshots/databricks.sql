@@ -337,7 +337,8 @@ rf_sums AS (
       END
     ) AS s12,
     SUM(CAST(CASE WHEN doc_rank IS NOT NULL THEN 1 ELSE 0 END AS DOUBLE)) AS s13,
-    MAX(c6) AS s14,
+    SUM(CAST(CASE WHEN grade IS NOT NULL THEN 1 ELSE 0 END AS DOUBLE)) AS s14,
+    MAX(c6) AS s15,
     MAX(CASE WHEN label >= 900 THEN 1 END) AS f1,
     MAX(CASE WHEN label > 4 THEN 2 END) AS f2
   FROM rf_columns_3
@@ -349,23 +350,31 @@ rf_per_query AS (
   SELECT
     query_1,
     by_1_of AS by_1,
-    COALESCE(s1 / NULLIF(s2, 0), 0) AS v1,
-    COALESCE(s3 / NULLIF(s4, 0), 0) AS v2,
-    s5 / 10 AS v3,
-    COALESCE(s5 / NULLIF(s14, 0), 0) AS v4,
-    COALESCE(s6 / NULLIF(s14, 0), 0) AS v5,
-    s7 AS v6,
-    s8 AS v7,
-    s9 AS v8,
+    CASE WHEN s14 > 0 THEN COALESCE(s1 / NULLIF(s2, 0), 0) ELSE NULL END AS v1,
+    CASE WHEN s14 > 0 THEN COALESCE(s3 / NULLIF(s4, 0), 0) ELSE NULL END AS v2,
+    CASE WHEN s14 > 0 THEN s5 / 10 ELSE NULL END AS v3,
+    CASE WHEN s14 > 0 THEN COALESCE(s5 / NULLIF(s15, 0), 0) ELSE NULL END AS v4,
+    CASE WHEN s14 > 0 THEN COALESCE(s6 / NULLIF(s15, 0), 0) ELSE NULL END AS v5,
+    CASE WHEN s14 > 0 THEN s7 ELSE NULL END AS v6,
+    CASE WHEN s14 > 0 THEN s8 ELSE NULL END AS v7,
+    CASE WHEN s14 > 0 THEN s9 ELSE NULL END AS v8,
     CASE
-      WHEN (
-        0.19999999999999996 * s10
-      ) > 1
-      THEN 1
-      ELSE 0.19999999999999996 * s10
+      WHEN s14 > 0
+      THEN CASE
+        WHEN (
+          0.19999999999999996 * s10
+        ) > 1
+        THEN 1
+        ELSE 0.19999999999999996 * s10
+      END
+      ELSE NULL
     END AS v9,
-    COALESCE(s11 / NULLIF(s14, 0), 0) AS v10,
-    COALESCE(s12 / NULLIF(CASE WHEN 10 < s13 THEN 10 ELSE s13 END, 0), 0) AS v11
+    CASE WHEN s14 > 0 THEN COALESCE(s11 / NULLIF(s15, 0), 0) ELSE NULL END AS v10,
+    CASE
+      WHEN s14 > 0
+      THEN COALESCE(s12 / NULLIF(CASE WHEN 10 < s13 THEN 10 ELSE s13 END, 0), 0)
+      ELSE NULL
+    END AS v11
   FROM rf_sums
   WHERE
     CASE
