@@ -194,11 +194,14 @@ def _best_and_worst(x: Reading, _: Found) -> tuple[Reading, Reading]:
 
 def _of_ties(setup: Setup, found: Found) -> tuple[Text, ...]:
     tied = f"{_share(found['apart'], found['retrieved'])} of documents are tied with one of another label"
+    advice: tuple[Text, ...] = "; the mean over all orders is that of ", on(ties="expected")
+    if setup.policies.depth is not None:  # which cuts off some orders
+        advice = "; say how they stand, as ", on(ties="worst")
     if "metric" not in found:
-        return f"{tied}, and {setup.policies.tie_rule.says}; the mean over all orders is that of ", on(ties="expected")
+        return f"{tied}, and {setup.policies.tie_rule.says}", *advice
     low, high = found["low"], found["high"]
     between = f"{found['metric']}{found['among']} is between {low:.2f} and {high:.2f} by their order"
-    return f"{tied}: {between}; the mean over all orders is that of ", on(ties="expected")
+    return f"{tied}: {between}", *advice
 
 
 # ------------------------------------------------------------------------------------------------------------------- labels
