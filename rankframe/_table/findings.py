@@ -24,7 +24,7 @@ ENOUGH_QUERIES = 10
 
 LEAST_AUC = 0.4
 STANDARD_ERRORS = 4
-"""A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/table/test_suspicions.py simulates."""
+"""A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/rankers/test_suspicions.py simulates."""
 
 
 A_TENTH = 0.1
