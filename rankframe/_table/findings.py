@@ -249,6 +249,8 @@ def _missed_are_lost(setup: Setup, found: Found) -> bool:
         return False
     if found["relevant"] == 0 or found["beside judged"] < least or _is_filled(setup, found):
         return False
+    if setup.roles.stratum is not None or setup.roles.inclusion is not None:
+        return False  # labels are a sample
     # a run is as long for most queries; a fusion of several is not, and may well have missed nothing
     of_a_run = found["longest"] * 2 > found["queries"]
     # of judgments that list only what is relevant, a join loses all of some queries

@@ -12,6 +12,9 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 RUNS = ["x", "y", "z"]
 RNG = np.random.default_rng(4)

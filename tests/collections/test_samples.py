@@ -13,6 +13,9 @@ import pytrec_eval
 import rankframe as rf
 from tests.support.calls import assert_equal, values
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 Row = tuple[str, float | None, float | None, Any]
 """A document: its id, its score, its label and its stratum, or the probability with which it was drawn."""

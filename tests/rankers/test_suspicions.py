@@ -373,6 +373,8 @@ def test_tables_that_lack_few_labels_or_are_small_come_without_a_warning() -> No
         pl.col("query_id") >= pl.int_range(pl.len()).over("query_id") * 3
     )  # the longer, the fewer
     assert not warned(lambda: fused.rank.mean("map"))
+    sampled = unlabelled(10).with_columns(drawn=pl.lit(1)).rank.on(stratum="drawn")
+    assert not warned(lambda: sampled.mean("xinf_ap", "map"))
     by_query = GOOD.with_columns(label=pl.when(pl.col("query_id") % 2 > 0).then("label"))  # nobody judged the others
     assert not warned(lambda: by_query.rank.mean("map"))
 
