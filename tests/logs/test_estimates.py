@@ -18,9 +18,12 @@ from rankframe._verbs.summary import summarize
 from tests.metrics.oracles import evaluate
 from tests.support.calls import ALL, CALLS, CANONICAL, assert_equal, spell, values
 from tests.support.each import each
-from tests.support.tables import frame, random_table
+from tests.support.tables import BY_CHANCE, frame, random_table
 
-pytestmark = pytest.mark.filterwarnings("ignore:the interval of .* is Student's t:rankframe.RankframeWarning")
+pytestmark = [
+    BY_CHANCE,
+    pytest.mark.filterwarnings("ignore:the interval of .* is Student's t:rankframe.RankframeWarning"),
+]
 
 TABLE = random_table(17, queries=30, labels=(0, 0, 1, 1, None))
 DOCS = sorted({row[0] for rows in TABLE.values() for row in rows})

@@ -27,8 +27,10 @@ from tests.support.calls import (
     spell,
 )
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 from tests.support.untraced import untraced
+
+pytestmark = BY_CHANCE
 
 # Rises with the label, not everywhere; label 0 is worth something, and fractions break the order.
 RISING = {0: 0.5, 0.25: 3, 0.5: 0.2, 1: 1, 1.5: 0, 2: 4, 2.75: 4.5, 3: 4, 4: 7}

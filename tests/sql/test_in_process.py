@@ -10,6 +10,9 @@ import pytest
 import rankframe as rf
 from tests.sql import laws
 from tests.sql.databases import Database, DuckDB, SQLite
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 
 @pytest.fixture(scope="module", params=[DuckDB, SQLite])

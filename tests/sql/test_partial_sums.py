@@ -12,7 +12,9 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from tests.sql.databases import DuckDB
 from tests.support.each import each
-from tests.support.tables import frame, random_table
+from tests.support.tables import BY_CHANCE, frame, random_table
+
+pytestmark = BY_CHANCE
 
 RNG = np.random.default_rng(3)
 ONE = frame(random_table(4))
