@@ -22,7 +22,7 @@ from ..errors import InvalidData, InvalidOption
 from .bounds import bounds, bounds_of
 from .parts import in_parts, number_of_parts
 from .plan import Part, add_up, guarded, run_formulas, with_rank
-from .rank_order import RankOrder, column_of, in_rank_order, labels_of, numbered, repeats_may_be
+from .rank_order import RankOrder, column_of, in_rank_order, keep, labels_of, numbered, repeats_may_be
 from .subtopics import evaluate as evaluate_subtopics, without_subtopics
 from .unjudged import count
 from .values import values_of_rows
@@ -189,6 +189,7 @@ def part_of(frame: pl.DataFrame, setup: Setup, largest: float | None) -> Part:
     """The frame in rank order; refuses what leaves metrics undefined."""
     table = Columns.of(setup, frame.schema)
     order = in_rank_order(frame, table)
+    keep(frame, table.setup, order)
     refuse_faults(frame, setup, table, order)
     labels, top = labels_of(frame[setup.roles.label])
     return Part(frame, table, order, labels, top, largest, partial(collect, frame=frame, setup=setup))

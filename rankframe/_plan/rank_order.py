@@ -118,36 +118,39 @@ class Queries(NamedTuple):
     first: NDArray[np.uint32]
 
 
-_kept: ContextVar[list[tuple[pl.DataFrame, Setup, RankOrder]] | None] = ContextVar("kept", default=None)
-"""The rank orders of small tables that are kept."""
+@dataclass(frozen=True)
+class KeptOrders:
+    """The rank orders that a call makes of small frames, those of up to so many rows."""
+
+    rows: int
+    orders: list[tuple[pl.DataFrame, Setup, RankOrder]]
+
+    def of(self, frame: pl.DataFrame, setup: Setup) -> RankOrder | None:
+        """The order of a frame under a setup, if it was kept."""
+        return next((order for of, ranked, order in self.orders if of is frame and ranked == setup), None)
+
+
+_kept: ContextVar[KeptOrders | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
-def keeping_orders(rows: int) -> Iterator[Callable[[pl.DataFrame, Setup], RankOrder | None]]:
-    """Inside, the rank orders of up to so many rows are kept; gives a function that finds that of a frame and a setup."""
-    orders: list[tuple[pl.DataFrame, Setup, RankOrder]] = []
-    token = _kept.set(orders)
-
-    def kept(frame: pl.DataFrame, setup: Setup) -> RankOrder | None:
-        same = (order for of, ranked, order in orders if of is frame and ranked == setup and of.height <= rows)
-        return next(same, None)
-
+def keeping_orders(rows: int) -> Iterator[KeptOrders]:
+    """Inside, the rank orders of frames of up to so many rows are kept, for a look at the same rows afterwards."""
+    token = _kept.set(found := KeptOrders(rows, []))
     try:
-        yield kept
+        yield found
     finally:
         _kept.reset(token)
 
 
+def keep(frame: pl.DataFrame, setup: Setup, order: RankOrder) -> None:
+    """Keep the rank order of a small frame, where orders are kept."""
+    kept = _kept.get()
+    if kept is not None and frame.height <= kept.rows:
+        kept.orders.append((frame, setup, order))
+
+
 def in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
-    """The rows of a frame in rank order."""
-    order = _in_rank_order(frame, table)
-    orders = _kept.get()
-    if orders is not None:
-        orders.append((frame, table.setup, order))
-    return order
-
-
-def _in_rank_order(frame: pl.DataFrame, table: Columns) -> RankOrder:
     score = column_of(frame, table.score).alias("#score")
     number, first = numbered(frame[list(table.setup.roles.query)])
     codes = _codes(number, _from_the_top(score))

@@ -178,7 +178,7 @@ class Ranks:
         own: list[Tree] = [exp.Star()]
         if self.keeps_run:  # a label below 0 makes a query count
             grade = case((exp.column("all_judged_rows") > 0, exp.column("grade")), otherwise=-1)
-            own = named({**{name: exp.column(name) for name in (*ids, *figures)}, "grade": grade})
+            own = named({**{name: exp.column(name) for name in (*self._ids(scores[0]), *figures)}, "grade": grade})
         tests = [exp.column("all_judged_rows") > 0] * (not self.keeps_run)
         tests += [exp.column("all_run_rows") > 0] * (not self.keeps_judged)
         counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")

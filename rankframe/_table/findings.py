@@ -25,7 +25,7 @@ ENOUGH_QUERIES = 10
 
 LEAST_AUC = 0.4
 STANDARD_ERRORS = 4
-"""A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/table/test_suspicions.py simulates."""
+"""A mean AUC that is lower, and by so many standard errors below 1/2, is no chance: tests/rankers/test_suspicions.py simulates."""
 
 
 A_TENTH = 0.1
@@ -198,11 +198,14 @@ def _best_and_worst(x: Reading, _: Found) -> tuple[Reading, Reading]:
 
 def _of_ties(setup: Setup, found: Found) -> tuple[Text, ...]:
     tied = f"{_share(found['apart'], found['retrieved'])} of documents are tied with one of another label"
+    advice: tuple[Text, ...] = "; the mean over all orders is that of ", on(ties="expected")
+    if setup.policies.depth is not None:  # which cuts off some orders
+        advice = "; say how they stand, as ", on(ties="worst")
     if "metric" not in found:
-        return f"{tied}, and {setup.policies.tie_rule.says}; the mean over all orders is that of ", on(ties="expected")
+        return f"{tied}, and {setup.policies.tie_rule.says}", *advice
     low, high = found["low"], found["high"]
     between = f"{found['metric']}{found['among']} is between {low:.2f} and {high:.2f} by their order"
-    return f"{tied}: {between}; the mean over all orders is that of ", on(ties="expected")
+    return f"{tied}: {between}", *advice
 
 
 # ------------------------------------------------------------------------------------------------------------------- labels
@@ -250,6 +253,8 @@ def _missed_are_lost(setup: Setup, found: Found) -> bool:
         return False
     if found["relevant"] == 0 or found["beside judged"] < least or _is_filled(setup, found):
         return False
+    if setup.roles.stratum is not None or setup.roles.inclusion is not None:
+        return False  # labels are a sample
     # a run is as long for most queries; a fusion of several is not, and may well have missed nothing
     of_a_run = found["longest"] * 2 > found["queries"]
     # of judgments that list only what is relevant, a join loses all of some queries

@@ -95,7 +95,7 @@ def on_rows(call: VerbCall, table: Table[Any]) -> Any:
         unjudged.count(counted)
         unjudged.warn()
         by = call.arguments.get("by") or ()
-        watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by, kept)
+        watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by, kept.of)
     if table.setup.roles.group is not None:
         refuse_absent_values(table.rows, table.setup, call.calls)
     return result

@@ -19,7 +19,9 @@ from scipy import stats
 import rankframe as rf
 from tests.support.calls import values
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, random_table
+
+pytestmark = BY_CHANCE
 
 TABLE = random_table(23, queries=40, labels=FRACTIONAL_LABELS)
 DF = frame(TABLE).with_columns(

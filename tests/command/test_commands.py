@@ -403,7 +403,7 @@ def test_a_gate_of_nothing_that_was_measured_exits_with_two(out: Out, capsys: py
     for label, says in (
         ("0", "no document of any query is relevant: no label is above 0"),
         ("", "nobody judged a document: column 'label' is null in all 40 rows"),
-        ("0.2", "no document of any query is relevant: labels go from 0.2 to 0.2 and relevant=1"),
+        ("0.2", "no document of any query is relevant: labels go from 0.2 to 0.2 and --relevant 1"),
     ):
         lines = [f"q{i},d{j},{i + j},{i - j},{label}" for i in range(20) for j in range(2)]
         Path("low.csv").write_text("\n".join(["query_id,doc_id,old,new,label", *lines]))

@@ -275,6 +275,7 @@ def test_an_option_without_values_has_the_usual_ones(method: str, n: int) -> Non
     assert tuned.table["method"][2] == tuned.candidates["method"][0] == method
 
 
+@pytest.mark.filterwarnings("ignore:.* of documents are tied:rankframe.RankframeWarning")
 def test_depth_and_missing_may_be_chosen() -> None:
     tuned = TABLE.rank.tune(
         "comb_sum", normalize="min_max", options={"depth": [None, 2], "missing": ["skip", "min"]}, **QUICK

@@ -27,11 +27,14 @@ from tests.support.calls import (
     spell,
 )
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, INTEGER_LABELS, Table, frame, random_table
 from tests.support.untraced import untraced
 
-pytestmark = pytest.mark.filterwarnings("ignore:the bounds of .* take:rankframe.RankframeWarning")
-"""Most tables here take the greatest label of unjudged documents from their own labels."""
+pytestmark = [
+    BY_CHANCE,
+    # most tables here take the greatest label of unjudged documents from their own labels
+    pytest.mark.filterwarnings("ignore:the bounds of .* take:rankframe.RankframeWarning"),
+]
 
 # Rises with the label, not everywhere; label 0 is worth something, and fractions break the order.
 RISING = {0: 0.5, 0.25: 3, 0.5: 0.2, 1: 1, 1.5: 0, 2: 4, 2.75: 4.5, 3: 4, 4: 7}

@@ -28,6 +28,9 @@ from ten import TEN
 from tool import Disagreement, check
 
 from tests.support.each import each
+from tests.support.tables import BY_CHANCE
+
+pytestmark = BY_CHANCE
 
 BY_NAME = {tool.name: tool for tool in (*COMPETITORS, *rankframe(*TEN))}
 HERE = [  # with the libraries of the extra `test` alone

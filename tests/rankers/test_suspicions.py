@@ -279,6 +279,12 @@ def test_ties_that_could_change_a_mean_are_a_warning_with_its_range(form: str) -
         assert not warned(lambda ties=ties: ALL_FORMS[form](pairs_tied()).on(ties=ties).evaluate("rr"))  # type: ignore[misc]
 
 
+def test_ties_under_a_depth_which_has_no_mean_over_all_orders_come_with_another_rule() -> None:
+    (said,) = warned(lambda: pairs_tied().rank.on(depth=5).mean("rr"))
+    assert "rr is between 0.50 and 1.00 by their order; say how they stand, as df.rank.on(ties='worst')" in said
+    assert not warned(lambda: pairs_tied().rank.on(depth=5, ties="worst").mean("rr"))
+
+
 def test_ties_that_are_few_or_change_little_come_without_a_warning() -> None:
     """Of 20 documents, two are a tenth; 1/6 - 1/7 is above 0.02, and 1/7 - 1/8 is below."""
     assert len(warned(lambda: pairs_tied(docs=20).rank.mean("rr"))) == 1
@@ -371,6 +377,8 @@ def test_tables_that_lack_few_labels_or_are_small_come_without_a_warning() -> No
     )  # the longer, the fewer
     fused = fused.filter(pl.col("label").count().over("query_id") > 0)
     assert not warned(lambda: fused.rank.mean("map"))
+    sampled = unlabelled(10).with_columns(drawn=pl.lit(1)).rank.on(stratum="drawn")
+    assert not warned(lambda: sampled.mean("xinf_ap", "map"))
     by_query = GOOD.with_columns(label=pl.when(pl.col("query_id") % 2 > 0).then("label"))  # nobody judged the others
     (said,) = warned(lambda: by_query.rank.mean("map"))
     assert said.startswith("20 of 40 queries have no judgments")

@@ -16,7 +16,9 @@ from tests.metrics.oracles.gain import divisor
 from tests.metrics.oracles.query import is_judged, prepare, ratio
 from tests.support.calls import ALL, assert_equal, spell, values
 from tests.support.each import each
-from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, random_table
+
+pytestmark = BY_CHANCE
 
 TABLE = random_table(71, queries=25, labels=FRACTIONAL_LABELS)
 DOCS = sorted({row[0] for rows in TABLE.values() for row in rows})
