@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .._support.extras import load
 from .._support.floats import Booleans, Floats, np
-from ..stats import NOISE, effective_number
+from .weighted_means import NOISE, effective_number
 
 
 class Estimates(NamedTuple):
