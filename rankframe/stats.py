@@ -5,6 +5,7 @@ Random numbers come from PCG64 streams, one for every `BLOCK` resamples, so that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ._statistics.estimators import ESTIMATORS, sums_of, with_one_more
@@ -152,8 +153,12 @@ def sign_test(wins: int, losses: int) -> float:
     return min(1.0, 2 * float(load("scipy.stats", "stats").binom.cdf(min(wins, losses), wins + losses, 0.5)))
 
 
-def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step | None = None) -> Floats:
-    """The p-value of every two columns' difference of means, by the randomised honestly significant difference.
+def tukey(
+    values: Floats, weights: Floats, resamples: int, seed: int, step: Step | None = None, ci: float | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """The ends of the interval and the p-value of every two columns' difference of means: the first less the second.
+
+    By the randomised honestly significant difference. All intervals hold at once; they are NaN without a confidence.
 
     Each query's values are permuted among the runs (the columns). p is the share of permutations in which the largest
     mean exceeds the smallest by at least the difference of the two means, so p is corrected for all pairs. Only queries
@@ -167,22 +172,29 @@ def tukey(values: Floats, weights: Floats, resamples: int, seed: int, step: Step
     whole = ~np.isnan(values).any(axis=1)
     runs = values.shape[1]
     if np.isinf(values).any() or not whole.any():
-        return np.full((runs, runs), np.nan)
+        return (*np.full((3, runs, runs), np.nan),)
     worth = values[whole] * weights[whole, None]
     sums = worth.sum(axis=0)
     gaps = np.abs(sums[:, None] - sums)
     noise = NOISE * np.abs(worth).sum()
     worth = worth[np.ptp(worth, axis=1) > 0]
-    exceeded = np.zeros((runs, runs), dtype=np.int64)
+    exceeded, drawn = np.zeros((runs, runs), dtype=np.int64), []
     for stream, size, done in streams(resamples, seed):
         for rows in parts(size, worth.size):
             keys = stream.random_raw(rows * worth.size).reshape(rows, *worth.shape)
             dealt = np.take_along_axis(worth[None], np.argsort(keys, axis=2), axis=2).sum(axis=1)
             ranges = np.ptp(dealt, axis=1) + noise
             exceeded += (ranges[:, None, None] >= gaps).sum(axis=0)
+            drawn.append(ranges)
         if step is not None:
             step(done, resamples)
-    return (exceeded + 1) / (resamples + 1)
+    half, total = np.nan, resamples + 1
+    nth = 0 if ci is None else math.ceil(round((1 - ci) * total, 6)) - 1
+    if nth > 0 and whole.sum() > 1:
+        widest = float(np.sort(np.concatenate(drawn))[-nth])
+        half = widest / weights[whole].sum() if widest > 2 * noise else 0.0
+    center = (sums[:, None] - sums) / weights[whole].sum()
+    return center - half, center + half, (exceeded + 1) / total
 
 
 def adjust(p: Floats, correction: Correction | None) -> Floats:

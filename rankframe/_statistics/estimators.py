@@ -115,6 +115,20 @@ def automatic(sample: Sample) -> list[str]:
     return names
 
 
+def estimated(
+    sample: Sample, name: str, ci: float | None, resamples: int, seed: int, step: Step | None = None
+) -> tuple[Estimate, list[str]]:
+    """The estimate of each column by the named estimator or, as ``"auto"``, by its `automatic` one; and their names."""
+    names = automatic(sample) if name == "auto" else [name] * sample.columns
+    value, low, high, p, exact = np.full((5, sample.columns), np.nan)
+    for each in dict.fromkeys(names):
+        at = np.array([x == each for x in names])
+        found = ESTIMATORS[each](sample.at(at), ci, resamples=resamples, seed=seed, step=step)
+        value[at], low[at], high[at], p[at] = found.value, found.low, found.high, found.p
+        exact[at] = found.more.get("exact", 0.0)
+    return Estimate(value, low, high, p, {"exact": exact}), names
+
+
 # sign flips
 
 
@@ -188,9 +202,9 @@ class _Flips:
         if columns.shape[1]:
             sums = flipped(columns, resamples, seed, step)
         k = int(drawn.sum())
-        of_drawn = [self._of_drawn(i, sums[:, j], sums[:, k + j]) for j, i in enumerate(np.flatnonzero(drawn))]
+        of_drawn = [self._of_drawn(i, sums[:, j], sums[:, k + j]) for j, i in enumerate(np.flatnonzero(drawn).tolist())]
         of_rest = dict(zip(np.flatnonzero(some_rest), sums[:, 2 * k :].T, strict=True))
-        of_all = [self._of_all(i, of_rest.get(i)) for i in np.flatnonzero(exact)]
+        of_all = [self._of_all(i, of_rest.get(i)) for i in np.flatnonzero(exact).tolist()]
         numbers = [*np.flatnonzero(drawn).tolist(), *np.flatnonzero(exact).tolist()]
         return list(zip(numbers, of_drawn + of_all, strict=True))
 
@@ -214,7 +228,7 @@ class _Flips:
         """The means of sets, 0 where the sum is a rounding error; those without weight count as empty."""
         least, greatest = (end[i] for end in self.within)
         there = weights > NOISE * self.weights[:, i].sum()
-        sums, weights, without = sums[there], weights[there], len(there) - np.count_nonzero(there)
+        sums, weights, without = sums[there], weights[there], len(there) - int(np.count_nonzero(there))
         none = np.abs(sums) <= NOISE * np.abs(self.worth[:, i]).sum()
         found = np.where(none, 0.0, np.clip(sums / weights, least, greatest))
         return Subsets(found, empty + without, len(there) + empty)
@@ -401,7 +415,7 @@ class Quantiles:
     def p(self) -> float:
         """The alpha above which the interval leaves out 0, never less than resamples can tell."""
         x, least = self.drawn, 1 / (len(self.drawn) + 1)
-        up, down = np.count_nonzero(x <= 0), np.count_nonzero(x < 0)
+        up, down = int(np.count_nonzero(x <= 0)), int(np.count_nonzero(x < 0))
         below = self.tail(self._place(up))
         above = 1 - self.tail(self._place(down))
         return min(1.0, 2 * max(least, min(below, above)))

@@ -46,7 +46,7 @@ class Sample:
     @property
     def columns(self) -> int:
         """The number of columns."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     def at(self, columns: Booleans) -> Sample:
         """The sample of some of the columns."""

@@ -35,15 +35,16 @@ from .._results.grid import (
 )
 from .._results.markup import WIDTH, width
 from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
-from .._results.sentences import IN_TEXT, Quotes, chances_in, chances_of, headlines, test_of, uncorrected
+from .._results.sentences import IN_TEXT, Quotes, chances_in, chances_of, correction_of, headlines, test_of, uncorrected
 from .._statistics.agreement import quotient
 from .._statistics.bayes import signed_rank
+from .._statistics.sample import Limits, Sample, geometric_differences, tangent
 from .._support.extras import versions
 from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._support.progress import Progress
-from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
+from .._support.statistical_options import Confidence, Correction, Family, OfDifferences, Resamples, Seed, Test
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
@@ -52,7 +53,7 @@ from .declaration import verb
 from .judged import KINDS, NO_HELP, OF_JUDGED, Help, in_addition, sentences_of
 from .paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values, sides
 from .ranks import ranks_of, tied_for_top
-from .resampling import Limits, Resampling, limits, warn_of_t
+from .resampling import Resampling, estimator_of, limits, warn_of_t
 from .sequential import PLANNED, Planned, Sequential, price
 from .summary import in_slices
 
@@ -176,12 +177,12 @@ def compare(
     runs: TheRuns | None = None,
     run: Column | None = None,
     baseline: Column | None = None,
-    test: Test = "permutation",
+    test: Test = "auto",
     correction: Correction | None = "holm",
     family: Family = "all",
     by: ColumnNames | None = None,
     ci: Confidence = 0.95,
-    interval: Interval = "auto",
+    interval: OfDifferences = "auto",
     weights: Column | None = None,
     missing: Lacking = "error",
     rope: Annotated[float, Range(least=0)] = 0.0,
@@ -295,7 +296,7 @@ def compare(
     True
     """
     known = Help(judge, adjust, adjust_mean)
-    known.checked(names_of(by), test=(test, "permutation"), interval=(interval, "auto"))
+    known.checked(names_of(by), test=(test, "auto"), interval=(interval, "auto"))
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
     if test == "bayes" and weights is not None:
         raise InvalidOption(option(test=test), " counts all queries alike; leave out ", option(weights=weights))
@@ -304,7 +305,7 @@ def compare(
             option(rope=rope), " is the width of no difference for the Bayesian test; say ", option(test="bayes")
         )
     significance = Significance(test, correction, family)
-    resampling = Resampling(ci, interval, resamples, seed, progress)
+    resampling = Resampling(ci, estimator_of(test, interval), resamples, seed, progress)
     example = "compare('ndcg@10', runs=['bm25', 'ltr'])"
     calls = averaged(metrics, example, table.setup, weighs=test != "bayes")
     if test == "bayes":
@@ -334,13 +335,14 @@ def compare(
         for a, b in design.pairs(found.runs)
     )
     of_test = asdict(significance) | ({"correction": "tukey"} if test == "tukey" else {})
+    of_draws = asdict(resampling) | {"interval": interval}
     if test == "bayes":
         of_test |= {"correction": None, "rope": rope}
     elif found.control is not None:
         of_test["test"] = KINDS[found.control.of]
     of_looks = {} if sequential is None else sequential.settings(found, figures["#ratio"])
     settings = settings_of(
-        table, calls, design.settings, of_test, of_looks, asdict(resampling), runs=found.runs, enumerated=enumerated
+        table, calls, design.settings, of_test, of_looks, of_draws, runs=found.runs, enumerated=enumerated
     )
     figures, ranks = figures.drop("#ratio", strict=False), ranks_of(found, figures, design, resampling)
     return Comparison(table.give(figures), table.give(found.long()), table.give(delta), table.give(ranks), settings)
@@ -373,12 +375,11 @@ def compared(
     if sequential is not None:
         found, schema = sequential.arranged(found, frame, setup), {**schema, "#ratio": pl.Float64}
     pairs, enumerated = design.pairs(found.runs), 0
-    of_values = resampling if found.control is None else replace(resampling, ci=None)
-    tested = None if test == "bayes" or found.control is not None else test
+    of_values = resampling if found.control is None else replace(resampling, ci=None, interval="t")  # replaced below
     tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=schema)])]
     with Progress("comparing runs", resampling.progress) as progress:
         for rows in found.slices:
-            figures, exact = compared_values(found, rows, pairs, tested, of_values, progress)
+            figures, exact = compared_values(found, rows, pairs, of_values, progress, test)
             figures = helped(figures, found, rows, pairs, resampling.ci)
             if test == "bayes":
                 figures = with_chances(figures, found, rows, pairs, rope, resampling, progress)
@@ -392,7 +393,12 @@ def compared(
 
 
 def compared_values(
-    found: PairedValues, rows: Integers, pairs: Pairs, test: Test | None, resampling: Resampling, progress: Progress
+    found: PairedValues,
+    rows: Integers,
+    pairs: Pairs,
+    resampling: Resampling,
+    progress: Progress,
+    test: Test | None = None,
 ) -> tuple[pl.DataFrame, int]:
     """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
     calls, values, weights = found.calls, found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
@@ -406,31 +412,25 @@ def compared_values(
     mean_a, mean_b = (stats.means(x, weights) for x in (on_scale_a, on_scale_b))
     low, high, declared = limits(found.values, calls).repeated(len(pairs))
     least, greatest = np.where(of_both, low, low - high), np.where(of_both, high, high - low)
-    tested, spread = d, d  # the differences under test; values whose standard error is that of the reported difference
+    of_effect, spread = d, d  # for the effect size; and values whose mean is the reported difference
     if geometric.any():
         with np.errstate(invalid="ignore"):
             defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
-            tested = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
-
-            def tangent(b: Floats, a: Floats) -> Floats:
-                return np.exp(mean_b) * (b - mean_b + 1) - np.exp(mean_a) * (a - mean_a + 1)
-
-            spread = np.where(geometric, tangent(on_scale_b, on_scale_a), d)
-            least = np.where(geometric, tangent(low, high), least)
-            greatest = np.where(geometric, tangent(high, low), greatest)
+            of_effect = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
+            spread = np.where(geometric, geometric_differences(on_scale_a, on_scale_b, weights), d)
+            least = np.where(geometric, tangent(low, mean_b) - tangent(high, mean_a), least)
+            greatest = np.where(geometric, tangent(high, mean_b) - tangent(low, mean_a), greatest)
             mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
-    low, high, kinds = resampling.intervals(spread, weights, Limits(least, greatest, declared), progress)
-    enumerated, p = 0, np.full(len(of_pairs), np.nan)
-    options = resampling.resamples, resampling.seed, progress
+    estimate, kinds = resampling.estimated(Sample(spread, weights, Limits(least, greatest, declared)), progress)
+    low, high, p, enumerated = estimate.low, estimate.high, estimate.p, int(estimate.more["exact"].sum())
     if test == "tukey":
-        of_runs = (scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls))
-        tables = [stats.tukey(x, weights, *options) for x in of_runs]
-        p = np.array([table[pair] for table in tables for pair in pairs])
-    elif test is not None and test != "bayes" and test != "sequential":
-        p, exact = stats.paired_test(tested, weights, test, *options)
-        enumerated = int(exact.sum())
+        of_runs = [scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls)]
+        low, high, p = _tukey(of_runs, weights, pairs, resampling, progress)
+        kinds, enumerated = [None if np.isnan(end) else "tukey" for end in low], 0
+    if test == "bayes":
+        p, enumerated = np.full(len(of_pairs), np.nan), 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = stats.means(tested, weights) / stats.spreads(tested, weights)
+        effect = stats.means(of_effect, weights) / stats.spreads(of_effect, weights)
     better = d * [1 if call.higher_is_better else -1 for call in of_pairs]
     figures = {
         "metric": [call.text for call in of_pairs],
@@ -451,6 +451,16 @@ def compared_values(
         "n_queries": (~np.isnan(d)).sum(axis=0),
     }
     return pl.DataFrame(figures, schema_overrides=TABLE).with_columns(cs.float().fill_nan(None)), enumerated
+
+
+def _tukey(
+    of_runs: Sequence[Floats], weights: Floats, pairs: Pairs, resampling: Resampling, progress: Progress
+) -> tuple[Floats, Floats, Floats]:
+    """The simultaneous intervals and the p-values by Tukey's test, from each metric's values of all runs."""
+    found = [stats.tukey(x, weights, resampling.resamples, resampling.seed, progress, resampling.ci) for x in of_runs]
+    first, second = np.transpose(pairs)
+    low, high, p = (np.concatenate([table[second, first] for table in tables]) for tables in zip(*found, strict=True))
+    return low, high, p
 
 
 def helped(figures: pl.DataFrame, found: PairedValues, rows: Integers, pairs: Pairs, ci: float | None) -> pl.DataFrame:
@@ -500,14 +510,15 @@ def of_pairs(
 ) -> Grid:
     """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
     names, bayes = (*settings["by"], "metric", "run", "baseline"), settings["test"] == "bayes"
-    tested = "better / equal / worse" if bayes else "p"
+    corrected = correction_of(settings, len(rows)) is not None
+    tested = "better / equal / worse" if bayes else "p (adjusted)" if corrected else "p"
     figures = ("baseline mean", "mean", f"difference [{percent(settings)} interval]", tested, "wins-ties-losses")
     body = [
         (
             *named(row, *names),
             *numbers(row, "baseline_mean", "mean"),
             estimated(row, "difference"),
-            Cell(chances_in(row), row["p_better"]) if bayes else Cell(p_cell(row), row["p_adjusted"]),
+            Cell(chances_in(row), row["p_better"]) if bayes else Cell(p_cell(row, corrected), row["p_adjusted"]),
             Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
         )
         for row in rows[:most]

@@ -17,7 +17,9 @@ ALPHAS = (0.01, 0.05, 0.1)
 OPTIONS = {"resamples": 499, "seed": 0}
 
 
-def sample(values: Any, weights: Any = None, least: float = -1.0, greatest: float = 1.0, declared: bool = True) -> Sample:
+def sample(
+    values: Any, weights: Any = None, least: float = -1.0, greatest: float = 1.0, declared: bool = True
+) -> Sample:
     columns = np.asarray(values, dtype=float)
     columns = columns[:, None] if columns.ndim == 1 else columns
     n = columns.shape[1]

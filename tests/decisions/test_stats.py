@@ -245,7 +245,7 @@ def test_what_is_held_in_memory_at_a_time_changes_no_result(monkeypatch: pytest.
             *stats.intervals(HOLES, WEIGHTS, 0.95, "bounded", 250, 1, step, (np.zeros(3), np.ones(3))),
             stats.paired_test(differences, weights, "permutation", 250, 1, step)[0],
             stats.paired_test(differences, weights, "bootstrap", 250, 1, step)[0],
-            stats.tukey(VALUES, ONES, 250, 1, step),
+            stats.tukey(VALUES, ONES, 250, 1, step)[2],
         ]
 
     whole = all_of_them()
@@ -337,7 +337,7 @@ def test_tukeys_ranges_are_those_of_every_deal() -> None:
     deals = itertools.product(*(list(itertools.permutations(row)) for row in values.tolist()))
     sums = [[sum(column) for column in zip(*deal, strict=True)] for deal in deals]
     ranges = np.array([max(x) - min(x) for x in sums])
-    found = stats.tukey(values, np.ones(4), 20_000, 0)
+    found = stats.tukey(values, np.ones(4), 20_000, 0)[2]
     for a, b in itertools.combinations(range(3), 2):
         wanted = np.mean(ranges >= abs(values[:, a].sum() - values[:, b].sum()) - 1e-9)
         assert found[a, b] == found[b, a] == pytest.approx(wanted, abs=4 * math.sqrt(0.25 / 20_000))
@@ -357,7 +357,7 @@ def test_tukey_deals_by_the_order_of_the_streams_words() -> None:
             totals = [sum(column) for column in zip(*dealt, strict=True)]
             for a, b in itertools.product(range(3), repeat=2):
                 exceeded[a, b] += max(totals) - min(totals) >= abs(sums[a] - sums[b]) - 1e-9
-    assert stats.tukey(values, np.ones(12), 120, 4).tolist() == ((exceeded + 1) / 121).tolist()
+    assert stats.tukey(values, np.ones(12), 120, 4)[2].tolist() == ((exceeded + 1) / 121).tolist()
     assert np.isnan(stats.tukey(np.full((3, 2), np.nan), np.ones(3), 50, 0)).all()
 
 
