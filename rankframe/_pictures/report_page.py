@@ -23,7 +23,19 @@ from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import with_labels
-from .._results.grid import ALPHA, Cell, Grid, Record, estimated, in_words, intervals_of, numbers, plain, queries, records
+from .._results.grid import (
+    ALPHA,
+    Cell,
+    Grid,
+    Record,
+    estimated,
+    in_words,
+    intervals_of,
+    numbers,
+    plain,
+    queries,
+    records,
+)
 from .._results.markup import visible
 from .._results.result import Result
 from .._results.sentences import IN_HTML, direction, sentence, test_of, uncorrected

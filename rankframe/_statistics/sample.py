@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from .._support.floats import Booleans, Floats, Integers, np
-from .weighted_means import by_column, means, over, weighed
+from .weighted_means import by_column, over, weighed
 
 
 class Limits(NamedTuple):
@@ -84,16 +84,11 @@ def _kish(weights: Floats) -> float:
     return float(shares.sum() ** 2 / (shares**2).sum())
 
 
-def geometric_differences(a: Floats, b: Floats, weights: Floats) -> Floats:
-    """Values of units whose mean is the difference of two geometric means, from logarithms of two runs' values.
+def difference_of_logarithms(ratio: Floats, mean_a: Floats, mean_b: Floats) -> Floats:
+    """The difference of two geometric means, given the logarithm of their ratio and the means of the logarithms.
 
-    The geometric mean is linear in the logarithms near their mean m: exp(m) (x - m + 1) (the delta method).
+    Their product is taken as known: with g its root, the difference is g (exp(ratio / 2) - exp(-ratio / 2)). So it is 0 where
+    the ratio is 1, and exactly that of the means at their own ratio.
     """
-    mean_a, mean_b = means(a, weights), means(b, weights)
-    return tangent(b, mean_b) - tangent(a, mean_a)
-
-
-def tangent(logarithms: Floats, mean: Floats) -> Floats:
-    """The exponential of logarithms, as its tangent at their mean has it."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.exp(mean) * (logarithms - mean + 1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.asarray(2 * np.exp((mean_a + mean_b) / 2) * np.sinh(ratio / 2))

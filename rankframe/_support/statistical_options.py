@@ -23,9 +23,9 @@ Resamples: TypeAlias = Annotated[int, Range(least=1, most=10_000_000)]
 Seed: TypeAlias = Annotated[int, Range(least=0)]
 
 INTERVALS: Mapping[str, str] = {
-    "bca": "BCa", "percentile": "percentile", "t": "Student's t", "bounded": "bounded",
+    "permutation": "sign flips", "bca": "BCa", "percentile": "percentile", "t": "Student's t", "bounded": "bounded",
     "poisson": "Poisson bootstrap", "prediction_powered": "prediction-powered", "adjusted": "adjusted",
-    "betting": "betting", "empirical_bernstein": "empirical Bernstein", "permutation": "sign flips",
+    "betting": "betting", "empirical_bernstein": "empirical Bernstein",
     "bootstrap": "bootstrap of Student's t", "tukey": "simultaneous, of Tukey's test",
 }  # fmt: skip
 """The kinds of interval in sentences."""

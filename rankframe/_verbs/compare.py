@@ -38,7 +38,7 @@ from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
 from .._results.sentences import IN_TEXT, Quotes, chances_in, chances_of, correction_of, headlines, test_of, uncorrected
 from .._statistics.agreement import quotient
 from .._statistics.bayes import signed_rank
-from .._statistics.sample import Limits, Sample, geometric_differences, tangent
+from .._statistics.sample import Limits, Sample, difference_of_logarithms
 from .._support.extras import versions
 from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ColumnNames
@@ -211,11 +211,13 @@ def compare(
     baseline
         The run that the others are compared with; ``None`` compares all pairs.
     test
-        The two-sided test of the differences per query. ``"permutation"`` flips their signs: in all ways if at most
-        twenty queries differ, else at random, with p = (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
-        t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
-        honestly significant difference, whose p-values hold for all pairs of a metric and slice at once; it takes only the
-        queries where all runs have a value. ``"bayes"`` is the Bayesian
+        The two-sided test of the differences per query, which also gives their interval: p is below 1 - `ci` exactly where the
+        interval leaves out 0. ``"auto"`` takes ``"permutation"`` where six queries or more differ from the commonest difference,
+        and elsewhere the interval ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of the
+        differences: in all ways if at most sixteen queries differ, else at random, with p = (b + 1) / (resamples + 1), so never
+        0. ``"t"`` is the paired t-test (SciPy), ``"bootstrap"`` resamples Student's statistic. ``"tukey"`` is the randomised
+        honestly significant difference, whose p-values and intervals hold for all pairs of a metric and slice at once; it takes
+        only the queries where all runs have a value. ``"bayes"`` is the Bayesian
         signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.
         ``"sequential"`` may be read at every look while queries come in: its intervals (confidence sequences) and p-values hold at
         all looks at once, and only shrink; metrics need bounds.
@@ -231,7 +233,8 @@ def compare(
     ci
         The confidence of the interval of each difference.
     interval
-        The kind of that interval, as for :meth:`summarize`. The differences of a metric have bounds if the metric has.
+        Instead of a test, the interval that gives p, too: ``"bounded"``, ``"bca"``, ``"percentile"``, as for :meth:`summarize`, or
+        a test by its name. The differences of a metric have bounds if the metric has.
     weights
         The column of the queries' weights, as for :meth:`summarize`.
     missing
@@ -276,7 +279,8 @@ def compare(
     References
     ----------
     M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
-    retrieval evaluation, CIKM. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
+    retrieval evaluation, CIKM. J. A. Hartigan (1969), Using subsample values as typical values, JASA 64. F. Konietschke, M. Pauly
+    (2014), Bootstrapping and permuting paired t-test type statistics, Statistics and Computing 24. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
     information retrieval experiments, ACM TOIS 30. A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian
     Wilcoxon signed-rank test based on the Dirichlet process, ICML. A. Deng, Y. Xu, R. Kohavi, T. Walker (2013), Improving the
     sensitivity of online controlled experiments by utilizing pre-experiment data, WSDM. I.
@@ -284,12 +288,13 @@ def compare(
 
     Examples
     --------
-    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0.
+    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0. As all six differ by the
+    same, the default would take the bounded estimator.
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6,
     ...     "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
-    >>> table = df.rank.compare("rr", runs=["old", "new"]).table
+    >>> table = df.rank.compare("rr", runs=["old", "new"], test="permutation").table
     >>> float(table["difference"][0]), float(table["p_value"][0]), int(table["wins"][0])
     (0.5, 0.03125, 6)
     >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
@@ -412,16 +417,12 @@ def compared_values(
     mean_a, mean_b = (stats.means(x, weights) for x in (on_scale_a, on_scale_b))
     low, high, declared = limits(found.values, calls).repeated(len(pairs))
     least, greatest = np.where(of_both, low, low - high), np.where(of_both, high, high - low)
-    of_effect, spread = d, d  # for the effect size; and values whose mean is the reported difference
+    tested = d
     if geometric.any():
+        defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
         with np.errstate(invalid="ignore"):
-            defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
-            of_effect = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
-            spread = np.where(geometric, geometric_differences(on_scale_a, on_scale_b, weights), d)
-            least = np.where(geometric, tangent(low, mean_b) - tangent(high, mean_a), least)
-            greatest = np.where(geometric, tangent(high, mean_b) - tangent(low, mean_a), greatest)
-            mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
-    estimate, kinds = resampling.estimated(Sample(spread, weights, Limits(least, greatest, declared)), progress)
+            tested = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
+    estimate, kinds = resampling.estimated(Sample(tested, weights, Limits(least, greatest, declared)), progress)
     low, high, p, enumerated = estimate.low, estimate.high, estimate.p, int(estimate.more["exact"].sum())
     if test == "tukey":
         of_runs = [scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls)]
@@ -429,8 +430,11 @@ def compared_values(
         kinds, enumerated = [None if np.isnan(end) else "tukey" for end in low], 0
     if test == "bayes":
         p, enumerated = np.full(len(of_pairs), np.nan), 0
+    on_scale = estimate.value, low, high
+    difference, low, high = (np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale)
+    mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = stats.means(of_effect, weights) / stats.spreads(of_effect, weights)
+        effect = estimate.value / stats.spreads(tested, weights)
     better = d * [1 if call.higher_is_better else -1 for call in of_pairs]
     figures = {
         "metric": [call.text for call in of_pairs],
@@ -438,7 +442,7 @@ def compared_values(
         "run": [found.runs[second] for _, second in pairs] * len(calls),
         "baseline_mean": np.where(of_both, np.nan, mean_a),
         "mean": np.where(of_both, np.nan, mean_b),
-        "difference": stats.means(spread, weights),
+        "difference": difference,
         "ci_low": low,
         "ci_high": high,
         "interval": pl.Series(kinds, dtype=pl.String),
