@@ -82,20 +82,6 @@ class Estimator:
         return self.function(sample, alpha, **own)
 
 
-ESTIMATORS: dict[str, Estimator] = {}
-"""The estimators by their names."""
-
-
-def estimator(name: str, *, bounded: bool = False) -> Callable[[Callable[..., Estimate]], Callable[..., Estimate]]:
-    """Declare a function as an estimator."""
-
-    def declare(function: Callable[..., Estimate]) -> Callable[..., Estimate]:
-        ESTIMATORS[name] = Estimator(name, function, bounded)
-        return function
-
-    return declare
-
-
 def automatic(sample: Sample) -> list[str]:
     """The estimator of each column of differences.
 
@@ -132,7 +118,6 @@ def estimated(
 # sign flips
 
 
-@estimator("permutation")
 def permutation(
     sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
 ) -> Estimate:
@@ -273,7 +258,6 @@ def _normal(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]:
 # random weights and resamples
 
 
-@estimator("bounded", bounded=True)
 def bounded(
     sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
 ) -> Estimate:
@@ -338,7 +322,6 @@ def sums_of(values: Floats, weights: Floats, *, squares: bool = False) -> list[F
     return [x, w, x**2, x * w, w**2] if squares else [x, w]
 
 
-@estimator("percentile")
 def percentile(
     sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
 ) -> Estimate:
@@ -346,7 +329,6 @@ def percentile(
     return _of_resamples(sample, alpha, resamples, seed, step, corrected=False)
 
 
-@estimator("bca")
 def bca(
     sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
 ) -> Estimate:
@@ -446,7 +428,6 @@ def normal_quantile(count: float, total: int) -> float:
 # Student's statistic
 
 
-@estimator("t")
 def t(sample: Sample, alpha: float) -> Estimate:
     """Student's interval and paired test; weights that differ count as fewer units (Kish's effective number)."""
     value, error = means(sample.values, sample.weights), errors(sample.values, sample.weights)
@@ -460,7 +441,6 @@ def t(sample: Sample, alpha: float) -> Estimate:
     return Estimate(value, value - half, value + half, p)
 
 
-@estimator("bootstrap")
 def bootstrap(
     sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
 ) -> Estimate:
@@ -504,3 +484,17 @@ def _student(sums: list[Floats]) -> tuple[Floats, Floats]:
 def _all_zero(sample: Sample) -> Booleans:
     """Whether no value of a column is other than 0."""
     return np.asarray(~(weighed(sample.values, sample.weights)[0] != 0).any(axis=0))
+
+
+ESTIMATORS: Mapping[str, Estimator] = {
+    each.name: each
+    for each in (
+        Estimator("permutation", permutation),
+        Estimator("bounded", bounded, bounded=True),
+        Estimator("bca", bca),
+        Estimator("percentile", percentile),
+        Estimator("bootstrap", bootstrap),
+        Estimator("t", t),
+    )
+}
+"""The estimators by their names."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from threading import Lock
 from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
@@ -97,15 +96,13 @@ def of_blocks(
     task: Callable[[np.random.PCG64, int], T], resamples: int, n: int, seed: int, step: Step | None
 ) -> list[T]:
     """What a task makes of each block of resamples of n queries, given its generator and its size; several blocks at once."""
-    done, lock = 0, Lock()
+    finished: list[int] = []
 
     def of_block(stream: np.random.PCG64, size: int) -> T:
-        nonlocal done
         result = task(stream, size)
-        with lock:
-            done += 1
-            if step is not None:
-                step(min(done * BLOCK, resamples), resamples)
+        finished.append(size)
+        if step is not None:
+            step(min(len(finished) * BLOCK, resamples), resamples)
         return result
 
     blocks = [(stream, size) for stream, size, _ in streams(resamples, seed)]
