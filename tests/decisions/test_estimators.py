@@ -13,7 +13,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 import rankframe as rf
-from rankframe._statistics.estimators import ESTIMATORS, Estimate, automatic, estimated
+from rankframe._statistics.estimators import ESTIMATORS, Estimate, automatic, estimated, with_one_more
 from rankframe._statistics.sample import Limits, Sample
 from rankframe._support import draws
 from tests.support.each import each
@@ -155,6 +155,11 @@ def test_the_bounded_interval_of_a_share_keeps_its_guarantee_with_any_number_of_
             found = ESTIMATORS["bounded"](sample(values, least=0.0), 0.9, resamples=resamples, seed=seed)
             missed += (found.low > 0.88).tolist()
         assert np.mean(missed) <= 0.05 + 3 * (0.05 * 0.95 / 2_000) ** 0.5
+    of_shares = sample(values, least=0.0)
+    below, _ = with_one_more(of_shares, 25, 0, None)  # of 26 draws with one more, fewer than 5% are below the smallest
+    found = ESTIMATORS["bounded"](of_shares, 0.9, resamples=25, seed=0)
+    assert found.low.tolist() == below.min(axis=0).tolist()
+    assert ESTIMATORS["bounded"](of_shares, 0.9, resamples=19, seed=0).low.tolist() == [0.0] * 100  # none can tell
 
 
 def test_the_bounded_p_of_gains_alone_is_that_of_the_binomial() -> None:
