@@ -38,7 +38,7 @@ def test_verbs_of_runs_need_no_name_of_their_column(kind: str, named: bool) -> N
     assert collected(judged.mean("rr")).sort("system").rows() == [("a", 0.5), ("b", 1.0)]
     summary = collected(judged.summarize("rr", ci=None)).sort("system")
     assert summary.select("system", "mean", "n_queries").rows() == [("a", 0.5, 6), ("b", 1.0, 6)]
-    table = collected(judged.compare("rr", baseline="a").table)  # the rows of a plan have no order
+    table = collected(judged.compare("rr", test="permutation", baseline="a").table)  # the rows of a plan have no order
     assert table.select("baseline", "run", "difference", "p_value").rows() == [("a", "b", 0.5, 0.03125)]
     verdict = judged.gate({"rr": 0.2}, baseline="a")
     assert collected(verdict.table).select("baseline", "run", "difference").rows() == [("a", "b", 0.5)]
