@@ -210,7 +210,7 @@ def compare(runs: SeveralRuns, qrels: Given, *metrics: Request, **options: Any) 
 
     >>> import rankframe as rf
     >>> old, new = {q: ["a", "b"] for q in range(6)}, {q: ["b", "a"] for q in range(6)}
-    >>> table = rf.compare({"old": old, "new": new}, {q: ["b"] for q in range(6)}, "precision@1").table
+    >>> table = rf.compare({"old": old, "new": new}, {q: ["b"] for q in range(6)}, "precision@1", test="permutation").table
     >>> float(table["difference"][0]), float(table["p_value"][0])
     (1.0, 0.03125)
     """

@@ -68,6 +68,7 @@ AREAS = {
         (
             "stats.py",
             "_support/draws.py",
+            *(f"_statistics/{name}.py" for name in ("estimators", "sample", "weighted_means")),
             *_verbs("compare", "gaps", "gate", "paired_values", "power", "resampling", "summary"),
         ),
         ("tests/decisions", "tests/items", "tests/results"),

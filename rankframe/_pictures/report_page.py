@@ -23,7 +23,19 @@ from .._catalog.call import Call
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._plan.per_query import with_labels
-from .._results.grid import ALPHA, Cell, Grid, Record, estimated, in_words, numbers, p_cell, plain, queries, records
+from .._results.grid import (
+    ALPHA,
+    Cell,
+    Grid,
+    Record,
+    estimated,
+    in_words,
+    intervals_of,
+    numbers,
+    plain,
+    queries,
+    records,
+)
 from .._results.markup import visible
 from .._results.result import Result
 from .._results.sentences import IN_HTML, direction, sentence, test_of, uncorrected
@@ -271,8 +283,8 @@ def report(
         A method of fusion of the runs, as for :meth:`fuse`, also a trained one: its section shows the fused run beside the
         runs, the gain of the best run of each query, and the documents that the runs have in common.
     interval
-        The one kind of all intervals of means and of differences, in tables and plots, as for :meth:`summarize`;
-        ``"bounded"`` holds for any number of queries, so that it suits the smallest slice.
+        The one kind of all intervals of means, in tables and plots, as for :meth:`summarize`; ``"bounded"`` holds for any
+        number of queries, so that it suits the smallest slice. Differences of runs have the intervals of :meth:`compare`.
     resamples
         The number of resamples for intervals and tests; a thousand is enough for hundreds of thousands of queries.
     seed, progress
@@ -391,7 +403,7 @@ class ReportPage:
         answers, ranking, comparison = ([], [], None) if pairs is None else self.comparison(pairs)
         kind = self.resampling.interval
         kinds = INTERVALS[kind] + f" ({WIDE})" * (kind == "bounded")
-        brackets = f"Brackets, bars and bands: 95% intervals of means and differences, all {kinds}."
+        brackets = f"Brackets, bars and bands: 95% intervals, of means all {kinds}{of_differences(pairs)}."
         return {
             "size": self.size(),
             "answers": answers,
@@ -437,7 +449,8 @@ class ReportPage:
         """The comparison of the runs, if there are several."""
         if not self.runs.columns and self.baseline is None:
             return None
-        return compare(self.table, *self.calls, **self.named, baseline=baseline, by=by, **self.draws)
+        draws = {**self.draws, "interval": "auto"}  # the figures of compare
+        return compare(self.table, *self.calls, **self.named, baseline=baseline, by=by, **draws)
 
     def overall(self, means: pl.DataFrame, pairs: Comparison[pl.DataFrame] | None, runs: Sequence[str]) -> list[Grid]:
         """The means of all queries, and the differences from the first run."""
@@ -479,10 +492,6 @@ class ReportPage:
         *ranking, tests = (block for block in pairs.shown("markdown", None) if isinstance(block, Grid))
         caption = unequal(settings)  # the summary has it
         tests = replace(tests, notes=[note for note in tests.notes if note not in caption])
-        if uncorrected(settings, len(rows)):
-            raw = (Cell(p_cell({"p_adjusted": row["p_value"]}), row["p_value"]) for row in rows)
-            cells = [(*of_row, p) for of_row, p in zip(tests.rows, raw, strict=True)]
-            tests = replace(tests, figures=(*tests.figures, "p, not corrected"), rows=cells)
         drawn = self.picture(plots.differences, self.calls[0], baseline=self.baseline)
         return answers, ranking, Section("", [on_page(tests)], [drawn])
 
@@ -588,6 +597,13 @@ def on_page(grid: Grid) -> Grid:
     """A result's table with narrow columns, as a phone shows whole intervals below the figures."""
     narrow = tuple(name.partition(" [")[0] for name in grid.figures)
     return replace(grid, figures=narrow, notes=[*map(without_kind, grid.notes)])
+
+
+def of_differences(pairs: Comparison[pl.DataFrame] | None) -> str:
+    """The part of a caption on the intervals of differences, which agree with their p-values."""
+    if pairs is None or pairs.table.is_empty():
+        return ""
+    return f"; of differences {intervals_of(pairs.table['interval'])}, which agree with p"
 
 
 def bold_of(pairs: Comparison[pl.DataFrame] | None) -> str:

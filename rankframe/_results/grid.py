@@ -207,8 +207,12 @@ def estimated(row: Record, name: str) -> Cell:
     return Cell(text, exact, interval(row["ci_low"], row["ci_high"], digits).strip())
 
 
-def p_cell(row: Record) -> str:
-    return "" if row["p_adjusted"] is None else p_value(row["p_adjusted"])
+def p_cell(row: Record, corrected: bool = False) -> str:
+    """The p-value; of one that is `corrected`, the plain one, with which the interval agrees, and the adjusted one."""
+    if row["p_adjusted"] is None:
+        return ""
+    adjusted = p_value(row["p_adjusted"])
+    return f"{p_value(row['p_value'])} ({adjusted})" if corrected and "p_value" in row else adjusted
 
 
 def percent(settings: Mapping[str, Any]) -> str:

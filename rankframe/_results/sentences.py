@@ -49,19 +49,20 @@ def sentence(row: Record, settings: Mapping[str, Any], comparisons: int = 1, quo
         return f"{run} equals {base} on {metric} on each of {queries(n)}"
     p = row["p_adjusted"]
     adjusted = p != row["p_value"] or (comparisons > 1 and correction_of(settings, comparisons) is not None)
-    if p is None or p >= ALPHA or difference == 0:
+    if not direction(row):
         shown = f"{signed(difference)}{interval(*ends, decimals(difference))}"
         counted = f"better on {wins:,} and worse on {losses:,} of {queries(n)}"
         if p is None:
             return f"No test of {run} against {base} on {metric}: a difference of {shown}, no p-value, {counted}"
-        return f"No significant difference of {run} from {base} on {metric}: {shown}, {p_of(p, adjusted)}, {counted}"
+        tested = p_beside(row, adjusted)
+        return f"No significant difference of {run} from {base} on {metric}: {shown}, {tested}, {counted}"
     better = (difference > 0) == better_if_higher
     wins_, losses_ = (wins, losses) if better else (losses, wins)
     word, other, verb = ("better", "worse", "beats") if better else ("worse", "better", "loses to")
     low, high = ends if difference > 0 or None in ends else (-ends[1], -ends[0])
     by = f"{abs(difference):.{decimals(difference)}f}{interval(low, high, decimals(difference))}"
     counted = f"{word} on {wins_:,}" + (f" and {other} on {losses_:,}" if losses_ >= wins_ else "")
-    return f"{run} {verb} {base} on {metric} by {by}, {p_of(p, adjusted)}, {counted} of {queries(n)}"
+    return f"{run} {verb} {base} on {metric} by {by}, {p_beside(row, adjusted)}, {counted} of {queries(n)}"
 
 
 def headlines(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes = IN_TEXT) -> list[str]:
@@ -154,9 +155,14 @@ def _by(rows: Sequence[Record], *names: str) -> list[list[Record]]:
 
 
 def direction(row: Record) -> int:
-    """1 if the run is significantly better than the baseline, -1 if it is significantly worse, otherwise 0."""
-    p, difference = row["p_adjusted"], row["difference"]
+    """1 if the run is significantly better than the baseline, -1 if it is significantly worse, otherwise 0.
+
+    Significant is a difference with a small corrected p-value whose interval, at its own confidence, leaves out 0.
+    """
+    p, difference, low, high = (row[name] for name in ("p_adjusted", "difference", "ci_low", "ci_high"))
     if p is None or not p < ALPHA or not difference:
+        return 0
+    if low is not None and low <= 0 <= high:
         return 0
     return 1 if (difference > 0) == higher_is_better(row["metric"]) else -1
 
@@ -174,10 +180,19 @@ def p_of(p: float, adjusted: bool) -> str:
     return ("adjusted p " if adjusted else "p ") + (text if text.startswith("<") else f"= {text}")
 
 
+def p_beside(row: Record, adjusted: bool) -> str:
+    """The corrected p-value, and beside it the plain one, with which the interval agrees, where it reads otherwise."""
+    plain = row.get("p_value", row["p_adjusted"])
+    beside = f" ({p_of(plain, adjusted=False)})" if p_value(plain) != p_value(row["p_adjusted"]) else ""
+    return p_of(row["p_adjusted"], adjusted) + beside
+
+
 def test_of(table: Sequence[Record], settings: Mapping[str, Any]) -> str:
     """The test of a comparison, and how its p-values are corrected."""
-    corrected = correction_of(settings, len(table))
-    return f"{TESTS[settings['test']]}{f', after {corrected}' if corrected else ''}"
+    corrected, kinds = correction_of(settings, len(table)), {row.get("interval") for row in table} & {*TESTS}
+    used = kinds if settings["test"] == "auto" and kinds else {settings["test"]}
+    tests = " and ".join(text for name, text in TESTS.items() if name in used)
+    return f"{tests}{f', after {corrected}' if corrected else ''}"
 
 
 def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
@@ -193,8 +208,10 @@ def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
 
 def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
     """The end of a note on intervals beside corrected p-values."""
-    jointly = settings["test"] == "tukey" and len(settings["runs"]) > 2
-    return " Intervals are not corrected." if jointly or correction_of(settings, comparisons) is not None else ""
+    if settings["test"] == "tukey" and len(settings["runs"]) > 2:
+        return " Intervals and p hold for all pairs at once."
+    corrected = correction_of(settings, comparisons) is not None
+    return " Intervals agree with p, not with adjusted p." if corrected else ""
 
 
 def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from .._support.extras import load
 from .._support.floats import Floats, np
-from ..stats import NOISE
+from .weighted_means import NOISE
 
 Penalty: TypeAlias = Literal["plain", "linear", "quadratic"]
 """How a disagreement weighs: each the same, or by the number of grades between the two, or by its square."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .._support.draws import Step, exponentials, parts, streams
 from .._support.floats import Floats, np
-from ..stats import NOISE
+from .weighted_means import NOISE
 
 PRIOR = 0.5
 """The weight of the prior, a difference of 0; each query weighs 1."""

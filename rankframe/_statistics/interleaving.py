@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Literal, NamedTuple, TypeAlias
 
 from .._support.floats import Booleans, Floats, Integers, np
-from ..stats import NOISE
+from .weighted_means import NOISE
 
 Method: TypeAlias = Literal["team_draft", "balanced", "probabilistic"]
 

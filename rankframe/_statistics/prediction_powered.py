@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .._support.extras import load
 from .._support.floats import Booleans, Floats, np
-from ..stats import NOISE, effective_number
+from .weighted_means import NOISE, effective_number
 
 
 class Estimates(NamedTuple):
@@ -92,8 +92,10 @@ def estimates(
     w, w_rest = (x[:, None] * len(x) / x.sum() for x in (weights[known], weights[rest]))
     n_rest = np.inf if mean is not None else float(rest.sum())
     both, w_both = np.vstack([h, u]), np.vstack([w, w_rest])
-    spread = (w_both * (both - (w_both * both).mean(axis=0))).var(axis=0, ddof=1)
     of_y, of_h = (w * (x - (w * x).mean(axis=0)) for x in (y, h))
+    spread = (w_both * (both - (w_both * both).mean(axis=0))).var(axis=0, ddof=1)
+    if not within:  # least squares: of a skewed column, the variance of all queries would bias the mean
+        spread = of_h.var(axis=0)
     helps = (spread > NOISE * (both**2).max(axis=0)) & (n_rest > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         together = np.where(helps, (of_y * of_h).mean(axis=0) / spread, 0.0)

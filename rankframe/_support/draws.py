@@ -7,21 +7,36 @@ query that must not depend on other queries come from SplitMix64, which starts a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
 from .floats import Floats, Unsigned, np
+from .threads import at_once
 
 Step: TypeAlias = Callable[[int, int], None]
 Statistic: TypeAlias = Callable[[list[Floats]], Floats]
 Draw: TypeAlias = "Callable[[np.random.PCG64, int, int], np.ndarray[Any, Any]]"
+T = TypeVar("T")
 
 BLOCK = 100
 """The number of resamples that share one stream; another block size would change every result."""
 
 CHUNK = 2**18
 """About how many numbers are held at a time; it changes no result."""
+
+PRODUCT = 2**18
+"""The most multiplications of one matrix product: OpenBLAS gives more to threads of its own, which wait for each other."""
+
+FEW_NUMBERS = 2**20
+"""The most random numbers in all that one thread draws sooner than several."""
+
+MOST_NUMBERS = 50_000_000
+"""The most random numbers of a statistic: more queries have fewer resamples."""
+
+LEAST_RESAMPLES = 1_000
+"""The fewest resamples that this leaves."""
 
 GOLDEN = 0x9E3779B97F4A7C15
 """The step of SplitMix64: 2^64 over the golden ratio, made odd."""
@@ -72,6 +87,42 @@ def each(draw: Draw, resamples: int, seed: int, n: int, step: Step) -> Iterator[
         step(done, resamples)
 
 
+def affordable(resamples: int, n: int) -> int:
+    """The number of resamples of n queries, of which more than `MOST_NUMBERS` allows leave out some."""
+    return min(resamples, max(LEAST_RESAMPLES, MOST_NUMBERS // max(n, 1)))
+
+
+def of_blocks(
+    task: Callable[[np.random.PCG64, int], T], resamples: int, n: int, seed: int, step: Step | None
+) -> list[T]:
+    """What a task makes of each block of resamples of n queries, given its generator and its size; several blocks at once."""
+    finished: list[int] = []
+
+    def of_block(stream: np.random.PCG64, size: int) -> T:
+        result = task(stream, size)
+        finished.append(size)
+        if step is not None:
+            step(min(len(finished) * BLOCK, resamples), resamples)
+        return result
+
+    blocks = [(stream, size) for stream, size, _ in streams(resamples, seed)]
+    if resamples * n <= FEW_NUMBERS:
+        return [of_block(*block) for block in blocks]
+    return at_once([partial(of_block, *block) for block in blocks])
+
+
+def product(drawn: Floats, columns: Floats) -> Floats:
+    """The matrix product, as a sum over parts of the queries that BLAS multiplies in this thread."""
+    n = len(columns)
+    width = max(1, PRODUCT // max(1, len(drawn) * columns.shape[1]))
+    if width >= n:
+        return drawn @ columns
+    total = np.zeros((len(drawn), columns.shape[1]))
+    for start in range(0, n, width):
+        total += drawn[:, start : start + width] @ columns[start : start + width]
+    return total
+
+
 def resampled(
     statistic: Statistic, columns: list[Floats], resamples: int, seed: int, step: Step | None, draw: Draw = counts
 ) -> Floats:
@@ -79,13 +130,12 @@ def resampled(
     n = len(columns[0])
     cuts = np.cumsum([x.shape[1] for x in columns])[:-1]
     stacked = np.hstack(columns)
-    found: list[Floats] = []
-    for stream, size, done in streams(resamples, seed):
-        drawn = (draw(stream, rows, n) for rows in parts(size, n))
-        found += (statistic(np.split(c @ stacked, cuts, axis=1)) for c in drawn)
-        if step is not None:
-            step(done, resamples)
-    return np.vstack(found)
+
+    def of_block(stream: np.random.PCG64, size: int) -> Floats:
+        drawn = (product(draw(stream, rows, n), stacked) for rows in parts(size, n))
+        return np.vstack([statistic(np.split(sums, cuts, axis=1)) for sums in drawn])
+
+    return np.vstack(of_blocks(of_block, resamples, n, seed, step))
 
 
 def as_text(query: Sequence[str]) -> pl.Expr:

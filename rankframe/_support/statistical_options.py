@@ -15,14 +15,18 @@ Interval: TypeAlias = Literal["auto", Bound]
 
 SummaryInterval: TypeAlias = Literal[Interval, "poisson"]
 
+OfDifferences: TypeAlias = Literal["auto", "permutation", "bounded", "bca", "percentile", "bootstrap", "t"]
+"""The estimators of differences, each of which gives an interval and a p-value."""
+
 Confidence: TypeAlias = Annotated[float, Range(above=0, below=1)]
 Resamples: TypeAlias = Annotated[int, Range(least=1, most=10_000_000)]
 Seed: TypeAlias = Annotated[int, Range(least=0)]
 
 INTERVALS: Mapping[str, str] = {
-    "bca": "BCa", "percentile": "percentile", "t": "Student's t", "bounded": "bounded",
+    "permutation": "sign flips", "bca": "BCa", "percentile": "percentile", "t": "Student's t", "bounded": "bounded",
     "poisson": "Poisson bootstrap", "prediction_powered": "prediction-powered", "adjusted": "adjusted",
     "betting": "betting", "empirical_bernstein": "empirical Bernstein",
+    "bootstrap": "bootstrap of Student's t", "tukey": "simultaneous, of Tukey's test",
 }  # fmt: skip
 """The kinds of interval in sentences."""
 
@@ -33,13 +37,16 @@ VERY_FEW = 10
 """The fewest values without bounds for a bootstrap interval; fewer have Student's."""
 
 PairedTest: TypeAlias = Literal["permutation", "t", "bootstrap"]
-Test: TypeAlias = Literal[PairedTest, "tukey", "bayes", "sequential"]
+DifferenceTest: TypeAlias = Literal["auto", PairedTest]
+Test: TypeAlias = Literal["auto", PairedTest, "tukey", "bayes", "sequential"]
 TESTS: Mapping[str, str] = {
+    "auto": "the paired permutation test, or the bounded interval where fewer than six queries differ",
     "permutation": "the paired permutation test", "t": "the paired t-test", "bootstrap": "the paired bootstrap test",
+    "bounded": "the bounded interval", "bca": "the BCa bootstrap", "percentile": "the percentile bootstrap",
     "tukey": "Tukey's test", "bayes": "the Bayesian signed-rank test", "sequential": "the sequential test",
     "prediction_powered": "Student's test of the prediction-powered mean", "adjusted": "Student's test of the adjusted mean",
 }  # fmt: skip
-"""The tests in sentences; the last two are those of `judge` and of `adjust`."""
+"""The tests in sentences, and the estimators of `OfDifferences`; the last two are those of `judge` and of `adjust`."""
 
 Correction: TypeAlias = Literal["holm", "bh", "by"]
 CORRECTIONS: Mapping[Correction, str] = {

@@ -35,15 +35,16 @@ from .._results.grid import (
 )
 from .._results.markup import WIDTH, width
 from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
-from .._results.sentences import IN_TEXT, Quotes, chances_in, chances_of, headlines, test_of, uncorrected
+from .._results.sentences import IN_TEXT, Quotes, chances_in, chances_of, correction_of, headlines, test_of, uncorrected
 from .._statistics.agreement import quotient
 from .._statistics.bayes import signed_rank
+from .._statistics.sample import Limits, Sample, difference_of_logarithms
 from .._support.extras import versions
 from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._support.progress import Progress
-from .._support.statistical_options import Confidence, Correction, Family, Interval, Resamples, Seed, Test
+from .._support.statistical_options import Confidence, Correction, Family, OfDifferences, Resamples, Seed, Test
 from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
@@ -52,7 +53,7 @@ from .declaration import verb
 from .judged import KINDS, NO_HELP, OF_JUDGED, Help, in_addition, sentences_of
 from .paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values, sides
 from .ranks import ranks_of, tied_for_top
-from .resampling import Limits, Resampling, limits, warn_of_t
+from .resampling import Resampling, estimator_of, limits, warn_of_t
 from .sequential import PLANNED, Planned, Sequential, price
 from .summary import in_slices
 from .unequal_runs import unequal
@@ -179,12 +180,12 @@ def compare(
     runs: TheRuns | None = None,
     run: Column | None = None,
     baseline: Column | None = None,
-    test: Test = "permutation",
+    test: Test = "auto",
     correction: Correction | None = "holm",
     family: Family = "all",
     by: ColumnNames | None = None,
     ci: Confidence = 0.95,
-    interval: Interval = "auto",
+    interval: OfDifferences = "auto",
     weights: Column | None = None,
     missing: Lacking = "error",
     rope: Annotated[float, Range(least=0)] = 0.0,
@@ -213,11 +214,13 @@ def compare(
     baseline
         The run that the others are compared with; ``None`` compares all pairs.
     test
-        The two-sided test of the differences per query. ``"permutation"`` flips their signs: in all ways if at most
-        twenty queries differ, else at random, with p = (b + 1) / (resamples + 1), so never 0. ``"t"`` is the paired
-        t-test (SciPy), ``"bootstrap"`` resamples the differences minus their mean. ``"tukey"`` is the randomised
-        honestly significant difference, whose p-values hold for all pairs of a metric and slice at once; it takes only the
-        queries where all runs have a value. ``"bayes"`` is the Bayesian
+        The two-sided test of the differences per query, which also gives their interval: p is below 1 - `ci` exactly where the
+        interval leaves out 0. ``"auto"`` takes ``"permutation"`` where six queries or more differ from the commonest difference,
+        and elsewhere the interval ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of the
+        differences: in all ways if at most sixteen queries differ, else at random, with p = (b + 1) / (resamples + 1), so never
+        0. ``"t"`` is the paired t-test (SciPy), ``"bootstrap"`` resamples Student's statistic. ``"tukey"`` is the randomised
+        honestly significant difference, whose p-values and intervals hold for all pairs of a metric and slice at once; it takes
+        only the queries where all runs have a value. ``"bayes"`` is the Bayesian
         signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.
         ``"sequential"`` may be read at every look while queries come in: its intervals (confidence sequences) and p-values hold at
         all looks at once, and only shrink; metrics need bounds.
@@ -233,7 +236,8 @@ def compare(
     ci
         The confidence of the interval of each difference.
     interval
-        The kind of that interval, as for :meth:`summarize`. The differences of a metric have bounds if the metric has.
+        Instead of a test, the interval that gives p, too: ``"bounded"``, ``"bca"``, ``"percentile"``, as for :meth:`summarize`, or
+        a test by its name. The differences of a metric have bounds if the metric has.
     weights
         The column of the queries' weights, as for :meth:`summarize`.
     missing
@@ -278,7 +282,8 @@ def compare(
     References
     ----------
     M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
-    retrieval evaluation, CIKM. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
+    retrieval evaluation, CIKM. J. A. Hartigan (1969), Using subsample values as typical values, JASA 64. F. Konietschke, M. Pauly
+    (2014), Bootstrapping and permuting paired t-test type statistics, Statistics and Computing 24. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
     information retrieval experiments, ACM TOIS 30. A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian
     Wilcoxon signed-rank test based on the Dirichlet process, ICML. A. Deng, Y. Xu, R. Kohavi, T. Walker (2013), Improving the
     sensitivity of online controlled experiments by utilizing pre-experiment data, WSDM. I.
@@ -286,19 +291,20 @@ def compare(
 
     Examples
     --------
-    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0.
+    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0. As all six differ by the
+    same, the default would take the bounded estimator.
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6,
     ...     "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
-    >>> table = df.rank.compare("rr", runs=["old", "new"]).table
+    >>> table = df.rank.compare("rr", runs=["old", "new"], test="permutation").table
     >>> float(table["difference"][0]), float(table["p_value"][0]), int(table["wins"][0])
     (0.5, 0.03125, 6)
     >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
     True
     """
     known = Help(judge, adjust, adjust_mean)
-    known.checked(names_of(by), test=(test, "permutation"), interval=(interval, "auto"))
+    known.checked(names_of(by), test=(test, "auto"), interval=(interval, "auto"))
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
     if test == "bayes" and weights is not None:
         raise InvalidOption(option(test=test), " counts all queries alike; leave out ", option(weights=weights))
@@ -307,7 +313,7 @@ def compare(
             option(rope=rope), " is the width of no difference for the Bayesian test; say ", option(test="bayes")
         )
     significance = Significance(test, correction, family)
-    resampling = Resampling(ci, interval, resamples, seed, progress)
+    resampling = Resampling(ci, estimator_of(test, interval), resamples, seed, progress)
     example = "compare('ndcg@10', runs=['bm25', 'ltr'])"
     calls = averaged(metrics, example, table.setup, weighs=test != "bayes")
     if test == "bayes":
@@ -337,6 +343,7 @@ def compare(
         for a, b in design.pairs(found.runs)
     )
     of_test = asdict(significance) | ({"correction": "tukey"} if test == "tukey" else {})
+    of_draws = asdict(resampling) | {"interval": interval}
     if test == "bayes":
         of_test |= {"correction": None, "rope": rope}
     elif found.control is not None:
@@ -348,7 +355,7 @@ def compare(
         design.settings,
         of_test,
         of_looks,
-        asdict(resampling),
+        of_draws,
         found.settings,
         runs=found.runs,
         enumerated=enumerated,
@@ -384,12 +391,11 @@ def compared(
     if sequential is not None:
         found, schema = sequential.arranged(found, frame, setup), {**schema, "#ratio": pl.Float64}
     pairs, enumerated = design.pairs(found.runs), 0
-    of_values = resampling if found.control is None else replace(resampling, ci=None)
-    tested = None if test == "bayes" or found.control is not None else test
+    of_values = resampling if found.control is None else replace(resampling, ci=None, interval="t")  # replaced below
     tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=schema)])]
     with Progress("comparing runs", resampling.progress) as progress:
         for rows in found.slices:
-            figures, exact = compared_values(found, rows, pairs, tested, of_values, progress)
+            figures, exact = compared_values(found, rows, pairs, of_values, progress, test)
             figures = helped(figures, found, rows, pairs, resampling.ci)
             if test == "bayes":
                 figures = with_chances(figures, found, rows, pairs, rope, resampling, progress)
@@ -403,7 +409,12 @@ def compared(
 
 
 def compared_values(
-    found: PairedValues, rows: Integers, pairs: Pairs, test: Test | None, resampling: Resampling, progress: Progress
+    found: PairedValues,
+    rows: Integers,
+    pairs: Pairs,
+    resampling: Resampling,
+    progress: Progress,
+    test: Test | None = None,
 ) -> tuple[pl.DataFrame, int]:
     """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
     calls, values, weights = found.calls, found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
@@ -417,31 +428,24 @@ def compared_values(
     mean_a, mean_b = (stats.means(x, weights) for x in (on_scale_a, on_scale_b))
     low, high, declared = limits(found.values, calls).repeated(len(pairs))
     least, greatest = np.where(of_both, low, low - high), np.where(of_both, high, high - low)
-    tested, spread = d, d  # the differences under test; values whose standard error is that of the reported difference
+    tested = d
     if geometric.any():
+        defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
         with np.errstate(invalid="ignore"):
-            defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
             tested = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
-
-            def tangent(b: Floats, a: Floats) -> Floats:
-                return np.exp(mean_b) * (b - mean_b + 1) - np.exp(mean_a) * (a - mean_a + 1)
-
-            spread = np.where(geometric, tangent(on_scale_b, on_scale_a), d)
-            least = np.where(geometric, tangent(low, high), least)
-            greatest = np.where(geometric, tangent(high, low), greatest)
-            mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
-    low, high, kinds = resampling.intervals(spread, weights, Limits(least, greatest, declared), progress)
-    enumerated, p = 0, np.full(len(of_pairs), np.nan)
-    options = resampling.resamples, resampling.seed, progress
+    estimate, kinds = resampling.estimated(Sample(tested, weights, Limits(least, greatest, declared)), progress)
+    low, high, p, enumerated = estimate.low, estimate.high, estimate.p, int(estimate.more["exact"].sum())
     if test == "tukey":
-        of_runs = (scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls))
-        tables = [stats.tukey(x, weights, *options) for x in of_runs]
-        p = np.array([table[pair] for table in tables for pair in pairs])
-    elif test is not None and test != "bayes" and test != "sequential":
-        p, exact = stats.paired_test(tested, weights, test, *options)
-        enumerated = int(exact.sum())
+        of_runs = [scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls)]
+        low, high, p = _tukey(of_runs, weights, pairs, resampling, progress)
+        kinds, enumerated = [None if np.isnan(end) else "tukey" for end in low], 0
+    if test == "bayes":
+        p, enumerated = np.full(len(of_pairs), np.nan), 0
+    on_scale = estimate.value, low, high
+    difference, low, high = (np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale)
+    mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = stats.means(tested, weights) / stats.spreads(tested, weights)
+        effect = estimate.value / stats.spreads(tested, weights)
     better = d * [1 if call.higher_is_better else -1 for call in of_pairs]
     figures = {
         "metric": [call.text for call in of_pairs],
@@ -449,7 +453,7 @@ def compared_values(
         "run": [found.runs[second] for _, second in pairs] * len(calls),
         "baseline_mean": np.where(of_both, np.nan, mean_a),
         "mean": np.where(of_both, np.nan, mean_b),
-        "difference": stats.means(spread, weights),
+        "difference": difference,
         "ci_low": low,
         "ci_high": high,
         "interval": pl.Series(kinds, dtype=pl.String),
@@ -462,6 +466,16 @@ def compared_values(
         "n_queries": (~np.isnan(d)).sum(axis=0),
     }
     return pl.DataFrame(figures, schema_overrides=TABLE).with_columns(cs.float().fill_nan(None)), enumerated
+
+
+def _tukey(
+    of_runs: Sequence[Floats], weights: Floats, pairs: Pairs, resampling: Resampling, progress: Progress
+) -> tuple[Floats, Floats, Floats]:
+    """The simultaneous intervals and the p-values by Tukey's test, from each metric's values of all runs."""
+    found = [stats.tukey(x, weights, resampling.resamples, resampling.seed, progress, resampling.ci) for x in of_runs]
+    first, second = np.transpose(pairs)
+    low, high, p = (np.concatenate([table[second, first] for table in tables]) for tables in zip(*found, strict=True))
+    return low, high, p
 
 
 def helped(figures: pl.DataFrame, found: PairedValues, rows: Integers, pairs: Pairs, ci: float | None) -> pl.DataFrame:
@@ -511,14 +525,15 @@ def of_pairs(
 ) -> Grid:
     """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
     names, bayes = (*settings["by"], "metric", "run", "baseline"), settings["test"] == "bayes"
-    tested = "better / equal / worse" if bayes else "p"
+    corrected = correction_of(settings, len(rows)) is not None
+    tested = "better / equal / worse" if bayes else "p (adjusted)" if corrected else "p"
     figures = ("baseline mean", "mean", f"difference [{percent(settings)} interval]", tested, "wins-ties-losses")
     body = [
         (
             *named(row, *names),
             *numbers(row, "baseline_mean", "mean"),
             estimated(row, "difference"),
-            Cell(chances_in(row), row["p_better"]) if bayes else Cell(p_cell(row), row["p_adjusted"]),
+            Cell(chances_in(row), row["p_better"]) if bayes else Cell(p_cell(row, corrected), row["p_adjusted"]),
             Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
         )
         for row in rows[:most]

@@ -18,6 +18,7 @@ from .._catalog.requests import Request, averaged
 from .._results.grid import Cell, Grid, decimals, interval, left_out, name_of, named, number, p_cell, percent, records
 from .._results.result import MOST_ROWS, R_co, Result
 from .._results.sentences import IN_TEXT, Quotes, gap_sentence
+from .._statistics.sample import Limits
 from .._support.draws import each, words
 from .._support.floats import Booleans, Floats, Integers, np
 from .._support.option_kinds import ColumnNames
@@ -31,7 +32,7 @@ from .._words.pairs import starts_of
 from ..errors import InvalidData, option, warn
 from .compare import adjusted, settings_of
 from .declaration import verb
-from .resampling import Limits, Resampling, limits, warn_of_t
+from .resampling import Resampling, limits, warn_of_t
 from .summary import Summary, keys
 
 FIGURES = ("difference", "ratio", "relative_std", "mean_difference")

@@ -43,7 +43,7 @@ R_co = TypeVar("R_co", covariant=True)
 Style: TypeAlias = Literal["text", "github"]
 
 EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
-PASSED, FAILED, TOO_FEW = "passed", "failed", "too few queries"
+PASSED, FAILED, TOO_FEW, NOT_SHOWN = "passed", "failed", "too few queries", "not shown"
 COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
 JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
 
@@ -60,7 +60,8 @@ class Verdict(Result[R_co]):
         A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_mean``,
         ``mean`` (of the run), ``difference`` (``mean`` less ``baseline_mean``), ``bound`` (the confidence bound of the
         difference, to the worse side; null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``,
-        ``"failed"`` or ``"too few queries"`` to tell, which is no pass), ``passed``, ``n_queries`` and
+        ``"failed"``, ``"too few queries"`` to tell, or ``"not shown"``, if the mean is not worse and a loss beyond the budget is
+        not ruled out: the last two are no pass, and need more queries), ``passed``, ``n_queries`` and
         ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another interval than
         ``"bounded"`` none does).
     failures
@@ -297,7 +298,9 @@ def judged(
     n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
     few = pl.lit(True) if interval is None else pl.col("#number") < takes
     passed = (within if interval in ("bounded", None) else within & ~few).fill_null(False)
-    verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(pl.lit(FAILED)).otherwise(pl.lit(TOO_FEW))
+    gains = pl.when(higher).then(pl.col("difference") >= 0).otherwise(pl.col("difference") <= 0).fill_null(False)
+    missed = pl.when(gains).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(FAILED))
+    verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(missed).otherwise(pl.lit(TOO_FEW))
     columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
     return figures.select(*by, *COMPARED, **columns)
 
@@ -439,6 +442,8 @@ def _line(row: Record, by: Sequence[str], format: Style) -> str:
     if row["verdict"] == TOO_FEW:
         takes = f"a {budget} takes {row['queries_needed']} or more" if n < row["queries_needed"] else at_worst
         outcome = f"{outcome}, too few queries to tell: {n}, and {takes}"
+    elif row["verdict"] == NOT_SHOWN:
+        outcome = f"{outcome}, {at_worst}, beyond the {budget}: needs more queries than these {n}"
     else:
         kept = "within" if row["passed"] else "beyond"
         outcome = f"{outcome}, {at_worst}, {kept} the {budget} ({n} queries)"

@@ -363,7 +363,7 @@ def oracle(
     pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
     (of_all,) = found.slices
     with Progress("comparing runs", resampling.progress) as bar:
-        figures, _ = compared_values(found, of_all, pairs, None, resampling, bar)
+        figures, _ = compared_values(found, of_all, pairs, resampling, bar)
     warn_of_t(figures, resampling)
     figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
     fused = None if fusion is None else text_of(fusion)

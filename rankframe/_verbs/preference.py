@@ -32,6 +32,7 @@ from .._results.result import MOST_ROWS, R_co, Result
 from .._results.sentences import IN_TEXT, Quotes, correction_of, p_of, quoted
 from .._statistics.confidence_sequences import confidence_sequence
 from .._statistics.interleaving import NO_TEAM, Clicks, Method, clustered_mean, outcomes
+from .._statistics.sample import Limits
 from .._support.draws import seeds_of
 from .._support.floats import Floats, np
 from .._support.option_kinds import Column, ColumnNames
@@ -45,7 +46,7 @@ from ..errors import InvalidData, InvalidOption, option
 from .compare import adjusted, settings_of
 from .declaration import verb
 from .power import Chance, Effect
-from .resampling import Limits, Resampling
+from .resampling import Resampling
 from .summary import by_query, in_slices, keys, table_of
 
 TABLE = {

@@ -11,6 +11,7 @@ from .. import stats
 from .._catalog.means import scaled, unscaled
 from .._results.grid import Record
 from .._results.sentences import NAMED, Quotes, metric_of, quoted
+from .._support.draws import affordable
 from .._support.floats import Floats, Integers, np
 from .._support.statistical_options import Bound
 from .paired_values import Design, PairedValues
@@ -49,7 +50,8 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
         means = stats.means(flat, weights)
         drawn = means[None]
         if len(part):
-            drawn, _ = stats.replicates(flat, weights, kinds, (means, means), resampling.resamples, resampling.seed)
+            resamples = affordable(resampling.resamples, len(part))
+            drawn, _ = stats.replicates(flat, weights, kinds, (means, means), resamples, resampling.seed)
         of_draws = drawn.reshape(-1, len(runs), len(calls))
         for i, call in enumerate(calls):
             mean = means.reshape(len(runs), len(calls))[:, i]

@@ -188,8 +188,9 @@ def reliability(
             value = _figures(x, np.ones(len(x)), a, b, split, np.array(least), critical)
             drawn = each(counts, resamples, seed, len(x), bar)
             sampled = np.stack([_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn])
+        of_test = replace(resampling, ci=None, interval="auto" if test == "tukey" else test)
         with Progress("comparing runs", progress) as bar:
-            figures, _ = compared_values(found, part, pairs, test, replace(resampling, ci=None), bar)
+            figures, _ = compared_values(found, part, pairs, of_test, bar, test)
         p = figures["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
         value[: len(calls)] = np.where(np.isnan(p).any(axis=1), np.nan, (p < alpha).mean(axis=1))
         sampled = np.where(np.isnan(value), 0.0, sampled)

@@ -5,29 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from .. import stats
 from .._catalog.call import Call
 from .._catalog.means import Mean, lifted, scaled, unscaled
+from .._statistics.estimators import Estimate, estimated
+from .._statistics.sample import Limits, Sample
 from .._support.floats import Booleans, Floats, np
 from .._support.progress import Progress
-from .._support.statistical_options import SummaryInterval
+from .._support.statistical_options import OfDifferences, SummaryInterval, Test
 from ..errors import InvalidOption, option, warn
-
-
-class Limits(NamedTuple):
-    """The least and the greatest value of each column, and whether its metric declares both for an arithmetic mean."""
-
-    least: Floats
-    greatest: Floats
-    declared: Booleans
-
-    def repeated(self, times: int) -> Limits:
-        """Those of as many columns for each."""
-        return Limits(self.least.repeat(times), self.greatest.repeat(times), self.declared.repeat(times))
 
 
 @dataclass(frozen=True)
@@ -35,7 +25,7 @@ class Resampling:
     """The confidence and the kind of an interval, the number of resamples, and the seed."""
 
     ci: float | None
-    interval: SummaryInterval
+    interval: SummaryInterval | OfDifferences
     resamples: int
     seed: int
     progress: bool
@@ -49,6 +39,12 @@ class Resampling:
     def least(self) -> int:
         """The least number of resamples: one is expected beyond each end of the interval."""
         return 1 if self.ci is None or self.interval == "t" else math.ceil(round(2 / (1 - self.ci), 6)) - 1
+
+    def estimated(self, sample: Sample, step: Progress) -> tuple[Estimate, list[str | None]]:
+        """The estimate of each column of differences by the estimator `interval`, and the kind of its interval, if it has one."""
+        estimate, names = estimated(sample, self.interval, self.ci, self.resamples, self.seed, step)
+        there = ~np.isnan(estimate.low)
+        return estimate, [name if has else None for name, has in zip(names, there, strict=True)]
 
     def intervals(
         self, values: Floats, weights: Floats, limits: Limits, progress: Progress
@@ -67,6 +63,18 @@ class Resampling:
             ends[:, at] = stats.intervals(values[:, at], weights, *how, within)
         there = ~np.isnan(ends[0])
         return ends[0], ends[1], [kind if has else None for kind, has in zip(kinds, there, strict=True)]
+
+
+def estimator_of(test: Test, interval: OfDifferences) -> OfDifferences:
+    """The estimator that gives the interval and the p-value of differences: the named test's, or the named interval's."""
+    if test in ("tukey", "sequential") and interval != "auto":
+        raise InvalidOption(option(test=test), " has an interval of its own; leave out ", option(interval=interval))
+    if test in ("auto", "tukey", "bayes", "sequential"):
+        return interval
+    if interval not in ("auto", test):
+        says = " gives the interval, too, so that both agree; leave out "
+        raise InvalidOption(option(test=test), says, option(interval=interval))
+    return test  # type: ignore[return-value]
 
 
 CLUSTER = "#cluster"

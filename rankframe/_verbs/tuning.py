@@ -24,7 +24,7 @@ from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ReadInside
 from .._support.option_values import Range
 from .._support.progress import Progress
-from .._support.statistical_options import Confidence, Correction, Interval, PairedTest, Resamples, Seed
+from .._support.statistical_options import Confidence, Correction, DifferenceTest, Interval, Resamples, Seed
 from .._table.roles import require_all, require_number
 from .._table.runs import Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
@@ -396,7 +396,7 @@ def tune(
     search: Search | None = None,
     folds: Annotated[int, Range(least=2)] = 5,
     seed: Seed = 0,
-    test: PairedTest = "permutation",
+    test: DifferenceTest = "auto",
     correction: Correction | None = "holm",
     ci: Confidence = 0.95,
     interval: Interval = "auto",
@@ -507,8 +507,9 @@ def tune(
     found = PairedValues(query, [*rankings], [measured], weighted, of_rankings)
     (of_all,) = found.slices
     pairs = [(i, 0) for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
+    of_pairs = resampling if test == "auto" else replace(resampling, interval=test)
     with Progress("comparing runs", resampling.progress) as progressing:
-        compared, _ = compared_values(found, of_all, pairs, test, resampling, progressing)
+        compared, _ = compared_values(found, of_all, pairs, of_pairs, progressing)
     chosen_texts = [call.text for call in chosen]
     methods = pl.Series("method", [chosen_texts[i] for i in fold], pl.String)
     columns = [pl.Series(name, x[:, 0]).fill_nan(None) for name, x in zip(found.runs, found.values, strict=True)]

@@ -205,15 +205,15 @@ def test_a_comparison_says_which_p_values_were_corrected_together(format: str, s
 
 def test_a_comparison_prints_its_sentences_and_figures_as_in_python(out: Out) -> None:
     # By hand: two differences of 1/2 and one of 0 have the mean 1/3 and the standard error 1/6, so that the half of Student's
-    # interval is 4.302653 / 6 = 0.717109. Of the four ways to choose two signs, two are as far from 0: p = 1/2.
+    # interval is 4.302653 / 6 = 0.717109; t is 2 with 2 degrees of freedom: p = 1 - 2 / sqrt(2 + 2^2) = 0.1835.
     assert (
         out(TABLES["compare"].replace("-m precision@1", "").replace("--resamples", "--interval t --resamples"))
         == """\
-No significant difference of `dense` from `bm25` on rr: +0.333 [-0.384, 1.050], p = 0.5, better on 2 and worse on 0 of 3 queries
+No significant difference of `dense` from `bm25` on rr: +0.333 [-0.384, 1.050], p = 0.18, better on 2 and worse on 0 of 3 queries
 
-metric  run    baseline  baseline mean   mean  difference [95% interval]    p  wins-ties-losses
-rr      dense  bm25              0.667  1.000     +0.333 [-0.384, 1.050]  0.5             2-1-0
-p by the paired permutation test, over 3 queries. Difference: mean less baseline mean. Interval: Student's t.
+metric  run    baseline  baseline mean   mean  difference [95% interval]     p  wins-ties-losses
+rr      dense  bm25              0.667  1.000     +0.333 [-0.384, 1.050]  0.18             2-1-0
+p by the paired t-test, over 3 queries. Difference: mean less baseline mean. Interval: Student's t.
 """
     )
 

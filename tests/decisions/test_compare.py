@@ -273,7 +273,11 @@ def test_a_metric_of_geometric_means_is_compared_by_logarithms() -> None:
     assert row["baseline_mean"] == pytest.approx(np.exp(np.log(a).mean()))
     assert row["mean"] == pytest.approx(np.exp(np.log(b).mean()))
     assert row["difference"] == pytest.approx(np.exp(np.log(b).mean()) - np.exp(np.log(a).mean()))
-    assert row["p_value"] == pytest.approx(scipy_stats.ttest_rel(np.log(b), np.log(a)).pvalue)
+    of_logarithms = scipy_stats.ttest_rel(np.log(b), np.log(a))
+    assert row["p_value"] == pytest.approx(of_logarithms.pvalue)
+    root = (row["baseline_mean"] * row["mean"]) ** 0.5
+    ends = [root * (np.exp(x / 2) - np.exp(-x / 2)) for x in of_logarithms.confidence_interval(0.95)]
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(tuple(ends))
     drawn = np.random.default_rng(0).integers(0, 40, (4000, 40))
     means = np.exp(np.log(b)[drawn].mean(axis=1)) - np.exp(np.log(a)[drawn].mean(axis=1))
     wanted = np.quantile(means, [0.025, 0.975])
@@ -338,17 +342,17 @@ def test_the_settings_say_how_it_was_done() -> None:
     settings = {name: found.settings[name] for name in ("runs", "test", "correction", "resamples", "seed", "missing")}
     assert settings == {
         "runs": ["old", "new"],
-        "test": "permutation",
+        "test": "auto",
         "correction": "holm",
         "resamples": 10_000,
         "seed": 4,
         "missing": "error",
     }
-    assert found.settings["enumerated"] == 1
+    assert found.settings["enumerated"] == 0
     assert found.settings["policies"]["relevant"] == 2
     assert found.settings["policies"]["doc"] == "doc_id"
     assert found.settings["versions"]["polars"] == pl.__version__
-    assert "\np by the paired permutation test, over 3 queries." in repr(found)
+    assert "\np by the bounded interval, over 3 queries." in repr(found)
 
 
 @each(
@@ -359,7 +363,7 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "old"]}, "names a column twice"),
         ({"runs": ["old"]}, "there is one run to compare, 'old'"),
         ({"runs": ["old", "new"], "baseline": "odd"}, "baseline='odd' is none of the runs, which are old, new"),
-        ({"runs": ["old", "new"], "test": "wilcoxon"}, "test='wilcoxon': write one of 'permutation'"),
+        ({"runs": ["old", "new"], "test": "wilcoxon"}, "test='wilcoxon': write one of 'auto', 'permutation'"),
         (
             {"runs": ["old", "new"], "correction": "bonferroni"},
             "correction='bonferroni': write 'holm', 'bh', 'by' or None",

@@ -33,11 +33,12 @@ STEPS = pl.DataFrame(
     }
 )
 FOUR = ["c", "a", "d", "b"]
+FLIPS: Any = {"test": "permutation"}
 COLUMNS = ["metric", "run", "mean", "rank", "rank_low", "rank_high", "beats", "beaten_by", "group"]
 
 
 def test_equal_runs_share_a_rank_and_a_group_and_the_interval_of_their_ranks() -> None:
-    found = STEPS.rank.compare("rr", runs=FOUR, resamples=99).ranks
+    found = STEPS.rank.compare("rr", runs=FOUR, resamples=99, **FLIPS).ranks
     assert found.columns == COLUMNS
     third = pytest.approx(1 / 3)
     assert found.drop("metric").rows() == [
@@ -136,7 +137,7 @@ def test_ranks_come_in_the_callers_kind_of_frame() -> None:
 
 
 def test_with_a_baseline_other_pairs_have_no_test_and_runs_no_group() -> None:
-    found = STEPS.rank.compare("rr", runs=FOUR, baseline="a", resamples=99)
+    found = STEPS.rank.compare("rr", runs=FOUR, baseline="a", resamples=99, **FLIPS)
     assert found.ranks.select("run", "rank_low", "rank_high", "group").rows() == [
         ("a", 1, 2, None),  # beats c and d
         ("b", 1, 4, None),
@@ -162,27 +163,32 @@ def test_without_a_value_there_is_no_rank() -> None:
 
 def test_a_geometric_mean_of_0_is_the_last_rank() -> None:
     df = STEPS.with_columns(c=pl.when(pl.col("query_id") > 0).then("c"))
-    found = df.rank.compare("gm_map", runs=["a", "c", "d"], resamples=99).ranks
+    found = df.rank.compare("gm_map", runs=["a", "c", "d"], resamples=99, **FLIPS).ranks
     assert found.select("run", "rank").rows()[0] == ("a", 1)
     assert found["mean"].to_list() == sorted(found["mean"].to_list(), reverse=True)
 
 
 def test_the_first_sentence_names_the_runs_that_are_tied_for_the_top() -> None:
-    found = STEPS.rank.compare("rr", runs=FOUR, resamples=99)
+    found = STEPS.rank.compare("rr", runs=FOUR, resamples=99, **FLIPS)
     assert found.sentences()[0] == "2 of 4 runs are tied for the top on rr: `a`, `b`"
     assert "2 of 4 runs are tied for the top on rr: “a”, “b”" in found._repr_html_()
-    alone = STEPS.rank.compare("rr", runs=["a", "c", "d"], resamples=99)
+    alone = STEPS.rank.compare("rr", runs=["a", "c", "d"], resamples=99, **FLIPS)
     assert alone.sentences()[0] == "`a` is alone at the top of 3 runs on rr"
-    of_two = STEPS.rank.compare("rr", "map", runs=["a", "c", "d"], resamples=99)
+    of_two = STEPS.rank.compare("rr", "map", runs=["a", "c", "d"], resamples=99, **FLIPS)
     assert of_two.sentences()[0] == "At the top of 3 runs: `a` alone on rr, `a` alone on map"
-    two = STEPS.rank.compare("rr", runs=["a", "b"], resamples=99)
+    two = STEPS.rank.compare("rr", runs=["a", "b"], resamples=99, **FLIPS)
     assert "top" not in repr(two)
     many = STEPS.with_columns(pl.col("a").alias(f"a{i}") for i in range(5))
     runs = ["a", "d", *(f"a{i}" for i in range(5))]
-    assert many.rank.compare("rr", runs=runs, resamples=99).sentences()[0] == "6 of 7 runs are tied for the top on rr"
-    metrics = STEPS.rank.compare("rr", "average_relevance_position", runs=FOUR, resamples=99).sentences()[0]
+    assert (
+        many.rank.compare("rr", runs=runs, resamples=99, **FLIPS).sentences()[0]
+        == "6 of 7 runs are tied for the top on rr"
+    )
+    metrics = STEPS.rank.compare("rr", "average_relevance_position", runs=FOUR, resamples=99, **FLIPS).sentences()[0]
     assert metrics == "At the top of 4 runs: 2 tied on rr, 2 tied on average_relevance_position (lower is better)"
-    sliced = STEPS.with_columns(part=pl.col("query_id") % 6).rank.compare("rr", runs=FOUR, by="part", resamples=99)
+    sliced = STEPS.with_columns(part=pl.col("query_id") % 6).rank.compare(
+        "rr", runs=FOUR, by="part", resamples=99, **FLIPS
+    )
     assert sliced.sentences()[0] == "At the top of 4 runs: 4 tied, over 6 metrics and slices"
 
 
@@ -200,6 +206,8 @@ def test_the_command_prints_ranks(tmp_path: Any, monkeypatch: pytest.MonkeyPatch
                 "rr",
                 "--resamples",
                 "99",
+                "--test",
+                "permutation",
                 "--rank-intervals",
                 "--format",
                 "csv",
@@ -209,10 +217,24 @@ def test_the_command_prints_ranks(tmp_path: Any, monkeypatch: pytest.MonkeyPatch
     )
     assert_frame_equal(
         pl.read_csv(capsys.readouterr().out.encode()),
-        STEPS.rank.compare("rr", runs=FOUR, resamples=99).ranks,
+        STEPS.rank.compare("rr", runs=FOUR, resamples=99, **FLIPS).ranks,
         check_dtypes=False,
     )
-    main(["compare", "steps.parquet", "--runs", "c,a,d,b", "-m", "rr", "--resamples", "99", "--rank-intervals"])
+    main(
+        [
+            "compare",
+            "steps.parquet",
+            "--runs",
+            "c,a,d,b",
+            "-m",
+            "rr",
+            "--resamples",
+            "99",
+            "--test",
+            "permutation",
+            "--rank-intervals",
+        ]
+    )
     assert capsys.readouterr().out.splitlines()[0] == "2 of 4 runs are tied for the top on rr: `a`, `b`"
 
 

@@ -63,8 +63,10 @@ def test_its_test_and_its_interval_are_those_of_the_values_per_query() -> None:
     d = np.array([WANTED[query] for query in sorted(WANTED)])[:, None]
     ones = np.ones(len(d))
     p, _ = stats.paired_test(d, ones, "permutation", 10_000, 0)
-    ends = stats.intervals(d, ones, 0.95, "bounded", 10_000, 0, limits=(np.array([-1.0]), np.array([1.0])))
     assert found["p_value"] == p.item()
+    assert found["interval"] == "permutation"
+    found = DF.rank.compare("rpp", runs=["old", "new"], interval="bounded").table.row(0, named=True)
+    ends = stats.intervals(d, ones, 0.95, "bounded", 10_000, 0, limits=(np.array([-1.0]), np.array([1.0])))
     assert (found["interval"], found["ci_low"], found["ci_high"]) == ("bounded", ends[0].item(), ends[1].item())
 
 

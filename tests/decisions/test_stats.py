@@ -19,6 +19,7 @@ from scipy import stats as scipy_stats
 
 import rankframe as rf
 from rankframe import stats
+from rankframe._statistics.estimators import Quantiles
 from rankframe._support import draws as drawing, progress
 from rankframe._support.progress import Progress
 from tests.support.each import each
@@ -181,10 +182,10 @@ def test_the_bounded_interval_weighs_all_queries_and_one_more_at_random() -> Non
         for _ in range(size)
     ]
     for i, column in enumerate(HOLES.T):
-        for end, level, found in ((-0.5, 0.1, low), (2.0, 0.9, high)):
+        for end, nth, found in ((-0.5, 25, low), (2.0, -25, high)):  # with one more draw, below 10% of 251 are 25
             x, w = [*column.tolist(), end], [*WEIGHTS.tolist(), WEIGHTS.max()]
-            sampled = [mean(x, [e * b for e, b in zip(each, w, strict=True)]) for each in drawn]
-            assert found[i] == pytest.approx(np.quantile(sampled, level), rel=1e-10)
+            sampled = sorted(mean(x, [e * b for e, b in zip(each, w, strict=True)]) for each in drawn)
+            assert found[i] == pytest.approx(sampled[nth - (nth > 0)], rel=1e-10)
 
 
 def test_a_bounded_interval_takes_limits() -> None:
@@ -244,7 +245,7 @@ def test_what_is_held_in_memory_at_a_time_changes_no_result(monkeypatch: pytest.
             *stats.intervals(HOLES, WEIGHTS, 0.95, "bounded", 250, 1, step, (np.zeros(3), np.ones(3))),
             stats.paired_test(differences, weights, "permutation", 250, 1, step)[0],
             stats.paired_test(differences, weights, "bootstrap", 250, 1, step)[0],
-            stats.tukey(VALUES, ONES, 250, 1, step),
+            stats.tukey(VALUES, ONES, 250, 1, step)[2],
         ]
 
     whole = all_of_them()
@@ -336,7 +337,7 @@ def test_tukeys_ranges_are_those_of_every_deal() -> None:
     deals = itertools.product(*(list(itertools.permutations(row)) for row in values.tolist()))
     sums = [[sum(column) for column in zip(*deal, strict=True)] for deal in deals]
     ranges = np.array([max(x) - min(x) for x in sums])
-    found = stats.tukey(values, np.ones(4), 20_000, 0)
+    found = stats.tukey(values, np.ones(4), 20_000, 0)[2]
     for a, b in itertools.combinations(range(3), 2):
         wanted = np.mean(ranges >= abs(values[:, a].sum() - values[:, b].sum()) - 1e-9)
         assert found[a, b] == found[b, a] == pytest.approx(wanted, abs=4 * math.sqrt(0.25 / 20_000))
@@ -356,7 +357,7 @@ def test_tukey_deals_by_the_order_of_the_streams_words() -> None:
             totals = [sum(column) for column in zip(*dealt, strict=True)]
             for a, b in itertools.product(range(3), repeat=2):
                 exceeded[a, b] += max(totals) - min(totals) >= abs(sums[a] - sums[b]) - 1e-9
-    assert stats.tukey(values, np.ones(12), 120, 4).tolist() == ((exceeded + 1) / 121).tolist()
+    assert stats.tukey(values, np.ones(12), 120, 4)[2].tolist() == ((exceeded + 1) / 121).tolist()
     assert np.isnan(stats.tukey(np.full((3, 2), np.nan), np.ones(3), 50, 0)).all()
 
 
@@ -538,4 +539,5 @@ def test_draws_that_all_lie_on_one_side_count_half_a_draw_on_the_other() -> None
     for center, share in ((9.0, 7 / 8), (0.5, 1 / 8)):
         z = normal.inv_cdf(share)
         wanted = [normal.cdf(2 * z + normal.inv_cdf(level)) for level in (0.025, 0.975)]
-        assert stats._levels(drawn, center, 0.0, 0.025, 0.975) == pytest.approx(wanted)
+        found = Quantiles.of(drawn, center, 0.0, np.array([1.0, 4.0]))
+        assert [found.level(share) for share in (0.025, 0.975)] == pytest.approx(wanted)

@@ -814,6 +814,14 @@ CASES = {
         "JUDGED.with_columns(p=0.5)", "df.rank.on(propensity='p').summarize('dcg@2', judge='llm')",
         "df.rank.summarize('dcg@2', judge='llm')",
     ),
+    "an interval of another estimator than the test's": Case(
+        "TWO", "df.rank.compare('rr', runs=['score', 'new'], test='permutation', interval='bounded', resamples=99)",
+        "df.rank.compare('rr', runs=['score', 'new'], test='permutation', resamples=99).table",
+    ),
+    "an interval beside a test with its own": Case(
+        "TWO", "df.rank.compare('rr', runs=['score', 'new'], test='tukey', interval='bounded', resamples=99)",
+        "df.rank.compare('rr', runs=['score', 'new'], test='tukey', resamples=99).table",
+    ),
     "an interval beside a model": Case(
         "JUDGED", "df.rank.summarize('map', judge='llm', interval='bca')", "df.rank.summarize('map', judge='llm')"
     ),

@@ -80,7 +80,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a test by another name": (
         lambda: OK.rank.compare("rr", runs=["score", "label"], test="ttest"),  # type: ignore[arg-type]
         rf.InvalidOption,
-        "test='ttest': write one of 'permutation', 't', 'bootstrap', 'tukey'",
+        "test='ttest': write one of 'auto', 'permutation', 't', 'bootstrap', 'tukey'",
     ),
     "no correction as text": (
         lambda: OK.rank.compare("rr", runs=["score", "label"], correction="none"),  # type: ignore[arg-type]

@@ -12,6 +12,8 @@ import pytest
 
 import rankframe as rf
 from rankframe import stats
+from rankframe._statistics.estimators import ESTIMATORS
+from rankframe._statistics.sample import Limits, Sample
 from tests.support.each import each
 
 RUNS = ["a", "b", "c"]
@@ -140,7 +142,8 @@ def test_the_comparison_is_that_of_the_values_out_of_fold(tuned: rf.results.Tune
     differences = np.column_stack(
         [(values["tuned, out of fold"] - values[name]).to_numpy() for name in ["untuned", *RUNS]]
     )
-    p, _ = stats.paired_test(differences, np.ones(12), "permutation", 200, 0)
+    within = Limits(np.full(4, -1.0), np.ones(4), np.ones(4, dtype=bool))
+    p = ESTIMATORS["bounded"](Sample(differences, np.ones(12), within), 0.95, resamples=200, seed=0).p
     assert tuned.comparison["difference"].to_list() == pytest.approx(differences.mean(axis=0).tolist())
     assert tuned.comparison["p_value"].to_list() == pytest.approx(p.tolist())
     assert tuned.comparison["p_adjusted"].to_list() == pytest.approx(stats.adjust(p, "holm").tolist())
@@ -355,7 +358,7 @@ def test_a_tuned_fusion_is_shown_with_what_was_chosen_and_what_it_gains(
     assert " (4 folds), in sample " in second
     assert [line.split("  ")[0] for line in lines[2:8]] == tuned.table["ranking"].to_list()
     assert sum(line.startswith("Fold ") for line in lines) == 4
-    assert "by the paired permutation test, after Holm's correction for 4 comparisons" in " ".join(lines)
+    assert "by the bounded interval, after Holm's correction for 4 comparisons" in " ".join(lines)
     page = tuned._repr_html_()
     assert page.count("<table>") == 2
     assert f"<td>{tuned.text}</td>" in page

@@ -75,22 +75,22 @@ def rows(html: str) -> list[list[str]]:
 
 @of_texts
 def test_a_sentence_for_each_comparison_stands_first() -> None:
-    # 6 gains of 1/2 have all signs alike in 2 of 64 ways: p is 1/32, and Holm doubles it, as there are two metrics
-    page = written(table({"x": (6, 0, 0)}), "rr", "precision@1", runs=["old", "new"])
+    # 6 gains of 1/2 or 1 among 15 queries have all signs alike in 2 of 64 ways: p is 1/32, and Holm doubles it for two metrics
+    page = written(table({"x": (6, 9, 0)}), "rr", "precision@1", runs=["old", "new"])
     said = section(page, "Summary").partition("</ul>")[0]
     assert [re.sub(r"\[.*?\]", "[]", line) for line in re.findall("<li>(.*?)</li>", said)] == [
-        "No significant difference of “new” from “old” on rr: +0.500 [], adjusted p = 0.062, better on 6 and worse on 0 of 6 queries",
-        "No significant difference of “new” from “old” on precision@1: +1.000 [], adjusted p = 0.062, better on 6 and worse on 0 of 6 queries",
+        "No significant difference of “new” from “old” on rr: +0.200 [], adjusted p = 0.062 (p = 0.031), better on 6 and worse on 0 of 15 queries",
+        "No significant difference of “new” from “old” on precision@1: +0.400 [], adjusted p = 0.062 (p = 0.031), better on 6 and worse on 0 of 15 queries",
     ]
     assert said.strip().startswith('<ul class="answers">')
 
 
 @of_texts
 def test_a_winner_beats() -> None:
-    page = written(table({"x": (6, 2, 0)}), "rr", runs=["old", "new"], resamples=10_000)
+    page = written(table({"x": (6, 9, 0)}), "rr", runs=["old", "new"], resamples=10_000)
     (said,) = re.findall("<li>(.*?)</li>", section(page, "Summary").partition("</ul>")[0])
-    assert said.startswith("“new” beats “old” on rr by 0.375 [")  # 6 gains of 1/2 on 8 queries
-    assert said.endswith("p = 0.031, better on 6 of 8 queries")
+    assert said.startswith("“new” beats “old” on rr by 0.200 [")  # 6 gains of 1/2 on 15 queries
+    assert said.endswith("p = 0.031, better on 6 of 15 queries")
 
 
 def five_runs() -> pl.DataFrame:
@@ -138,26 +138,29 @@ def test_many_runs_have_several_tables_each_with_the_baseline() -> None:
 
 @of_texts
 def test_a_difference_is_bold_where_the_corrected_test_finds_it() -> None:
-    df = table({"x": (6, 0, 0)})  # p is 1/32; two metrics double it
+    df = table({"x": (6, 9, 0)})  # p is 1/32; two metrics double it
     bold = "<strong>(.*?)</strong>"
     one = section(written(df, "rr", runs=["old", "new"]), "Summary")
-    assert re.findall(bold, one) == ["+0.500"]
+    assert re.findall(bold, one) == ["+0.200"]
     assert "Differences: from old; bold: p < 0.05 by the paired permutation test." in one
-    assert "not corrected" not in one
+    assert "adjusted p" not in one
     two = section(written(df, "rr", "map", runs=["old", "new"]), "Summary")
     assert re.findall(bold, two) == []
-    assert "after Holm's correction for 2 comparisons of all metrics together. Intervals are not corrected." in two
+    assert (
+        "after Holm's correction for 2 comparisons of all metrics together. Intervals agree with p, not with adjusted p."
+        in two
+    )
     worse = section(written(df, "rr", runs=["new", "old"]), "Summary")
-    assert re.findall(bold, worse) == ["-0.500"]
+    assert re.findall(bold, worse) == ["-0.200"]
 
 
 @of_texts
 def test_the_tests_show_both_p_values_where_they_are_corrected() -> None:
-    page = section(written(table({"x": (6, 0, 0)}), "rr", "map", runs=["old", "new"]), "Comparison")
-    assert rows(page)[1][5:] == ["+0.500", "0.062", "6-0-0", "0.031"]
-    assert "Intervals are not corrected." in page
-    page = section(written(table({"x": (6, 0, 0)}), "rr", runs=["old", "new"]), "Comparison")
-    assert rows(page)[1][5:] == ["+0.500", "0.031", "6-0-0"]
+    page = section(written(table({"x": (6, 9, 0)}), "rr", "map", runs=["old", "new"]), "Comparison")
+    assert rows(page)[1][5:] == ["+0.200", "0.031 (0.062)", "6-9-0"]
+    assert "Intervals agree with p, not with adjusted p." in page
+    page = section(written(table({"x": (6, 9, 0)}), "rr", runs=["old", "new"]), "Comparison")
+    assert rows(page)[1][5:] == ["+0.200", "0.031", "6-9-0"]
 
 
 @pytest.mark.parametrize("kind", ["bounded", "bca", "percentile"])
@@ -175,7 +178,8 @@ def test_a_page_has_one_kind_of_interval_in_tables_and_plots(kind: str, monkeypa
     page = written(df, "map", runs=runs, by="digit", resamples=200, fusion="rrf", **options)
     texts = unescape(page).replace("BCa", "bca").partition("<h2>Settings</h2>")[0]
     assert texts.count(kind) == 1  # in the caption of the summary
-    assert not re.search(r"Interval: |intervals \(", texts)
+    assert not re.search(r"intervals \(", texts)
+    assert {*re.findall(r"Interval: (.*?)\.", texts)} == {"sign flips"}  # of differences, as compare has them
     (slices,) = (figure for figure in drawn if figure.title == "MAP by digit")
     ends = next(mark for mark in slices.marks if mark.kind == "interval").rows
     by = df.rank.summarize("map", runs=runs, by="digit", interval=kind, resamples=200)
@@ -300,13 +304,14 @@ def test_the_largest_slices_come_first(options: Any) -> None:
 @pytest.mark.parametrize("pairs", [0, 2])
 @of_texts
 def test_slices_in_which_no_test_could_find_a_difference_are_marked(pairs: int) -> None:
-    # six gains of 6 have p = 2/64, seven of 7 have 2/128; Holm's correction doubles the smaller one, then the larger is at least it
+    # fourteen equal gains of 1/2 have p = 2 (2/3)^14 = 0.007, which Holm's correction trebles; those of six, 0.18
     df = (
-        table({6: (6, 0, 0), 7: (7, 0, 0), 5: (5, 0, 0)})
+        table({6: (6, 0, 0), 14: (14, 0, 0), 5: (5, 0, 0)})
         .filter(pl.col("by") > (0 if pairs else 5))
         .rename({"old": "score"})
     )
-    found = section(written(df, "rr", by="by", **({"runs": ["score", "new"]} if pairs else {})), "By by")
+    runs: Any = {"runs": ["score", "new"]} if pairs else {}
+    found = section(written(df, "rr", by="by", resamples=9_999, **runs), "By by")
     marked = re.findall('<td data-number="(.)">(?:(?!</tr>).)*?too few</small>', found, re.DOTALL)
     assert marked == (["6", "5"] if pairs else [])
     assert ("“too few”: of fewer than 7 queries" in found) == bool(pairs)
@@ -315,11 +320,15 @@ def test_slices_in_which_no_test_could_find_a_difference_are_marked(pairs: int) 
 
 @of_texts
 def test_a_small_slice_with_a_significant_difference_is_not_marked() -> None:
-    # Holm multiplies the p-value of six gains, 2/64, by 1, as that of twenty gains is smaller in the three other slices
-    df = table({1: (20, 0, 0), 2: (20, 0, 0), 3: (20, 0, 0), 6: (6, 0, 0)})
+    # Holm multiplies the p-value of seven gains of different sizes, 2/128, by 1, as that of twenty is smaller in the other slices
+    ranks = range(2, 9)  # of the relevant document by the old run, which the new run has first
+    each = [(f"r{rank}", "abcdefgh"[i], i == 0, -i if i else -rank, -i, 7) for rank in ranks for i in range(rank)]
+    of_seven = pl.DataFrame(each, schema=["query_id", "doc_id", "label", "old", "new", "by"], orient="row")
+    of_seven = of_seven.with_columns(pl.col("label").cast(pl.Int64), pl.col("old", "new").cast(pl.Float64))
+    df = pl.concat([table({1: (20, 0, 0), 2: (20, 0, 0), 3: (20, 0, 0)}), of_seven])
     found = section(written(df, "rr", by="by", runs=["old", "new"], resamples=9_999), "By by")
-    assert [row[3:] for row in rows(found)[1:]] == [["+0.500", "20"]] * 3 + [["+0.500", "6"]]
-    assert re.findall("<strong>(.*?)</strong>", found) == ["+0.500"] * 4
+    assert [row[3:] for row in rows(found)[1:]] == [["+0.500", "20"]] * 3 + [["+0.755", "7"]]
+    assert re.findall("<strong>(.*?)</strong>", found) == ["+0.500"] * 3 + ["+0.755"]
     assert "too few" not in found
 
 

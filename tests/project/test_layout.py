@@ -20,7 +20,7 @@ PACKAGE = Path(rankframe.__file__).parent
 
 # The folders of the package and its public modules, bottom up: each imports nothing but itself and those before it.
 FLOORS = [
-    *("errors", "_support", "stats", "_statistics"),
+    *("errors", "_support", "_statistics", "stats"),
     "_table",
     *("_words", "_catalog", "metrics", "fusions"),
     *("_results", "report"),

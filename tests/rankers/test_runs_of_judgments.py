@@ -35,7 +35,8 @@ def test_verbs_of_runs_are_told_their_column(kind: str, named: bool) -> None:
         return  # a plan does not look at its rows for the column of its runs
     judged = KINDS[kind](RUNS).rank.judge(KINDS[kind](QRELS), **({"run": "system"} if named else {})).rank
     assert collected(judged.mean("rr", run="system")).sort("system").rows() == [("a", 0.5), ("b", 1.0)]
-    table = collected(judged.compare("rr", run="system", baseline="a").table)  # the rows of a plan have no order
+    compared = judged.compare("rr", run="system", test="permutation", baseline="a")
+    table = collected(compared.table)  # the rows of a plan have no order
     assert table.select("baseline", "run", "difference", "p_value").rows() == [("a", "b", 0.5, 0.03125)]
     verdict = judged.gate({"rr": 0.2}, run="system", baseline="a")
     assert collected(verdict.table).select("baseline", "run", "difference").rows() == [("a", "b", 0.5)]

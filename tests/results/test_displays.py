@@ -29,14 +29,14 @@ DF = pl.DataFrame(
 )
 # By hand: the old run has a mean reciprocal rank of 3.5 / 6, the new one 1; five differences of 1/2 and one of 0, whose
 # standard deviation is sqrt(1/24), so that the half of Student's interval is 2.570582 x sqrt(1/24) / sqrt(6) = 0.214215.
-# Of the 32 ways to choose five signs two are as far from 0: p = 1/16.
+# Student's t is 5 with 5 degrees of freedom: p = 0.0041.
 
 ONE = """\
-No significant difference of `new` from `old` on rr: +0.417 [0.202, 0.631], p = 0.062, better on 5 and worse on 0 of 6 queries
+`new` beats `old` on rr by 0.417 [0.202, 0.631], p = 0.0041, better on 5 of 6 queries
 
-metric  run  baseline  baseline mean   mean  difference [95% interval]      p  wins-ties-losses
-rr      new  old               0.583  1.000      +0.417 [0.202, 0.631]  0.062             5-1-0
-p by the paired permutation test, over 6 queries. Difference: mean less baseline mean. Interval: Student's t."""
+metric  run  baseline  baseline mean   mean  difference [95% interval]       p  wins-ties-losses
+rr      new  old               0.583  1.000      +0.417 [0.202, 0.631]  0.0041             5-1-0
+p by the paired t-test, over 6 queries. Difference: mean less baseline mean. Interval: Student's t."""
 
 
 def of_one(frame: Any) -> Any:
@@ -80,7 +80,7 @@ def test_many_rows_are_counted_and_cut() -> None:
     assert lines[4].split() == ["run", "rr", "beats"]
     assert [line.split() for line in lines[5:14]] == [[run, "0.583", "0"] for run in runs]
     assert lines[14].startswith(
-        "beats: the number of runs that a run is significantly better than, p < 0.05 by the paired"
+        "beats: the number of runs that a run is significantly better than, p < 0.05 by the bounded"
     )
     assert len(lines) == 4 + 1 + 9 + 2 + 1 + 1 + 30 + 3
     assert lines[-1] == "The first 30 of 36 rows; .table has all."
@@ -110,19 +110,19 @@ def test_notes_stand_in_lines_that_a_terminal_shows() -> None:
     df = DF.with_columns(pl.col("old").alias(run) for run in runs)
     notes = repr(df.rank.compare("rr", "map", runs=runs, resamples=39)).splitlines()[-2:]
     assert " ".join(notes) == (
-        "p by the paired permutation test, after Holm's correction for 12 comparisons of all metrics together, over 6 queries. "
-        "Difference: mean less baseline mean. Interval: bounded. Intervals are not corrected."
+        "p by the bounded interval, after Holm's correction for 12 comparisons of all metrics together, over 6 queries. "
+        "Difference: mean less baseline mean. Interval: bounded. Intervals agree with p, not with adjusted p."
     )
     assert all(len(line) <= 120 for line in notes)
 
 
-@each(("runs", "corrected"), [(["old", "new"], False), (["old", "new", "third"], True)])
-def test_a_note_says_that_intervals_are_not_corrected_where_tukeys_test_corrects_p_values(
-    runs: list[str], corrected: bool
+@each(("runs", "several"), [(["old", "new"], False), (["old", "new", "third"], True)])
+def test_a_note_says_that_the_intervals_and_p_values_of_tukeys_test_hold_for_all_pairs(
+    runs: list[str], several: bool
 ) -> None:
     df = DF.with_columns(third=-pl.col("old"))
     (note,) = df.rank.compare("rr", runs=runs, test="tukey", resamples=39).grids()[0].notes
-    assert ("Intervals are not corrected." in note) == corrected
+    assert ("Intervals and p hold for all pairs at once." in note) == several
 
 
 def test_names_that_would_move_a_terminal_or_be_markup_are_escaped() -> None:
@@ -161,7 +161,7 @@ def test_a_notebook_shows_the_same_in_the_colours_of_the_page() -> None:
     assert read.texts == [
         sentence.replace("`new`", "“new”").replace("`old`", "“old”"),
         "metric", "run", "baseline", "baseline mean", "mean", "difference [95% interval]", "p", "wins-ties-losses",
-        "rr", "new", "old", "0.583", "1.000", "+0.417 [0.202, 0.631]", "0.062", "5-1-0",
+        "rr", "new", "old", "0.583", "1.000", "+0.417 [0.202, 0.631]", "0.0041", "5-1-0",
         note,
     ]  # fmt: skip
     assert all(text in head + row for text in read.texts[1:-1])

@@ -18,7 +18,8 @@ import pytest
 import rankframe as rf
 from rankframe import report
 from rankframe._results.grid import letters
-from rankframe._support.statistical_options import CORRECTIONS, TESTS, Correction, Test
+from rankframe._statistics.estimators import ESTIMATORS
+from rankframe._support.statistical_options import CORRECTIONS, INTERVALS, TESTS, Correction, OfDifferences, Test
 from rankframe._verbs.compare import Comparison
 from rankframe._verbs.judged import KINDS
 from rankframe.errors import InvalidOption
@@ -419,17 +420,17 @@ def test_a_report_of_runs_compares_them(tmp_path: Path) -> None:
     found = parts(path.read_text(encoding="utf-8"))
     assert list(found) == ["Summary", "By day", "Comparison", "Plots", "Worst queries", "Settings"]
     compared = [cell.strip() for cell in Tags(found["Comparison"]).cells]
-    assert compared[:9] == [
-        "metric", "run", "baseline", "baseline mean", "mean", "difference", "p", "wins-ties-losses", "p, not corrected",
+    assert compared[:8] == [
+        "metric", "run", "baseline", "baseline mean", "mean", "difference", "p (adjusted)", "wins-ties-losses",
     ]  # fmt: skip
-    assert compared[9:14] == ["rr", "new", "old", "0.500", "0.500"]
-    assert compared[15:18] == ["1", "1-1-1", "1"]  # better, equal and worse on one query each
+    assert compared[8:13] == ["rr", "new", "old", "0.500", "0.500"]
+    assert compared[14:16] == ["1 (1)", "1-1-1"]  # better, equal and worse on one query each
     beside = [cell.split()[0] for cell in Tags(found["Summary"]).cells]
     assert beside[:5] == ["metric", "old", "new", "difference", "queries"]
     assert beside[5:] == ["rr", "0.500", "0.500", "0.000", "3", "map", "0.500", "0.500", "0.000", "3"]
     assert "new: 1 better, 1 worse, 1 equal, +0.000 on average" in found["Comparison"]
     assert re.findall("<h3>(.*?)</h3>", found["Worst queries"]) == ["old", "new"]
-    assert '"test": "permutation"' in unescape(found["Settings"])
+    assert '"test": "auto"' in unescape(found["Settings"])
     by_column = run_column().rank.report(
         tmp_path / "b.html", "rr", "map", run="system", by=["day"], baseline="old", resamples=500
     )
@@ -548,5 +549,6 @@ def test_a_report_explains_a_run_by_the_largest_label_of_the_whole_table(tmp_pat
 
 
 def test_every_test_and_correction_has_its_words() -> None:
-    assert set(TESTS) == {*get_args(Test), *KINDS.values()}
+    assert set(TESTS) == {*get_args(Test), *ESTIMATORS, *KINDS.values()}
+    assert {*ESTIMATORS} == {*get_args(OfDifferences)} - {"auto"} <= {*INTERVALS}
     assert set(CORRECTIONS) == set(get_args(Correction))

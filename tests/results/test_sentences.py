@@ -38,6 +38,19 @@ def test_a_significant_difference_names_the_winner_its_gain_its_interval_and_its
     )
 
 
+def test_a_run_beats_another_only_where_its_corrected_p_value_and_its_interval_agree() -> None:
+    """At 99% the interval may hold 0 though p is below 0.05; after a correction p may be above it though the interval does not."""
+    wide = row(ci_low=-0.01, p_value=0.03, p_adjusted=0.03)
+    assert sentence(wide, {**SETTINGS, "ci": 0.99}).startswith(
+        "No significant difference of `new` from `old` on ndcg@10: "
+    )
+    corrected = row(ci_low=0.003, p_value=0.04, p_adjusted=0.12)
+    assert sentence(corrected, SETTINGS) == (
+        "No significant difference of `new` from `old` on ndcg@10: +0.115 [0.003, 0.158], adjusted p = 0.12 (p = 0.04), "
+        "better on 44 and worse on 10 of 60 queries"
+    )
+
+
 def test_a_loss_is_told_as_its_size_with_the_interval_of_that() -> None:
     lost = row(difference=-0.115, ci_low=-0.158, ci_high=-0.074, wins=10, losses=44)
     assert sentence(lost, SETTINGS) == (
