@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from itertools import groupby
 from pathlib import Path
 
@@ -39,6 +40,9 @@ import rankframe as rf
 EXAMPLE```
 """
 
+WIDTH = 80
+"""The most letters of a line of a message."""
+
 REFUSED = "no number: the call is refused"
 
 
@@ -55,16 +59,16 @@ def section(trap: Trap) -> str:
     """The section of a trap."""
     wrong = block(trap.table.removeprefix(EXAMPLE), trap.wrong, trap.gives or REFUSED)
     right = block("", trap.right, trap.right_gives)
-    return f"### {trap.title}\n\n{trap.why}\n\n{wrong}\n{words_of(trap)} Write:\n\n{right}"
+    return f"### {trap.title}\n\n{trap.why}\n\n{wrong}\n{words_of(trap)}Write:\n\n{right}"
 
 
 def words_of(trap: Trap) -> str:
     """What rankframe says of a trap."""
     _, said = asked(trap, trap.wrong)
     if not said:
-        return "rankframe says nothing."
-    text = next(text for text in said if trap.says in text)
-    return f"rankframe says: `{text}`."
+        return "rankframe says nothing. "
+    text = textwrap.fill(next(text for text in said if trap.says in text), WIDTH)
+    return f"rankframe says:\n\n```text\n{text}\n```\n\n"
 
 
 def block(table: str, code: str, value: str) -> str:

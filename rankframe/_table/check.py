@@ -85,7 +85,7 @@ NOTES = (
 
 OTHERS = (
     "table", "types differ", "no labels", "no common query", "repeated judgment", "document without score", "ids alike",
-    "documents not named", "no retrieved document judged", "gaps in ranks",
+    "documents not named", "no retrieved document judged",
 )  # fmt: skip
 PROBLEMS = tuple(sorted({*OTHERS, *TEXTS, *(note.problem for note in NOTES), *(x.name for x in FINDINGS)}))
 """The names of all problems."""
@@ -168,27 +168,8 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
             by_row = note.reads == "id"
             rows = _flagged(frame, note.flag(table) if by_row else note.flag(table).over(query))
             yield Listed("note", note.problem, _places(rows, where if by_row else query), note.says(setup))
-    if setup.policies.ascending and not setup.takes_ranks:
-        yield _gaps_in_ranks(frame, table)
     shows = (["score"], ["label"]) if qrels is not None else (["score", "label"],)
     yield _of_tables(frame, setup, spelling, *(shows if has_label else [["score"]]))
-
-
-def _gaps_in_ranks(frame: pl.LazyFrame, table: Columns) -> Listed:
-    """A note on the ranks of all queries, if some are left out."""
-    setup, given = table.setup, pl.col("#given")
-    at = {carried(name): pl.col(name) for name in setup.roles.query}
-    columns = at | {"#given": pl.col(setup.roles.score).cast(pl.Float64)}
-    whole = (given == given.floor()).all() & (given.min() >= 1)
-    counts = {"#n": pl.len(), "#whole": whole, "#gap": given.max() != given.n_unique()}
-    rows = frame.filter(table.score.is_not_null()).select(**columns)
-    queries = rows.group_by(*at, maintain_order=True).agg(**counts)
-    such = pl.col("#gap") & pl.col("#whole").all()
-    first = (pl.col(key).filter(such).first() for key in at)
-    counts = {"such queries": such.sum(), "all queries": pl.len(), "rows": pl.col("#n").filter(such).sum()}
-    says = "ranks leave numbers out in {such queries} of {all queries} queries, the first of which is shown; "
-    figures = queries.select(*first, **counts).filter(pl.col("rows") > 0)
-    return Listed("note", "gaps in ranks", figures, f"{says}documents keep their order")
 
 
 def _of_tables(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: Collection[str]) -> Listed:

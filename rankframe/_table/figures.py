@@ -227,12 +227,15 @@ class Figures(dict[str, Any]):
         return {"hopeless": len(first) - np.count_nonzero(relevant), "longest": longest, "beside judged": int(beside)}
 
     def _of_ranks(self) -> dict[str, Any]:
-        """The number of queries whose scores are 1, 2 and so on."""
+        """The number of queries whose scores are 1, 2 and so on; of ranks, the documents of queries that leave numbers out."""
         order, first, _, _ = self.ranked
-        wanted = np.arange(1.0, len(order) + 1) - first.repeat(_lengths(first, len(order)))
-        as_ranks = self.score.cast(pl.Float64).to_numpy()[order] == wanted
-        ranked = len(order) and not self.setup.policies.ascending
-        return {"ranks": np.count_nonzero(np.logical_and.reduceat(as_ranks, first)) if ranked else 0}
+        if not len(order):
+            return {"ranks": 0, "gaps": 0}
+        values, lengths = self.score.cast(pl.Float64).to_numpy()[order], _lengths(first, len(order))
+        if self.setup.policies.ascending:
+            return {"ranks": 0, "gaps": _left_out(values, first, lengths)}
+        wanted = np.arange(1.0, len(order) + 1) - first.repeat(lengths)
+        return {"ranks": np.count_nonzero(np.logical_and.reduceat(values == wanted, first)), "gaps": 0}
 
     def _of_shown(self) -> dict[str, Any]:
         """The name of a column of ranks that are 1, 2 and so on in each query, and the AUCs of its order; empty for none.
@@ -352,7 +355,7 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     ("queries", "retrieving", "several", "ordered", "auc", "squares", "variance"): Figures._of_queries,
     tuple(NO_TIES): Figures._of_ties,
     ("hopeless", "longest", "beside judged"): Figures._of_judgments,
-    ("ranks",): Figures._of_ranks,
+    ("ranks", "gaps"): Figures._of_ranks,
     ("most exact rank", *(f"shown {name}" for name in OF_AUC)): Figures._of_shown,
     ("seen", "seen relevant"): Figures._of_past,
     tuple(NO_RUNS): Figures._of_stacked,
@@ -401,6 +404,17 @@ def like(name: str) -> str | None:
     """``rank`` or ``distance`` if the last word of a column's name is one of theirs."""
     word = name.lower().replace(" ", "_").rpartition("_")[2]
     return "rank" if word in RANKS else "distance" if word in DISTANCES else None
+
+
+def _left_out(ranks: NDArray[np.float64], first: NDArray[np.intp], lengths: NDArray[np.intp]) -> int:
+    """The documents of queries whose ranks, which rise in each query, are whole numbers from 1 on, some left out."""
+    whole = np.logical_and.reduceat((ranks == np.floor(ranks)) & (ranks >= 1), first)
+    begins = np.ones(len(ranks), dtype=bool)
+    np.greater(ranks[1:], ranks[:-1], out=begins[1:])
+    begins[first] = True
+    different = np.add.reduceat(begins, first, dtype=np.intp)
+    gaps = whole & (ranks[first + lengths - 1] > different)
+    return int(lengths[gaps].sum())
 
 
 def _lengths(first: NDArray[np.intp], rows: int) -> NDArray[np.intp]:

@@ -40,6 +40,9 @@ A_DIFFERENCE = 0.02
 LEAST_RATING = 5
 """The least label at the top of a scale of ratings, which starts at 1; the scale of relevance ends below, and starts at 0."""
 
+CLICKS = ("click", "clicks", "clicked", "is_click", "is_clicked")
+"""Usual names of labels that are clicks."""
+
 Found: TypeAlias = Mapping[str, Any]
 """The figures of a table by their names; NaN for the least and the greatest of nothing."""
 
@@ -297,12 +300,25 @@ def _of_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
     return labels, relevant, f" counts every judged document{say}", on(relevant=found["most label"])
 
 
+def _leave_out(setup: Setup, found: Found) -> bool:
+    """Whether ranks, of which nobody said how they count, leave numbers out."""
+    unsaid = "rank" in setup.given and "ranks" not in setup.given and setup.convention is None
+    return unsaid and found["gaps"] > 0
+
+
+def _called_clicks(setup: Setup) -> bool:
+    return setup.roles.label.lower() in CLICKS
+
+
 def _clicks_as_shown(setup: Setup, found: Found) -> bool:
     """Whether labels may be clicks: 0 or 1 in all rows, falling with the rank in a column of ranks, whatever the score is."""
     if setup.roles.propensity is not None or found["labelled"] != found["rows"]:
         return False
-    if found["between"] or (found["least label"], found["most label"]) != (0, 1) or found["most exact rank"] == "":
+    shown = found["most exact rank"]
+    if found["between"] or (found["least label"], found["most label"]) != (0, 1) or shown == "":
         return False
+    if shown == setup.roles.score and not _called_clicks(setup):
+        return False  # as good ranks with judgments are
     clearly = found["shown mean"] - STANDARD_ERRORS * found["shown standard error"] > 0.5
     return bool(clearly and found["shown ordered"] >= ENOUGH_QUERIES)
 
@@ -471,7 +487,16 @@ FINDINGS = (
             Code("df.rank.propensities(run=...)", phrase=", by {}", command="by rankframe propensities"), ", and say ",
             on(propensity=...),
         ),
-        warns=lambda *_: False,  # as a good ranking with binary judgments has it
+        # a good ranking with binary judgments looks the same, but for their name
+        warns=lambda x, _: _called_clicks(x),
+    ),
+    Finding(
+        "gaps in ranks", "gaps", _leave_out,
+        lambda x, _: (
+            f"ranks of column {x.roles.score!r} leave numbers out, and only their order counts; if each counts as it is "
+            "given, say ", on(rank=x.roles.score, ranks="as_given"),
+        ),
+        differs=_under(ranks="as_given"), reads=("score",),
     ),
     Finding(
         "runs stacked", "rows", _stacked,

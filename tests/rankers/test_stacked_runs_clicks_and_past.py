@@ -109,7 +109,9 @@ def problems(df: Any, **options: Any) -> list[str]:
 
 def test_clicks_that_follow_a_column_of_positions_are_told_of_whatever_score_is_evaluated() -> None:
     assert "clicks on the order shown" in problems(LOG)
-    assert "clicks on the order shown" in problems(LOG, rank="position")
+    assert problems(LOG, rank="position") == []  # as good ranks with judgments are
+    clicked = LOG.rename({"label": "clicked"})
+    assert "clicks on the order shown" in problems(clicked, rank="position", label="clicked")
     found = LOG.rank.check().rows.filter(problem="clicks on the order shown")
     assert "column 'position' is the order" in found["advice"].item()
     assert "df.rank.propensities(run=...), and say df.rank.on(propensity=...)" in found["advice"].item()
@@ -124,6 +126,14 @@ def test_clicks_that_follow_a_column_of_positions_are_told_of_whatever_score_is_
     assert (of(seen.rank.on(rank="position", propensity="p")), of(seen.rank.on(propensity="p"))) == pytest.approx(
         (1.0, 1.0)
     )
+
+
+def test_labels_that_are_called_clicks_warn_from_the_numbers_own_call() -> None:
+    clicks = LOG.rename({"label": "clicked"}).rank.on(label="clicked")
+    with pytest.warns(rf.RankframeWarning, match="labels are 0 and 1, fall with the rank, and column 'position' is"):
+        clicks.mean("dcg@1")
+    seen = LOG.with_columns(p=pl.when(pl.col("position") == 1).then(1.0).otherwise(0.5))
+    seen.rename({"label": "clicked"}).rank.on(label="clicked", propensity="p").mean("dcg@1")
 
 
 def test_labels_that_do_not_fall_with_the_position_are_no_clicks() -> None:

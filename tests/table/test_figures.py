@@ -131,6 +131,7 @@ def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
         "retrieving": len(lists),
         "several": sum(len(rows) > 1 for rows in lists),
         "ranks": ranks,
+        "gaps": sum(map(left_out, lists)) if policies.ascending else 0,
         "tied": sum(values.values()),
         "apart": sum(len(gains) for groups in ties for gains in groups.values() if len({*gains}) > 1),
         "the value": math.nan if isinstance(value, bool) else value,
@@ -143,6 +144,13 @@ def oracle(df: pl.DataFrame, setup: Setup) -> dict[str, Any]:
         "mean": statistics.fmean(aucs) if aucs else math.nan,
         "standard error": math.sqrt(max(spread, chance)) / len(aucs) if aucs else 0,
     }
+
+
+def left_out(rows: list[tuple[Any, float]]) -> int:
+    """The number of documents, if their scores are whole numbers from 1 on of which some are left out."""
+    ranks = {float(score) for score, _ in rows}
+    whole = all(rank >= 1 and rank.is_integer() for rank in ranks)
+    return len(rows) if whole and max(ranks) > len(ranks) else 0
 
 
 def ties_of(rows: list[tuple[Any, float]]) -> dict[Any, list[float]]:

@@ -154,7 +154,9 @@ def test_ranks_are_shown_as_given_and_depth_cuts_at_them() -> None:
 
 
 def test_the_order_is_the_default_and_comes_back_with_a_score() -> None:
-    assert ALONE.rank.on(rank="rank").rr()["rr"].item() == 1
+    with pytest.warns(rf.RankframeWarning, match=r"leave numbers out.*on\(rank='rank', ranks='as_given'\)"):
+        assert ALONE.rank.on(rank="rank").rr()["rr"].item() == 1
+    assert ALONE.rank.on(rank="rank", ranks="order").rr()["rr"].item() == 1
     scored = ALONE.with_columns(score=0.25)
     assert scored.rank.on(**GIVEN).on(score="score").rr()["rr"].item() == 1
 

@@ -149,7 +149,7 @@ def a_near_perfect_ranker(rng: np.random.Generator) -> pl.DataFrame:
 @good("ndcg@10", "ndcg(gain=exponential)@10")
 def shopping_queries_with_gains_between_0_and_1(rng: np.random.Generator) -> pl.DataFrame:
     frame = lists(rng, 60, 10, 40)
-    gains = rng.choice([0.0, 0.01, 0.1, 1.0], frame.height, p=(0.2, 0.1, 0.3, 0.4))
+    gains = rng.choice([0.0, 0.01, 0.1, 1.0], frame.height, p=(0.17, 0.05, 0.34, 0.44))
     return scored(frame.with_columns(label=pl.Series(gains)), rng, 1.5)
 
 

@@ -279,19 +279,6 @@ df = df.with_columns(score=pl.Series(rng.normal(size=1_000)))
         LABELS,
     ),
     Trap(
-        "A question without a right answer",
-        "Nothing can be found for `gold=[]`, and the question counts 0.",
-        """\
-questions = pl.DataFrame({"query_id": [1, 2], "retrieved": [["a", "b"], ["c"]], "relevant": [["a"], []]})
-""",
-        'rf.from_lists(questions).rank.mean("rr")',
-        "rr 0.500",
-        "1 of 2",
-        'rf.from_lists(questions).rank.on(no_relevant="null").mean("rr")',
-        "rr 1.000",
-        LABELS,
-    ),
-    Trap(
         "A rule before `judge`",
         "A frame is its columns, so no rule rides on the joined frame; nothing in the tables can show that one was meant.",
         """\
@@ -382,13 +369,15 @@ rng = np.random.default_rng(0)
 position = np.tile(np.arange(1, 11), 300)
 relevant = rng.random(3_000) < 0.2
 label = (relevant & (rng.random(3_000) < 1 / position)).astype(int)
-log = pl.DataFrame({"query_id": np.repeat(np.arange(300), 10), "position": position, "label": label})
+log = pl.DataFrame({"query_id": np.repeat(np.arange(300), 10), "position": position, "clicked": label})
 log = log.with_columns(doc_id="position", score=pl.Series(relevant + rng.normal(size=3_000)))
 """,
-        'log.rank.mean("dcg@10")',
+        'log.rank.on(label="clicked").mean("dcg@10")',
         "dcg@10 0.385",
         "clicks",
-        'log.with_columns(p=1 / pl.col("position")).rank.on(propensity="p").mean("dcg@10")',
+        """\
+seen = log.with_columns(p=1 / pl.col("position"))
+seen.rank.on(label="clicked", propensity="p").mean("dcg@10")""",
         "dcg@10 1.367",
         LOGS,
     ),
@@ -415,7 +404,8 @@ new.rank.on(**like).judge(test).rank.on(**like, interactions=bought).mean("rr")"
     ),
     Trap(
         "Weights below 1 as ratings",
-        "RecTools counts every row of its interactions; `relevant=1` leaves out those of half a star.",
+        "RecTools counts every row of its interactions; rankframe's `relevant=1` leaves out those of half a star, which only the "
+        "tool's convention can know.",
         """\
 recommended = pl.DataFrame({"user_id": [1] * 3 + [2] * 3, "item_id": [1, 2, 3] * 2, "rank": [1, 2, 3] * 2})
 test = pl.DataFrame({"user_id": [1, 1, 2], "item_id": [1, 3, 2], "weight": [0.5, 3.0, 1.0]})
@@ -424,7 +414,7 @@ test = pl.DataFrame({"user_id": [1, 1, 2], "item_id": [1, 3, 2], "weight": [0.5,
 judged = recommended.rank.on(names="rectools", rank="rank").judge(test)
 judged.rank.on(names="rectools", rank="rank").mean("recall@2")""",
         "recall@2 0.500",
-        "relevant",
+        "",
         """\
 judged = recommended.rank.on(names="rectools", rank="rank").judge(test)
 judged.rank.on(names="rectools", rank="rank", convention="rectools").mean("recall@2")""",
