@@ -280,11 +280,13 @@ def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str]
         relevant = relevant.mean().over("#list", "#score")
     length = pl.len().over("#list").cast(pl.Float64)
     rows = entries.rows.with_columns(relevant.alias("#relevant"), length.alias("#length"))
+    counted = pl.col(label).cast(pl.Float64).fill_null(-1)  # so that a query without labels counts
     n_queries = entries.documents.select(runs.queries(setup).roles.query).n_unique()
 
     def means(metric: str) -> list[float]:
         (call,) = parse(metric)
-        tables = (of_run(entries, i, runs.queries(setup)) for i in range(len(names)))
+        every_query = replace(entries, documents=entries.documents.with_columns(counted))
+        tables = (of_run(every_query, i, runs.queries(setup)) for i in range(len(names)))
         found = [measure(table, of_run, call).lazy().select(pl.col(metric).mean()) for table, of_run in tables]
         return pl.concat(found).collect().to_series().fill_null(0.0).to_list()
 

@@ -191,9 +191,13 @@ def test_a_response_of_rank_eval_gives_hits_ratings_and_unrated_documents(
 
 def test_a_judged_response_is_evaluated_as_elasticsearch_counts() -> None:
     table = rf.read_run(io.StringIO(json.dumps(RESPONSE)))
+    with pytest.warns(RankframeWarning, match="1 of 4 queries have no judgments: they have no value"):
+        assert rf.rank(table).on(rank="rank").evaluate("rr")["rr"].to_list() == [1.0, None, 0.5, 1.0]
     # precision of Elasticsearch: ratings of at least 1 over the documents that were found; nothing found is 0
-    found = rf.rank(table).on(rank="rank").evaluate("precision@3", "rr")
+    counted = table.with_columns(pl.col("label").fill_null(-1))
+    found = rf.rank(counted).on(rank="rank").evaluate("precision(divisor='min(k,n)')@3", "rr")
     assert found["rr"].to_list() == [1.0, 0.0, 0.5, 1.0]
+    assert found.to_series(1).to_list() == pytest.approx([1 / 3, 0, 1 / 2, 1 / 3])
 
 
 @each("style", IN_FILES)
@@ -378,7 +382,10 @@ def test_quepids_detailed_export_is_a_judged_run(tmp_path: Path) -> None:
     assert rf.read_qrels(path).select("query_id", "doc_id", "label").rows() == [
         (r[3], r[4], r[7]) for r in DETAILED_ROWS
     ]
-    assert rf.rank(rf.read_run(path)).evaluate("rr").rows() == [("star wars", 1.0), ("nothing", 0.0)]
+    with pytest.warns(RankframeWarning, match="1 of 2 queries have no judgments: they have no value"):
+        assert rf.rank(rf.read_run(path)).evaluate("rr").rows() == [("star wars", 1.0), ("nothing", None)]
+    counted = rf.read_run(path).with_columns(pl.col("label").fill_null(-1))
+    assert rf.rank(counted).evaluate("rr").rows() == [("star wars", 1.0), ("nothing", 0.0)]
 
 
 def test_a_displayed_score_of_quepid_is_the_score() -> None:

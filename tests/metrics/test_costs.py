@@ -80,7 +80,9 @@ def test_every_report_is_that_of_cwl_eval_for_documents_with_costs(depth: int) -
 
 def test_without_costs_every_document_costs_1() -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 0], "one": 1})
-    texts = ["insq(report=EC)", "inst(report=ETC)", "sdcg(report=ETC)@2", "nerr8(report=EC)@3", "bpm(report=EC)@2"]
+    readers = {"insq": "EC", "inst": "ETC", "sdcg@2": "ETC", "nerr8@3": "EC", "bpm@2": "EC"}
+    parts = [(*reader.partition("@"), report) for reader, report in readers.items()]
+    texts = [f"{name}(max_label=1,report={report}){at}{k}" for name, at, k, report in parts]
     plain, costly = df.rank.evaluate(*texts).row(0), df.rank.on(cost="one").evaluate(*texts).row(0)
     assert plain == pytest.approx(costly)
     assert [plain[i] for i in (1, 4, 5)] == [1.0, 1.0, 1.0]
@@ -89,7 +91,7 @@ def test_without_costs_every_document_costs_1() -> None:
 def test_a_reader_who_stops_pays_for_what_is_read() -> None:
     """BPM stops at b, with a gain of 1: 2 + 3 of two documents."""
     df = pl.DataFrame({"query_id": 1, "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 0], "cost": [2, 3, 9]})
-    found = df.rank.on(cost="cost").evaluate("bpm(report=ETC)@3", "bpm(report=EC)@3", "bpm(report=ED)@3").row(0)
+    found = df.rank.on(cost="cost").evaluate(*(f"bpm(max_label=1,report={x})@3" for x in ("ETC", "EC", "ED"))).row(0)
     assert found == (1, 5.0, 2.5, 2.0)
 
 
@@ -113,7 +115,7 @@ def test_readers_of_costs_need_them_and_a_wish() -> None:
 def test_costs_may_come_with_the_items() -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [2, 1], "label": 1})
     times = pl.DataFrame({"doc_id": ["b", "a"], "seconds": [10, 30]})
-    found = df.rank.on(cost="seconds", items=times).evaluate("tbg(half_life=30)")
+    found = df.rank.on(cost="seconds", items=times).evaluate("tbg(half_life=30,max_label=1)")
     assert found.item(0, 1) == pytest.approx(1.5)
-    parts = df.rank.on(cost="seconds", items=times).explain("tbg(half_life=30)")
+    parts = df.rank.on(cost="seconds", items=times).explain("tbg(half_life=30,max_label=1)")
     assert parts.select("doc_id", parts.columns[-1]).rows() == [("a", 1.0), ("b", pytest.approx(0.5))]

@@ -530,7 +530,10 @@ def test_a_run_and_its_judgments_make_one_table(run_only: Any, judged_only: Any,
         and (qrels[query] or run_only == "keep")
         and (run[query] or qrels[query])
     }
+    kept = [query for query in wanted if not qrels[query]]
+    wanted |= {query: [(*row[:2], -1) for row in wanted[query]] for query in kept}
     assert wanted
+    assert bool(kept) == (run_only == "keep")
     for name in ("average_precision", "ndcg", "bpref", "precision"):
         assert_equal(values(found, spell(name, {})), expected(wanted, name, {}, {}), name)
 

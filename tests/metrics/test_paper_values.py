@@ -14,6 +14,7 @@ import rankframe as rf
 from tests.metrics.oracles import ORACLES, evaluate
 from tests.metrics.oracles.agreement import AGREEMENT
 from tests.support.each import each
+from tests.support.tables import ANY_TOP_GRADE
 
 # Järvelin and Kekäläinen 2002, section 2 (last digits cut off in print): a ranking's gains, what it missed.
 JK_GAINS = [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
@@ -170,6 +171,7 @@ def table(labels: Sequence[float | None], missed: Sequence[float]) -> pl.DataFra
     return pl.DataFrame(columns, schema_overrides={"label": pl.Float64})
 
 
+@ANY_TOP_GRADE
 @each(("name", "labels", "missed", "options", "value", "error"), CASES)
 def test_worked_value(
     name: str,
@@ -188,6 +190,7 @@ def test_worked_value(
     assert result.item(0, 1) == pytest.approx(value, rel=0, abs=error)
 
 
+@ANY_TOP_GRADE
 @each("options", [{}, {"residual": True}, {"report": "ED"}], ids=str)
 @each("name", ["insq", "nerr11"])
 def test_a_reader_may_go_deeper_than_sums_are_listed(name: str, options: dict[str, Any]) -> None:

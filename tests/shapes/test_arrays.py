@@ -55,11 +55,14 @@ def test_masked_elements_and_nan_were_not_retrieved_or_not_judged() -> None:
     ]
 
 
-def test_padding_in_both_arrays_leaves_no_row_and_a_query_of_padding_counts() -> None:
+def test_padding_in_both_arrays_leaves_no_row_and_a_query_of_padding_has_one() -> None:
     nan = math.nan
     found = rf.from_arrays(scores=[[0.5, nan], [nan, nan]], labels=[[1, nan], [nan, nan]])
     assert found.rows() == [(0, 0, 0.5, 1.0), (1, None, None, None)]
-    assert found.rank.evaluate("map")["map"].to_list() == [1.0, 0.0]
+    with pytest.warns(rf.RankframeWarning, match="1 of 2 queries have no judgments: they have no value"):
+        assert found.rank.evaluate("map")["map"].to_list() == [1.0, None]
+    counted = found.with_columns(pl.col("label").fill_null(-1))
+    assert counted.rank.evaluate("map")["map"].to_list() == [1.0, 0.0]
 
 
 def test_flat_arrays_are_cut_by_groups_or_told_apart_by_queries() -> None:

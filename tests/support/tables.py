@@ -36,6 +36,11 @@ BY_CHANCE = pytest.mark.filterwarnings(
 )
 """Random tables may have many ties, queries that nobody judged or no judgment at all, and any top grade."""
 
+ANY_TOP_GRADE = pytest.mark.filterwarnings(
+    "ignore:.* takes? .*, the largest label of this table:rankframe.RankframeWarning"
+)
+"""Metrics are asked for without options, also those whose top grade is by default the largest label of the table."""
+
 
 def random_table(
     seed: int,

@@ -102,6 +102,8 @@ def test_values_are_the_tools(tool: str, metric: str, seed: int) -> None:
         found = dict(together.select("query_id", text).iter_rows())
         for query, rows in table.items():
             wanted = formulas.value(tool, metric, rows, **options)
+            if all(label is None for *_, label in rows):
+                wanted = math.nan  # a query that is not in the judgments, which tools leave out
             if chosen["beyond"] is not None and options.get("k", 0) > len(rows):
                 continue  # stated in the convention's note
             if metric == "bpref" and "no_nonrelevant" in chosen and found[query] != wanted and all_relevant(rows):

@@ -332,7 +332,7 @@ def test_without_such_a_preset_a_second_run_is_not_taken_for_judgments() -> None
 def test_evaluate_reads_the_frames_of_ranx() -> None:
     run = RETRIEVED.rename({"query_id": "q_id"})
     qrels = TRUTH.rename({"query_id": "q_id"}).with_columns(score=pl.Series([1, 2]))
-    found = rf.evaluate(run, qrels, "rr", "recall", on={"names": "ranx"})
+    found = rf.evaluate(run, qrels, "rr", "recall", names="ranx")
     assert found.rows() == [("q1", 0.5, 0.5)]
 
 

@@ -10,7 +10,7 @@ import pytest
 import rankframe as rf
 from tests.support.each import each
 from tests.support.recommenders import ROLES
-from tests.support.tables import frame, random_table
+from tests.support.tables import ANY_TOP_GRADE, frame, random_table
 
 DF = pl.DataFrame(
     {
@@ -71,6 +71,7 @@ def test_a_method_takes_several_cutoffs(kind: str, cutoffs: Any) -> None:
     assert polars(frames()[kind].rank.precision(cutoffs)).columns == ["query_id", "precision@1", "precision@3"]
 
 
+@ANY_TOP_GRADE
 @each("name", [name for name, entry in rf.METRICS.items() if entry.first == "k"])
 def test_every_metric_with_a_cutoff_takes_several(name: str) -> None:
     entry = rf.METRICS[name]
