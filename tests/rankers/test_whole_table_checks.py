@@ -47,7 +47,18 @@ def run(found: Any) -> Any:
         (lambda x: x.compare("map", runs=["score", "other"], resamples=99, progress=False), "map"),
         (lambda x: x.on(unjudged="drop").ndcg(), "ndcg"),
     ],
-    ids=["method", "text", "beside another", "of judgments", "with_metrics", "curve", "mean", "summarize", "compare", "condensed"],
+    ids=[
+        "method",
+        "text",
+        "beside another",
+        "of judgments",
+        "with_metrics",
+        "curve",
+        "mean",
+        "summarize",
+        "compare",
+        "condensed",
+    ],
 )
 def test_values_of_a_table_that_nobody_judged_come_with_a_warning(ask: Any, named: str, form: Any) -> None:
     with pytest.warns(
