@@ -172,7 +172,8 @@ def tukey(
     whole = ~np.isnan(values).any(axis=1)
     runs = values.shape[1]
     if np.isinf(values).any() or not whole.any():
-        return (*np.full((3, runs, runs), np.nan),)
+        low, high, p = np.full((3, runs, runs), np.nan)
+        return low, high, p
     worth = values[whole] * weights[whole, None]
     sums = worth.sum(axis=0)
     gaps = np.abs(sums[:, None] - sums)

@@ -286,6 +286,7 @@ def call(metrics: list[Metric]) -> str:
             for name, x in metric.parameters.items()
             if x.default is x.empty and name != "k"
         ]
+        given += ["max_label=4"] if "max_label" in metric.parameters else []  # else that of the table, with a warning
         options = f"({','.join(given)})" if given else ""
         texts.append(f'"{metric.name}{options}{"@10" if "k" in metric.parameters else ""}"')
     if metrics[0].name in rf.AGREEMENTS:

@@ -512,7 +512,7 @@ def agreement(*aliases: str, bounds: Bounds, display: str | None = None, labels:
     return register
 
 
-def metric_of(formula: Callable[..., pl.Expr], among: Mapping[str, Metric] = METRICS) -> Metric:
+def metric_of(formula: Callable[..., object], among: Mapping[str, Metric] = METRICS) -> Metric:
     """The metric that a formula was declared as."""
     for entry in among.values():
         if entry.formula is formula:

@@ -22,7 +22,17 @@ from .._table.columns import TEXTS
 from .._table.policies import Unjudged
 from .._table.run_and_judgments import Unmatched
 from .._table.setup import Setup
-from .._table.trec_eval import MEASURES, OF_JUDGES, OF_PREFERENCES, OF_TEXT, OF_THE_RUN, PREFERENCES, SETS, Measure
+from .._table.trec_eval import (
+    MEASURES,
+    OF_GROUPS,
+    OF_JUDGES,
+    OF_PREFERENCES,
+    OF_TEXT,
+    OF_THE_RUN,
+    PREFERENCES,
+    SETS,
+    Measure,
+)
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, UnknownMetric, did_you_mean, with_code
 from .command import POSITIVE, Outcome, command, whole_number
 from .reading import of_file, read_file, refuse_two_inputs
@@ -284,11 +294,12 @@ def preferences_of(arguments: Namespace, judged: pl.DataFrame, run: pl.DataFrame
 def lines_of(measures: list[str], labels: list[int], *, by_group: bool = False) -> Iterator[Line]:
     """The lines in trec_eval's order, whatever the order of the options."""
     wanted: dict[str, str] = {}
+    sets = {**SETS, **OF_GROUPS}
     for text in measures:
         name, _, parameters = text.partition(".")
         refuse_other_format(name, by_group=by_group)
         refuse_parameters(OF_JUDGES.get(name, name), parameters, text)
-        for each in SETS.get(name, (name,)):
+        for each in sets.get(name, (name,)):
             wanted[each] = wanted.get(each) or parameters
     own = {measure: name for name, measure in OF_JUDGES.items()} if by_group else {}
     for measure in MEASURES.values():
@@ -303,10 +314,10 @@ def refuse_other_format(name: str, *, by_group: bool) -> None:
     """Refuse a measure of judgments in another format, and one that there is not."""
     if name in PREFERENCES or name in OF_PREFERENCES:
         raise InvalidOption(f"-m {name} takes preferences; say -R prefs, or -R qrels_prefs")
-    of_judges = name in OF_JUDGES or name == "qrels_jg"
+    of_judges = name in OF_JUDGES or name in OF_GROUPS
     if of_judges and not by_group:
         raise InvalidOption(f"-m {name} takes judgment groups; say -R qrels_jg")
-    known = (*OF_JUDGES, *OF_THE_RUN, "qrels_jg") if by_group else (*MEASURES, *SETS)
+    known = (*OF_JUDGES, *OF_THE_RUN, *OF_GROUPS) if by_group else (*MEASURES, *SETS)
     if name not in known:
         advice = " -m qrels_jg has all measures of judgment groups" if by_group else ""
         raise UnknownMetric(f"unknown measure {name!r}.{did_you_mean(name, known)}{advice}")

@@ -188,7 +188,7 @@ class _Flips:
             sums = flipped(columns, resamples, seed, step)
         k = int(drawn.sum())
         of_drawn = [self._of_drawn(i, sums[:, j], sums[:, k + j]) for j, i in enumerate(np.flatnonzero(drawn).tolist())]
-        of_rest = dict(zip(np.flatnonzero(some_rest), sums[:, 2 * k :].T, strict=True))
+        of_rest = dict(zip(np.flatnonzero(some_rest).tolist(), sums[:, 2 * k :].T, strict=True))
         of_all = [self._of_all(i, of_rest.get(i)) for i in np.flatnonzero(exact).tolist()]
         numbers = [*np.flatnonzero(drawn).tolist(), *np.flatnonzero(exact).tolist()]
         return list(zip(numbers, of_drawn + of_all, strict=True))

@@ -225,7 +225,9 @@ class Setup:
             given |= {"score": given.pop("rank"), "ascending": True}
         elif "score" in given and "rank" in self.given:  # the direction was that of the ranks
             given = {"ascending": False, **given}
-        if options.get("ranks") == "as_given" and "rank" not in (self.given | named):
+        ranks = options.get("ranks")
+        as_given = isinstance(ranks, str) and ranks == "as_given"  # a frame or an expression has no truth value
+        if as_given and "rank" not in (self.given | named):
             says = " is of a column of ranks; name it, as in "
             raise InvalidOption(option(ranks="as_given"), says, on(rank="rank", ranks="as_given"))
         setup, tool = self, given.pop("convention", None)

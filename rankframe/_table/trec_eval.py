@@ -102,8 +102,8 @@ SETS: Mapping[str, tuple[str, ...]] = {
         *("utility", "set_P", "set_recall", "set_relative_P", "set_map", "set_F"),
     ),
     "all_trec": tuple(name for name in MEASURES if name not in ("dcg", "ideal_dcg", "yaap")),
-    "qrels_jg": ("runid", "num_q", *OF_JUDGES),
 }
+OF_GROUPS: Mapping[str, tuple[str, ...]] = {"qrels_jg": ("runid", "num_q", *OF_JUDGES)}
 OF_PREFERENCES: Mapping[str, tuple[str, ...]] = {
     "prefs": ("runid", "num_q", *PREFERENCES[:6]),
     "all_prefs": ("runid", "num_q", *PREFERENCES),

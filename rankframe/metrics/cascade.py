@@ -88,7 +88,7 @@ def nerr(r: Ranking, k: int | None = None, *, gain: ChanceGain = "exponential", 
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.metrics.nerr(max_label=1).item(0, 1)                           # (1/2) (1/2) over 1/2
+    >>> df.rank.metrics.nerr(max_label=1)["nerr(max_label=1)"].item()     # (1/2) (1/2) over 1/2
     0.5
     """
     best = r.ideal(gain)

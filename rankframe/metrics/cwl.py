@@ -84,7 +84,7 @@ def sdcg(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 0]})
-    >>> round(df.rank.evaluate("sdcg(max_label=1)@2").item(0, 1), 4)     # 1 over 1 + 1 / log2(3)
+    >>> round(df.rank.metrics.sdcg(2, max_label=1)["sdcg(max_label=1)@2"].item(), 4)     # 1 over 1 + 1 / log2(3)
     0.6131
     """
     chances = [1 / math.log2(i + 1) for i in range(1, k + 1)]
@@ -130,7 +130,7 @@ def bpm(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "score": [3, 2, 1], "label": [0, 1, 1]})
-    >>> df.rank.evaluate("bpm(max_label=1)@3").item(0, 1)                 # a gain of 1 from two documents
+    >>> df.rank.metrics.bpm(3, max_label=1)["bpm(max_label=1)@3"].item()                 # a gain of 1 from two documents
     0.5
     """
     wanted = target * (1 - ROUNDING)
@@ -192,7 +192,7 @@ def insq(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.evaluate("insq(max_label=1)@2").item(0, 1), 4)     # chances 1 and 4/9: 4/9 over 13/9
+    >>> round(df.rank.metrics.insq(2, max_label=1)["insq(max_label=1)@2"].item(), 4)     # chances 1 and 4/9: 4/9 over 13/9
     0.3077
     """
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=False)
@@ -241,7 +241,7 @@ def inst(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
-    >>> round(df.rank.evaluate("inst(max_label=1)@2").item(0, 1), 4)     # both worth 1, however many are read
+    >>> round(df.rank.metrics.inst(2, max_label=1)["inst(max_label=1)@2"].item(), 4)     # both worth 1, however many are read
     1.0
     """
     wanted = 2 * target
@@ -343,7 +343,7 @@ def nerr8(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> df.rank.evaluate("nerr8(max_label=1)@3").item(0, 1)             # a gain of 1 from two documents
+    >>> df.rank.metrics.nerr8(3, max_label=1)["nerr8(max_label=1)@3"].item()             # a gain of 1 from two documents
     0.5
     """
     reader = by_rank(lambda i: 1.0, lambda i: i, stops=True, cascade=True)
@@ -383,7 +383,7 @@ def nerr9(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.evaluate("nerr9(max_label=1)@3").item(0, 1), 4)   # 1/2 over 1 + 1/2
+    >>> round(df.rank.metrics.nerr9(3, max_label=1)["nerr9(max_label=1)@3"].item(), 4)   # 1/2 over 1 + 1/2
     0.3333
     """
     chances = [1 / i for i in range(1, k + 1)]
@@ -429,7 +429,7 @@ def nerr10(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.evaluate("nerr10(p=0.5,max_label=1)").item(0, 1), 4)     # 1/2 over 1 + 1/2
+    >>> round(df.rank.metrics.nerr10(p=0.5, max_label=1)["nerr10(p=0.5,max_label=1)"].item(), 4)     # 1/2 over 1 + 1/2
     0.3333
     """
     reader = by_rank(lambda i: p ** (i - 1), lambda i: (1 - p**i) / (1 - p), stops=False, cascade=True)
@@ -474,7 +474,7 @@ def nerr11(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
-    >>> round(df.rank.evaluate("nerr11(max_label=1)").item(0, 1), 4)     # 4/9 over 1 + 4/9
+    >>> round(df.rank.metrics.nerr11(max_label=1)["nerr11(max_label=1)"].item(), 4)     # 4/9 over 1 + 4/9
     0.3077
     """
     reader = by_rank(*insq_weights(target, depth), stops=False, cascade=True)

@@ -340,7 +340,7 @@ def bpref(r: Ranking) -> pl.Expr:
     return r.total(r.relevant * (1 - above / most)) / r.n_relevant
 
 
-@metric("iprec_at_recall", display="IPrec", spellings={"IPrec": {"rounding": "up"}}, **SHARE)
+@metric("iprec_at_recall", display="Interpolated precision", spellings={"IPrec": {"rounding": "up"}}, **SHARE)
 def interpolated_precision(r: Ranking, recall: Proportion, *, rounding: Rounding = "nearest") -> pl.Expr:
     r"""Interpolated precision: the best precision at any rank with a recall of at least `recall`; 0 if there is none.
 

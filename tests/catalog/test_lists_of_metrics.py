@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._table.trec_eval import MEASURES, SETS
+from rankframe._table.trec_eval import MEASURES, OF_GROUPS, OF_PREFERENCES, SETS
 from tests.support.each import each
 
 DF = pl.DataFrame(
@@ -99,6 +99,12 @@ def test_a_set_of_trec_eval_names_each_of_its_numbers_with_the_default_parameter
     assert len(found) == sum(max(len(x.defaults), 1) for x in numbers)
     assert DF.rank.evaluate(name).columns[1:] == found
     assert DF.rank.mean(f"{name},ndcg@7").columns == [*found, "ndcg@7"]
+
+
+@each("name", [*OF_GROUPS, *OF_PREFERENCES])
+def test_a_set_of_measures_of_judgment_groups_or_preferences_is_no_metric(name: str) -> None:
+    with pytest.raises(rf.UnknownMetric, match=f"^unknown metric '{name}'"):
+        DF.rank.evaluate(name)
 
 
 def test_the_official_set_has_trec_evals_official_measures() -> None:

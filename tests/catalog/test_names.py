@@ -335,7 +335,7 @@ def test_one_list_of_names_answers_texts_methods_functions_plots_and_keys() -> N
         "df.rank.items.catalg": "'catalog'",
         "df.rank.distribution": "'plot.distribution'",
         "df.rank.plot.distributon": "'distribution'",
-        "rf.summarize": "'df.rank.summarize'",
+        "rf.power": "'df.rank.power'",
         "rf.read_run_": "'read_run'",
         "rf.METRICS['herfindal']": "'hhi' (of catalog)",
         "df.rank.fuse('ndcg', runs=['score', 'label'])": "'ndcg' (of evaluate)",

@@ -191,6 +191,7 @@ def sane(table: pl.DataFrame, metric: Metric, options: dict[str, Any]) -> None:
         assert high is None or value <= high + 1e-12
 
 
+@pytest.mark.filterwarnings("ignore:.* takes .*, the largest label of this table:rankframe.RankframeWarning")
 @each("form", METHODS, sample=len(OPTIONS) // 2)
 @each(("metric", "name"), OPTIONS, ids=[f"{metric.name}-{name}" for metric, name in OPTIONS])
 def test_an_option_takes_what_it_is_documented_to_take_and_refuses_the_rest(

@@ -278,7 +278,7 @@ def test_annotations_are_escaped_as_github_wants_it() -> None:
         (
             ["map"],
             {},
-            r"\['map'\] has no budget; give how much worse its mean may be, as df.rank.gate\({'ndcg@10': 0.01}",
+            r"^'map' has no budget; give how much worse its mean may be, as df.rank.gate\({'ndcg@10': 0.01}",
         ),
         ("map", {}, "'map' has no budget"),
         (None, {}, "None has no budget"),

@@ -23,7 +23,8 @@ TABLE = {q: [(doc, a, b, label) for doc, a, b, label in rows] for q, rows in ran
 DF = frame(TABLE, columns=("doc_id", "new", "old", "label"))
 LONG = DF.unpivot(["old", "new"], index=["query_id", "doc_id", "label"], variable_name="run", value_name="score")
 WANTED = {query: rpp(rows) for query, rows in TABLE.items()}
-"""How far the new run is ahead."""
+"""How far the new run is ahead; None for a query that nobody judged."""
+JUDGED = {query: value for query, value in WANTED.items() if value is not None}
 
 
 def per_query(found: rf.results.Comparison[Any], text: str = "rpp") -> dict[str, float]:  # type: ignore[name-defined]
@@ -48,10 +49,10 @@ def test_the_difference_is_the_mean_preference_for_the_run(form: str) -> None:
     found = rf.rank(df).compare("rpp", "map", **options, progress=False)
     assert per_query(found) == pytest.approx(WANTED)
     of_rpp = next(iter(pl.DataFrame(found).filter(metric="rpp").to_dicts()))
-    assert of_rpp["difference"] == pytest.approx(np.mean([*WANTED.values()]))
+    assert of_rpp["difference"] == pytest.approx(np.mean([*JUDGED.values()]))
     assert (of_rpp["baseline"], of_rpp["run"]) == ("old", "new")
     assert (of_rpp["baseline_mean"], of_rpp["mean"]) == (None, None)
-    signs = np.sign([*WANTED.values()])
+    signs = np.sign([*JUDGED.values()])
     assert [of_rpp[name] for name in ("wins", "ties", "losses")] == [(signs == x).sum() for x in (1, 0, -1)]
     alone = rf.rank(df).compare("map", **options, progress=False)
     of_map = pl.DataFrame(found).filter(metric="map").drop("p_adjusted")
@@ -60,7 +61,7 @@ def test_the_difference_is_the_mean_preference_for_the_run(form: str) -> None:
 
 def test_its_test_and_its_interval_are_those_of_the_values_per_query() -> None:
     found = DF.rank.compare("rpp", runs=["old", "new"]).table.row(0, named=True)
-    d = np.array([WANTED[query] for query in sorted(WANTED)])[:, None]
+    d = np.array([JUDGED.get(query, np.nan) for query in sorted(WANTED)])[:, None]
     ones = np.ones(len(d))
     p, _ = stats.paired_test(d, ones, "permutation", 10_000, 0)
     assert found["p_value"] == p.item()
@@ -87,8 +88,8 @@ def test_a_cut_ranking_and_a_slice_count_as_in_other_metrics() -> None:
     assert per_query(DF.rank.on(depth=3).compare("rpp", runs=["old", "new"])) == pytest.approx(cut)
     halves = DF.with_columns(half=pl.col("query_id").hash(seed=0) % 2)
     found = halves.rank.compare("rpp", runs=["old", "new"], by="half").table
-    assert found["n_queries"].sum() == len(TABLE)
-    assert (found["difference"] * found["n_queries"]).sum() == pytest.approx(sum(WANTED.values()))
+    assert found["n_queries"].sum() == len(JUDGED) > 30
+    assert (found["difference"] * found["n_queries"]).sum() == pytest.approx(sum(JUDGED.values()))
 
 
 def test_columns_that_other_metrics_read_do_not_matter() -> None:

@@ -429,7 +429,7 @@ CASES = {
         "OK", "df.rank.on(unjudged='bounds', ties='last').rr()", "ADVICE.on(unjudged='bounds').rr()"),
     "an order of ties that share a rank": Case(
         "TWO", "df.rank.on(ties='last').agreement('new', 'overlap')", "ADVICE.agreement('new', 'overlap')"),
-    "documents one by one that share a rank": Case("OK", "df.rank.on(ties='last').err()", "ADVICE.err()"),
+    "documents one by one that share a rank": Case("OK", "df.rank.on(ties='last').err(max_label=1)", "ADVICE.err(max_label=1)"),
     "bounds and ties by label": Case("OK", "df.rank.on(unjudged='bounds', ties='best').rr()", "ADVICE.on(unjudged='bounds').rr()"),
     "bounds and weights": Case("OK", "df.rank.on(unjudged='bounds', weight='label').dcg()", "ADVICE.on(weight='label').dcg()"),
     "depth and expected ties": Case(
@@ -442,7 +442,7 @@ CASES = {
     ),
     "a choice that a tool makes otherwise": Case("OK", "df.rank.on(depth=1).on(convention='ranx').rr()", "ADVICE.rr()"),
     "a metric that a tool lacks": Case(
-        "OK", "df.rank.on(convention='spark').evaluate('err')", "df.rank.evaluate(ADVICE)", r"evaluate (\S+) without"
+        "OK", "df.rank.on(convention='spark').evaluate('rbp')", "df.rank.evaluate(ADVICE)", r"evaluate (\S+) without"
     ),
     "a metric that a tool has otherwise": Case(
         "OK", "df.rank.on(convention='rectools').items.catalog('coverage@1', items=3)", "df.rank.ADVICE", r"(conventions\(\S+\)) shows"
@@ -497,7 +497,7 @@ CASES = {
         "OK", "df.rank.on(ties='expected').with_ranks()", "df.rank.on(ADVICE).with_ranks()", r"as with (\S+)$"
     ),
     "a curve with a cutoff": Case("OK", "df.rank.curve('ndcg@10')", "df.rank.curve('ndcg')"),
-    "a curve of a metric without one": Case("OK", "df.rank.curve('sdcg@10')", "df.rank.evaluate('sdcg@10')"),
+    "a curve of a metric without one": Case("OK", "df.rank.curve('sdcg(max_label=1)@10')", "df.rank.evaluate('sdcg(max_label=1)@10')"),
     "a mean of texts": Case("OK", "df.rank.summarize('relstring')", "df.rank.evaluate('relstring')"),
     "a curve of what is no sum": Case("OK", "df.rank.curve('gm_map')", "df.rank.evaluate('gm_map')"),
     "contributions of what is no sum": Case("OK", "df.rank.explain('auc')", "df.rank.evaluate('auc')"),
@@ -663,7 +663,7 @@ CASES = {
     # methods
     'a method that is a text': Case('OK', 'df.rank.mrr', 'df.rank.evaluate(ADVICE)', r"mean ('\w+')"),
     "a method spelt wrong": Case("OK", "df.rank.precison", "df.rank.ADVICE()", r"Did you mean '(.*)'\?"),
-    'a name that another tool has for another number': Case('OK', "df.rank.evaluate('sDCG@1')", "df.rank.evaluate('ADVICE@1')", r"is (\w+) in cwl"),
+    'a name that another tool has for another number': Case('OK', "df.rank.evaluate('sDCG@1')", "df.rank.evaluate('ADVICE(max_label=1)@1')", r"is (\w+) in cwl"),
     'a method of two meanings': Case('OK', 'df.rank.accuracy', "df.rank.evaluate('ADVICE')", r"is (\w+) in"),
     # texts
     'a method as a metric': Case('OK', 'df.rank.evaluate(df.rank.ndcg)', "df.rank.evaluate('ndcg')"),

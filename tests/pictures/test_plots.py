@@ -68,7 +68,8 @@ def many(queries: int, docs: int = 4) -> pl.DataFrame:
     n = queries * docs
     label = rng.integers(0, 3, n)
     scores = {run: label + rng.normal(0, noise, n) for run, noise in (("a", 1), ("b", 2), ("score", 3))}
-    judged = np.where(rng.random(n) < 0.7, label, None).tolist()
+    is_judged = (rng.random(n) < 0.7) | (np.arange(n) % docs == 0)  # a document of each query at least
+    judged = np.where(is_judged, label, None).tolist()
     return pl.DataFrame({"query_id": np.repeat(np.arange(queries), docs), "label": judged, **scores}).with_columns(
         market=pl.col("query_id") % 60, label=pl.col("label").cast(pl.Float64)
     )

@@ -156,7 +156,7 @@ def test_pandas_frames_need_no_pyarrow() -> None:
                     raise ModuleNotFoundError(name)
         sys.meta_path.insert(0, Absent())
         import pandas as pd, rankframe as rf
-        df = pd.DataFrame({"query_id": ["a", "a", None], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [0, 1, None]})
+        df = pd.DataFrame({"query_id": ["a", "a", None], "doc_id": [1, 2, 1], "score": [2, 1, 1], "label": [0, 1, 0]})
         for dtype in ("object", "string", "category"):
             found = df.astype({"query_id": dtype, "score": "Int64"}).rank.evaluate("rr")
             assert found["rr"].tolist() == [0.5, 0.0], found

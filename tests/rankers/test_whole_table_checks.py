@@ -39,6 +39,7 @@ def run(found: Any) -> Any:
         (lambda x: x.ndcg(k=10), "ndcg@10"),
         (lambda x: x.evaluate("map"), "map"),
         (lambda x: x.evaluate("num_retrieved", "P_5"), "precision@5"),
+        (lambda x: x.evaluate("num_retrieved", "unj@1"), "unj@1"),
         (lambda x: x.with_metrics("rr"), "rr"),
         (lambda x: x.curve("recall"), "recall"),
         (lambda x: x.mean("map"), "map"),
@@ -46,7 +47,18 @@ def run(found: Any) -> Any:
         (lambda x: x.compare("map", runs=["score", "other"], resamples=99, progress=False), "map"),
         (lambda x: x.on(unjudged="drop").ndcg(), "ndcg"),
     ],
-    ids=["method", "text", "beside another", "with_metrics", "curve", "mean", "summarize", "compare", "condensed"],
+    ids=[
+        "method",
+        "text",
+        "beside another",
+        "of judgments",
+        "with_metrics",
+        "curve",
+        "mean",
+        "summarize",
+        "compare",
+        "condensed",
+    ],
 )
 def test_values_of_a_table_that_nobody_judged_come_with_a_warning(ask: Any, named: str, form: Any) -> None:
     with pytest.warns(
@@ -60,7 +72,7 @@ def test_values_of_a_table_that_nobody_judged_come_with_a_warning(ask: Any, name
 @each(
     "ask",
     [
-        lambda x: x.evaluate("num_retrieved", "unj@1"),  # which count what they are to count
+        lambda x: x.evaluate("num_retrieved"),  # which counts what it is to count
         lambda x: x.on(no_relevant="null").ndcg(),
         lambda x: x.on(unjudged="bounds").ndcg(),
         lambda x: x.on(group="by").group_exposure(group="x"),
@@ -77,7 +89,7 @@ def test_what_needs_no_judgments_or_shows_that_there_are_none_comes_without_one(
 
 
 @each("form", EAGER.values(), ids=EAGER)
-@each("df", [DF, DF.with_columns(label=pl.Series([0, None, None, None])), UNJUDGED.clear()])
+@each("df", [DF, DF.head(2).with_columns(label=pl.Series([0, None])), UNJUDGED.clear()])
 def test_a_table_with_one_judged_document_or_without_rows_comes_without_one(df: pl.DataFrame, form: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
