@@ -24,7 +24,7 @@ from .._table.table import Table
 from .._verbs.declaration import verb
 from .._verbs.resampling import Resampling
 from .._verbs.summary import Summary, averages, keys
-from .._verbs.unequal_runs import RunSizes, size_calls, unequal
+from .._verbs.unequal_runs import RunSizes, size_calls, unequal, with_facts
 from ..errors import InvalidOption, asked_as
 
 LINES = 12
@@ -149,8 +149,9 @@ class Measured:
         self.key, found, at = summary.query, summary.per_query(frame), [pl.col(name) for name in keys(slices)]
         run = pl.col(RUN) if runs.scores else at[0].cast(pl.String) if runs.key else pl.lit(setup.roles.score)
         found = found.with_columns(run.alias(RUN), **({} if by is None else {SLICE: at[-1]}))
-        sizes = RunSizes.of(found, frame, setup, runs, calls) if size else None
-        if sizes is not None:
+        sizes = None
+        if size:
+            sizes = RunSizes.of(with_facts(found, frame, setup, runs), setup, runs, calls)
             sizes.warn()
         self.note = "" if sizes is None else " ".join(unequal(sizes.settings))
         if by is not None and len(found):
