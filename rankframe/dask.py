@@ -17,7 +17,7 @@ import polars as pl
 from ._lift.engine import Merged, OnQueries, Side, Work, run
 from ._lift.pandas import PandasRanker, of_pandas
 from ._lift.pandas_columns import text_of
-from ._lift.pandas_tables import Source, as_pandas
+from ._lift.pandas_tables import Source, as_pandas, indexed
 from ._lift.ranker import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup
@@ -36,7 +36,8 @@ T = TypeVar("T")
 class DaskRanker(FrameRanker[Any]):
     """The ranker of a Dask frame: its results are those of a pandas frame, as Dask frames.
 
-    Only ``summarize`` differs: the interval of many queries is always that of ``interval="poisson"``.
+    Only ``summarize`` differs: the interval of many queries is always that of ``interval="poisson"``. Comparisons and gates
+    collect the values per query, and hold pandas frames.
     """
 
     _library = "Dask "
@@ -93,6 +94,11 @@ class DaskEngine:
         """The rows of all partitions."""
         found = table.compute()
         return Source(found, [*found.columns]).polars
+
+    def give(self, found: pl.DataFrame, table: DataFrame, setup: Setup, read: Collection[str] | None) -> pd.DataFrame:
+        """A pandas frame, indexed by the query if it has one."""
+        source = Source(table._meta, () if read is None else read, others=read is None, lists=self.lists)
+        return indexed(found, setup, source)
 
 
 class PandasFrames:
