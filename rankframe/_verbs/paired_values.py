@@ -204,7 +204,7 @@ class ValuesOfRuns:
         frame, also = design.marked(part.rows, setup, self.calls)
         of = setup if self.label is None else setup.changed(label=self.label)
         found = values(frame, of, design.runs, self.measured, part.whole)
-        if HELD in self.measured:
+        if HELD.text in found.columns:
             found = with_facts(found, frame, setup, design.runs)
         query = [*design.runs.queries(setup).roles.query]
         queries = by_query(frame, query, (*design.by, *also), design.weights)
