@@ -29,7 +29,7 @@ SHOWN = 20
 """Looks at fewer queries than one in so many are left out, since their wide intervals would hide the others."""
 
 
-@plot()
+@plot(by_parts=True)
 def sequential(
     table: Table[Any],
     metric: str,

@@ -46,7 +46,6 @@ from .._support.option_values import Range
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, OfDifferences, Resamples, Seed, Test
 from .._table.runs import Runs, TheRuns, names_of
-from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from ..errors import InvalidOption, option
 from .declaration import verb

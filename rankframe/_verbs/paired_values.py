@@ -209,21 +209,23 @@ class ValuesOfRuns:
         query = [*design.runs.queries(setup).roles.query]
         queries = by_query(frame, query, (*design.by, *also), design.weights)
         joined = found.lazy().join(queries, on=query, how="left", nulls_equal=True, maintain_order="left")
-        found = collect(joined, frame, setup)
-        return found if part.places is None else self._placed(found, frame, part.places)
-
-    def _placed(self, found: pl.DataFrame, frame: pl.DataFrame, places: pl.Series) -> pl.DataFrame:
-        """The values with the place in the whole table at which each run has its query first."""
-        query, runs = [name for name in frame.columns if name in found.columns], self.design.runs
-        run = [pl.col(name).cast(pl.String).alias(RUN) for name in runs.key]
-        rows = frame.select(*query, *run, places.alias(PLACE))
-        key = [*query, *([RUN] if run else [])]
-        first = rows.group_by(key).agg(pl.col(PLACE).min())
-        return found.join(first, on=key, how="left", nulls_equal=True, maintain_order="left")
+        return with_places(collect(joined, frame, setup), part, design.runs)
 
 
 PLACE = "#place in table"
 """The column of the place of a run's query in an ordered table that comes in parts."""
+
+
+def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFrame:
+    """The values of a part with the place in an ordered table at which each run has its query first."""
+    if part.places is None:
+        return found
+    query = [*runs.queries(part.setup).roles.query]
+    run = [pl.col(name).cast(pl.String).alias(RUN) for name in runs.key]
+    rows = part.rows.select(*query, *run, part.places.alias(PLACE))
+    key = [*query, *([RUN] if run else [])]
+    first = rows.group_by(key).agg(pl.col(PLACE).min())
+    return found.join(first, on=key, how="left", nulls_equal=True, maintain_order="left")
 
 
 def in_order(found: pl.DataFrame, table: Table[Any], query: Sequence[str]) -> pl.DataFrame:

@@ -157,3 +157,26 @@ def test_what_is_wrong_is_told_by_the_call_with_the_columns_of_the_table() -> No
         DF.lazy().rank.compare("map", runs=["older", "new"])
     with pytest.raises(rf.InvalidData, match="column 'new' holds NaN"):
         DF.lazy().with_columns(new=pl.col("new") * float("nan")).rank.on(memory_limit=1).compare("map", **TWO)
+
+
+PLOTS: dict[str, Callable[[Any], Any]] = {
+    "differences": lambda x: x.plot.differences("map", runs=["old", "new"]),
+    "distribution": lambda x: x.plot.distribution("map", runs=["old", "new"]),
+    "slices": lambda x: x.plot.slices("map", by="market", runs=["old", "new"]),
+    "over": lambda x: x.plot.over("map", by="day", runs=["old", "new"]),
+    "precision_recall": lambda x: x.plot.precision_recall(runs=["old", "new"]),
+    "sequential": lambda x: x.plot.sequential("map", runs=["old", "new"]),
+}
+
+
+@each("plot", PLOTS)
+def test_a_plot_of_values_per_query_is_that_of_the_table_in_memory(plot: str) -> None:
+    with in_small_batches():
+        found = PLOTS[plot](DF.lazy().rank.on(memory_limit=1)).to_dict()
+    assert found == PLOTS[plot](DF.rank).to_dict()
+
+
+def test_a_plot_of_runs_of_a_column_has_them_in_the_order_of_the_table() -> None:
+    with in_small_batches():
+        found = LONG.lazy().rank.on(memory_limit=1).plot.differences("map", run="system").to_dict()
+    assert found == LONG.rank.plot.differences("map", run="system").to_dict()
