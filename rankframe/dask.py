@@ -17,7 +17,7 @@ import polars as pl
 from ._lift.engine import Merged, OnQueries, Side, Work, run
 from ._lift.pandas import PandasRanker, of_pandas
 from ._lift.pandas_columns import text_of
-from ._lift.pandas_tables import Source, as_pandas, indexed
+from ._lift.pandas_tables import Source, as_pandas
 from ._lift.ranker import FrameRanker
 from ._support.extras import load
 from ._table.setup import Setup
@@ -95,10 +95,14 @@ class DaskEngine:
         found = table.compute()
         return Source(found, [*found.columns]).polars
 
-    def give(self, found: pl.DataFrame, table: DataFrame, setup: Setup, read: Collection[str] | None) -> pd.DataFrame:
-        """A pandas frame, indexed by the query if it has one."""
-        source = Source(table._meta, () if read is None else read, others=read is None, lists=self.lists)
-        return indexed(found, setup, source)
+    def give(self, found: pl.DataFrame, table: DataFrame, setup: Setup) -> pd.DataFrame:
+        """A pandas frame, indexed by the query if it has all of its columns."""
+        query, frame = list(setup.roles.query), as_pandas(found)
+        if not {*query} <= {*found.columns}:
+            return frame
+        dtypes = {name: table.dtypes[name] for name in query}
+        known = {name: dtype for name, dtype in dtypes.items() if not hasattr(dtype, "categories")}
+        return frame.astype(known).set_index(query)
 
 
 class PandasFrames:

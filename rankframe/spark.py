@@ -453,6 +453,6 @@ class SparkEngine:
         """The rows, as Arrow."""
         return pl.DataFrame(table.toArrow())
 
-    def give(self, found: pl.DataFrame, table: DataFrame, setup: Setup, read: Collection[str] | None) -> pl.DataFrame:
+    def give(self, found: pl.DataFrame, table: DataFrame, setup: Setup) -> pl.DataFrame:
         """A Polars frame."""
         return found

@@ -257,8 +257,8 @@ class Engine(Protocol[T]):
         """The rows of a small result, computed now."""
 
     @abstractmethod
-    def give(self, found: pl.DataFrame, table: T, setup: Setup, read: Collection[str] | None) -> Any:
-        """A small result about the table in the caller's kind of frame in memory; of the table, `read` was read."""
+    def give(self, found: pl.DataFrame, table: T, setup: Setup) -> Any:
+        """A small result about the table in the caller's kind of frame in memory."""
 
 
 @dataclass(frozen=True)
@@ -318,7 +318,9 @@ def run(
     read = None if call.reads_any else call.columns(setup)
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
-    if (verb.gives in ("query", "list", "table") or verb.by_parts) and read is not None:  # the result has no other columns
+    if (
+        verb.gives in ("query", "list", "table") or verb.by_parts
+    ) and read is not None:  # the result has no other columns
         sides = [sides[0].only(read)]
     judging, key = None, [*setup.roles.query]
     if qrels is not None:
@@ -327,7 +329,9 @@ def run(
         joined_by = call_of_verb(judge, None, judged_only=judged_only, run_only=run_only)
         judging, key = _joining(engine, sides, setups[0], empties, joined_by)
     nothing = Whole({}, frozenset() if call.runs.key else None)
-    shape = None if verb.by_parts else _work(call, setup, judging, nothing)(*empties)  # refuses wrong columns before anything runs
+    shape = (
+        None if verb.by_parts else _work(call, setup, judging, nothing)(*empties)
+    )  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     calls, setups = call.calls if call.reads_labels else [], [*call.runs.apart(setup, ())[0].values()]
     if verb.labels is not True:
@@ -358,7 +362,7 @@ def run(
     whole = Whole(labels, _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None)
     if shape is None:
         parts = PartsOfEngine(engine, sides, key, setup, whole, judging)
-        in_kind = partial(engine.give, table=table, setup=setup, read=read)
+        in_kind = partial(engine.give, table=table, setup=setup)
         return call.on(Table(joined.clear(), given, parts=parts, give=in_kind))
     found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
     figures = call.mergeable(setup, labels)

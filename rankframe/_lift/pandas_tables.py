@@ -138,17 +138,17 @@ def _per_query(frame: pd.DataFrame, setup: Setup, call: VerbCall, whole: Whole |
     source = _source(frame, setup, call)
     result = on_rows(call, Table(source.polars, setup, whole))
     query = tuple(name for name in setup.roles.query if name in result.columns)  # a verb may combine runs
-    return indexed(result, setup.changed(query=query), source)
+    return _indexed(result, setup.changed(query=query), source)
 
 
 def _whole(frame: pd.DataFrame, setup: Setup, call: VerbCall, _: Whole | None) -> Any:
     """What the verb makes of the whole table; frames with query columns are indexed by the query."""
     source, of_query = _source(frame, setup, call), call.runs.queries(setup)
-    table = Table(source.polars, setup, spelling=spelled, give=lambda found: indexed(found, of_query, source))
+    table = Table(source.polars, setup, spelling=spelled, give=lambda found: _indexed(found, of_query, source))
     return on_rows(call, table)
 
 
-def indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
+def _indexed(result: pl.DataFrame, setup: Setup, source: Source) -> pd.DataFrame:
     """A result as a pandas frame, indexed by the query if it has all query columns."""
     if not {*setup.roles.query} <= {*result.columns}:
         return pd.DataFrame(source.in_own_types(result))

@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -25,6 +24,7 @@ from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+from tests.support.two_runs import two_runs
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.* judged queries are not in the run"),
@@ -521,15 +521,6 @@ def test_a_worker_gives_back_the_callers_columns_and_an_error_as_a_row() -> None
     assert bad[0]["#fault"] == "query bad has no rows; write label='rel'"
 
 
-def two_runs(n: int = 60) -> pl.DataFrame:
-    """Ten documents for each query, with the scores of two runs and the market of the query."""
-    scores = np.random.default_rng(4).normal(size=(2, n * 10)).round(3)
-    queries = [f"q{i // 10}" for i in range(n * 10)]
-    labels, markets = [i * 7 % 11 % 3 for i in range(n * 10)], ["de" if i // 10 % 3 else "fr" for i in range(n * 10)]
-    columns = {"query_id": queries, "doc_id": [f"d{i % 10}" for i in range(n * 10)], "label": labels, "market": markets}
-    return pl.DataFrame({**columns, "old": scores[0], "new": scores[1]})
-
-
 def test_a_table_of_two_runs_is_compared_and_gated_in_one_call_as_a_polars_frame(spark: Any) -> None:
     df, err = two_runs(), "err(max_label=2)"
     sdf, runs = to_spark(spark, df), {"runs": ["old", "new"], "progress": False}
@@ -548,7 +539,10 @@ def test_a_table_of_two_runs_is_compared_and_gated_in_one_call_as_a_polars_frame
 def test_a_run_in_a_column_and_judgments_of_their_own_are_compared_and_gated(spark: Any) -> None:
     df = two_runs()
     shared, run = df.select("query_id", "doc_id", "label"), {"run": "system", "baseline": "old", "progress": False}
-    long = [df.select("query_id", "doc_id", score=name, system=pl.lit(name)).filter(pl.col("doc_id") != "d3") for name in ("old", "new")]
+    long = [
+        df.select("query_id", "doc_id", score=name, system=pl.lit(name)).filter(pl.col("doc_id") != "d3")
+        for name in ("old", "new")
+    ]
     stacked, on = pl.concat(long), {"qrels": to_spark(spark, shared), "buckets": 2}
     judged = stacked.rank.judge(shared, run="system")
     found = rankframe.spark.compare(to_spark(spark, stacked), "map", **on, **run)
