@@ -307,7 +307,9 @@ def compare(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate` and ``df.rank.compare``.
     """
-    return _lifted(compare, compare_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
+    two = (qrels, judged_only, run_only)
+    found: Comparison[pl.DataFrame] = _lifted(compare, compare_verb, df, metrics, options, buckets, *two)
+    return found
 
 
 def gate(
@@ -342,7 +344,9 @@ def gate(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate` and ``df.rank.gate``.
     """
-    return _lifted(gate, gate_verb, df, budgets, options, buckets, qrels, judged_only, run_only)
+    two = (qrels, judged_only, run_only)
+    found: Verdict[pl.DataFrame] = _lifted(gate, gate_verb, df, budgets, options, buckets, *two)
+    return found
 
 
 def power(
@@ -372,7 +376,9 @@ def power(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate` and ``df.rank.power``.
     """
-    return _lifted(power, power_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
+    two = (qrels, judged_only, run_only)
+    found: pl.DataFrame = _lifted(power, power_verb, df, metrics, options, buckets, *two)
+    return found
 
 
 def reliability(
@@ -402,7 +408,9 @@ def reliability(
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
         As for :func:`evaluate` and ``df.rank.reliability``.
     """
-    return _lifted(reliability, reliability_verb, df, metrics, options, buckets, qrels, judged_only, run_only)
+    two = (qrels, judged_only, run_only)
+    found: Reliability[pl.DataFrame] = _lifted(reliability, reliability_verb, df, metrics, options, buckets, *two)
+    return found
 
 
 def _lifted(

@@ -34,15 +34,12 @@ OfPart: TypeAlias = "Callable[[Table[Any]], pl.DataFrame]"
 
 
 class Parts(Protocol):
-    """A table whose rows are not in memory: larger than it, or on other machines.
+    """A table whose rows are not in memory: larger than it, or on other machines."""
 
-    Attributes
-    ----------
-    ordered
-        Whether its rows have an order.
-    """
-
-    ordered: bool
+    @property
+    def ordered(self) -> bool:
+        """Whether its rows have an order."""
+        ...
 
     def each(self, work: OfPart) -> pl.DataFrame:
         """The results of the function of each part, together; they must be few enough for the memory."""

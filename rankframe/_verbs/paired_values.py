@@ -364,7 +364,7 @@ class ValuesOfPairs:
         entries = entries_of(part.rows, setup, self.runs, self.names, depth=setup.policies.depth, absent=False)
         tables = [of_run(entries, i, of_query) for i in range(len(self.names))]
         rows = entries.documents.with_columns(table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables))
-        found = []
+        found: list[pl.DataFrame] = []
         for first, second in self.pairs:
             of = tables[second][1]  # further roles have no column here
             own = Roles(of.roles.query, of.roles.doc, f"#{second}", of.roles.label)
