@@ -55,8 +55,13 @@ class DaskRanker(FrameRanker[Any]):
             other = other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
             call = call.changed(qrels=_with_columns(other, self._setup.roles.query))
         engine = DaskEngine(self._setup.roles.lists)
+        frame = _with_columns(self._frame, self._setup.roles.query)
+
+        def give(found: pl.DataFrame) -> pd.DataFrame:
+            return _by_query(found, call.runs.queries(self._setup).roles.query, frame)
+
         with of_pandas(self._frame._meta):
-            return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, call)
+            return run(engine, frame, self._setup, call, give=give)
 
 
 @dataclass(frozen=True)
@@ -95,15 +100,6 @@ class DaskEngine:
         found = table.compute()
         return Source(found, [*found.columns]).polars
 
-    def give(self, found: pl.DataFrame, table: DataFrame, setup: Setup) -> pd.DataFrame:
-        """A pandas frame, indexed by the query if it has all of its columns."""
-        query, frame = list(setup.roles.query), as_pandas(found)
-        if not {*query} <= {*found.columns}:
-            return frame
-        dtypes = {name: table.dtypes[name] for name in query}
-        known = {name: dtype for name, dtype in dtypes.items() if not hasattr(dtype, "categories")}
-        return frame.astype(known).set_index(query)
-
 
 class PandasFrames:
     """Pandas frames: a verb returns the same as the method of `.rank`."""
@@ -138,6 +134,16 @@ class OnPandas:
             arrow: Any = found.to_arrow(compat_level=pl.CompatLevel.oldest())
             return arrow.to_pandas(types_mapper=pd.ArrowDtype)  # type: ignore[no-any-return]
         return as_pandas(found)
+
+
+def _by_query(found: pl.DataFrame, query: Sequence[str], table: DataFrame) -> pd.DataFrame:
+    """A result in memory, indexed by the query, in the table's types, if it has all of the query's columns."""
+    frame = as_pandas(found)
+    if not {*query} <= {*found.columns}:
+        return frame
+    dtypes = {name: table.dtypes[name] for name in query}
+    known = {name: dtype for name, dtype in dtypes.items() if not hasattr(dtype, "categories")}
+    return frame.astype(known).set_index(list(query))
 
 
 def _only(frame: DataFrame, names: Collection[str]) -> DataFrame:

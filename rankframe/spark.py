@@ -23,7 +23,7 @@ from ._support.option_kinds import check
 from ._support.option_values import Range
 from ._table.columns import fresh
 from ._table.run_and_judgments import Unmatched as Unmatched
-from ._table.setup import TABLES, Setup
+from ._table.setup import TABLES
 from ._table.table import refuse_names
 from ._verbs.catalog import catalog as catalog_verb
 from ._verbs.compare import Comparison, compare as compare_verb
@@ -460,7 +460,3 @@ class SparkEngine:
     def collect(self, table: DataFrame) -> pl.DataFrame:
         """The rows, as Arrow."""
         return pl.DataFrame(table.toArrow())
-
-    def give(self, found: pl.DataFrame, table: DataFrame, setup: Setup) -> pl.DataFrame:
-        """A Polars frame."""
-        return found

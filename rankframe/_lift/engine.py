@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import polars as pl
@@ -15,7 +14,7 @@ from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_la
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
-from .._table.table import OfPart, Table, Whole, in_memory
+from .._table.table import OfPart, Table, Whole, in_memory, unchanged
 from .._table.ties import TIE_RULES
 from .._verbs.declaration import Mergeable, VerbCall, call_of_verb, verb_of
 from .._verbs.evaluate import evaluate
@@ -256,10 +255,6 @@ class Engine(Protocol[T]):
     def collect(self, table: T) -> pl.DataFrame:
         """The rows of a small result, computed now."""
 
-    @abstractmethod
-    def give(self, found: pl.DataFrame, table: T, setup: Setup) -> Any:
-        """A small result about the table in the caller's kind of frame in memory."""
-
 
 @dataclass(frozen=True)
 class PartsOfEngine(Generic[T]):
@@ -301,10 +296,12 @@ def run(
     qrels: T | None = None,
     judged_only: Unmatched = "keep",
     run_only: Unmatched = "drop",
+    give: Callable[[pl.DataFrame], Any] = unchanged,
 ) -> Any:
     """Run a verb on a table in parts; with `qrels`, on the table joined with its judgments.
 
-    The result is such a table; of a verb that takes values per query together, what it makes of them in memory.
+    The result is such a table; of a verb that takes values per query together, what it makes of them in memory,
+    whose frames `give` turns into the caller's kind.
     """
     verb = call.verb
     if verb.gives == "join":
@@ -362,8 +359,7 @@ def run(
     whole = Whole(labels, _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None)
     if shape is None:
         parts = PartsOfEngine(engine, sides, key, setup, whole, judging)
-        in_kind = partial(engine.give, table=table, setup=setup)
-        return call.on(Table(joined.clear(), given, parts=parts, give=in_kind))
+        return call.on(Table(joined.clear(), given, parts=parts, give=give))
     found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
     figures = call.mergeable(setup, labels)
     return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))

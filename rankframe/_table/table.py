@@ -25,7 +25,8 @@ class Whole:
     runs: Sequence[str] | frozenset[str] | None = None
 
 
-def _unchanged(found: pl.DataFrame) -> Any:
+def unchanged(found: pl.DataFrame) -> Any:
+    """A Polars frame as it is."""
     return found
 
 
@@ -80,7 +81,7 @@ class Table(Generic[R]):
     kept: pl.DataFrame | None = None
     carry: Sequence[str] = ()
     spelling: Spelling = str
-    give: Callable[[pl.DataFrame], R] = _unchanged
+    give: Callable[[pl.DataFrame], R] = unchanged
     parts: Parts | None = None
     places: pl.Series | None = None
 
