@@ -36,7 +36,8 @@ T = TypeVar("T")
 class DaskRanker(FrameRanker[Any]):
     """The ranker of a Dask frame: its results are those of a pandas frame, as Dask frames.
 
-    Only ``summarize`` differs: the interval of many queries is always that of ``interval="poisson"``.
+    Only ``summarize`` differs: the interval of many queries is always that of ``interval="poisson"``. Comparisons and gates
+    collect the values per query, and hold pandas frames.
     """
 
     _library = "Dask "
@@ -54,8 +55,13 @@ class DaskRanker(FrameRanker[Any]):
             other = other if isinstance(other, dd.DataFrame) else dd.from_pandas(other, npartitions=1)
             call = call.changed(qrels=_with_columns(other, self._setup.roles.query))
         engine = DaskEngine(self._setup.roles.lists)
+        frame = _with_columns(self._frame, self._setup.roles.query)
+
+        def give(found: pl.DataFrame) -> pd.DataFrame:
+            return _by_query(found, call.runs.queries(self._setup).roles.query, frame)
+
         with of_pandas(self._frame._meta):
-            return run(engine, _with_columns(self._frame, self._setup.roles.query), self._setup, call)
+            return run(engine, frame, self._setup, call, give=give)
 
 
 @dataclass(frozen=True)
@@ -128,6 +134,16 @@ class OnPandas:
             arrow: Any = found.to_arrow(compat_level=pl.CompatLevel.oldest())
             return arrow.to_pandas(types_mapper=pd.ArrowDtype)  # type: ignore[no-any-return]
         return as_pandas(found)
+
+
+def _by_query(found: pl.DataFrame, query: Sequence[str], table: DataFrame) -> pd.DataFrame:
+    """A result in memory, indexed by the query, in the table's types, if it has all of the query's columns."""
+    frame = as_pandas(found)
+    if not {*query} <= {*found.columns}:
+        return frame
+    dtypes = {name: table.dtypes[name] for name in query}
+    known = {name: dtype for name, dtype in dtypes.items() if not hasattr(dtype, "categories")}
+    return frame.astype(known).set_index(list(query))
 
 
 def _only(frame: DataFrame, names: Collection[str]) -> DataFrame:

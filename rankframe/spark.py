@@ -26,17 +26,23 @@ from ._table.run_and_judgments import Unmatched as Unmatched
 from ._table.setup import TABLES
 from ._table.table import refuse_names
 from ._verbs.catalog import catalog as catalog_verb
+from ._verbs.compare import Comparison, compare as compare_verb
 from ._verbs.declaration import verb_of
 from ._verbs.evaluate import evaluate as evaluate_verb
 from ._verbs.fitted import FittedFusion
 from ._verbs.fuse import explain as explain_fusion_verb, fuse as fuse_verb
+from ._verbs.gate import Verdict, gate as gate_verb
+from ._verbs.power import power as power_verb
+from ._verbs.reliability import Reliability, reliability as reliability_verb
 from ._verbs.summary import mean as mean_verb, summarize as summarize_verb
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
-__all__ = ["catalog", "evaluate", "explain_fusion", "fuse", "mean", "summarize", "with_metrics"]
+__all__ = [
+    "catalog", "compare", "evaluate", "explain_fusion", "fuse", "gate", "mean", "power", "reliability", "summarize", "with_metrics",
+]  # fmt: skip
 
 Buckets: TypeAlias = Annotated[int, Range(least=1)] | None
 
@@ -270,6 +276,143 @@ def explain_fusion(
     return _lifted(explain_fusion, explain_fusion_verb, df, (method,), options, buckets)
 
 
+def compare(
+    df: DataFrame,
+    *metrics: Request,
+    qrels: DataFrame | None = None,
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> Comparison[pl.DataFrame]:
+    """Compare two or more runs on the same queries, by paired tests, as ``df.rank.compare`` does.
+
+    The workers evaluate the metrics. The call collects their values, a row per run and query, and compares them in memory.
+
+    Parameters
+    ----------
+    df, *metrics, qrels, judged_only, run_only, buckets
+        As for :func:`evaluate`, but no expressions.
+    **options
+        The options of ``df.rank.compare``, and column names and policies as for :func:`evaluate`. Runs are columns of scores
+        or named by a column.
+
+    Returns
+    -------
+    A :class:`rankframe.results.Comparison`, whose frames are Polars frames in memory. Runs that a column names come in the
+    order of their names.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate` and ``df.rank.compare``.
+    """
+    two = (qrels, judged_only, run_only)
+    found: Comparison[pl.DataFrame] = _lifted(compare, compare_verb, df, metrics, options, buckets, *two)
+    return found
+
+
+def gate(
+    df: DataFrame,
+    *budgets: Mapping[Request, float] | Request,
+    qrels: DataFrame | None = None,
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> Verdict[pl.DataFrame]:
+    """Gate a release: pass only if the queries rule out that a metric fell by more than its budget, as ``df.rank.gate`` does.
+
+    The workers evaluate the metrics. The call collects their values, a row per run and query, and in a second pass the rows
+    of the queries that moved most.
+
+    Parameters
+    ----------
+    df, qrels, judged_only, run_only, buckets
+        As for :func:`evaluate`.
+    *budgets
+        As for ``df.rank.gate``.
+    **options
+        The options of ``df.rank.gate``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+
+    Returns
+    -------
+    A :class:`rankframe.results.Verdict`, true if all pass, whose frames are Polars frames in memory.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate` and ``df.rank.gate``.
+    """
+    two = (qrels, judged_only, run_only)
+    found: Verdict[pl.DataFrame] = _lifted(gate, gate_verb, df, budgets, options, buckets, *two)
+    return found
+
+
+def power(
+    df: DataFrame,
+    *metrics: Request,
+    qrels: DataFrame | None = None,
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> pl.DataFrame:
+    """The number of queries needed to detect a difference, as ``df.rank.power`` gives it.
+
+    Parameters
+    ----------
+    df, *metrics, qrels, judged_only, run_only, buckets
+        As for :func:`compare`.
+    **options
+        The options of ``df.rank.power``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+
+    Returns
+    -------
+    The frame of ``df.rank.power``, a Polars frame in memory.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate` and ``df.rank.power``.
+    """
+    two = (qrels, judged_only, run_only)
+    found: pl.DataFrame = _lifted(power, power_verb, df, metrics, options, buckets, *two)
+    return found
+
+
+def reliability(
+    df: DataFrame,
+    *metrics: Request,
+    qrels: DataFrame | None = None,
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> Reliability[pl.DataFrame]:
+    """How far the order of runs can be relied on, as ``df.rank.reliability`` tells it.
+
+    Parameters
+    ----------
+    df, *metrics, qrels, judged_only, run_only, buckets
+        As for :func:`compare`.
+    **options
+        The options of ``df.rank.reliability``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+
+    Returns
+    -------
+    A :class:`rankframe.results.Reliability`, whose table is a Polars frame in memory.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate` and ``df.rank.reliability``.
+    """
+    two = (qrels, judged_only, run_only)
+    found: Reliability[pl.DataFrame] = _lifted(reliability, reliability_verb, df, metrics, options, buckets, *two)
+    return found
+
+
 def _lifted(
     caller: Callable[..., object],
     verb: Callable[..., object],
@@ -278,7 +421,7 @@ def _lifted(
     options: Mapping[str, Any],
     buckets: int | None,
     *two: Any,
-) -> DataFrame:
+) -> Any:
     """The result of a verb for its function of Spark tables; its options are told from those of `on` by its signature."""
     declared = verb_of(verb)
     own = {name: x for name, x in options.items() if name in declared.parameters and name not in TABLES}

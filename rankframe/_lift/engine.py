@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_la
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
-from .._table.table import Whole, in_memory
+from .._table.table import OfPart, Table, Whole, in_memory, unchanged
 from .._table.ties import TIE_RULES
 from .._verbs.declaration import Mergeable, VerbCall, call_of_verb, verb_of
 from .._verbs.evaluate import evaluate
@@ -107,6 +107,44 @@ class OnQueries:
 
 def _joined(judging: OnQueries | None, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
     return frame if judging is None else judging(frame, *others)
+
+
+@dataclass(frozen=True)
+class OnPart:
+    """A function of a part of a table, whose results together are few enough to be collected.
+
+    Attributes
+    ----------
+    work
+        The function.
+    setup, whole, judging
+        As for `OnQueries`.
+    """
+
+    work: OfPart
+    setup: Setup
+    whole: Whole
+    judging: OnQueries | None = None
+
+    def __call__(self, frame: pl.DataFrame, *others: pl.DataFrame) -> pl.DataFrame:
+        return self.work(Table(_joined(self.judging, frame, *others), self.setup, self.whole))
+
+    @property
+    def kept(self) -> Mapping[str, str]:
+        """The query columns."""
+        return {name: name for name in self.setup.roles.query}
+
+
+@dataclass(frozen=True)
+class RowsOf:
+    """The rows of some queries in a part of a table."""
+
+    queries: pl.DataFrame
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        rows, names = part.rows, self.queries.columns
+        queries = self.queries.cast({name: rows.schema[name] for name in names})
+        return rows.join(queries, on=names, how="semi", nulls_equal=True, maintain_order="left")
 
 
 @dataclass(frozen=True)
@@ -218,6 +256,37 @@ class Engine(Protocol[T]):
         """The rows of a small result, computed now."""
 
 
+@dataclass(frozen=True)
+class PartsOfEngine(Generic[T]):
+    """A table of an engine as parts of a table: their results are collected.
+
+    Attributes
+    ----------
+    engine, sides, key
+        The engine, the table, with its judgments if they are apart, and the key that brings rows of a query together.
+    setup, whole, judging
+        As for `OnQueries`.
+    """
+
+    engine: Engine[T]
+    sides: Sequence[Side[T]]
+    key: Sequence[str]
+    setup: Setup
+    whole: Whole
+    judging: OnQueries | None = None
+
+    ordered: bool = False
+
+    def each(self, work: OfPart) -> pl.DataFrame:
+        """The results of the function of each part."""
+        on_part = OnPart(work, self.setup, self.whole, self.judging)
+        return self.engine.collect(self.engine.by_key(on_part, self.key, *self.sides))
+
+    def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
+        """The rows of the queries, collected."""
+        return Table(self.each(RowsOf(queries)), self.setup, self.whole)
+
+
 def run(
     engine: Engine[T],
     table: T,
@@ -227,20 +296,28 @@ def run(
     qrels: T | None = None,
     judged_only: Unmatched = "keep",
     run_only: Unmatched = "drop",
-) -> T:
-    """Run a verb on a table in parts; with `qrels`, on the table joined with its judgments."""
+    give: Callable[[pl.DataFrame], Any] = unchanged,
+) -> Any:
+    """Run a verb on a table in parts; with `qrels`, on the table joined with its judgments.
+
+    The result is such a table; of a verb that takes values per query together, what it makes of them in memory,
+    whose frames `give` turns into the caller's kind.
+    """
     verb = call.verb
     if verb.gives == "join":
         return _join(engine, table, setup, call)
-    if not verb.within_queries and verb.merges is None:
+    if not (verb.within_queries or verb.merges is not None or verb.by_parts):
         raise looks_at_whole(verb.name, engine)
+    given = setup
     if call.runs.key:  # a part holds the rows of a query of all runs
         setup = call.runs.queries(setup)
     setups = [*call.runs.apart(setup, ())[0].values()]
     read = None if call.reads_any else call.columns(setup)
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
-    if verb.gives in ("query", "list", "table") and read is not None:  # the result has no other columns
+    if (
+        verb.gives in ("query", "list", "table") or verb.by_parts
+    ) and read is not None:  # the result has no other columns
         sides = [sides[0].only(read)]
     judging, key = None, [*setup.roles.query]
     if qrels is not None:
@@ -249,7 +326,9 @@ def run(
         joined_by = call_of_verb(judge, None, judged_only=judged_only, run_only=run_only)
         judging, key = _joining(engine, sides, setups[0], empties, joined_by)
     nothing = Whole({}, frozenset() if call.runs.key else None)
-    shape = _work(call, setup, judging, nothing)(*empties)  # refuses wrong columns before anything runs
+    shape = (
+        None if verb.by_parts else _work(call, setup, judging, nothing)(*empties)
+    )  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     calls, setups = call.calls if call.reads_labels else [], [*call.runs.apart(setup, ())[0].values()]
     if verb.labels is not True:
@@ -278,6 +357,9 @@ def run(
         if taking and labels[x.roles.score] > 0:
             warn_of_top_grade(x, taking, labels[x.roles.score])
     whole = Whole(labels, _names_of_runs(engine, sides[0], call.runs) if verb.gives in ("list", "query") else None)
+    if shape is None:
+        parts = PartsOfEngine(engine, sides, key, setup, whole, judging)
+        return call.on(Table(joined.clear(), given, parts=parts, give=give))
     found = engine.by_key(_work(call, setup, judging, whole), key, *sides)
     figures = call.mergeable(setup, labels)
     return found if figures is None else engine.by_key(Merged(figures), figures.key, Side(found, shape.columns))

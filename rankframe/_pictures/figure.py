@@ -22,9 +22,10 @@ from .._table.runs import RUN, Runs, TheRuns
 from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table
 from .._verbs.declaration import verb
+from .._verbs.paired_values import in_order, with_places
 from .._verbs.resampling import Resampling
 from .._verbs.summary import Summary, averages, keys
-from .._verbs.unequal_runs import RunSizes, size_calls, unequal
+from .._verbs.unequal_runs import HELD, RunSizes, size_calls, unequal, with_facts
 from ..errors import InvalidOption, asked_as
 
 LINES = 12
@@ -118,6 +119,25 @@ def unpacked(table: Table[Any], shared: Shared) -> tuple[pl.DataFrame, Setup, Ru
     return table.rows, table.setup, Runs.of(shared.get("runs"), shared.get("run"))
 
 
+@dataclass(frozen=True)
+class OfSeries:
+    """The values of a part of a table, a row per run and query, with the run's name."""
+
+    summary: Summary
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        runs, setup = self.summary.runs, part.setup
+        runs.require(part.rows, setup)
+        found = self.summary.of_part(part)
+        run = pl.col(RUN) if runs.scores else pl.lit(setup.roles.score)
+        if runs.key:
+            run = pl.col(keys(runs.key)[0]).cast(pl.String)
+        found = found.with_columns(run.alias(RUN))
+        if HELD.text in found.columns:
+            found = with_facts(found, part.rows, setup, runs)
+        return with_places(found, part, runs)
+
+
 class Measured:
     """The values of metrics by run, slice and query; their means and intervals are computed as `summarize` does.
 
@@ -138,18 +158,18 @@ class Measured:
     def __init__(
         self, table: Table[Any], runs: Runs, calls: Sequence[Call], by: str | None, resampling: Resampling
     ) -> None:
-        frame, setup = table.rows, table.setup
+        setup = table.setup
         calls = [call.under(setup) for call in calls]
         refuse_bounds(setup)
-        runs.require(frame, setup)
         slices = (*runs.key, *([] if by in (None, *runs.key) else [str(by)]))
         self.query, self.calls, self.resampling = runs.queries(setup).roles.query, calls, resampling
         size = size_calls(setup, calls) if runs.columns else []
         summary = Summary((*calls, *size), setup, runs, slices, None, resampling)
-        self.key, found, at = summary.query, summary.per_query(frame), [pl.col(name) for name in keys(slices)]
-        run = pl.col(RUN) if runs.scores else at[0].cast(pl.String) if runs.key else pl.lit(setup.roles.score)
-        found = found.with_columns(run.alias(RUN), **({} if by is None else {SLICE: at[-1]}))
-        sizes = RunSizes.of(found, frame, setup, runs, calls) if size else None
+        found = in_order(table.by_parts(OfSeries(summary)), table, self.query)
+        self.key = summary.query
+        if by is not None:
+            found = found.with_columns(pl.col(keys(slices)[-1]).alias(SLICE))
+        sizes = RunSizes.of(found, setup, runs, calls) if size else None
         if sizes is not None:
             sizes.warn()
         self.note = "" if sizes is None else " ".join(unequal(sizes.settings))

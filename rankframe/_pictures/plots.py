@@ -117,7 +117,7 @@ def curve(
     return at_cutoffs(rows, at, subtitle, x, "mean", several=measured.several, note=measured.note)
 
 
-@plot()
+@plot(by_parts=True)
 def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figure:
     """Interpolated precision at eleven levels of recall: it shows how much precision more recall costs.
 
@@ -144,7 +144,7 @@ def precision_recall(table: Table[Any], **shared: Unpack[SlicedOptions]) -> Figu
     return Figure(title, subtitle, x, y, banded(rows), lines_of(rows), note=measured.note)
 
 
-@plot()
+@plot(by_parts=True)
 def differences(
     table: Table[Any], metric: Request, *, baseline: Column | None = None, **shared: Unpack[Shared]
 ) -> Figure:
@@ -222,7 +222,7 @@ def wins_and_losses(paired: pl.DataFrame, name: str, call: Call) -> str:
     return f"{name}: {better:,} better, {worse:,} worse, {len(of) - better - worse:,} equal{mean}"
 
 
-@plot()
+@plot(by_parts=True)
 def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) -> Figure:
     """The distribution of a metric over the queries, per run or slice: it shows whether values are similar, or mostly zeros and ones.
 
@@ -275,7 +275,7 @@ def distribution(table: Table[Any], metric: Request, **shared: Unpack[SlicedOpti
     return Figure(title, shares, x, y, marks, tuple(names), legend=False, height=height, note=measured.note)
 
 
-@plot()
+@plot(by_parts=True)
 def slices(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
     """A metric in each slice of the queries, with its interval: it shows which slices are better or worse than all queries.
 
@@ -332,7 +332,7 @@ def of_slices(measured: Measured, by: str, given: Sequence[str] | None = None) -
     return Figure(title, subtitle, *axes, marks, tuple(names), height=height, note=measured.note)
 
 
-@plot()
+@plot(by_parts=True)
 def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Estimated]) -> Figure:
     """The mean of a metric by day, version or another ordered column, with its interval: it shows when quality changed.
 

@@ -29,7 +29,7 @@ SHOWN = 20
 """Looks at fewer queries than one in so many are left out, since their wide intervals would hide the others."""
 
 
-@plot()
+@plot(by_parts=True)
 def sequential(
     table: Table[Any],
     metric: str,
@@ -65,12 +65,12 @@ def sequential(
     >>> df.rank.plot.sequential("rr", runs=["bm25", "ltr"]).title.text
     'RR as queries come in: ltr minus bm25'
     """
-    call, (frame, setup, runs) = one_call(metric, "sequential('ndcg@10', runs=['old', 'new'])"), unpacked(table, shared)
+    call, (_, setup, runs) = one_call(metric, "sequential('ndcg@10', runs=['old', 'new'])"), unpacked(table, shared)
     of = Sequential(shared.get("ci") or CI, planned, look)
     of = of if sequential is None else Sequential.of_state(sequential)
-    found = paired_values(frame, setup, [call], Design(runs, None, (), None, "error"))
+    found = paired_values(table, [call], Design(runs, None, (), None, "error"))
     design = Design(runs, baseline or found.runs[0], (), None, "error")
-    found = of.checked([call.under(setup)], None).arranged(found, frame, setup)
+    found = of.checked([call.under(setup)], None).arranged(found, table)
     order, n = found.queries["#place"].to_numpy().argsort(), len(found.queries)
     at = found.queries["#look"].to_numpy()[order]
     own = look is not None or sequential is not None

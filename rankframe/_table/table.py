@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -25,8 +25,30 @@ class Whole:
     runs: Sequence[str] | frozenset[str] | None = None
 
 
-def _unchanged(found: pl.DataFrame) -> Any:
+def unchanged(found: pl.DataFrame) -> Any:
+    """A Polars frame as it is."""
     return found
+
+
+OfPart: TypeAlias = "Callable[[Table[Any]], pl.DataFrame]"
+"""A function of a part of a table, with whole queries; for other processes, one that can be pickled."""
+
+
+class Parts(Protocol):
+    """A table whose rows are not in memory: larger than it, or on other machines."""
+
+    @property
+    def ordered(self) -> bool:
+        """Whether its rows have an order."""
+        ...
+
+    def each(self, work: OfPart) -> pl.DataFrame:
+        """The results of the function of each part, together; they must be few enough for the memory."""
+        ...
+
+    def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
+        """The table of the rows of some queries, in memory."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -47,6 +69,10 @@ class Table(Generic[R]):
         How the caller's library spells code.
     give
         Turns a frame of the result into the caller's kind.
+    parts
+        If the table is not in memory, its parts; then `rows` has its columns and no rows.
+    places
+        If the rows are a part of an ordered table: the place of each row in that table.
     """
 
     rows: pl.DataFrame
@@ -55,13 +81,28 @@ class Table(Generic[R]):
     kept: pl.DataFrame | None = None
     carry: Sequence[str] = ()
     spelling: Spelling = str
-    give: Callable[[pl.DataFrame], R] = _unchanged
+    give: Callable[[pl.DataFrame], R] = unchanged
+    parts: Parts | None = None
+    places: pl.Series | None = None
 
     @property
     def largest_label(self) -> float | None:
         """The largest label of the whole table, if the rows are a part of it and it is known."""
         labels = None if self.whole is None else self.whole.largest_labels
         return None if labels is None else labels.get(self.setup.roles.score)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the rows of the whole table have an order."""
+        return self.parts is None or self.parts.ordered
+
+    def by_parts(self, work: OfPart) -> pl.DataFrame:
+        """The result of a function of parts with whole queries, of all parts together."""
+        return work(self) if self.parts is None else self.parts.each(work)
+
+    def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
+        """A table in memory that has all rows of some queries; rows that are in memory stay as they are."""
+        return self if self.parts is None else self.parts.of_queries(queries)
 
 
 def in_memory(

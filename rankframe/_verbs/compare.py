@@ -46,7 +46,6 @@ from .._support.option_values import Range
 from .._support.progress import Progress
 from .._support.statistical_options import Confidence, Correction, Family, OfDifferences, Resamples, Seed, Test
 from .._table.runs import Runs, TheRuns, names_of
-from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from ..errors import InvalidOption, option
 from .declaration import verb
@@ -173,7 +172,7 @@ def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequenc
     return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
 
 
-@verb(gives="whole", among=COMPARED, watched=True)
+@verb(gives="whole", among=COMPARED, watched=True, by_parts=True)
 def compare(
     table: Table[R],
     *metrics: Request,
@@ -270,7 +269,7 @@ def compare(
     Returns
     -------
     A :class:`rankframe.results.Comparison`, whose ``table``, ``per_query``, ``per_query_delta`` and ``ranks`` are frames of the
-    caller's kind. A LazyFrame is collected first.
+    caller's kind. Of a LazyFrame only the values per query are held in memory.
 
     Raises
     ------
@@ -331,7 +330,7 @@ def compare(
                 else option(adjust=adjust)
             )
             raise InvalidOption(wrong, f" needs a value of each run, and {call.text} compares two; leave it out")
-    found, figures, enumerated = compared(table.rows, table.setup, calls, design, test, resampling, rope, sequential)
+    found, figures, enumerated = compared(table, calls, design, test, resampling, rope, sequential)
     if test != "tukey":
         figures = significance.adjusted(figures)
     warn_of_t(figures, resampling)
@@ -375,8 +374,7 @@ def settings_of(
 
 
 def compared(
-    frame: pl.DataFrame,
-    setup: Setup,
+    table: Table[Any],
     calls: Sequence[Call],
     design: Design,
     test: Test | None,
@@ -387,9 +385,9 @@ def compared(
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     schema = TABLE | (OF_JUDGED if design.help != NO_HELP else {}) | (CHANCES if test == "bayes" else {})
     refuse_names([*schema], design.by, "by")
-    found = paired_values(frame, setup, calls, design, sized=True)
+    found = paired_values(table, calls, design, sized=True)
     if sequential is not None:
-        found, schema = sequential.arranged(found, frame, setup), {**schema, "#ratio": pl.Float64}
+        found, schema = sequential.arranged(found, table), {**schema, "#ratio": pl.Float64}
     pairs, enumerated = design.pairs(found.runs), 0
     of_values = resampling if found.control is None else replace(resampling, ci=None, interval="t")  # replaced below
     tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=schema)])]

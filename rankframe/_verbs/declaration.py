@@ -29,7 +29,7 @@ Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join",
 caller's rows, in their order; the verb's first argument is a second table. ``document``: retrieved or judged rows by query
 and rank, with the columns that the table carries. ``list``: new rows, query by query. ``join``: the rows of two tables; the
 verb's first argument is the second table. ``table``: a new table. ``whole``: whatever the verb makes of the whole table,
-whose frames it gives in the caller's kind; a LazyFrame is collected first.
+whose frames it gives in the caller's kind; a LazyFrame is collected first, unless the verb takes it by parts.
 """
 
 WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "list", "join"])
@@ -82,6 +82,9 @@ class Verb:
         Whether it may look at any column.
     runs
         The runs of a call, from its arguments `runs` and `run` (and `method`).
+    by_parts
+        For ``whole``: whether it takes rows only by `Table.by_parts` and `Table.of_queries`, so that a table need not be in
+        memory.
     keeps
         For ``table``: a function of a part, with whole queries, and the verb's arguments; the verb computes its result from
         the frames of all parts, put together.
@@ -101,6 +104,7 @@ class Verb:
     refuses: bool = False
     every_column: bool = False
     runs: Callable[..., Runs] = Runs.of
+    by_parts: bool = False
     keeps: Callable[..., pl.DataFrame] | None = None
     merges: Callable[..., Mergeable] | None = None
     lazily: Callable[..., Any] | None = None

@@ -97,7 +97,7 @@ class Gaps(Result[R_co]):
         return [Grid(("metric", "best", "worst", "gap"), figures, body, notes)]
 
 
-@verb(gives="whole", among=METRICS, watched=True)
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
 def gaps(
     table: Table[R],
     *metrics: Request,
@@ -130,8 +130,8 @@ def gaps(
 
     Returns
     -------
-    A :class:`rankframe.results.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
-    first. Queries without a value do not count. No interval if a group has a single query.
+    A :class:`rankframe.results.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. Of a LazyFrame only the
+    values per query are held in memory. Queries without a value do not count. No interval if a group has a single query.
 
     The p-values of a metric's four figures test the same hypothesis, that groups do not differ: choose one figure
     before you look at the results.
@@ -160,11 +160,11 @@ def gaps(
     calls = averaged(metrics, "gaps('ndcg@10', by='age')", table.setup)
     refuse_bounds(table.setup)
     refuse_names([*TABLE, "mean"], of, "by")
+    users = table.by_parts(Summary(tuple(calls), table.setup, Runs(), of, None, resampling).of_part)
     for name in runs_in(table.setup):
-        if table.rows[name].n_unique() > 1:
+        if users[name].n_unique() > 1:
             says = f"column {name!r} names runs, and each query counts once for each run"
             warn(f"{says}, which makes gaps look surer; keep one run")
-    users = Summary(tuple(calls), table.setup, Runs(), of, None, resampling).per_query(table.rows)
     found = users.select(keys(of)).unique(maintain_order=True).sort(keys(of), nulls_last=True).with_row_index("#group")
     if found.height < 2:
         says = "all queries are in one group; name the column, or columns, that tell groups apart, as "

@@ -139,7 +139,7 @@ class Verdict(Result[R_co]):
         return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
 
 
-@verb(gives="whole", watched=True, refuses=True)
+@verb(gives="whole", watched=True, refuses=True, by_parts=True)
 def gate(
     table: Table[R],
     *budgets: Mapping[Request, float] | Request,
@@ -205,7 +205,8 @@ def gate(
     Returns
     -------
     A :class:`rankframe.results.Verdict`, true if all pass, whose ``table``, ``failures`` and ``moved`` are frames of the
-    caller's kind, as is ``state``. A LazyFrame is collected first.
+    caller's kind, as is ``state``. Of a LazyFrame only the values per query are held in memory, and the rows of queries that
+    moved, which a second pass reads.
 
     References
     ----------
@@ -230,7 +231,7 @@ def gate(
     """
     known = Help(judge, adjust, adjust_mean)
     known.checked(names_of(by), interval=(interval, "bounded"), sequential=(None if sequential is None else ..., None))
-    rows, setup = table.rows, table.setup
+    setup = table.setup
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
     if design.baseline is None:
@@ -247,7 +248,7 @@ def gate(
             )
     refuse_names(JUDGED, design.by, "by")
     looks = None if sequential is None else Sequential.of_state(sequential, confidence, planned).checked(calls, weights)
-    found, figures, _ = compared(rows, setup, calls, design, None, resampling, sequential=looks)
+    found, figures, _ = compared(table, calls, design, None, resampling, sequential=looks)
     low, high, _ = limits(found.values, found.calls)
     spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
     kind = resampling.interval if found.control is None else KINDS[found.control.of]
@@ -259,8 +260,7 @@ def gate(
     figures = figures.with_columns(pl.Series("#number", _numbers(found, design)))
     figures = judged(figures, budget_of, needed, design.by, kind if looks is None else None)
     failures = figures.filter(~pl.col("passed"))
-    rows = with_labels(design.marked(rows, setup, calls)[0], setup, calls)
-    moved = _moved(rows, setup, found, design, most_moved)
+    moved = _moved(table, found, design, calls, most_moved)
     budget_by_text = {call.text: budget for call, budget in budget_of.items()}
     of_interval = {name: x for name, x in asdict(resampling).items() if name != "ci"}
     settings = settings_of(
@@ -388,30 +388,42 @@ MOVED = {
 }  # fmt: skip
 
 
-def _moved(frame: pl.DataFrame, setup: Setup, found: PairedValues, design: Design, most: int) -> pl.DataFrame:
+def _moved(table: Table[Any], found: PairedValues, design: Design, calls: Sequence[Call], most: int) -> pl.DataFrame:
     """The queries that moved most, with the contributions of their documents in both runs."""
+    setup, pairs = table.setup, design.pairs(found.runs)
+    moved = [[_most_moved(found, i, pair, most) for pair in pairs] for i in range(len(found.calls))]
+    every = pl.concat(queries.select(found.query) for of_pairs in moved for queries in of_pairs)
+    table = table.of_queries(every.unique(maintain_order=True))
+    frame = with_labels(design.marked(table.rows, setup, calls)[0], setup, calls)
     doc, label = setup.roles.doc_in(frame.columns), setup.roles.label
     own: dict[str, Any] = {name: frame.schema[name] for name in (doc, label) if name is not None}
     refuse_names(["difference", *MOVED], [*found.query, *design.by, *own], "the table")
     nothing = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in {**own, **MOVED}.items()]
     parts = []
-    for i, call in enumerate(found.calls):
-        of_call, documents = replace(found, calls=[call]), dict[int, pl.DataFrame]()
+    for call, of_pairs in zip(found.calls, moved, strict=True):
+        documents = dict[int, pl.DataFrame]()
         if doc is not None and call.of_ranking:
             with suppress(InvalidOption):  # the metric is no sum over documents
-                for which in {run for pair in design.pairs(found.runs) for run in pair}:
-                    documents[which] = explained(frame, setup, design.runs, found.runs[which], call)
-        for a, b in design.pairs(found.runs):
-            d = differences(found.values[a][:, [i]], found.values[b][:, [i]])
-            queries = of_call.rows({"metric": call.text, "baseline": found.runs[a], "run": found.runs[b]}, d)
-            queries = queries.rename({call.text: "difference"}).filter(pl.col("difference") != 0).sort(found.query)
-            queries = queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
+                for which in {run for pair in pairs for run in pair}:
+                    run = found.runs[which]
+                    documents[which] = explained(frame, setup, design.runs, run, call, whole=table.whole)
+        for (a, b), queries in zip(pairs, of_pairs, strict=True):
             if documents:
                 key = [*found.query, str(doc)]
                 parts.append(_with_documents(queries, found.query, key, label, documents[a], documents[b]))
             else:
                 parts.append(queries.with_columns(nothing))
     return pl.concat(parts)
+
+
+def _most_moved(found: PairedValues, metric: int, pair: tuple[int, int], most: int) -> pl.DataFrame:
+    """The queries whose values of a metric moved most between two runs, with the difference."""
+    (a, b), call = pair, found.calls[metric]
+    d = differences(found.values[a][:, [metric]], found.values[b][:, [metric]])
+    names = {"metric": call.text, "baseline": found.runs[a], "run": found.runs[b]}
+    queries = replace(found, calls=[call]).rows(names, d).rename({call.text: "difference"})
+    queries = queries.filter(pl.col("difference") != 0).sort(found.query)
+    return queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
 
 
 def _with_documents(

@@ -26,7 +26,7 @@ from .._support.statistical_options import Confidence, Resamples, Seed
 from .._table.roles import require, require_number
 from .._table.runs import RUN, Runs, TheRuns
 from .._table.setup import Setup
-from .._table.table import Table
+from .._table.table import Table, in_memory
 from ..errors import Code, InvalidData, InvalidOption
 from .compare import settings_of
 from .declaration import verb
@@ -385,7 +385,7 @@ class Study:
         frame, design = self.frame.filter(pl.all_horizontal(judged)), Design(self.runs, None, (), None, missing)
         if frame.is_empty():
             return [], [], [], []
-        under = [paired_values(frame, self.setup.changed(label=name), calls, design) for name in names]
+        under = [paired_values(in_memory(frame, self.setup.changed(label=name)), calls, design) for name in names]
         values = np.stack([found.values[..., 0].T for found in under])  # judges, queries, runs
         values, runs = values[:, ~np.isnan(values).any(axis=(0, 2))], under[0].runs
         n, means = values.shape[1], values.sum(axis=1) / (values.shape[1] or math.nan)

@@ -354,7 +354,7 @@ def oracle(
     design = Design(Runs.of(runs, run), None, (), None, missing)
     resampling = Resampling(ci, interval, resamples, seed, progress)
     calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
-    found = paired_values(table.rows, table.setup, calls, design)
+    found = paired_values(table, calls, design)
     singles = found.runs
     best = _best(found.values, calls)
     if fusion is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from .._results.markup import visible
 from .._support.floats import Booleans, Floats, Integers, np
 from .._table.runs import RUN, Runs
 from .._table.setup import Roles, Setup, refuse_bounds
-from .._table.table import Table, in_memory, refuse_names
+from .._table.table import Table, Whole, in_memory, refuse_names
 from ..errors import Advice, InvalidData, InvalidOption, Text, option
 from ..stats import NOISE
 from .declaration import call_of_verb
@@ -25,7 +25,7 @@ from .entries import entries_of, of_run
 from .evaluate import agreement, explain
 from .judged import NO_HELP, Control, Help
 from .summary import by_query, in_slices, keys, refuse_values_of_scores
-from .unequal_runs import RunSizes, size_calls
+from .unequal_runs import HELD, RunSizes, size_calls, with_facts
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
 Pairs: TypeAlias = Sequence[tuple[int, int]]
@@ -177,16 +177,79 @@ def two_or_more(names: list[str]) -> list[str]:
     return names
 
 
-def paired_values(
-    frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], design: Design, *, sized: bool = False
-) -> PairedValues:
+@dataclass(frozen=True)
+class ValuesOfRuns:
+    """The values of a part of a table: a row per run and query, with its slices, its weight and what is known of it.
+
+    Attributes
+    ----------
+    design
+        The runs, and the columns of the queries.
+    calls
+        The metrics that are compared.
+    measured
+        The metrics of each run.
+    label
+        Another column of labels, under which the runs are measured.
+    """
+
+    design: Design
+    calls: Sequence[Call]
+    measured: Sequence[Call]
+    label: str | None = None
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        design, setup = self.design, part.setup
+        design.runs.require(part.rows, setup)
+        frame, also = design.marked(part.rows, setup, self.calls)
+        of = setup if self.label is None else setup.changed(label=self.label)
+        found = values(frame, of, design.runs, self.measured, part.whole)
+        if HELD.text in found.columns:
+            found = with_facts(found, frame, setup, design.runs)
+        query = [*design.runs.queries(setup).roles.query]
+        queries = by_query(frame, query, (*design.by, *also), design.weights)
+        joined = found.lazy().join(queries, on=query, how="left", nulls_equal=True, maintain_order="left")
+        return with_places(collect(joined, frame, setup), part, design.runs)
+
+
+PLACE = "#place in table"
+"""The column of the place of a run's query in an ordered table that comes in parts."""
+
+
+def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFrame:
+    """The values of a part with the place in an ordered table at which each run has its query first."""
+    if part.places is None:
+        return found
+    query = [*runs.queries(part.setup).roles.query]
+    run = [pl.col(name).cast(pl.String).alias(RUN) for name in runs.key]
+    rows = part.rows.select(*query, *run, part.places.alias(PLACE))
+    key = [*query, *([RUN] if run else [])]
+    first = rows.group_by(key).agg(pl.col(PLACE).min())
+    return found.join(first, on=key, how="left", nulls_equal=True, maintain_order="left")
+
+
+def in_order(found: pl.DataFrame, table: Table[Any], query: Sequence[str]) -> pl.DataFrame:
+    """The values of all parts in the order of the table; of one without order, by run, slice and query."""
+    if PLACE in found.columns:
+        return found.sort(PLACE, maintain_order=True).drop(PLACE)
+    if table.ordered:
+        return found
+    return found.sort(RUN, *_facts_in(found), *query)
+
+
+def _facts_in(found: pl.DataFrame) -> list[str]:
+    """The columns of slices, and of what is known of queries, in the values of runs."""
+    return [name for name in found.columns if name.startswith("#by")]
+
+
+def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, sized: bool = False) -> PairedValues:
     """Every run's values on the same queries; `design.missing` decides about queries that a run lacks.
 
     With `sized`, the sizes of the runs are counted in the same pass, with a warning if they are far apart.
     """
+    setup = table.setup
     calls = [call.under(setup) for call in calls]
     names = [call.text for call in calls]
-    design.runs.require(frame, setup)
     query = [*design.runs.queries(setup).roles.query]
     if {*query} <= {*design.by}:
         raise InvalidOption(
@@ -194,14 +257,15 @@ def paired_values(
             " tells queries apart; name a column that several queries share",
         )
     refuse_names([*RESERVED, *names], [*query, *design.by], "the query, or by,")
-    frame, also = design.marked(frame, setup, calls)
     of_ratio, single = _of_ratio(calls), [call for call in calls if not call.of_pairs]
     single = single or calls_of("num_retrieved")  # it has a value for every query of a run
     size = size_calls(setup, single) if sized else []
-    found = values(frame, setup, design.runs, [*single, *of_ratio, *size])
+    work = ValuesOfRuns(design, calls, [*single, *of_ratio, *size])
+    found = in_order(table.by_parts(work), table, query)
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
-    queries = collect(by_query(frame, query, (*design.by, *also), design.weights), frame, setup)
+    facts = _facts_in(found)
+    queries = found.select(*query, *facts, "#weight").unique(query, keep="first", maintain_order=True)
     queries = queries.with_columns(lifted(pl.col("#weight"), pl.col("#weight").max()))
     array, there = _in_arrays(found, runs, names, queries.select(query))
     if of_ratio:
@@ -217,22 +281,23 @@ def paired_values(
         else:
             _refuse_zero(calls)
             array[~there] = 0.0
-    sizes = RunSizes.of(found, frame, setup, design.runs, single) if size else None
+    sizes = RunSizes.of(found, setup, design.runs, single) if size else None
     if sizes is not None:
         sizes.warn()
-    if not also:
-        of_pairs = _of_pairs(frame, setup, design, runs, calls, queries.select(query))
+    marks = facts[len(design.by) :]
+    if not marks:
+        of_pairs = _of_pairs(table, design, runs, calls, queries.select(query))
         return PairedValues(query, runs, calls, queries, array, design.by, of_pairs=of_pairs, sizes=sizes)
 
     def of_all(*others: Call, label: str | None = None) -> Floats:
         """The values of all queries under other labels; or another metric of the baseline."""
-        of, asked = setup if label is None else setup.changed(label=label), others or calls
-        of_runs, named = values(frame, of, design.runs, asked), [design.baseline or runs[0]] if others else runs
+        asked = others or calls
+        named = [design.baseline or runs[0]] if others else runs
+        of_runs = table.by_parts(ValuesOfRuns(design, calls, asked, label))
         array, there = _in_arrays(of_runs, named, [call.text for call in asked], queries.select(query))
         return array if design.missing == "error" else np.where(there[..., None], array, 0.0)
 
-    marks = (queries[name] for name in keys([*design.by, *also])[len(design.by) :])
-    control = design.help.control(*marks, values=of_all)
+    control = design.help.control(*(queries[name] for name in marks), values=of_all)
     if control.of == "adjust":
         array[:, ~control.judged] = np.nan
     return PairedValues(query, runs, calls, queries, array, design.by, control, sizes=sizes)
@@ -285,23 +350,42 @@ def _same(clicks: pl.DataFrame) -> pl.Series:
     return most.fill_null(0.0)
 
 
+@dataclass(frozen=True)
+class ValuesOfPairs:
+    """The values of measures of two rankings, in a part of a table: a row per query and pair of runs."""
+
+    runs: Runs
+    names: Sequence[str]
+    pairs: Pairs
+    calls: Sequence[Call]
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        setup, of_query = part.setup, self.runs.queries(part.setup)
+        entries = entries_of(part.rows, setup, self.runs, self.names, depth=setup.policies.depth, absent=False)
+        tables = [of_run(entries, i, of_query) for i in range(len(self.names))]
+        rows = entries.documents.with_columns(table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables))
+        found: list[pl.DataFrame] = []
+        for first, second in self.pairs:
+            of = tables[second][1]  # further roles have no column here
+            own = Roles(of.roles.query, of.roles.doc, f"#{second}", of.roles.label)
+            of_pair = call_of_verb(agreement, f"#{first}", *self.calls).on(in_memory(rows, Setup(own, of.policies)))
+            found.append(of_pair.with_columns(pl.lit(first).alias("#first"), pl.lit(second).alias("#second")))
+        return pl.concat(found)
+
+
 def _of_pairs(
-    frame: pl.DataFrame, setup: Setup, design: Design, runs: Sequence[str], calls: Sequence[Call], queries: pl.DataFrame
+    table: Table[Any], design: Design, runs: Sequence[str], calls: Sequence[Call], queries: pl.DataFrame
 ) -> dict[tuple[int, int], Floats]:
     """The values of measures of two rankings, the second run's first, for each pair of runs; NaN for other metrics."""
-    both = [call for call in calls if call.of_pairs]
+    both, pairs = [call for call in calls if call.of_pairs], design.pairs(runs)
     if not both:
         return {}
-    entries = entries_of(frame, setup, design.runs, runs, depth=setup.policies.depth, absent=False)
-    tables = [of_run(entries, i, design.runs.queries(setup)) for i in range(len(runs))]
-    rows = entries.documents.with_columns(table["#score"].alias(f"#{i}") for i, (table, _) in enumerate(tables))
+    of_pairs = table.by_parts(ValuesOfPairs(design.runs, runs, pairs, both))
     found = {}
-    for pair in design.pairs(runs):
-        of = tables[pair[1]][1]  # further roles have no column here
-        own = Roles(of.roles.query, of.roles.doc, f"#{pair[1]}", of.roles.label)
-        values = call_of_verb(agreement, f"#{pair[0]}", *both).on(in_memory(rows, Setup(own, of.policies)))
-        paired = queries.join(values, on=queries.columns, how="left", nulls_equal=True, maintain_order="left")
-        found[pair] = paired.select(
+    for first, second in pairs:
+        of_pair = of_pairs.filter(pl.col("#first") == first, pl.col("#second") == second)
+        paired = queries.join(of_pair, on=queries.columns, how="left", nulls_equal=True, maintain_order="left")
+        found[first, second] = paired.select(
             pl.col(call.text).fill_null(np.nan) if call.of_pairs else pl.lit(np.nan).alias(call.text) for call in calls
         ).to_numpy()
     return found
@@ -369,21 +453,37 @@ def _refuse_zero(calls: Sequence[Call]) -> None:
             )
 
 
-def values(frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> pl.DataFrame:
-    """A row per run and query: the run, the query columns, and a column per metric."""
+def values(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call], whole: Whole | None = None
+) -> pl.DataFrame:
+    """A row per run and query: the run, the query columns, and a column per metric; `whole` has facts of a part's table."""
     refuse_bounds(setup)
     refuse_values_of_scores(runs, calls)
     rows = runs.judged_alike(frame, setup)
-    return runs.each(rows, setup, lambda of_run: measure(rows, of_run, *calls))
+
+    def of_setup(of_run: Setup) -> pl.DataFrame:
+        part = Table[pl.DataFrame](rows, of_run, whole)
+        return measure(rows, of_run, *calls, largest_label=part.largest_label)
+
+    return runs.each(rows, setup, of_setup)
 
 
 def explained(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, carry: Sequence[str] = ()
+    frame: pl.DataFrame,
+    setup: Setup,
+    runs: Runs,
+    run: str,
+    call: Call,
+    carry: Sequence[str] = (),
+    whole: Whole | None = None,
 ) -> pl.DataFrame:
     """The contribution of each document in a run; see `explain`."""
     carried, setup = [name for name in carry if name not in runs.key], setup.changed(flat=False)
     rows = runs.each(
-        frame, setup, lambda of_run: explain(Table[pl.DataFrame](frame, of_run, carry=carried), call.text), only=run
+        frame,
+        setup,
+        lambda of_run: explain(Table[pl.DataFrame](frame, of_run, whole, carry=carried), call.text),
+        only=run,
     )
     return with_own_rank(rows.drop(RUN), rows.columns[-2])
 

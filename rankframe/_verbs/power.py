@@ -47,7 +47,7 @@ def effects_of(difference: Effect | Sequence[Effect]) -> tuple[Effect, ...]:
     return effects
 
 
-@verb(gives="whole", among=METRICS, watched=True)
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
 def power(
     table: Table[R],
     *metrics: Request,
@@ -84,7 +84,8 @@ def power(
     ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
     ``queries_needed`` (Int64; null if all differences are equal). With `adjust`, ``std`` is that of the adjusted differences, and
     ``variance_saved`` (Float64) the share that adjusting takes from their variance. Of estimates that weigh queries by their
-    clicks, ``std`` is the standard error of the difference times the root of ``n_queries``. A LazyFrame is collected first.
+    clicks, ``std`` is the standard error of the difference times the root of ``n_queries``. Of a LazyFrame only the values per query are held
+    in memory.
     Needs SciPy.
 
     Raises
@@ -111,7 +112,7 @@ def power(
     calls = refuse_geometric(averaged(metrics, example))
     schema = TABLE | ({} if design.help == NO_HELP else SAVED)
     refuse_names([*schema], design.by, "by")
-    found = paired_values(table.rows, table.setup, calls, design)
+    found = paired_values(table, calls, design)
     rows = []
     for i, call in enumerate(calls):
         for part in found.slices:

@@ -104,7 +104,7 @@ def _shown(row: Record, how: str) -> str:
     return "" if value is None else f"{value:{how}} [{low:{how}}, {high:{how}}]"
 
 
-@verb(gives="whole", among=METRICS, watched=True)
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
 def reliability(
     table: Table[R],
     *metrics: Request,
@@ -146,7 +146,7 @@ def reliability(
     Returns
     -------
     A :class:`rankframe.results.Reliability`, whose ``table`` is a frame of the caller's kind, with nulls if fewer than four
-    queries have values. A LazyFrame is collected first. Needs SciPy.
+    queries have values. Of a LazyFrame only the values per query are held in memory. Needs SciPy.
 
     References
     ----------
@@ -167,7 +167,7 @@ def reliability(
     design = Design(Runs.of(runs, run), None, (), None, missing)
     calls = averaged(metrics, "reliability('ndcg@10', 'map', runs=['bm25', 'ltr'])", table.setup)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
-    found = paired_values(table.rows, table.setup, calls, design)
+    found = paired_values(table, calls, design)
     least = (0.0, *effects_of(difference))
     (part,) = found.slices
     part = part[~np.isnan(found.values[:, part]).any(axis=(0, 2))]

@@ -161,7 +161,7 @@ def reproduces(
     """
     chosen, example = Runs.of(runs, run), "reproduces('ndcg@10', original={'new': 'old'})"
     calls = refuse_geometric(averaged(metrics, example, table.setup))
-    found = paired_values(table.rows, table.setup, calls, Design(chosen, None, (), None, missing))
+    found = paired_values(table, calls, Design(chosen, None, (), None, missing))
     for name, of in original.items():
         if not {name, of} <= {*found.runs} or name == of:
             says = f": {name!r} and {of!r} are to be two of the runs, {', '.join(found.runs)}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import polars as pl
 
@@ -21,7 +23,7 @@ from .._table.findings import Finding, Reading, findings_of
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs
 from .._table.setup import Setup
-from .._table.table import Table, Whole
+from .._table.table import OfPart, Table, Whole
 from ..errors import (
     InvalidData,
     InvalidOption,
@@ -94,8 +96,7 @@ def on_rows(call: VerbCall, table: Table[Any]) -> Any:
             result = call.on(table)
         unjudged.count(counted)
         unjudged.warn()
-        by = call.arguments.get("by") or ()
-        watch_runs(table.rows, table.setup, call, [by] if isinstance(by, str) else by, kept.of)
+        watch_runs(table.rows, table.setup, call, kept.of)
     if table.setup.roles.group is not None:
         refuse_absent_values(table.rows, table.setup, call.calls)
     return result
@@ -105,13 +106,17 @@ Kept: TypeAlias = Callable[[pl.DataFrame, Setup], RankOrder | None]
 """A function that finds the rank order of a frame under a setup, if it was kept."""
 
 
-def watch_runs(
-    frame: pl.DataFrame, setup: Setup, call: VerbCall, by: Sequence[str], kept: Kept = lambda *_: None
-) -> None:
-    """Warn of runs, or slices of queries, whose numbers are not what is meant, once for all."""
-    query = setup.roles.query
+def slices_of(call: VerbCall, setup: Setup) -> list[str]:
+    """The columns whose values are watched apart: those of runs, and slices that are columns of the query."""
+    query, by = setup.roles.query, call.arguments.get("by") or ()
     of_runs = runs_in(setup) if len(query) > 1 else ()
-    slices = list(dict.fromkeys([*call.runs.key, *of_runs, *filter(query.__contains__, by)]))
+    sliced = [by] if isinstance(by, str) else by
+    return list(dict.fromkeys([*call.runs.key, *of_runs, *filter(query.__contains__, sliced)]))
+
+
+def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, kept: Kept = lambda *_: None) -> None:
+    """Warn of runs, or slices of queries, whose numbers are not what is meant, once for all."""
+    slices = slices_of(call, setup)
     with once_each():
         for of_run in call.runs.apart(setup, ())[0].values():
             grades = TopGrade(of_run, call.calls)
@@ -127,6 +132,10 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
         return verb.lazily(frame, setup, call)
     if verb.within_queries:
         return _by_query(frame, call.runs.queries(setup), call)
+    if verb.by_parts:
+        parts = BatchesOfPlan(frame, setup, call)
+        rows = frame.collect_schema().to_frame()
+        return call.on(Table(rows, setup, parts=parts, give=lambda found: found.lazy()))
     if verb.gives == "whole":
         rows = _read(frame, setup, call).collect(engine="streaming")
         try:
@@ -137,7 +146,7 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
     # errors of columns and options come at the call
     schema = call.on(Table(frame.collect_schema().to_frame(), setup)).schema
     of_items = any(isinstance(x, OfItems) for x in call.requests)  # counted over all rows
-    kept = None if verb.keeps is None or of_items else _by_query(frame, call.runs.queries(setup), call, keeps=True)
+    kept = None if verb.keeps is None or of_items else _by_query(frame, call.runs.queries(setup), call, call.kept)
 
     def work(give: Give, *_: object) -> None:
         rows = frame.collect_schema().to_frame()
@@ -160,18 +169,77 @@ def _names_read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> set[str]:
     return {*call.columns(setup), *watched}
 
 
-def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool = False) -> pl.LazyFrame:
-    """A node that runs the verb, or the function that makes what the verb keeps, on batches of whole queries."""
+@dataclass
+class BatchesOfPlan:
+    """A LazyFrame as parts of a table: batches of whole queries, within the memory limit.
+
+    Attributes
+    ----------
+    frame, setup, call
+        The plan, the setup and the call of the verb.
+    watched
+        Whether the rows are yet to be watched for numbers that are not what is meant.
+    """
+
+    frame: pl.LazyFrame
+    setup: Setup
+    call: VerbCall
+    watched: bool = True
+
+    ordered = True
+
+    def each(self, work: OfPart) -> pl.DataFrame:
+        """The results of the function of each batch, with the places of its rows."""
+
+        def of_batch(table: Table[pl.DataFrame]) -> pl.DataFrame:
+            places = table.rows[ROW_OF_PLAN]
+            return work(replace(table, rows=table.rows.drop(ROW_OF_PLAN), places=places))
+
+        setup, frame = self.call.runs.queries(self.setup), self.frame.with_row_index(ROW_OF_PLAN)
+        found = _by_query(frame, setup, self.call, of_batch, watched=self.watched, reads=[ROW_OF_PLAN])
+        result = found.collect(engine="streaming")
+        self.watched = False
+        return result
+
+    def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
+        """The rows of the queries, collected."""
+        rows = _read(self.frame, self.setup, self.call)
+        rows = rows.join(queries.lazy(), on=queries.columns, how="semi", nulls_equal=True, maintain_order="left")
+        setups, calls = _needing(self.frame, self.call.runs.queries(self.setup), self.call)
+        labels = {x.roles.score: _largest_label(self.frame, x, calls) for x in setups}
+        return Table(rows.collect(engine="streaming"), self.setup, Whole(labels))
+
+
+ROW_OF_PLAN = "#row of plan"
+"""The column that numbers the rows of a LazyFrame."""
+
+
+def _needing(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> tuple[list[Setup], Sequence[Call]]:
+    """The setups of runs whose values need the largest label of the table, and the metrics of rankings."""
+    calls = call.calls if call.reads_labels else []
+    setups = call.runs.apart(setup, ())[0].values()
+    schema = frame.collect_schema()
+    return [x for x in setups if calls and needs_largest_label(x, schema, calls)], calls
+
+
+def _by_query(
+    frame: pl.LazyFrame,
+    setup: Setup,
+    call: VerbCall,
+    work: OfPart | None = None,
+    *,
+    watched: bool = True,
+    reads: Sequence[str] = (),
+) -> pl.LazyFrame:
+    """A node that runs the verb, or a function in its place, on batches of whole queries."""
     verb, schema = call.verb, frame.collect_schema()
 
     def run(rows: pl.DataFrame, whole: Whole | None, names: Sequence[str] | None) -> pl.DataFrame:
         table = Table[pl.DataFrame](rows, setup, whole)
-        found: pl.DataFrame = call.kept(table) if keeps else call.only(names, setup).on(table)
+        found: pl.DataFrame = call.only(names, setup).on(table) if work is None else work(table)
         return found
 
-    calls = call.calls if call.reads_labels else []
-    setups = [*call.runs.apart(setup, ())[0].values()]
-    needing = [x for x in setups if calls and needs_largest_label(x, schema, calls)]
+    needing, calls = _needing(frame, setup, call)
     named = call.runs if verb.gives in ("list", "query") else Runs()
 
     def facts(rows: pl.LazyFrame) -> Whole:
@@ -179,7 +247,11 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
         return Whole(labels, named.names(rows) if named.key else None)
 
     def watch() -> Watches:
-        watches = [kind(x, calls, at) for x in setups for kind in (Watch, TopGrade)]
+        setups = call.runs.apart(setup, ())[0].values()
+        slices = slices_of(call, setup) if verb.by_parts else ()
+        watches: list[Watching] = []
+        for x in setups:
+            watches += [OfSlices(x, calls, slices, at, refuses=verb.refuses), TopGrade(x, calls, at)]
         return Watches(watches, UnjudgedQueries(setup, call, at))
 
     read, at = _names_read(frame, setup, call), calling_line()
@@ -188,11 +260,11 @@ def _by_query(frame: pl.LazyFrame, setup: Setup, call: VerbCall, *, keeps: bool 
         setup,
         run,
         verb.name,
-        reads=[name for name in schema if call.reads_any or name in read],
+        reads=[name for name in schema if call.reads_any or name in read or name in reads],
         carries=verb.gives == "row",
         whole=facts if needing or named.key else None,
-        check=absent_values(setup, calls),
-        watch=watch if verb.watched else None,
+        check=absent_values(setup, calls) if watched else None,
+        watch=watch if verb.watched and watched else None,
     )
 
 
@@ -205,10 +277,17 @@ def _largest_label(rows: pl.LazyFrame, setup: Setup, calls: Sequence[Call]) -> f
     return largest_in(rows.select(ranked.roles.label if is_plain else LARGEST.text))
 
 
+class Watching(Protocol):
+    """Looks at the rows of a table, part by part, and warns of it."""
+
+    def see(self, rows: pl.DataFrame) -> None: ...
+    def warn(self) -> None: ...
+
+
 class Watches:
     """The watches of several runs over the same rows."""
 
-    def __init__(self, watches: Sequence[Watch | TopGrade], unjudged: UnjudgedQueries) -> None:
+    def __init__(self, watches: Sequence[Watching], unjudged: UnjudgedQueries) -> None:
         self.watches, self.unjudged = watches, unjudged
 
     def see(self, rows: pl.DataFrame) -> None:
@@ -411,16 +490,50 @@ def watch_slices(
     refuses: bool = False,
 ) -> None:
     """Warn of a table whose numbers are not what is meant, or of one of its slices, such as runs."""
-    if by:
-        read = {*setup.roles.names, *by, *(name for call in calls for name in call.columns)}
-        read |= {*usual_runs(frame.columns, setup)}
-        frame = frame[[name for name in frame.columns if name in read]]
-    for part in frame.partition_by(by, maintain_order=True) if by else [frame]:
-        watching = Watch(setup, calls, kept=kept, refuses=refuses)
-        for name in by:
-            watching.of += f" of {name} {part[name][0]!r}"
-        watching.see(part)
-        watching.warn()
+    watching = OfSlices(setup, calls, by, kept=kept, refuses=refuses)
+    watching.see(frame)
+    watching.warn()
+
+
+class OfSlices:
+    """A watch of each slice of a table, such as a run, which may come in parts."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        calls: Sequence[Call],
+        by: Sequence[str],
+        at: Place | None = None,
+        kept: Kept = lambda *_: None,
+        *,
+        refuses: bool = False,
+    ) -> None:
+        self.setup, self.calls, self.by = setup, calls, list(by)
+        self.new = partial(Watch, setup, calls, at, kept, refuses=refuses)
+        self.watches: dict[tuple[Any, ...], Watch] = {}
+
+    def see(self, rows: pl.DataFrame) -> None:
+        """Look at a table, or at a part of one."""
+        if not self.by:
+            self._watch(()).see(rows)
+            return
+        read = {*self.setup.roles.names, *self.by, *(name for call in self.calls for name in call.columns)}
+        read |= {*usual_runs(rows.columns, self.setup)}
+        rows = rows[[name for name in rows.columns if name in read]]
+        for where, part in rows.partition_by(self.by, maintain_order=True, as_dict=True).items():
+            self._watch(where).see(part)
+
+    def _watch(self, where: tuple[Any, ...]) -> Watch:
+        """The watch of a slice."""
+        if where not in self.watches:
+            self.watches[where] = self.new()
+            self.watches[where].of = "".join(f" of {n} {x!r}" for n, x in zip(self.by, where, strict=True))
+        return self.watches[where]
+
+    def warn(self) -> None:
+        """Warn of each finding that holds of all parts of a slice together."""
+        for watching in self.watches.values():
+            watching.warn()
 
 
 def _sample(rows: pl.DataFrame, query: Sequence[str]) -> pl.DataFrame:

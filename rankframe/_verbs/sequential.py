@@ -24,8 +24,7 @@ from .._support.option_values import Range, is_number
 from .._support.statistical_options import INTERVALS, Correction
 from .._table.roles import require_all
 from .._table.runs import RUN_OF_TABLE
-from .._table.setup import Setup
-from .._table.table import refuse_names
+from .._table.table import Table, refuse_names
 from ..errors import Code, InvalidData, InvalidOption, Verbatim, option, shown, warn
 from .paired_values import PairedValues
 from .resampling import limits
@@ -117,19 +116,18 @@ class Sequential:
             raise InvalidOption(option(correction=correction), says, option(correction="by"))
         return self
 
-    def arranged(self, found: PairedValues, frame: pl.DataFrame, setup: Setup) -> PairedValues:
+    def arranged(self, found: PairedValues, table: Table[Any]) -> PairedValues:
         """The values after those of earlier looks; `queries` has columns of the look, the place, and whether a query came again."""
         n = len(found.queries)
         found = _with(found, look=np.ones(n, dtype=np.int64), again=np.zeros(n, dtype=bool))
         if self.look is not None:
-            require_all(frame.schema, [(self.look, "look")])
-            looks = by_query(frame, found.query, (self.look,), None).rename({"#by0": "#came"})
-            came = found.queries.lazy().join(looks, on=found.query, how="left", nulls_equal=True, maintain_order="left")
-            found = _with(found, look=collect(came, frame, setup)["#came"].rank("dense").fill_null(n + 1))
+            looks = table.by_parts(Came(found.query, self.look))
+            came = found.queries.join(looks, on=found.query, how="left", nulls_equal=True, maintain_order="left")
+            found = _with(found, look=came["#came"].rank("dense").fill_null(n + 1))
         if self.state is not None and not self.state.is_empty():
             found = _continued(found, self.state)
         place = np.arange(len(found.queries))
-        if self.look is not None or self.state is not None:
+        if self.look is not None or self.state is not None or not table.ordered:
             of_hash = seeds_of(found.queries, found.query, 0)
             place[np.lexsort((of_hash, found.queries["#look"].to_numpy()))] = place.copy()
         return _with(found, place=place)
@@ -170,6 +168,19 @@ class Sequential:
         queries = found.queries
         own = {"method": self.method, "planned": self.planned, "look": self.look, "looks": queries["#look"].n_unique()}
         return {"sequential": {**own, "repeated": int(queries["#again"].sum()), "width_ratio": ratios.to_list()}}
+
+
+@dataclass(frozen=True)
+class Came:
+    """When the queries of a part of a table came, by the column `look`: a row per query."""
+
+    query: Sequence[str]
+    look: str
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        require_all(part.rows.schema, [(self.look, "look")])
+        looks = by_query(part.rows, self.query, (self.look,), None).rename({"#by0": "#came"})
+        return collect(looks.drop("#weight"), part.rows, part.setup)
 
 
 def price(settings: Mapping[str, Any]) -> list[str]:

@@ -262,6 +262,11 @@ class Summary:
         """The figures of a part of the table, which holds whole queries, per slice and metric."""
         return self._part(self.per_query(frame))
 
+    def of_part(self, part: Table[Any]) -> pl.DataFrame:
+        """The values of each run and query of a part of the table."""
+        whole = None if part.whole is None else part.whole.largest_labels
+        return replace(self, whole=whole).per_query(part.rows)
+
     def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The values of each run and query, its slices and its weight."""
         rows = self.runs.judged_alike(frame, self.setup)

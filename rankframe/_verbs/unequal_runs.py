@@ -40,6 +40,9 @@ DOCUMENTS = "documents per query"
 """The name of this figure in the settings of a result; that of the other is that of a metric, as ``judged@10``."""
 
 
+IRRELEVANT, MISSED = "#judged irrelevant", "#not retrieved"
+"""The columns that say whether the rows of a part list irrelevant documents, and documents that were not retrieved."""
+
 # figures of the plan, which no tool has: they read no labels, so that no policy makes them null
 SHARE = Metric("#judged", judged_share, labels=False, from_clicks="same")
 HELD = Call(Metric("#documents", documents_held, labels=False, from_clicks="same"))
@@ -80,8 +83,8 @@ class RunSizes:
     missed: bool = False
 
     @classmethod
-    def of(cls, found: pl.DataFrame, frame: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> RunSizes:
-        """Those of runs whose values `found` has the columns of `size_calls`."""
+    def of(cls, found: pl.DataFrame, setup: Setup, runs: Runs, calls: Sequence[Call]) -> RunSizes:
+        """Those of runs whose values `found` has the columns of `size_calls`, and the facts of their rows."""
         documents = pl.col(HELD.text)
         with_any = documents.filter(documents > 0)
         of_runs = found.group_by(RUN, maintain_order=True)
@@ -89,10 +92,9 @@ class RunSizes:
         most: Any = counted["most"].max()
         queries: Any = counted["queries"].max()
         share, shares = share_of(calls).text, {}
-        if share in found.columns and _lists_irrelevant(frame, setup):
+        if share in found.columns and found[IRRELEVANT].any():
             of_share = of_runs.agg(pl.col(share).filter(documents > 0).mean().fill_null(0.0))
             shares = dict(of_share.iter_rows())
-        scores = runs.scores or (setup.roles.score,)
         cut = setup.policies.depth is not None  # as the user wants it
         return cls(
             runs,
@@ -102,7 +104,7 @@ class RunSizes:
             queries or 0,
             shares,
             {call.text: call.arguments.get("k") for call in calls if _ranks_documents(call)},
-            not cut and any(frame[score].has_nulls() for score in scores),
+            not cut and bool(found[MISSED].any()),
         )
 
     @property
@@ -177,6 +179,14 @@ def cutoff_of(calls: Sequence[Call]) -> int:
 
 def _ranks_documents(call: Call) -> bool:
     return call.of_ranking and call.metric.over == "documents"
+
+
+def with_facts(found: pl.DataFrame, frame: pl.DataFrame, setup: Setup, runs: Runs) -> pl.DataFrame:
+    """The values of a part's runs with the columns of `size_calls`, and what `RunSizes` asks of its rows."""
+    labels = any(name.startswith(SHARE.name) for name in found.columns)
+    irrelevant = labels and _lists_irrelevant(frame, setup)
+    missed = any(frame[score].has_nulls() for score in runs.scores or (setup.roles.score,))
+    return found.with_columns(pl.lit(irrelevant).alias(IRRELEVANT), pl.lit(missed).alias(MISSED))
 
 
 def _lists_irrelevant(frame: pl.DataFrame, setup: Setup) -> bool:

@@ -24,6 +24,7 @@ from rankframe.dask import DaskEngine
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+from tests.support.two_runs import two_runs
 
 pytestmark = [pytest.mark.scale, pytest.mark.filterwarnings("ignore:.* judged queries are not in the run")]
 
@@ -407,3 +408,49 @@ def test_weights_of_named_runs_are_named() -> None:
 def test_what_compares_whole_runs_says_to_take_a_part(verb: str) -> None:
     with pytest.raises(rf.InvalidOption, match=f"{verb} needs the whole table in one piece"):
         getattr(to_dask(runs_of_three()).rank.fusion, verb)(run="system")
+
+
+def assert_same_frame(found: pd.DataFrame, wanted: pd.DataFrame) -> None:
+    """Equal in all but the order of rows, and in the type of texts, which is Dask's own."""
+    key = [*wanted.index.names] if wanted.index.names != [None] else []
+    key += [name for name in ("metric", "market", "run", "doc_id") if name in wanted]
+    found, wanted = (x.sort_values(key, ignore_index=key[0] == "metric") for x in (found, wanted))
+    pd.testing.assert_frame_equal(found, wanted, check_index_type=False)
+
+
+@pytest.mark.parametrize("partitions", [1, 4])
+def test_runs_are_compared_and_gated_as_those_of_one_pandas_frame(partitions: int) -> None:
+    df, err = two_runs(), "err(max_label=2)"
+    pandas, ddf = df.to_pandas(), to_dask(df, partitions)
+    runs = {"runs": ["old", "new"], "progress": False}
+    found, wanted = (x.rank.compare("ndcg@5", err, by="market", **runs) for x in (ddf, pandas))
+    for name in ("table", "per_query", "per_query_delta", "ranks"):
+        assert_same_frame(getattr(found, name), getattr(wanted, name))
+    found, wanted = (x.rank.gate({"ndcg@5": 0.1}, **runs) for x in (ddf, pandas))
+    assert bool(found) == bool(wanted)
+    for name in ("table", "failures", "moved"):
+        assert_same_frame(getattr(found, name), getattr(wanted, name))
+
+
+def test_runs_of_a_column_and_groups_of_queries_are_compared_by_values_from_the_partitions() -> None:
+    df = pl.concat(
+        two_runs().select("query_id", "doc_id", "label", "market", score=name, system=pl.lit(name))
+        for name in ("new", "old")
+    )
+    found = to_dask(df).rank.compare("map", run="system", progress=False)
+    pd.testing.assert_frame_equal(found.table, df.to_pandas().rank.compare("map", run="system", progress=False).table)
+    found = to_dask(df).rank.power("map", run="system", difference=0.1)
+    pd.testing.assert_frame_equal(found, df.to_pandas().rank.power("map", run="system", difference=0.1))
+    groups = {"by": "market", "resamples": 100, "progress": False}
+    of_one = df.filter(pl.col("system") == "old")
+    found, wanted = to_dask(of_one).rank.gaps("map", **groups), of_one.to_pandas().rank.gaps("map", **groups)
+    pd.testing.assert_frame_equal(found.table, wanted.table)
+
+
+def test_a_sequential_test_without_a_look_takes_rows_without_order_by_their_ids() -> None:
+    df = two_runs()
+    tables = [
+        to_dask(x, n).rank.compare("map", runs=["old", "new"], test="sequential").table
+        for x, n in ((df, 2), (df.reverse(), 3))
+    ]
+    pd.testing.assert_frame_equal(*tables)

@@ -24,6 +24,7 @@ from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+from tests.support.two_runs import two_runs
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.* judged queries are not in the run"),
@@ -518,3 +519,54 @@ def test_a_worker_gives_back_the_callers_columns_and_an_error_as_a_row() -> None
     bad = guarded(table.set_column(0, "c0", pa.array(["bad"]))).to_pylist()
     assert [(row["query"], row["n"]) for row in bad] == [(None, None)]
     assert bad[0]["#fault"] == "query bad has no rows; write label='rel'"
+
+
+def test_a_table_of_two_runs_is_compared_and_gated_in_one_call_as_a_polars_frame(spark: Any) -> None:
+    df, err = two_runs(), "err(max_label=2)"
+    sdf, runs = to_spark(spark, df), {"runs": ["old", "new"], "progress": False}
+    found = rankframe.spark.compare(sdf, "ndcg@10", err, by="market", buckets=3, **runs)
+    wanted = df.rank.compare("ndcg@10", err, by="market", **runs)
+    for frame_of in ("table", "per_query", "per_query_delta", "ranks"):
+        assert_same(getattr(found, frame_of), getattr(wanted, frame_of))
+    assert found.settings == wanted.settings
+    verdict = rankframe.spark.gate(sdf, {"ndcg@10": 0.2}, buckets=3, **runs)
+    wanted = df.rank.gate({"ndcg@10": 0.2}, **runs)
+    assert bool(verdict) == bool(wanted)
+    for frame_of in ("table", "failures", "moved"):
+        assert_same(getattr(verdict, frame_of), getattr(wanted, frame_of))
+
+
+def test_a_run_in_a_column_and_judgments_of_their_own_are_compared_and_gated(spark: Any) -> None:
+    df = two_runs()
+    shared, run = df.select("query_id", "doc_id", "label"), {"run": "system", "baseline": "old", "progress": False}
+    long = [
+        df.select("query_id", "doc_id", score=name, system=pl.lit(name)).filter(pl.col("doc_id") != "d3")
+        for name in ("old", "new")
+    ]
+    stacked, on = pl.concat(long), {"qrels": to_spark(spark, shared), "buckets": 2}
+    judged = stacked.rank.judge(shared, run="system")
+    found = rankframe.spark.compare(to_spark(spark, stacked), "map", **on, **run)
+    assert_same(found.table, judged.rank.compare("map", **run).table)
+    found = rankframe.spark.gate(to_spark(spark, stacked), "map", margin=0.2, **on, **run)
+    assert_same(found.moved, judged.rank.gate("map", margin=0.2, **run).moved)
+
+
+def test_power_and_reliability_take_values_per_query_from_the_buckets(spark: Any) -> None:
+    df = two_runs().with_columns(third=pl.col("old") - pl.col("new"))
+    sdf, runs = to_spark(spark, df), ["old", "new", "third"]
+    found = rankframe.spark.power(sdf, "map", runs=runs, difference=0.05, buckets=2)
+    assert_same(found, df.rank.power("map", runs=runs, difference=0.05))
+    fast = {"halves": 10, "resamples": 50, "progress": False}
+    found = rankframe.spark.reliability(sdf, "map", "rr", runs=runs, buckets=2, **fast)
+    assert_same(found.table, df.rank.reliability("map", "rr", runs=runs, **fast).table)
+
+
+def test_a_comparison_tells_at_once_what_is_wrong_and_of_rows_in_the_job(spark: Any) -> None:
+    sdf = to_spark(spark, two_runs())
+    with pytest.raises(rf.MissingColumn, match="older"):
+        rankframe.spark.compare(sdf, "map", runs=["older", "new"], buckets=1)
+    with pytest.raises(rf.InvalidOption, match="a budget of 2 allows any loss"):
+        rankframe.spark.gate(sdf, {"map": 2.0}, runs=["old", "new"], buckets=1)
+    nan = sdf.selectExpr("query_id", "doc_id", "label", "old", "if(doc_id = 'd1', double('NaN'), new) AS new")
+    with pytest.raises(Exception, match="column 'new' holds NaN"):
+        rankframe.spark.compare(nan, "map", runs=["old", "new"], buckets=1)
