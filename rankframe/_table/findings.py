@@ -15,7 +15,7 @@ from .background import Interactions
 from .figures import NEARLY_ALL, in_past, like
 from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
-from .setup import Roles, Setup
+from .setup import JOINED, Roles, Setup
 
 ENOUGH = 20
 """The fewest rows that show more than chance."""
@@ -477,7 +477,9 @@ FINDINGS = (
             "join, or a cut of the joined table: documents that were missed are lost, and recall is 1 by construction; cut the "
             "run first, and join by ", judge(),
         ),
-        warns=lambda x, _: x.policies.unretrieved != "drop", differs=_with_missed,
+        # where nothing was missed, as of judgments of this run alone, a join by rankframe or the policy says so
+        warns=lambda x, _: x.given.isdisjoint({JOINED, "unretrieved"}) and x.policies.unretrieved != "drop",
+        differs=_with_missed,
     ),
     Finding(
         "clicks on the order shown", "rows", _clicks_as_shown,

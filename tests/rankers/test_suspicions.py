@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe.__main__ import main
 from rankframe._table.figures import Figures
 from rankframe._table.findings import ENOUGH_QUERIES, LEAST_AUC, STANDARD_ERRORS
 from rankframe._table.setup import Setup
@@ -349,6 +351,31 @@ def test_a_left_join_is_a_warning_to_metrics_that_count_what_was_missed(form: st
     cut = judged.sort("query_id", "score", descending=[False, True], nulls_last=True)
     cut = cut.group_by("query_id", maintain_order=True).head(8)
     assert len(warned(lambda: ALL_FORMS[form](cut).evaluate("recall@5"))) == 1
+
+
+def test_nothing_is_lost_where_rankframe_joins_the_judgments_of_one_run_or_the_policy_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = POOLED_RUN.join(POOLED_QRELS, on=KEY)  # what people judged of this run alone
+    qrels = own.drop("score")
+    joined = POOLED_RUN.rank.judge(qrels)
+    (said,) = warned(lambda: joined.rank.mean("recall@5"))  # the same rows as after a left join
+    assert "are lost" in said
+    assert not warned(lambda: joined.rank.on(unretrieved="missed").mean("recall@5"))
+    other = POOLED_RUN.with_columns(score=pl.col("score").round(3))
+    for run, of_run in (
+        (POOLED_RUN, qrels),
+        (POOLED_RUN.to_pandas(), qrels.to_pandas()),
+        (POOLED_RUN.lazy(), qrels.lazy()),
+    ):
+        assert not warned(lambda run=run, of_run=of_run: rf.mean(run, of_run, "recall@5", "map"))  # type: ignore[misc]
+    assert not warned(lambda: rf.compare([POOLED_RUN, other], qrels, "recall@5", progress=False))
+    assert not warned(lambda: rf.mean(POOLED_RUN, qrels, "recall@5", ties="doc_asc", convention="trec_eval"))
+    files = [str(tmp_path / name) for name in ("run.parquet", "qrels.parquet")]
+    POOLED_RUN.write_parquet(files[0])
+    qrels.write_parquet(files[1])
+    assert not main(["evaluate", files[0], "--qrels", files[1], "-m", "recall@5"])
+    assert not capsys.readouterr().err
 
 
 def test_a_left_join_with_what_is_relevant_loses_queries() -> None:
