@@ -232,7 +232,9 @@ def _below_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
         return (f"{none}no label is above 0",)
     labels = f"{none}labels go from {found['least label']:.3g} to {most:.3g} and "
     say = "; say the least label that is relevant, as "
-    return labels, option(relevant=setup.policies.relevant), say, on(relevant=_reached(most))
+    # of shares, the greatest alone would be relevant; the half of it is what 0.5 is of labels up to 1
+    least = _reached(most / 2 if most < 1 else most)
+    return labels, option(relevant=setup.policies.relevant), say, on(relevant=least), ", or take a metric of gains, as ndcg@10"
 
 
 def _reached(label: float) -> float:
