@@ -378,6 +378,21 @@ def test_nothing_is_lost_where_rankframe_joins_the_judgments_of_one_run_or_the_p
     assert not capsys.readouterr().err
 
 
+@each("form", ALL_FORMS)
+def test_a_left_join_is_a_warning_beside_that_of_queries_that_nobody_judged(form: str) -> None:
+    some = POOLED_QRELS.filter(pl.col("query_id").is_in(POOLED_QRELS["query_id"].unique().sort()[:11].to_list()))
+    joined = POOLED_RUN.join(some, on=KEY, how="left")
+    of_these = joined.filter(pl.col("label").is_not_null().any().over("query_id"))
+    said = warned(lambda: ALL_FORMS[form](joined).evaluate("map"))
+    share = 100 * of_these["label"].null_count() / of_these.height
+    assert sorted(x.partition(" of ")[0] for x in said) == sorted([f"{share:.3g}%", "29"])
+    nine = joined.filter(
+        pl.col("query_id").is_in(some["query_id"].unique().sort()[:9].to_list()) | pl.col("label").is_null()
+    )
+    (said,) = warned(lambda: ALL_FORMS[form](nine).evaluate("map"))  # too few to tell
+    assert "queries have no judgments" in said
+
+
 def test_a_left_join_with_what_is_relevant_loses_queries() -> None:
     positives = POOLED_QRELS.filter(label=1)
     one_each = positives.group_by("query_id", maintain_order=True).head(1)
