@@ -112,7 +112,7 @@ def main(ratings: pl.DataFrame, movies: pl.DataFrame, picture: Path | None = Non
     of_all = lists.rank.on(**ROLES).items.compare(
         *CATALOG, items=movies, interactions=train, runs=RUNS, baseline="popular", resamples=resamples
     )
-    print(of_all.drop("baseline", "p_value", "n_queries", "n_items"), end="\n\n")
+    print(of_all, end="\n\n")
     for run in RUNS:
         print(
             f"{run}:",

@@ -52,7 +52,7 @@ def from_arrays(
     pl.DataFrame
         ``query_id``, ``doc_id`` (Int64: the column of a matrix, the place in a flat array; from 0), ``score`` and
         ``label`` (in the type of the arrays; null if not retrieved or not judged). Elements with neither score nor
-        label are left out; a query without any has one row, whose document is null, so that it counts.
+        label are left out; a query without any has one row, whose document is null, and no value.
 
     Raises
     ------

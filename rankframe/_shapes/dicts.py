@@ -46,7 +46,7 @@ def from_dicts(*, run: RunDict | None = None, qrels: QrelsDict | None = None) ->
         ``query_id``, ``doc_id`` (String or Int64), ``score`` (Float64; null for a document that was not retrieved) and
         ``label`` (Int64, or Float64 if one is no whole number; null for a document that was not judged). With both
         arguments it is the run joined with its judgments, as by ``judge``: queries that nobody judged are left out, with a
-        warning. A query without documents has one row, whose document is null, so that it counts.
+        warning. A query without documents has one row, whose document is null; without a label, it has no value.
 
     Raises
     ------

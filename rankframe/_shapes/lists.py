@@ -83,7 +83,7 @@ def from_lists(
     retrieved document that is not among the relevant ones; no such column if both `relevant` and `labels` are None).
     Default scores are Float64, default labels Int64. Queries come in the order of the frame, each with its retrieved
     documents in the order of the list, then with the others. A query whose lists are empty or null has one row, without
-    a document, so that it counts.
+    a document or a label; as nobody judged it, it has no value.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from .._catalog.registry import CATALOG_METRICS
 from .._catalog.requests import Request, calls_of
 from .._results.grid import Cell, Grid, estimated, left_out, named, numbers, p_cell, percent, queries_of, records
 from .._results.result import MOST_ROWS, Result
-from .._results.sentences import IN_TEXT, Quotes, test_of
+from .._results.sentences import IN_TEXT, Quotes, correction_of, test_of
 from .._support.draws import each, words
 from .._support.floats import Booleans, Floats, np
 from .._support.option_kinds import Column, ColumnNames
@@ -382,17 +382,19 @@ class CatalogComparison(Result[R_co]):
         """A row per metric, slice and pair of runs."""
         rows, of = records(self.table), self.settings
         names = (*of["by"], "metric", "run", "baseline")
+        corrected = correction_of(of, len(rows)) is not None
         body = [
             (
                 *named(row, *names),
                 *numbers(row, "baseline_value", "value"),
                 estimated(row, "difference"),
-                Cell(p_cell(row)),
+                Cell(p_cell(row, corrected)),
             )
             for row in rows[:most]
         ]
         test = f"p by {test_of(rows, of)}, over {queries_of(rows)}. Difference: value less baseline value."
-        figures = ("baseline value", "value", f"difference [{percent(of)} interval]", "p")
+        p = "p (adjusted)" if corrected else "p"
+        figures = ("baseline value", "value", f"difference [{percent(of)} interval]", p)
         return [Grid(names, figures, body, (test, *left_out(self, rows, most)))]
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.tools
 
 SETUP = """
 import polars as pl, rankframe as rf
-df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.5, 1.0], "label": [0, 1]})
 lf, pdf = df.lazy(), df.to_pandas()
 """
 

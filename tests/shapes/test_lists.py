@@ -247,6 +247,13 @@ def test_what_is_no_frame_and_sets_without_order_are_refused() -> None:
 
 
 @every_kind
+def test_a_query_without_relevant_documents_has_no_value(kind: Callable[[pl.DataFrame], Any]) -> None:
+    table = rf.from_lists(kind(table_of([("a", ["x"], ["x"]), ("b", ["y"], []), ("c", [], []), ("d", [], ["z"])])))
+    with pytest.warns(rf.RankframeWarning, match="2 of 4 queries have no judgments: they have no value"):
+        assert rows_of(rf.rank(table).mean("rr")) == [(0.5,)]
+
+
+@every_kind
 def test_an_empty_frame_gives_an_empty_table(kind: Callable[[pl.DataFrame], Any]) -> None:
     schema = {"query_id": pl.String, "retrieved": pl.List(pl.String), "relevant": pl.List(pl.String)}
     found = rf.from_lists(pl.DataFrame(schema=schema))

@@ -44,11 +44,12 @@ def filled(df: pl.DataFrame) -> pl.DataFrame:
 
 
 def cut(df: pl.DataFrame, k: int | None) -> pl.DataFrame:
-    """The rows, where documents below rank k were not retrieved, and those that nobody judged have the label 0."""
+    """The rows, where documents below rank k were not retrieved, and have the label 0 if nobody judged them, but the query."""
     if k is None:
         return df
     within = pl.col("rank") <= k
-    label = pl.when(within).then("label").otherwise(pl.col("label").fill_null(0))
+    is_judged = pl.col("label").count().over("query_id") > 0
+    label = pl.when(within | ~is_judged).then("label").otherwise(pl.col("label").fill_null(0))
     return df.with_columns(label.alias("label"), pl.when(within).then("rank").alias("rank"))
 
 
