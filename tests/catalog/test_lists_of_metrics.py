@@ -102,7 +102,9 @@ def test_a_set_of_trec_eval_names_each_of_its_numbers_with_the_default_parameter
     assert DF.rank.mean(f"{name},ndcg@7").columns == [*found, "ndcg@7"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rf.errors.RankframeWarning)
-        compared = DF.with_columns(other="score").rank.compare(name, runs=["score", "other"], resamples=99, progress=False)
+        compared = DF.with_columns(other="score").rank.compare(
+            name, runs=["score", "other"], resamples=99, progress=False
+        )
     assert compared.table["metric"].to_list() == found
 
 
