@@ -249,8 +249,12 @@ _front: ContextVar[Change | None] = ContextVar("_front", default=None)
 
 @contextmanager
 def with_code_of(front: Change) -> Iterator[None]:
-    """Inside, errors and warnings show a front's code, as that of functions whose own keywords are the options."""
-    token = _front.set(front)
+    """Inside, errors and warnings show a front's code, as that of functions whose own keywords are the options.
+
+    Within another front, that one changes the code last.
+    """
+    outer = _front.get()
+    token = _front.set(front if outer is None else lambda code: outer(front(code)))
     try:
         yield
     except RankframeError as error:

@@ -106,7 +106,7 @@ def calls_in(text: str, among: Mapping[str, Metric] = METRICS) -> list[Call]:
     """The calls that a text names; see :func:`parse`."""
     if not isinstance(text, str):
         raise InvalidOption(f"{shown(text)} is no metric; write text, as 'ndcg@10', or a function")
-    if among is METRICS and (name := text.strip()) in SETS and name not in METRICS:
+    if (among is METRICS or among is COMPARED) and (name := text.strip()) in SETS and name not in METRICS:
         return [call for one in texts_of_set(name) for call in calls_in(one)]
     if len(text) > MOST:
         raise InvalidOption(f"{shown(text)} is too long: the text of a metric has at most {MOST:,} letters")

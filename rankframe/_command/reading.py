@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -26,7 +27,7 @@ from .._table.conventions import CONVENTIONS
 from .._table.name_presets import FLAT, roles_of
 from .._table.roles import require_all
 from .._table.runs import Runs
-from .._table.setup import TABLES, Setup
+from .._table.setup import JOINED, TABLES, Setup
 from .._verbs.declaration import VerbCall, verb_of
 from .._verbs.summary import by_query, keys
 from ..errors import InvalidData
@@ -79,8 +80,11 @@ def ranked(
 
 
 def ranker(table: pl.DataFrame, arguments: Namespace) -> PolarsRanker[pl.DataFrame]:
-    """The table's ranker, with the given policies."""
-    return rf.rank(table).on(**for_on(arguments, table.schema))
+    """The table's ranker, with the given policies; it knows of judgments that were joined here."""
+    found = rf.rank(table).on(**for_on(arguments, table.schema))
+    if getattr(arguments, JOINED, None) is not None:
+        found._setup = replace(found._setup, given=found._setup.given | {JOINED})
+    return found
 
 
 def _runs(arguments: Namespace) -> dict[str, Any]:

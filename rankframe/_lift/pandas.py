@@ -15,11 +15,11 @@ from .._table.roles import ROLES, of_lists
 from .._table.setup import Setup
 from .._table.table import Whole
 from .._verbs.declaration import VerbCall
-from ..errors import MissingColumn, RankframeError
+from ..errors import MissingColumn, with_code_of
 from ..plot import Plots
 from .display import Shown
 from .pandas_columns import text_of
-from .pandas_tables import LISTS, SHAPES, in_words_of_pandas, levels_of
+from .pandas_tables import LISTS, SHAPES, in_pandas, levels_of
 from .ranker import FrameRanker
 
 if TYPE_CHECKING:
@@ -128,16 +128,14 @@ def _as_text(label: object) -> Any:
 
 @contextmanager
 def of_pandas(frame: pd.DataFrame) -> Iterator[None]:
-    """Spell errors as pandas does; that of a missing column says what the frame holds instead."""
-    try:
-        yield
-    except RankframeError as found:
-        error = found
-        if isinstance(error, MissingColumn):
+    """Spell errors and warnings as pandas does; the error of a missing column says what the frame holds instead."""
+    with with_code_of(in_pandas):
+        try:
+            yield
+        except MissingColumn as error:
             lists = [name for name in frame if isinstance(next(iter(frame[name].dropna()), None), LISTS)]
             advice = (". ", *of_lists(str(lists[0]))) if lists else ()
-            error = MissingColumn(*error.parts, *advice, *_of_index(frame))
-        raise in_words_of_pandas(error) from None
+            raise MissingColumn(*error.parts, *advice, *_of_index(frame)) from None
 
 
 def _of_index(frame: pd.DataFrame) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -18,14 +18,11 @@ from .._table.setup import Setup
 from .._table.table import Table, Whole, refuse_same_name
 from .._verbs.declaration import Gives, VerbCall
 from .._verbs.running import on_rows
-from ..errors import Advice, Code, InvalidData, RankframeError, shown
+from ..errors import Advice, Code, InvalidData, shown
 from .pandas_columns import cross, cross_lists, text_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-E = TypeVar("E", bound=RankframeError)
 
 
 def spelled(advice: Advice | Code) -> str:
@@ -33,12 +30,8 @@ def spelled(advice: Advice | Code) -> str:
     return advice.spelled(advice.pandas) if isinstance(advice, Code) and advice.pandas is not None else str(advice)
 
 
-def in_words_of_pandas(error: E) -> E:
-    """The error, with its advice in pandas' spelling."""
-    return error.with_code(_in_pandas)
-
-
-def _in_pandas(code: Advice | Code) -> Advice | Code:
+def in_pandas(code: Advice | Code) -> Advice | Code:
+    """The code of an error or a warning, in pandas' spelling."""
     return replace(code, polars=code.pandas) if isinstance(code, Code) and code.pandas is not None else code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -22,7 +23,7 @@ from .._support.threads import use_polars
 from .._table.policies import Estimate, NoRelevant, NothingRetrieved, Ranks, ScoresAs, Unjudged, Unretrieved
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import Runs
-from .._table.setup import OPTIONS, TABLES, Setup
+from .._table.setup import JOINED, OPTIONS, TABLES, Setup
 from .._table.table import R
 from .._table.ties import Ties
 from .._verbs import evaluate as verbs
@@ -504,6 +505,7 @@ class FrameRanker(Ranker[R], Interleaving[R]):
         if qrels is not None:
             scores = self._setup.changed(score=[*runs.scores, self._setup.roles.score][0])
             ranker._frame = ranker._with(scores).judge(qrels, run=runs.column, **unmatched)
+            ranker._setup = replace(self._setup, given=self._setup.given | {JOINED})
         return ranker
 
     def _measure(self, *calls: Call) -> R:

@@ -84,7 +84,9 @@ Check: TypeAlias = Callable[[pl.LazyFrame], None]
 
 
 class Watching(Protocol):
-    """Looks at the rows of a table, part by part, and warns of it."""
+    """Looks at the rows of a table, part by part, and warns of it; `runs` are the columns that name the run of each row."""
+
+    runs: Sequence[str]
 
     def see(self, rows: pl.DataFrame) -> None: ...
     def count(self, counted: Sequence[Unjudged]) -> None: ...
@@ -202,7 +204,7 @@ def _run(
     def found_in(batch: Batch) -> tuple[pl.DataFrame, float]:
         nonlocal done
         some = batch()
-        with counting() as counted:
+        with counting(() if watching is None else watching.runs) as counted:
             found = run(some, fact, names)
         with seen:
             done += some.height

@@ -20,18 +20,25 @@ class Unjudged(NamedTuple):
     of: int
 
 
-_counted: ContextVar[list[Unjudged] | None] = ContextVar("_counted", default=None)
+class Counting(NamedTuple):
+    """What was counted, and the columns that name the run of each row, which are of no query."""
+
+    counted: list[Unjudged]
+    runs: Sequence[str]
+
+
+_counting: ContextVar[Counting | None] = ContextVar("_counting", default=None)
 
 
 @contextmanager
-def counting() -> Iterator[list[Unjudged]]:
-    """Inside, `count` appends to the list."""
+def counting(runs: Sequence[str] = ()) -> Iterator[list[Unjudged]]:
+    """Inside, `count` appends to the list; a query of several runs, which the columns `runs` tell apart, counts once."""
     counted: list[Unjudged] = []
-    token = _counted.set(counted)
+    token = _counting.set(Counting(counted, runs))
     try:
         yield counted
     finally:
-        _counted.reset(token)
+        _counting.reset(token)
 
 
 def count(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.DataFrame, *, by_query: bool) -> None:
@@ -39,12 +46,13 @@ def count(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.D
 
     `values` are those of the calls: a row per query if `by_query`, else per document.
     """
-    counted = _counted.get()
-    if counted is not None:
-        query = list(setup.roles.query)
-        of = values.height if by_query else frame.select(query).n_unique()
-        queries = _without_labels(frame, setup) if _may_lack_labels(frame, setup, calls, values) else 0
-        counted.append(Unjudged(queries, of))
+    current = _counting.get()
+    if current is not None:
+        query = [name for name in setup.roles.query if name not in current.runs]
+        one_each = by_query and len(query) == len(setup.roles.query)
+        of = values.height if one_each else frame.select(query).n_unique()
+        lack = _may_lack_labels(frame, setup, calls, values)
+        current.counted.append(Unjudged(_without_labels(frame, query, setup.roles.label) if lack else 0, of))
 
 
 def _may_lack_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], values: pl.DataFrame) -> bool:
@@ -55,8 +63,7 @@ def _may_lack_labels(frame: pl.DataFrame, setup: Setup, calls: Sequence[Call], v
     return bool(reading) and all(name in values.columns and values[name].has_nulls() for name in reading)
 
 
-def _without_labels(frame: pl.DataFrame, setup: Setup) -> int:
+def _without_labels(frame: pl.DataFrame, query: Sequence[str], label: str) -> int:
     """The number of queries without any label."""
-    query, label = list(setup.roles.query), setup.roles.label
     judged = frame.filter(pl.col(label).is_not_null())
     return frame.select(query).n_unique() - judged.select(query).n_unique()

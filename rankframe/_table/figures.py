@@ -218,13 +218,21 @@ class Figures(dict[str, Any]):
         }
 
     def _of_judgments(self) -> dict[str, Any]:
-        """The rankings without a relevant document, those as long as the longest, and unjudged documents beside judged ones."""
+        """Counts of rankings: those without a relevant document, as long as the longest, and with a judged document; and of
+        documents of the last: the unjudged, and all.
+        """
         order, first, _, _ = self.ranked
         labels, lengths = self.labels[order], _lengths(first, len(order))
         relevant = np.logical_or.reduceat(labels >= max(self.setup.policies.relevant, 0), first)
         unjudged = np.add.reduceat(np.isnan(labels), first, dtype=np.intp)
-        beside, longest = unjudged[unjudged < lengths].sum(), np.count_nonzero(lengths == lengths.max(initial=0))
-        return {"hopeless": len(first) - np.count_nonzero(relevant), "longest": longest, "beside judged": int(beside)}
+        some = unjudged < lengths
+        return {
+            "hopeless": len(first) - np.count_nonzero(relevant),
+            "longest": np.count_nonzero(lengths == lengths.max(initial=0)),
+            "with judged": np.count_nonzero(some),
+            "beside judged": int(unjudged[some].sum()),
+            "of judged": int(lengths[some].sum()),
+        }
 
     def _of_ranks(self) -> dict[str, Any]:
         """The number of queries whose scores are 1, 2 and so on; of ranks, the documents of queries that leave numbers out."""
@@ -354,7 +362,7 @@ TOGETHER: Mapping[tuple[str, ...], Callable[[Figures], dict[str, Any]]] = {
     ("retrieved", "least score", "most score"): Figures._of_scores,
     ("queries", "retrieving", "several", "ordered", "auc", "squares", "variance"): Figures._of_queries,
     tuple(NO_TIES): Figures._of_ties,
-    ("hopeless", "longest", "beside judged"): Figures._of_judgments,
+    ("hopeless", "longest", "with judged", "beside judged", "of judged"): Figures._of_judgments,
     ("ranks", "gaps"): Figures._of_ranks,
     ("most exact rank", *(f"shown {name}" for name in OF_AUC)): Figures._of_shown,
     ("seen", "seen relevant"): Figures._of_past,

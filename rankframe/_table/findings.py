@@ -15,7 +15,7 @@ from .background import Interactions
 from .figures import NEARLY_ALL, in_past, like
 from .roles import DISTANCES, RANKS
 from .run_and_judgments import UNMATCHED
-from .setup import Roles, Setup
+from .setup import JOINED, Roles, Setup
 
 ENOUGH = 20
 """The fewest rows that show more than chance."""
@@ -232,7 +232,15 @@ def _below_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
         return (f"{none}no label is above 0",)
     labels = f"{none}labels go from {found['least label']:.3g} to {most:.3g} and "
     say = "; say the least label that is relevant, as "
-    return labels, option(relevant=setup.policies.relevant), say, on(relevant=_reached(most))
+    # of shares, the greatest alone would be relevant; the half of it is what 0.5 is of labels up to 1
+    least = _reached(most / 2 if most < 1 else most)
+    return (
+        labels,
+        option(relevant=setup.policies.relevant),
+        say,
+        on(relevant=least),
+        ", or take a metric of gains, as ndcg@10",
+    )
 
 
 def _reached(label: float) -> float:
@@ -251,10 +259,11 @@ def _of_ratings(setup: Setup, found: Found) -> bool:
 
 def _missed_are_lost(setup: Setup, found: Found) -> bool:
     """Whether documents without a label are there and none without a score, as after a left join, or a cut after a join."""
-    n, least = found["rows"], A_TENTH * found["rows"]
-    if n < ENOUGH or found["queries"] < ENOUGH_QUERIES or found["retrieved"] < n or n - found["labelled"] < least:
+    n = found["rows"]
+    if n < ENOUGH or found["retrieved"] < n or found["with judged"] < ENOUGH_QUERIES:
         return False
-    if found["relevant"] == 0 or found["beside judged"] < least or _is_filled(setup, found):
+    beside = found["beside judged"] >= A_TENTH * found["of judged"]
+    if found["relevant"] == 0 or not beside or _is_filled(setup, found):
         return False
     if setup.roles.stratum is not None or setup.roles.inclusion is not None:
         return False  # labels are a sample
@@ -473,11 +482,13 @@ FINDINGS = (
     Finding(
         "missed documents lost", "rows", _missed_are_lost,
         lambda _, found: (
-            f"{_share(found['beside judged'], found['rows'])} of labels are null and no row lacks a score, as after a left "
+            f"{_share(found['beside judged'], found['of judged'])} of labels are null and no row lacks a score, as after a left "
             "join, or a cut of the joined table: documents that were missed are lost, and recall is 1 by construction; cut the "
             "run first, and join by ", judge(),
         ),
-        warns=lambda x, _: x.policies.unretrieved != "drop", differs=_with_missed,
+        # where nothing was missed, as of judgments of this run alone, a join by rankframe or the policy says so
+        warns=lambda x, _: x.given.isdisjoint({JOINED, "unretrieved"}) and x.policies.unretrieved != "drop",
+        differs=_with_missed,
     ),
     Finding(
         "clicks on the order shown", "rows", _clicks_as_shown,

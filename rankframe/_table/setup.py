@@ -148,7 +148,7 @@ class Setup:
     given
         The options among `RECORDED` that were named. No convention changes such a policy; such a label has to exist, while
         that of a preset may be missing from judgments; and scores named after ranks have the highest first again.
-        A direction that was named is not suspected.
+        A direction that was named is not suspected. `JOINED` is among them where a verb joined the judgments itself.
     flat
         Whether columns of metrics have names that SQL takes without quotes.
     labels_as_scores
@@ -320,6 +320,9 @@ PARTS = {part: tuple(field.name for field in fields(of)) for part, of in OF_PART
 
 RECORDED = frozenset({"label", "rank", "ascending", *PARTS["policies"]}).difference({*FACTS} - {"ascending"})
 """The options of which a setup records that they were named, and not only set by a preset or a convention."""
+
+JOINED = "qrels"
+"""The option of verbs that takes the judgments of the table."""
 
 TABLES = PARTS["background"]
 """The names of the options that take tables."""

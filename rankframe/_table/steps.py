@@ -63,11 +63,12 @@ def last_kept(name: str, key: Sequence[str], phrase: str, *, frame: str = "df") 
     return Code(polars, pandas, phrase=phrase)
 
 
-def judged_only(query: Sequence[str], label: str) -> Code:
-    """Keep the queries that have a label."""
+def judged_only(query: Sequence[str], label: str, phrase: str = "{}") -> Code:
+    """Keep the queries that have a label; no code for functions of runs and judgments, which have no such table."""
     key = query[0] if len(query) == 1 else [*query]
     polars = f"df.filter(pl.col({label!r}).count().over({key!r}) > 0)"
-    return Code(polars, f"df[df.groupby({[*query]}, dropna=False)[{label!r}].transform('count') > 0]")
+    pandas = f"df[df.groupby({[*query]}, dropna=False)[{label!r}].transform('count') > 0]"
+    return Code(polars, pandas, phrase=phrase, function="")
 
 
 def to_name(run: str, dtype: pl.DataType) -> Text:

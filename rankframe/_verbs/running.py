@@ -92,7 +92,7 @@ def on_rows(call: VerbCall, table: Table[Any]) -> Any:
         result = call.on(table)
     else:
         unjudged = UnjudgedQueries(table.setup, call)
-        with keeping_orders(ROWS_OF_SAMPLE) as kept, counting() as counted:
+        with keeping_orders(ROWS_OF_SAMPLE) as kept, counting(call.runs.key) as counted:
             result = call.on(table)
         unjudged.count(counted)
         unjudged.warn()
@@ -288,7 +288,7 @@ class Watches:
     """The watches of several runs over the same rows."""
 
     def __init__(self, watches: Sequence[Watching], unjudged: UnjudgedQueries) -> None:
-        self.watches, self.unjudged = watches, unjudged
+        self.watches, self.unjudged, self.runs = watches, unjudged, unjudged.runs
 
     def see(self, rows: pl.DataFrame) -> None:
         """Look at a part of the table."""

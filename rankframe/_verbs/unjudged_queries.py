@@ -20,11 +20,12 @@ class UnjudgedQueries:
     def __init__(self, setup: Setup, call: VerbCall | None = None, at: Place | None = None) -> None:
         self.setup, self.at = setup, at
         options = {} if call is None else call.arguments
+        self.runs: Sequence[str] = () if call is None else call.runs.key
         self.has_other_source = any(options.get(name) is not None for name in ("judge", "adjust"))
         self.queries, self.of = 0, 0
 
     def count(self, counted: Sequence[Unjudged]) -> None:
-        """Add the queries of a part, which were counted once for each run and kind of value."""
+        """Add the queries of a part, which were counted once for each column of scores and kind of value."""
         queries, of = max(counted, default=(0, 0))
         self.queries += queries
         self.of += of
@@ -34,6 +35,7 @@ class UnjudgedQueries:
         if self.has_other_source or not 0 < self.queries < self.of:
             return
         without = f"{self.queries:,} of {self.of:,} queries have no judgments"
-        says = f"{without}: they have no value, and means leave them out; say so by "
-        code = judged_only(self.setup.roles.query, self.setup.roles.label)
+        says = f"{without}: they have no value, and means leave them out"
+        query = [name for name in self.setup.roles.query if name not in self.runs]
+        code = judged_only(query, self.setup.roles.label, "; say so by {}")
         warn(says, code, kind="queries without judgments", at=self.at)

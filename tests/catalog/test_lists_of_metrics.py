@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -99,6 +100,12 @@ def test_a_set_of_trec_eval_names_each_of_its_numbers_with_the_default_parameter
     assert len(found) == sum(max(len(x.defaults), 1) for x in numbers)
     assert DF.rank.evaluate(name).columns[1:] == found
     assert DF.rank.mean(f"{name},ndcg@7").columns == [*found, "ndcg@7"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rf.errors.RankframeWarning)
+        compared = DF.with_columns(other="score").rank.compare(
+            name, runs=["score", "other"], resamples=99, progress=False
+        )
+    assert compared.table["metric"].to_list() == found
 
 
 @each("name", [*OF_GROUPS, *OF_PREFERENCES])

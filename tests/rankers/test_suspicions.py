@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
+from rankframe.__main__ import main
 from rankframe._table.figures import Figures
 from rankframe._table.findings import ENOUGH_QUERIES, LEAST_AUC, STANDARD_ERRORS
 from rankframe._table.setup import Setup
@@ -202,10 +204,10 @@ def test_labels_none_of_which_reaches_the_threshold_are_a_warning(form: str) -> 
     (said,) = warned(lambda: ALL_FORMS[form](RATES).evaluate("ndcg@10", "map"))
     assert said == (
         "no document of any query is relevant: labels go from 0 to 0.25 and relevant=1; say the least label that is relevant, "
-        "as df.rank.on(relevant=0.25) (it concerns map)"
+        "as df.rank.on(relevant=0.12), or take a metric of gains, as ndcg@10 (it concerns map)"
     )
     assert not warned(lambda: ALL_FORMS[form](RATES).evaluate("ndcg@10", "dcg", "precision(relevant=0.25)@5"))
-    assert not warned(lambda: ALL_FORMS[form](RATES).on(relevant=0.25).evaluate("map"))
+    assert not warned(lambda: ALL_FORMS[form](RATES).on(relevant=0.12).evaluate("map"))
     one = RATES.with_columns(label=pl.when(pl.col("doc_id") == "d399").then(1.0).otherwise("label"))
     assert not warned(lambda: ALL_FORMS[form](one).evaluate("map"))
 
@@ -349,6 +351,46 @@ def test_a_left_join_is_a_warning_to_metrics_that_count_what_was_missed(form: st
     cut = judged.sort("query_id", "score", descending=[False, True], nulls_last=True)
     cut = cut.group_by("query_id", maintain_order=True).head(8)
     assert len(warned(lambda: ALL_FORMS[form](cut).evaluate("recall@5"))) == 1
+
+
+def test_nothing_is_lost_where_rankframe_joins_the_judgments_of_one_run_or_the_policy_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = POOLED_RUN.join(POOLED_QRELS, on=KEY)  # what people judged of this run alone
+    qrels = own.drop("score")
+    joined = POOLED_RUN.rank.judge(qrels)
+    (said,) = warned(lambda: joined.rank.mean("recall@5"))  # the same rows as after a left join
+    assert "are lost" in said
+    assert not warned(lambda: joined.rank.on(unretrieved="missed").mean("recall@5"))
+    other = POOLED_RUN.with_columns(score=pl.col("score").round(3))
+    for run, of_run in (
+        (POOLED_RUN, qrels),
+        (POOLED_RUN.to_pandas(), qrels.to_pandas()),
+        (POOLED_RUN.lazy(), qrels.lazy()),
+    ):
+        assert not warned(lambda run=run, of_run=of_run: rf.mean(run, of_run, "recall@5", "map"))  # type: ignore[misc]
+    assert not warned(lambda: rf.compare([POOLED_RUN, other], qrels, "recall@5", progress=False))
+    assert not warned(lambda: rf.mean(POOLED_RUN, qrels, "recall@5", ties="doc_asc", convention="trec_eval"))
+    files = [str(tmp_path / name) for name in ("run.parquet", "qrels.parquet")]
+    POOLED_RUN.write_parquet(files[0])
+    qrels.write_parquet(files[1])
+    assert not main(["evaluate", files[0], "--qrels", files[1], "-m", "recall@5"])
+    assert not capsys.readouterr().err
+
+
+@each("form", ALL_FORMS)
+def test_a_left_join_is_a_warning_beside_that_of_queries_that_nobody_judged(form: str) -> None:
+    some = POOLED_QRELS.filter(pl.col("query_id").is_in(POOLED_QRELS["query_id"].unique().sort()[:11].to_list()))
+    joined = POOLED_RUN.join(some, on=KEY, how="left")
+    of_these = joined.filter(pl.col("label").is_not_null().any().over("query_id"))
+    said = warned(lambda: ALL_FORMS[form](joined).evaluate("map"))
+    share = 100 * of_these["label"].null_count() / of_these.height
+    assert sorted(x.partition(" of ")[0] for x in said) == sorted([f"{share:.3g}%", "29"])
+    nine = joined.filter(
+        pl.col("query_id").is_in(some["query_id"].unique().sort()[:9].to_list()) | pl.col("label").is_null()
+    )
+    (said,) = warned(lambda: ALL_FORMS[form](nine).evaluate("map"))  # too few to tell
+    assert "queries have no judgments" in said
 
 
 def test_a_left_join_with_what_is_relevant_loses_queries() -> None:

@@ -114,7 +114,7 @@ both.rank.mean("recall@50", "map")""",
     Trap(
         "The first rows after the join",
         "`head(40)` drops the relevant documents below rank 40, so each query seems to have no others. "
-        "Nothing shows it where all rows that are left are judged.",
+        "If all rows that are left are judged, as after `head(10)` here, the table shows no sign of it, and nothing is said.",
         EXAMPLE,
         """\
 best = df.sort("score", descending=True, nulls_last=True).group_by("query_id").head(40)

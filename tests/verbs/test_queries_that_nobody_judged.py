@@ -107,8 +107,13 @@ def test_a_run_that_found_no_judged_document_counts_0_where_another_run_found_on
         ("r", "x", None),
         ("r", "y", None),
     ]
-    (says,) = warned(lambda: df.rank.mean("rr", run="run"))
-    assert says.startswith("2 of 4 queries have no judgments")
+    for ask in (  # r alone, whatever the number of runs
+        lambda: df.rank.mean("rr", run="run"),
+        lambda: df.lazy().rank.mean("rr", run="run"),
+        lambda: df.rank.compare("rr", run="run", progress=False),
+    ):
+        (says,) = warned(ask)
+        assert says.startswith("1 of 2 queries have no judgments")
 
 
 CALLS: dict[str, Callable[[Any], object]] = {
@@ -161,6 +166,20 @@ def test_the_warning_is_followed() -> None:
     kept = eval(code, {"df": DF, "pl": pl})
     assert not warned(lambda: kept.rank.mean("rr"))
     assert kept.rank.mean("rr").item() == 0.25
+    df = DF.to_pandas()
+    (says,) = warned(lambda: df.rank.mean("rr"))
+    kept = eval(says.rpartition("say so by ")[2], {"df": df})
+    assert not warned(lambda: kept.rank.mean("rr"))
+    assert kept.rank.mean("rr")["rr"].item() == 0.25
+
+
+def test_a_function_of_runs_and_judgments_names_no_table_that_its_caller_lacks() -> None:
+    run, other, qrels = {"a": ["x"], "b": ["x"]}, {"a": ["y"], "b": ["y"]}, {"a": ["x"], "b": []}
+    for ask in (
+        lambda: rf.mean(run, qrels, "rr"),
+        lambda: rf.compare([run, other], qrels, "rr", progress=False),
+    ):
+        assert warned(ask) == ["1 of 2 queries have no judgments: they have no value, and means leave them out"]
 
 
 @BY_CHANCE
