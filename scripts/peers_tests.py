@@ -48,8 +48,16 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "serendipity(item_feature_vector)": "1 less the mean similarity to the user's items; ours takes the nearest one",
     },
     "trec_eval": {},
-    "rectools": {},
-    "lenskit": {},
+    "rectools": {
+        "insufficient_handling=exclude": "a user with too short a list is left out, and is kept here",
+        "share a rank": "two items of a user at one rank are refused here",
+        "the run holds a document": "an item that is recommended twice is refused here",
+        "the features of a document": "a user with an item without features has no value, and the item is refused here",
+        "interactions have no row": "without a past interaction the popularity is 0, and is refused here",
+        "map@3, an interaction twice": "an interaction that occurs twice counts twice, so that MAP goes above 1",
+        "Intersection": "a reference without a row has no value, and 0 here",
+    },
+    "lenskit": {"an empty list": "it has no precision and no average precision, and 0 here"},
 }
 """By tool: what the name of a value that differs begins with or contains, and the reason."""
 
@@ -556,17 +564,22 @@ def no_answer(reason: str) -> Callable[[Mapping[str, Any], Any], None]:
 
 def see_users(name: str, found: Values, wanted: Values) -> None:
     """Record a comparison of each user that has a value in one of the two; of no user, that there is none in either."""
-    ASKED.append(name)
     users = {**wanted, **found}
+    if REFUSED in name and not users:
+        raise NotCompared(f"no value there, {REFUSED}{name.partition(REFUSED)[2]}")
+    ASKED.append(name)
     for user in users:
         see(found.get(user, math.nan), wanted.get(user, math.nan))
     if not users:
         see(len(found), len(wanted))
 
 
+REFUSED = "refused here: "
+
+
 def refusal(error: rf.RankframeError) -> str:
     """What an error says, without its advice and its rows."""
-    return "refused: " + re.split(r"[;(]", str(error))[0].strip()
+    return REFUSED + re.split(r"[;(]", str(error))[0].strip()
 
 
 def known_values(users: Iterable[Any], values: Iterable[float | None]) -> Values:
