@@ -7,8 +7,7 @@ from typing import Literal
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import ListDivisor, NoPairs, Ranking, RankWeight
-from .order import NO_PAIRS
+from .._words.ranking import NO_PAIRS, ListDivisor, NoPairs, Ranking, RankWeight
 from .popularity import length
 
 __all__ = ["category_diversity", "category_entropy", "ild"]
