@@ -1,13 +1,16 @@
 """Run the tests of another tool's metrics with rankframe in the place of the tool: python scripts/peers_tests.py CHECKOUT.
 
-CHECKOUT is a clone of ir_measures, rax, pyndeval, trec_eval or Microsoft's recommenders, which this repository holds no part of. Of the
-tools only ir_measures has to run, which rankframe's extra `test` installs; rax also needs absl-py. Each value that a test
-compares is counted, and one that differs is printed with its reason in `KNOWN`. The exit code is 1 if a value differs without a
-reason, or a reason stands for no value.
+CHECKOUT is a clone of ir_measures, rax, pyndeval, trec_eval, RecTools, LensKit or Microsoft's recommenders, which this repository
+holds no part of. Of the tools only ir_measures, which rankframe's extra `test` installs, RecTools and LensKit have to run, LensKit as
+the installed version; rax also needs absl-py. Each value that a test compares is counted, and one that differs is printed with
+its reason in `KNOWN`. Tests of RecTools and LensKit call the tool itself: each value that a metric of the tool returns to them,
+a value for each user, is compared with rankframe's. The exit code is 1 if a value differs without a reason, a reason stands for
+no value, or a test fails.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import io
@@ -16,6 +19,8 @@ import os
 import re
 import sys
 import unittest
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout, suppress
 from pathlib import Path
@@ -43,6 +48,16 @@ KNOWN: Mapping[str, Mapping[str, str]] = {
         "serendipity(item_feature_vector)": "1 less the mean similarity to the user's items; ours takes the nearest one",
     },
     "trec_eval": {},
+    "rectools": {
+        "insufficient_handling=exclude": "a user with too short a list is left out, and is kept here",
+        "share a rank": "two items of a user at one rank are refused here",
+        "the run holds a document": "an item that is recommended twice is refused here",
+        "the features of a document": "a user with an item without features has no value, and the item is refused here",
+        "interactions have no row": "without a past interaction the popularity is 0, and is refused here",
+        "map@3, an interaction twice": "an interaction that occurs twice counts twice, so that MAP goes above 1",
+        "Intersection": "a reference without a row has no value, and 0 here",
+    },
+    "lenskit": {"an empty list": "it has no precision and no average precision, and 0 here"},
 }
 """By tool: what the name of a value that differs begins with or contains, and the reason."""
 
@@ -218,8 +233,6 @@ RAX = {
 
 def rax(checkout: Path) -> None:
     """Its test of metrics, less that of a private function; an array's last axis holds the items of a list."""
-    import functools
-
     jnp = stand_in("jax.numpy", **vars(np))
     stand_in(
         "jax", numpy=jnp, vmap=lambda f, **_: lambda *given: np.array([f(*row) for row in zip(*given, strict=True)])
@@ -440,7 +453,7 @@ def whole(name: str, text: str) -> Callable[..., Checked]:
     def value(train_df: pd.DataFrame, reco_df: pd.DataFrame, **_: Any) -> Checked:
         past = pl.DataFrame({"doc_id": train_df["ItemId"].unique()})
         ranker = recommended(train_df, reco_df).on(items=past if text == "coverage" else None)
-        return checked(name, ranker.conventions(text).filter(tool=TOOL)["value"].item())
+        return checked(name, ranker.conventions(text).table.filter(tool=TOOL)["value"].item())
 
     return value
 
@@ -498,12 +511,351 @@ def trec_eval(checkout: Path) -> None:
         SEEN.append(Seen(command, *map(float, lines), equal=found == wanted))
 
 
+# Shadows: the tool answers its tests, and rankframe the same calls ------------------------------------------------
+
+
+class NotCompared(Exception):
+    """A call that rankframe has no answer to, with the reason."""
+
+
+LEFT_OUT: Counter[str] = Counter()
+"""How many calls were not compared, by reason."""
+
+
+UNDER_WAY: list[str] = []
+"""The shadowed calls that have not ended; a call that the tool makes within one of them is not compared."""
+
+Values = Mapping[Any, float]
+"""A value for each user that has one."""
+
+
+def shadow(kind: type, method: str, compare: Callable[[Mapping[str, Any], Any], None]) -> None:
+    """Let the tool answer each call of a metric's method, and compare its arguments and its result."""
+    theirs = getattr(kind, method)
+    signature = inspect.signature(theirs)
+
+    @functools.wraps(theirs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        UNDER_WAY.append(method)
+        try:
+            result = theirs(*args, **kwargs)
+        finally:
+            UNDER_WAY.pop()
+        if not UNDER_WAY:
+            given = signature.bind(*args, **kwargs)
+            given.apply_defaults()
+            try:
+                compare(given.arguments, result)
+            except NotCompared as reason:
+                LEFT_OUT[str(reason)] += 1
+        return result
+
+    setattr(kind, method, call)
+
+
+def no_answer(reason: str) -> Callable[[Mapping[str, Any], Any], None]:
+    """A comparison that is none, and says why."""
+
+    def compare(given: Mapping[str, Any], result: Any) -> None:
+        raise NotCompared(reason)
+
+    return compare
+
+
+def see_users(name: str, found: Values, wanted: Values) -> None:
+    """Record a comparison of each user that has a value in one of the two; of no user, that there is none in either."""
+    users = {**wanted, **found}
+    if REFUSED in name and not users:
+        raise NotCompared(f"no value there, {REFUSED}{name.partition(REFUSED)[2]}")
+    ASKED.append(name)
+    for user in users:
+        see(found.get(user, math.nan), wanted.get(user, math.nan))
+    if not users:
+        see(len(found), len(wanted))
+
+
+REFUSED = "refused here: "
+
+
+def refusal(error: rf.RankframeError) -> str:
+    """What an error says, without its advice and its rows."""
+    return REFUSED + re.split(r"[;(]", str(error))[0].strip()
+
+
+def known_values(users: Iterable[Any], values: Iterable[float | None]) -> Values:
+    """The values that are not null or NaN, by user."""
+    pairs = zip(users, values, strict=True)
+    return {user: float(value) for user, value in pairs if value is not None and not math.isnan(value)}
+
+
+def run_pytest(files: Sequence[Path], *plugins: str) -> None:
+    """Run the tool's own tests, which call the shadowed metrics."""
+    import pytest
+
+    sys.dont_write_bytecode = True
+    options = ["-q", "--no-header", "-c", os.devnull, "-p", "no:cacheprovider", "-p", "no:randomly"]
+    for plugin in plugins:
+        options += ["-p", plugin]
+    if pytest.main([*options, f"--rootdir={files[0].parent}", *map(str, files)]):
+        raise SystemExit("tests did not run to their end")
+
+
+# RecTools: the values of its metrics for each user -----------------------------------------------------------------
+
+
+RECTOOLS = {
+    "Precision": "precision", "Recall": "recall", "HitRate": "hit_rate", "F1Beta": "f_beta", "MAP": "map", "NDCG": "ndcg",
+    "MRR": "rr", "PartialAUC": "PartialAUC", "PAP": "PAP", "MCC": "mcc", "MeanInvUserFreq": "novelty",
+    "AvgRecPopularity": "mean_popularity", "Serendipity": "serendipity", "IntraListDiversity": "ild",
+}  # fmt: skip
+RECTOOLS_FLAGS = {
+    "r_precision": "divisor='min(k,R)'", "divide_by_k": "divisor=k", "divide_by_achievable": "ideal=judged",
+    "normalize": "normalize=True",
+}  # fmt: skip
+"""The options that attributes of its metrics ask for, where they are true."""
+
+OF_RECTOOLS = {"names": "rectools", "rank": "rank"}
+
+
+def rectools(checkout: Path) -> None:
+    """Its tests of metrics; `calc_metrics` is compared as a call of each of its metrics."""
+    sys.path.insert(0, str(checkout))
+    theirs = importlib.import_module("rectools.metrics")
+    for name in (*RECTOOLS, "Accuracy", "Intersection"):
+        shadow(getattr(theirs, name), "calc_per_user", of_each_user)
+    for name, text in (("CatalogCoverage", "aggregate_diversity"), ("CoveredUsers", "user_coverage")):
+        shadow(getattr(theirs, name), "calc", functools.partial(of_all_users, text))
+    shadow(theirs.CoveredUsers, "calc_per_user", no_answer("the coverage of one user, of which ours is the mean"))
+    for name in ("SufficientReco", "UnrepeatedReco"):
+        shadow(getattr(theirs, name), "calc_per_user", no_answer("a count of rows that a table lacks or repeats"))
+    for name in ("Accuracy", "MCC", "Precision", "Recall", "F1Beta", "HitRate"):
+        shadow(getattr(theirs, name), "calc_from_confusion_df", no_answer("counts that the tool has made"))
+    for name in ("MAP", "PartialAUC", "PAP"):
+        shadow(getattr(theirs, name), "calc_from_fitted", no_answer("counts that the tool has made"))
+    theirs.calc_metrics = each_of(theirs.calc_metrics)
+    run_pytest(sorted((checkout / "tests" / "metrics").glob("test_*.py")))
+
+
+def each_of(calc_metrics: Callable[..., Any]) -> Callable[..., Any]:
+    """RecTools' function of many metrics, with a call of each of them after it."""
+    signature = inspect.signature(calc_metrics)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        UNDER_WAY.append("calc_metrics")
+        try:
+            result = calc_metrics(*args, **kwargs)
+        finally:
+            UNDER_WAY.pop()
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        references = given.arguments["ref_reco"] or {"": None}
+        for metric in given.arguments["metrics"].values():
+            for reference in references.values() if type(metric).__name__ == "Intersection" else [None]:
+                call_alone(metric, {**given.arguments, "ref_reco": reference})
+        return result
+
+    return call
+
+
+def call_alone(metric: Any, given: Mapping[str, Any]) -> None:
+    """Call one metric with those of the arguments that it takes."""
+    method = getattr(metric, "calc_per_user", None) or getattr(metric, "calc", None)
+    if method is None:
+        return
+    names = [name for name in inspect.signature(method).parameters if name in given]
+    if names == ["reco", "interactions"] and type(metric).__name__ == "CoveredUsers":
+        method = metric.calc
+    method(**{name: given[name] for name in names})
+
+
+def of_each_user(given: Mapping[str, Any], result: pd.Series) -> None:
+    """Compare a metric of RecTools for each user."""
+    metric = given["self"]
+    text = rectools_text(metric)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = rectools_values(metric, text, given)
+    except rf.RankframeError as error:
+        text, found = f"{text}, {refusal(error)}", {}
+    interactions = given.get("interactions")
+    if interactions is not None and interactions.duplicated().any():
+        text += ", an interaction twice"
+    see_users(text, found, known_values(result.index, result))
+
+
+def rectools_text(metric: Any) -> str:
+    """The metric's text in rankframe, and `insufficient_handling` where it is not the default."""
+    name = type(metric).__name__
+    options = [option for flag, option in RECTOOLS_FLAGS.items() if getattr(metric, flag, False)]
+    if name == "F1Beta":
+        options.append(f"beta={metric.beta}")
+    text = RECTOOLS.get(name, name) + (f"({','.join(options)})" if options else "") + f"@{metric.k}"
+    handling = str(getattr(metric, "insufficient_handling", "ignore")).rpartition(".")[2].lower()
+    return text if handling == "ignore" else f"{text}, insufficient_handling={handling}"
+
+
+def rectools_values(metric: Any, text: str, given: Mapping[str, Any]) -> Values:
+    """The values of users by rankframe, with RecTools' convention."""
+    name, text = type(metric).__name__, text.partition(", ")[0]
+    run = polars_frame(given["reco"], "rank")
+    if name == "Intersection":
+        reference = polars_frame(given["ref_reco"], "rank")
+        shown = run.filter(pl.col("rank") <= metric.k).drop("rank")
+        return by_user(judged_by(reference, shown, convention="rectools"), f"recall@{metric.ref_k or metric.k}")
+    if name in ("MeanInvUserFreq", "AvgRecPopularity"):
+        past = polars_frame(given["prev_interactions"])
+        past = past.group_by("item_id").len("n") if name == "AvgRecPopularity" else past.unique()
+        return by_user(run.rank.on(**OF_RECTOOLS, convention="rectools", interactions=past), text)
+    if name == "IntraListDiversity":
+        features = pl.from_pandas(metric.distance_calculator.features_df.reset_index())
+        run = run.rank.on(**OF_RECTOOLS, items=features, features=features.columns[1:])
+        return by_user(run.on(convention="rectools"), text)
+    interactions = polars_frame(interactions_of(metric, given)).unique(maintain_order=True)
+    if name == "Accuracy":
+        return accuracies(judged_by(run, interactions, ranks="as_given"), metric.k, len(given["catalog"]))
+    if name == "Serendipity":
+        judged = run.rank.on(**OF_RECTOOLS).judge(interactions, run_only="keep")
+        past = polars_frame(given["prev_interactions"])
+        rules = {"convention": "rectools", "interactions": past, "items": list(given["catalog"])}
+        return by_user(judged.rank.on(**OF_RECTOOLS, **rules), text)
+    judged = judged_by(run, interactions, convention="rectools")
+    if name == "MCC":
+        judged = judged.on(collection_size=len(given["catalog"]))
+    return by_user(judged, text)
+
+
+def polars_frame(frame: pd.DataFrame, *more: str) -> pl.DataFrame:
+    """The columns of users and items, and more, of a frame of RecTools."""
+    return pl.DataFrame({name: frame[name].to_numpy() for name in ("user_id", "item_id", *more)})
+
+
+def interactions_of(metric: Any, given: Mapping[str, Any]) -> pd.DataFrame:
+    """The interactions; a debiased metric has the tool draw those that count."""
+    config = getattr(metric, "debias_config", None)
+    if config is None:
+        return given["interactions"]
+    return importlib.import_module("rectools.metrics").debias_interactions(given["interactions"], config=config)
+
+
+def judged_by(run: pl.DataFrame, interactions: pl.DataFrame, **rules: Any) -> Any:
+    """Recommendations judged by interactions, with the rules of `on`."""
+    return run.rank.on(**OF_RECTOOLS).judge(interactions).rank.on(**OF_RECTOOLS, **rules)
+
+
+def by_user(ranker: Any, text: str) -> Values:
+    """The values of a metric by user."""
+    values = ranker.evaluate(text)
+    return known_values(values[:, 0].to_list(), values[:, -1].to_list())
+
+
+def accuracies(judged: Any, k: int, n_items: int) -> Values:
+    """The accuracy of a list of k items, as docs/migrating.md gives it."""
+    counts = judged.evaluate(f"hits@{k}", "num_relevant")
+    values = 1 - (k + pl.col("num_relevant") - 2 * pl.col(f"hits@{k}")) / n_items
+    counts = counts.filter(pl.col("num_relevant") > 0).select(pl.first(), value=values)
+    return known_values(*counts.get_columns())
+
+
+def of_all_users(text: str, given: Mapping[str, Any], result: float) -> None:
+    """Compare a number of all users' lists."""
+    metric, run = given["self"], polars_frame(given["reco"], "rank")
+    text = f"{text}@{metric.k}"
+    ranker = run.rank.on(**OF_RECTOOLS, convention="rectools")
+    try:
+        if "interactions" in given:
+            ranker = judged_by(run, polars_frame(given["interactions"]).unique(), convention="rectools")
+        value = ranker.items.catalog(text)["value"].item()
+    except rf.RankframeError as error:
+        text, value = f"{text}, {refusal(error)}", math.nan
+    ASKED.append(text)
+    see(value / len(given["catalog"]) if getattr(metric, "normalize", False) else value, result)
+
+
+# LensKit: the value of each list ---------------------------------------------------------------------------------
+
+
+LENSKIT = ("Hit", "RecipRank", "Precision", "Recall", "AveragePrecision", "DCG", "NDCG", "RBP", "MeanPopRank")
+
+
+def lenskit(checkout: Path) -> None:
+    """Its tests of ranking metrics, those of the installed version; lists that are drawn are the same in each run."""
+    from hypothesis import settings
+
+    theirs = importlib.import_module("lenskit.metrics.ranking")
+    for name in LENSKIT:
+        shadow(getattr(theirs, name), "measure_list", of_list)
+    first = theirs.MeanPopRank.__init__
+
+    @functools.wraps(first)
+    def with_data(self: Any, data: Any, **options: Any) -> None:
+        self.data = data
+        first(self, data, **options)
+
+    theirs.MeanPopRank.__init__ = with_data
+    settings.register_profile("same", derandomize=True, deadline=None, max_examples=25, database=None)
+    settings.load_profile("same")
+    sys.path.insert(0, str(checkout))
+    os.chdir(checkout)
+    run_pytest(sorted((checkout / "tests" / "eval").glob("test_rank_*.py")), "conftest")
+
+
+def of_list(given: Mapping[str, Any], result: float) -> None:
+    """Compare a metric of LensKit for one list, that of user 1; user 2, who is judged, makes a table of it."""
+    metric, recs, test = given["self"], given["recs"], given["test"]
+    text = lenskit_text(metric)
+    gain = getattr(metric, "gain", None)
+    labels = test.field(gain) if gain else np.ones(len(test))
+    run, wanted = list_of(recs, rank=np.arange(1.0, len(recs) + 1)), list_of(test, rating=np.asarray(labels, float))
+    names = {"names": "lenskit", "rank": "rank"}
+    marks = {"an empty list": not len(recs), "no gain above 0": gain and not (labels > 0).any()}
+    text += "".join(f", {mark}" for mark, holds in marks.items() if holds)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if type(metric).__name__ == "MeanPopRank":
+                ranker = run.rank.on(**names, convention="lenskit", interactions=interactions_in(metric.data))
+            else:
+                ranker = run.rank.on(**names).judge(wanted).rank.on(**names, convention="lenskit")
+            found = by_user(ranker, text.partition(", ")[0])
+    except rf.RankframeError as error:
+        text, found = f"{text}, {refusal(error)}", {}
+    see_users(text, {user: value for user, value in found.items() if user == 1}, known_values([1], [result]))
+
+
+def list_of(items: Any, **values: Any) -> pl.DataFrame:
+    """The items of user 1 with a column of values, and one item of user 2 with the value 1."""
+    ((name, column),) = values.items()
+    ids = [*map(str, items.ids()), "another"]
+    return pl.DataFrame({"user_id": [1] * len(items) + [2], "item_id": ids, name: [*column, 1.0]})
+
+
+def lenskit_text(metric: Any) -> str:
+    """The metric's text in rankframe."""
+    name = type(metric).__name__
+    options = ["gain=linear"] if getattr(metric, "gain", None) else []
+    if name == "RBP":
+        if metric.normalize or metric.weight_field or type(metric.weight).__name__ != "GeometricRankWeight":
+            raise NotCompared("RBP of other weights, or divided by the best that a list can have")
+        options = [f"p={metric.patience}"]
+    return name + (f"({','.join(options)})" if options else "") + (f"@{metric.n}" if metric.n is not None else "")
+
+
+def interactions_in(data: Any) -> pl.DataFrame:
+    """The interactions of a dataset of LensKit."""
+    table = data.interaction_table(format="pandas", original_ids=True)
+    past = pl.DataFrame({name: table[name].to_numpy() for name in ("user_id", "item_id")})
+    return past.with_columns(pl.col("item_id").cast(pl.String))
+
+
 TOOLS: Mapping[str, tuple[str, Callable[[Path], None]]] = {
     "ir_measures": ("ir_measures/measures", ir_measures),
     "rax": ("rax/_src/metrics_test.py", rax),
     "pyndeval": ("tests/test_pyndeval.py", pyndeval),
     "recommenders": ("tests/unit/recommenders/evaluation", recommenders),
     "trec_eval": ("trec_eval.c", trec_eval),
+    "rectools": ("rectools/metrics", rectools),
+    "lenskit": ("src/lenskit/metrics", lenskit),
 }
 """Each tool, by what its checkout has and those of the others lack."""
 
@@ -516,12 +868,16 @@ def main() -> int:
     apart = [seen for seen in SEEN if not seen.equal]
     print(f"{tool}: {len(SEEN)} values, {len(SEEN) - len(apart)} equal")
     used, unexplained = set(), 0
-    for seen in dict.fromkeys(apart):
-        key = next((key for key in KNOWN[tool] if key in seen.name), None)
+    lines = Counter((seen.name, f"{seen.found:.6g} here, {seen.wanted:.6g} there") for seen in apart)
+    for (name, values), n in lines.items():
+        key = next((key for key in KNOWN[tool] if key in name), None)
         used.add(key)
         unexplained += key is None
-        why = "NOT EXPLAINED" if key is None else KNOWN[tool][key]
-        print(f"  {apart.count(seen)} x {seen.name}: {seen.found:.6g} here, {seen.wanted:.6g} there: {why}")
+        print(f"  {n} x {name}: {values}: {'NOT EXPLAINED' if key is None else KNOWN[tool][key]}")
+    for key, reason in KNOWN[tool].items():
+        print(f"  {sum(key in seen.name for seen in apart)} in all: {reason}")
+    for reason, n in LEFT_OUT.items():
+        print(f"  {n} calls not compared: {reason}")
     stale = set(KNOWN[tool]) - used
     print("".join(f"  no value differs for this reason: {key}\n" for key in sorted(stale)), end="")
     return int(bool(unexplained or stale))

@@ -257,11 +257,11 @@ CONVENTIONS: Mapping[str, Convention] = {
     "rectools": _of(
         f"ties=order,no_relevant=null,ranks=as_given,{ANY_GAIN}: precision recall f1 f_beta hit_rate rr map mcc(shown=k) "
         "partial_auc ndcg(gain=binary,ideal=perfect) mean_popularity novelty aggregate_diversity "
-        "serendipity(no_relevant=zero) ild(distance=hamming) user_coverage",
+        "serendipity(no_relevant=zero) ild(distance=hamming,no_pairs=zero) user_coverage",
         "version 0.19; every interaction is relevant, whatever its weight, here if this is above 0; k is always given; divide_by_achievable=True is ideal=judged, divide_by_k=True is divisor=k, "
         "and r_precision=True is divisor='min(k,R)'; an item that is recommended or was seen twice counts twice; users "
-        "without interactions are left out; the distance of IntraListDiversity is always given; a list of one item has "
-        "diversity 0; the number of items of MCC's catalog is collection_size here; users with lists too short are kept in "
+        "without interactions are left out; the distance of IntraListDiversity is always given; "
+        "the number of items of MCC's catalog is collection_size here; users with lists too short are kept in "
         "PartialAUC and PAP, as insufficient_handling='ignore' does; popularity counts repeated interactions, and here users, "
         "unless interactions has the numbers as n",
         coverage=COUNT._replace(says=f"{COUNT.says}; its option normalize makes it coverage"),

@@ -40,6 +40,9 @@ Rounding: TypeAlias = Literal["nearest", "up"]
 UnseenItems: TypeAlias = Literal["rarest", "skip", "zero", "error"]
 ListDivisor: TypeAlias = Literal["list", "k"]
 
+NO_PAIRS: Mapping[NoPairs, float | None] = {"null": None, "zero": 0.0, "one": 1.0}
+"""The values of a query without a pair, by the words of the option `no_pairs`."""
+
 
 def gain_rises(gain: Gain) -> bool:
     """Whether gains rise with labels."""

@@ -7,7 +7,7 @@ from typing import Literal
 import polars as pl
 
 from .._catalog.registry import metric
-from .._words.ranking import ListDivisor, Ranking, RankWeight
+from .._words.ranking import NO_PAIRS, ListDivisor, NoPairs, Ranking, RankWeight
 from .popularity import length
 
 __all__ = ["category_diversity", "category_entropy", "ild"]
@@ -27,6 +27,7 @@ def ild(
     *,
     distance: Literal["cosine", "hamming", "euclidean"] = "cosine",
     divisor: Literal["pairs", "list"] = "pairs",
+    no_pairs: NoPairs = "null",
 ) -> pl.Expr:
     r"""Intra-list diversity: the mean distance of the pairs of recommended items.
 
@@ -43,10 +44,13 @@ def ild(
         features that differ; ``"euclidean"``.
     divisor
         ``"pairs"``, or ``"list"`` for the number of items instead of that of pairs (Evidently).
+    no_pairs
+        The value of a list of one item: ``"null"``, none; ``"zero"`` (RecTools); ``"one"``.
 
     Returns
     -------
-    One Float64 per query, from 0 on, up to 2 for the mean of cosine distances; null for fewer than two items.
+    One Float64 per query, from 0 on, up to 2 for the mean of cosine distances; null for an empty list, and for one item
+    unless `no_pairs` gives it a value.
 
     References
     ----------
@@ -64,7 +68,7 @@ def ild(
     distances = r.distances(k, distance)
     n = length(r, k)
     divided = n if divisor == "list" else n * (n - 1) / 2
-    return r.total(distances, k) / pl.when(n > 1).then(divided)
+    return pl.when(n == 1).then(NO_PAIRS[no_pairs]).otherwise(r.total(distances, k) / pl.when(n > 1).then(divided))
 
 
 @metric(

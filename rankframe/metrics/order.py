@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import polars as pl
 
 from .._catalog.registry import Judging, metric
-from .._words.ranking import AverageDivisor, Cutoff, Gain, NoPairs, Proportion, Range, Ranking, Rounding
+from .._words.ranking import NO_PAIRS, AverageDivisor, Cutoff, Gain, NoPairs, Proportion, Range, Ranking, Rounding
 from .binary import FIRST_FOUND, SHARE, n_documents, n_shown
 
 __all__ = [
@@ -402,10 +401,6 @@ def eleven_point_average(r: Ranking, *, rounding: Rounding = "nearest") -> pl.Ex
     """
     levels = [interpolated_precision(r, tenth / 10, rounding=rounding) for tenth in range(11)]
     return pl.sum_horizontal(levels) / 11
-
-
-NO_PAIRS: Mapping[NoPairs, float | None] = {"null": None, "zero": 0.0, "one": 1.0}
-"""The values of a query without a pair, by the words of the option `no_pairs`."""
 
 
 def _auc_judging(k: int | None = None, max_fpr: float | None = None, no_pairs: NoPairs = "null") -> Judging:

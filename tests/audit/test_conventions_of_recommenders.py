@@ -172,6 +172,19 @@ def test_recommenders_leaves_out_users_without_recommendations_but_for_ndcg() ->
     assert found == (1.0, 1.0, 1.0, 0.5)
 
 
+def test_rectools_counts_the_diversity_of_one_item_0_and_not_that_of_an_empty_list() -> None:
+    """By hand: b and d differ in x, y and z (3); the list of c alone counts 0; u3 has no list."""
+    recs = pl.DataFrame({"query_id": ["u1", "u1", "u2", "u3"], "doc_id": list("bdca"), "rank": [1, 2, 1, None]})
+    mine = recs.rank.on(rank="rank", items=FEATURES, features=["x", "y", "z"])
+    assert mine.on(convention="rectools").evaluate("IntraListDiversity@3").rows() == [
+        ("u1", 3.0),
+        ("u2", 0.0),
+        ("u3", None),
+    ]
+    assert mine.evaluate("ild@3")["ild@3"].to_list()[1:] == [None, None]
+    assert mine.evaluate("ild(no_pairs=one)@3").rows()[1:] == [("u2", 1.0), ("u3", None)]
+
+
 def test_rectools_counts_a_short_list_as_full_in_mcc_and_has_partial_auc() -> None:
     """By hand, of RecTools' MCC@2 in a catalog of 5: TP 1, FP 1 for the empty place, FN 1, TN 2."""
     short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "rank": [1, None], "label": [1.0, 1.0]})

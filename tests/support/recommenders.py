@@ -63,6 +63,7 @@ CALLS: dict[str, list[Options]] = {
     "ild": [
         *cutoffs,
         *every([{"distance": "hamming"}, {"distance": "euclidean"}, {"divisor": "list"}], [{}, {"k": 3}]),
+        *every([{"no_pairs": "zero"}, {"no_pairs": "one"}], [{}, {"k": 1}]),
     ],
     "category_diversity": [*cutoffs, *by_k],
     "category_entropy": [*cutoffs, *weights],

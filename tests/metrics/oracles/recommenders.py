@@ -146,8 +146,12 @@ DISTANCES: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
 }
 
 
-def ild(q: Query, k: int | None = None, distance: str = "cosine", divisor: str = "pairs") -> float | None:
+def ild(
+    q: Query, k: int | None = None, distance: str = "cosine", divisor: str = "pairs", no_pairs: str = "null"
+) -> float | None:
     vectors = [CATALOG[doc]["features"] for doc in listed(q, k)]
+    if len(vectors) == 1:
+        return {"null": None, "zero": 0.0, "one": 1.0}[no_pairs]
     pairs = [DISTANCES[distance](a, b) for a, b in itertools.combinations(vectors, 2)]
     return math.fsum(pairs) / (len(pairs) if divisor == "pairs" else len(vectors)) if pairs else None
 
