@@ -44,14 +44,16 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
         x = np.where(np.isnan(x).any(axis=0), np.nan, x).swapaxes(0, 1)  # queries by runs by metrics
         if found.control is not None:
             x[~found.control.judged[part]] = np.nan
-        weights = found.queries["#weight"].to_numpy()[part]
         kinds: list[Bound | None] = ["percentile"] * (len(runs) * len(calls))
         flat = np.nan_to_num(x.reshape(len(part), len(kinds)), nan=np.nan, neginf=LEAST)
-        means = stats.means(flat, weights)
+        sample = found.sample(part, flat)
+        means = stats.means(sample.values, sample.weights)
         drawn = means[None]
         if len(part):
             resamples = affordable(resampling.resamples, len(part))
-            drawn, _ = stats.replicates(flat, weights, kinds, (means, means), resamples, resampling.seed)
+            drawn, _ = stats.replicates(
+                sample.values, sample.weights, kinds, (means, means), resamples, resampling.seed
+            )
         of_draws = drawn.reshape(-1, len(runs), len(calls))
         for i, call in enumerate(calls):
             mean = means.reshape(len(runs), len(calls))[:, i]
