@@ -223,7 +223,7 @@ def compare(
         interval leaves out 0. ``"auto"`` takes ``"permutation"`` where six queries or more differ from the commonest difference,
         and elsewhere the interval ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of the
         differences: in all ways if at most sixteen queries differ, else at random, with p = (b + 1) / (resamples + 1), so never
-        0. ``"t"`` is the paired t-test (SciPy), ``"bootstrap"`` resamples Student's statistic. ``"tukey"`` is the randomised
+        0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples Student's statistic. ``"tukey"`` is the randomised
         honestly significant difference, whose p-values and intervals hold for all pairs of a metric and slice at once; it takes
         only the queries where all runs have a value. ``"bayes"`` is the Bayesian
         signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.

@@ -33,7 +33,7 @@ from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from ..errors import InvalidOption, RankframeError, option
 from .declaration import verb, with_names
-from .resampling import CLUSTER, Resampling, intervals_of, limits, warn_of_t
+from .resampling import CLUSTER, UNITS, Resampling, intervals_of, limits, warn_of_t
 
 if TYPE_CHECKING:
     from typing import Self
@@ -312,10 +312,9 @@ class Summary:
             return self.merge(self._part(per_query))
         table = averages(per_query, self.resampled, self.calls, [*self.slices], resampling)
         table = self._with_clicks(table, per_query, [*self.slices]).rename({**self.slices})
-        table = table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
         if resampling.ci is not None:
-            warn_of_t(table, resampling)
-        return table
+            warn_of_t(table.filter(pl.col(UNITS) < FEW), resampling)
+        return table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
 
     def _with_clicks(self, table: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
         """The table with the number of clicks and their effective sample size, from the sums of queries or parts with a key."""
@@ -416,6 +415,8 @@ class Summary:
             .drop_nulls()
             .sort(pl.all())
         )
+        if different.select("values", "weights").n_unique() > FEW:  # however many of them a part has
+            return None, None, "bca"
         counts = different["counts"].to_numpy().astype(int)
         values, weights = (np.repeat(different[name].to_numpy(), counts) for name in ("values", "weights"))
         resampling, progress = replace(self.resampling, interval="auto"), Progress("", False)
@@ -562,9 +563,9 @@ def summarize(
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     interval
         The kind of the intervals. ``"auto"`` takes ``"bounded"`` for fewer than 50 queries, and for more if fewer than 50
-        of them differ, and ``"bca"`` otherwise; a metric without bounds, or of geometric means, has ``"t"`` for fewer than 10 queries, with a
-        warning, and no interval if all values are equal. ``"bca"`` is the bootstrap corrected for bias and skewness;
-        ``"percentile"``, the plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for
+        of them differ, and ``"bca"`` otherwise; a metric without bounds, or of geometric means, has ``"t"`` for fewer than 50 queries, with a
+        warning, and no interval if all values are equal. Queries whose weights differ count as fewer, and have ``"t"`` in place of ``"bca"``. ``"bca"`` is the bootstrap corrected for bias and skewness;
+        ``"percentile"``, the plain bootstrap; ``"t"``, Student's; ``"bounded"``, a wider one, valid for
         any number of queries and any values within the metric's bounds (or, if it has none, within the values found), for
         values of 0 and 1 that of Clopper and Pearson; ``"poisson"``, the bootstrap of tables in parts, which draws each
         query by a number derived from its id and the seed, so that the result does not depend on the number of parts.
