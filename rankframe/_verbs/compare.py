@@ -188,7 +188,7 @@ def compare(
     correction: Correction | None = "holm",
     family: Family = "all",
     by: ColumnNames | None = None,
-    ci: Confidence = 0.95,
+    ci: Confidence | None = 0.95,
     interval: OfDifferences = "auto",
     weights: Column | None = None,
     cluster: Column | None = None,
@@ -239,7 +239,8 @@ def compare(
     by
         The columns whose values slice the queries, as for :meth:`summarize`.
     ci
-        The confidence of the interval of each difference.
+        The confidence of the interval of each difference; ``None`` for no intervals: ``ci_low``, ``ci_high``, ``interval`` and the
+        intervals of ranks are null, and runs beat each other at the level 0.05.
     interval
         Instead of a test, the interval that gives p, too: ``"bounded"``, ``"bca"``, ``"percentile"``, as for :meth:`summarize`, or
         a test by its name. The differences of a metric have bounds if the metric has.
@@ -327,7 +328,11 @@ def compare(
     calls = averaged(metrics, example, table.setup, weighs=test != "bayes")
     if test == "bayes":
         refuse_geometric(calls)
-    sequential = Sequential(ci, planned, look).checked(calls, correction) if test == "sequential" else None
+    sequential = None
+    if test == "sequential":
+        if ci is None:
+            raise InvalidOption(option(ci=None), " leaves nothing that holds at every look; write ", option(ci=0.95))
+        sequential = Sequential(ci, planned, look).checked(calls, correction)
     if look is not None and sequential is None:
         raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
     for call in calls:
@@ -521,7 +526,9 @@ def helped(figures: pl.DataFrame, found: PairedValues, rows: Integers, pairs: Pa
     columns |= {"difference": mean, "ci_low": mean - reach, "ci_high": mean + reach, "p_value": difference.p_values()}
     columns["p_adjusted"], columns["effect_size"] = columns["p_value"], quotient(mean, spread)
     nulls = {name: pl.Series(x).fill_nan(None) for name, x in columns.items()}
-    return figures.with_columns(**nulls, interval=pl.lit(KINDS[control.of]), **in_addition(difference))
+    return figures.with_columns(
+        **nulls, interval=pl.lit(None if ci is None else KINDS[control.of], pl.String), **in_addition(difference)
+    )
 
 
 def with_chances(
@@ -548,7 +555,8 @@ def of_pairs(
     names, bayes = (*settings["by"], "metric", "run", "baseline"), settings["test"] == "bayes"
     corrected = correction_of(settings, len(rows)) is not None
     tested = "better / equal / worse" if bayes else "p (adjusted)" if corrected else "p"
-    figures = ("baseline mean", "mean", f"difference [{percent(settings)} interval]", tested, "wins-ties-losses")
+    difference = "difference" if settings["ci"] is None else f"difference [{percent(settings)} interval]"
+    figures = ("baseline mean", "mean", difference, tested, "wins-ties-losses")
     body = [
         (
             *named(row, *names),

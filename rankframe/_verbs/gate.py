@@ -104,7 +104,7 @@ class Verdict(Result[R_co]):
             verdict = Cell(row["verdict"], best=not row["passed"])
             differences = ("" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound"))
             sizes = [f"{row[name]:,}" for name in ("n_queries", *OF_CLUSTERS) if name in row]
-            needed = "" if row["passed"] else f"{row['queries_needed']:,}"
+            needed = f"{row['queries_needed']:,}" if row["verdict"] == TOO_FEW else ""
             judged = (*differences, f"{row['budget']:g}", *sizes, needed)
             body.append(
                 (verdict, *named(row, *names), *numbers(row, "baseline_mean", "mean", digits=4), *map(Cell, judged))

@@ -160,7 +160,9 @@ def test_engines_of_tables_in_parts_give_the_same_and_refuse_the_same() -> None:
         assert_same(asked(df, summarize, "ndcg@3", "map", judge="llm", **options), wanted)
     with pytest.raises(rf.InvalidOption, match="leave out interval='poisson'"):
         asked(df, summarize, "map", judge="llm", interval="poisson")
-    with pytest.raises(rf.InvalidData, match="takes 30 queries that people judged"):
+    with pytest.raises(
+        rf.InvalidData, match=r"judged; .* label \d+ more, or take the labels of the model alone: .*on\(label='llm'\)"
+    ):
         asked(df.filter(pl.col("query_id") > 60), summarize, "map", judge="llm")
 
 

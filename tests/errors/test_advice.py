@@ -807,7 +807,7 @@ CASES = {
     ),
     "few judged queries": Case(
         "JUDGED.with_columns(label=pl.when(pl.col('query_id') < 29).then('label'))", "df.rank.summarize('map', judge='llm')",
-        "rf.rank(JUDGED).summarize('map', judge='llm')",
+        "ADVICE.summarize('map')",
     ),
     "a geometric mean with a model": Case(
         "JUDGED", "df.rank.summarize('gm_map', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"ask for (\w+)$"
