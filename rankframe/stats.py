@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from ._statistics.estimators import ESTIMATORS, sums_of, with_one_more
 from ._statistics.sample import Limits, Sample
+from ._statistics.student import quantiles
 from ._statistics.weighted_means import NOISE, TwoEnds, effective_number, errors, means, over, spreads, weighed
 from ._support.draws import Step, parts, resampled, streams
 from ._support.extras import load
 from ._support.floats import Booleans, Floats, np
-from ._support.statistical_options import FEW, VERY_FEW, Bound, Correction, PairedTest, Test
+from ._support.statistical_options import FEW, Bound, Correction, PairedTest, Test
 from .errors import InvalidOption, option
 
 __all__ = [
@@ -47,7 +48,7 @@ def intervals(
         The confidence, such as 0.95.
     interval
         ``"bca"`` is the bootstrap interval corrected for bias and skewness (the acceleration by the jackknife, which a
-        mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"`` Student's, which needs SciPy and
+        mean has in closed form), ``"percentile"`` the uncorrected one, ``"t"`` Student's, which
         counts weights that differ as fewer queries (Kish's effective number).
         ``"bounded"`` is valid for few and skewed values: for each end it adds one query, with the limit of the values
         and the largest weight, and gives all queries random weights (the Bayesian bootstrap). For values of 0 and 1 it
@@ -80,20 +81,21 @@ def _sample(values: Floats, weights: Floats, limits: TwoEnds | None = None) -> S
 def automatic(values: Floats, weights: Floats, bounded: Booleans) -> list[Bound | None]:
     """The kind of interval for each column: the shortest that holds for so many values and such a spread.
 
-    Where values have bounds, ``"bounded"`` for fewer than `FEW` values, of which those equal to their median count once; and
-    ``"bca"`` for more. Where they have none, ``"t"`` for fewer than `VERY_FEW` values and ``"bca"`` for more; none if all
-    are equal. Weights that differ count as fewer values (Kish's effective number).
+    Where values have bounds, ``"bounded"`` for fewer than `FEW` values, of which those equal to their median count once. Where
+    they have none, ``"t"`` for fewer than `FEW` values, and none if all are equal. ``"bca"`` for more values; or
+    ``"t"`` if their weights differ, which count as fewer values (Kish's effective number).
     """
     found: list[Bound | None] = []
     for column, has_bounds in zip(values.T, bounded, strict=True):
         there = ~np.isnan(column) & (weights > 0)
         x, w = column[there], weights[there]
+        for_many: Bound = "bca" if w.max(initial=0.0) <= w.min(initial=np.inf) * (1 + NOISE) else "t"
         if not has_bounds:
-            few: Bound = "t" if effective_number(w) < VERY_FEW else "bca"
-            found.append(few if len(x) and np.ptp(x) > NOISE * np.abs(x).max() else None)
+            kind: Bound = "t" if effective_number(w) < FEW else for_many
+            found.append(kind if len(x) and np.ptp(x) > NOISE * np.abs(x).max() else None)
         else:
             differing = x != np.partition(x, len(x) // 2)[len(x) // 2] if len(x) else there[:0]
-            found.append("bounded" if 1 + effective_number(w[differing]) < FEW else "bca")
+            found.append("bounded" if 1 + effective_number(w[differing]) < FEW else for_many)
     return found
 
 
@@ -123,8 +125,7 @@ def replicates(
 
 def reach(errors: Floats, n: Floats, ci: float) -> Floats:
     """Half the width of Student's interval for means of `n` values (more than one) with these standard errors."""
-    half: Floats = load("scipy.special", "stats").stdtrit(np.maximum(n - 1, 1), (1 + ci) / 2) * errors
-    return half
+    return quantiles((1 - ci) / 2, np.maximum(n - 1, 1)) * errors
 
 
 def paired_test(

@@ -70,7 +70,7 @@ def sequential(
     of = of if sequential is None else Sequential.of_state(sequential)
     found = paired_values(table, [call], Design(runs, None, (), None, "error"))
     design = Design(runs, baseline or found.runs[0], (), None, "error")
-    found = of.checked([call.under(setup)], None).arranged(found, table)
+    found = of.checked([call.under(setup)]).arranged(found, table)
     order, n = found.queries["#place"].to_numpy().argsort(), len(found.queries)
     at = found.queries["#look"].to_numpy()[order]
     own = look is not None or sequential is not None

@@ -209,8 +209,12 @@ def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
 def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
     """The end of a note on intervals beside corrected p-values."""
     if settings["test"] == "tukey" and len(settings["runs"]) > 2:
-        return " Intervals and p hold for all pairs at once."
-    corrected = correction_of(settings, comparisons) is not None
+        return (
+            " p holds for all pairs at once."
+            if settings["ci"] is None
+            else " Intervals and p hold for all pairs at once."
+        )
+    corrected = correction_of(settings, comparisons) is not None and settings["ci"] is not None
     return " Intervals agree with p, not with adjusted p." if corrected else ""
 
 

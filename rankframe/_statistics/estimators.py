@@ -13,10 +13,10 @@ from inspect import signature
 from statistics import NormalDist
 
 from .._support.draws import Step, affordable, exponentials, of_blocks, parts, product, resampled, words
-from .._support.extras import load
 from .._support.floats import Booleans, Floats, np
 from .._support.statistical_options import Resamples, Seed
 from .sample import Sample
+from .student import quantiles, upper_tail
 from .weighted_means import NOISE, acceleration, by_column, effective_number, ends, errors, means, over, weighed
 
 ENUMERATED = 16
@@ -434,9 +434,8 @@ def t(sample: Sample, alpha: float) -> Estimate:
     number = effective_number(weighed(sample.values, sample.weights)[1])
     fit = (number > 1) & np.isfinite(value)
     freedom = np.maximum(number - 1, 1)
-    special = load("scipy.special", "stats")
-    half = np.where(fit, error * special.stdtrit(freedom, 1 - alpha / 2), np.nan)
-    p = 2 * special.stdtr(freedom, -np.abs(over(value, error)))
+    half = np.where(fit, error * quantiles(alpha / 2, freedom), np.nan)
+    p = 2 * upper_tail(np.abs(over(value, error)), freedom)
     p = np.where(number > 1, np.where(_all_zero(sample), 1.0, p), np.nan)
     return Estimate(value, value - half, value + half, p)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from .._support.floats import Booleans, Floats, Integers, np
-from .weighted_means import by_column, over, weighed
+from .weighted_means import NOISE, by_column, over, weighed
 
 
 class Limits(NamedTuple):
@@ -59,10 +59,12 @@ class Sample:
         `cluster` has the number of each unit's cluster, from 0 on.
         """
         worth, weights = weighed(self.values, self.weights)
-        sums = np.zeros((2, int(cluster.max(initial=-1)) + 1, self.columns))
-        np.add.at(sums[0], cluster, worth)
-        np.add.at(sums[1], cluster, weights)
-        return replace(self, values=over(sums[0], sums[1]), weights=sums[1])
+        total, size, of_weights = np.zeros((3, int(cluster.max(initial=-1)) + 1, self.columns))
+        np.add.at(total, cluster, worth)
+        np.add.at(size, cluster, np.abs(worth))
+        np.add.at(of_weights, cluster, weights)
+        total[(np.abs(total) <= NOISE * size) & np.isfinite(size)] = 0.0  # values that cancel out but for rounding
+        return replace(self, values=over(total, of_weights), weights=of_weights)
 
     def number_differing(self) -> Floats:
         """How many units of equal weight those are worth whose value is not the commonest one of their column."""

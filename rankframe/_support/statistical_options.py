@@ -34,7 +34,7 @@ FEW = 50
 """The fewest values that differ for which, in simulations, a bootstrap interval of 95% holds in 93% of cases or more."""
 
 VERY_FEW = 10
-"""The fewest values without bounds for a bootstrap interval; fewer have Student's."""
+"""The fewest judged values that differ from their median for Student's interval without a warning."""
 
 PairedTest: TypeAlias = Literal["permutation", "t", "bootstrap"]
 DifferenceTest: TypeAlias = Literal["auto", PairedTest]

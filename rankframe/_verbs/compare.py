@@ -38,7 +38,7 @@ from .._results.result import MOST_ROWS, Block, Format, Result, quotes_of
 from .._results.sentences import IN_TEXT, Quotes, chances_in, chances_of, correction_of, headlines, test_of, uncorrected
 from .._statistics.agreement import quotient
 from .._statistics.bayes import signed_rank
-from .._statistics.sample import Limits, Sample, difference_of_logarithms
+from .._statistics.sample import Limits, difference_of_logarithms
 from .._support.extras import versions
 from .._support.floats import Floats, Integers, np
 from .._support.option_kinds import Column, ColumnNames
@@ -52,7 +52,7 @@ from .declaration import verb
 from .judged import KINDS, NO_HELP, OF_JUDGED, Help, in_addition, sentences_of
 from .paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values, sides
 from .ranks import ranks_of, tied_for_top
-from .resampling import Resampling, estimator_of, limits, warn_of_t
+from .resampling import CLUSTER, Resampling, estimator_of, limits, warn_of_t
 from .sequential import PLANNED, Planned, Sequential, price
 from .summary import in_slices
 from .unequal_runs import unequal
@@ -67,6 +67,9 @@ TABLE = {
     "p_value": pl.Float64, "p_adjusted": pl.Float64, "effect_size": pl.Float64, "wins": pl.UInt32,
     "ties": pl.UInt32, "losses": pl.UInt32, "n_queries": pl.UInt32,
 }  # fmt: skip
+
+OF_CLUSTERS: dict[str, Any] = {"n_clusters": pl.UInt32}
+"""The column with `cluster`."""
 
 CHANCES = {"p_better": pl.Float64, "p_equivalent": pl.Float64, "p_worse": pl.Float64}
 """The columns of the Bayesian test."""
@@ -87,7 +90,8 @@ class Comparison(Result[R_co]):
         ``difference`` (``mean`` less ``baseline_mean``), its interval from ``ci_low`` to ``ci_high`` and the kind of that
         ``interval`` (String, such as ``"bounded"``), ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
         where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
-        is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value). With
+        is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value), with `cluster`
+        also ``n_clusters`` (UInt32). With
         ``test="bayes"``, ``p_value`` is null, and ``p_better``, ``p_equivalent`` and ``p_worse`` (Float64, of the run) sum to 1. With
         `judge` or `adjust`, ``n_judged``, ``tuned_weight`` (of the model's labels, or the column's coefficient), ``variance_saved`` and
         ``queries_to_halve`` of the difference, as for `summarize`; with `judge`, each mean has a weight of its own, so that
@@ -183,9 +187,10 @@ def compare(
     correction: Correction | None = "holm",
     family: Family = "all",
     by: ColumnNames | None = None,
-    ci: Confidence = 0.95,
+    ci: Confidence | None = 0.95,
     interval: OfDifferences = "auto",
     weights: Column | None = None,
+    cluster: Column | None = None,
     missing: Lacking = "error",
     rope: Annotated[float, Range(least=0)] = 0.0,
     judge: Column | None = None,
@@ -217,7 +222,7 @@ def compare(
         interval leaves out 0. ``"auto"`` takes ``"permutation"`` where six queries or more differ from the commonest difference,
         and elsewhere the interval ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of the
         differences: in all ways if at most sixteen queries differ, else at random, with p = (b + 1) / (resamples + 1), so never
-        0. ``"t"`` is the paired t-test (SciPy), ``"bootstrap"`` resamples Student's statistic. ``"tukey"`` is the randomised
+        0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples Student's statistic. ``"tukey"`` is the randomised
         honestly significant difference, whose p-values and intervals hold for all pairs of a metric and slice at once; it takes
         only the queries where all runs have a value. ``"bayes"`` is the Bayesian
         signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.
@@ -233,12 +238,17 @@ def compare(
     by
         The columns whose values slice the queries, as for :meth:`summarize`.
     ci
-        The confidence of the interval of each difference.
+        The confidence of the interval of each difference; ``None`` for no intervals: ``ci_low``, ``ci_high``, ``interval`` and the
+        intervals of ranks are null, and runs beat each other at the level 0.05.
     interval
         Instead of a test, the interval that gives p, too: ``"bounded"``, ``"bca"``, ``"percentile"``, as for :meth:`summarize`, or
         a test by its name. The differences of a metric have bounds if the metric has.
     weights
-        The column of the queries' weights, as for :meth:`summarize`.
+        The column of the queries' weights, or a metric that is the same for all runs, such as ``"num_rel"``, as for :meth:`summarize`.
+    cluster
+        The column of the users, or of other clusters of queries that are not independent, as for :meth:`summarize`: the
+        unit of tests and intervals is then the cluster, whose difference is the weighted mean of those of its queries, and whose
+        sign is flipped as one. Figures such as ``wins`` and ``n_queries`` still count queries.
     missing
         With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
         ``"zero"`` counts them as 0. With `runs`, a run retrieves nothing for a query without scores.
@@ -303,10 +313,10 @@ def compare(
     True
     """
     known = Help(judge, adjust, adjust_mean)
-    known.checked(names_of(by), test=(test, "auto"), interval=(interval, "auto"))
-    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
-    if test == "bayes" and weights is not None:
-        raise InvalidOption(option(test=test), " counts all queries alike; leave out ", option(weights=weights))
+    known.checked(names_of(by), test=(test, "auto"), interval=(interval, "auto"), cluster=(cluster, None))
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
+    if test in ("bayes", "sequential"):
+        design.refuse_weights(option(test=test))
     if test != "bayes" and rope:
         raise InvalidOption(
             option(rope=rope), " is the width of no difference for the Bayesian test; say ", option(test="bayes")
@@ -317,7 +327,11 @@ def compare(
     calls = averaged(metrics, example, table.setup, weighs=test != "bayes")
     if test == "bayes":
         refuse_geometric(calls)
-    sequential = Sequential(ci, planned, look).checked(calls, weights, correction) if test == "sequential" else None
+    sequential = None
+    if test == "sequential":
+        if ci is None:
+            raise InvalidOption(option(ci=None), " leaves nothing that holds at every look; write ", option(ci=0.95))
+        sequential = Sequential(ci, planned, look).checked(calls, correction)
     if look is not None and sequential is None:
         raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
     for call in calls:
@@ -384,6 +398,7 @@ def compared(
 ) -> tuple[PairedValues, pl.DataFrame, int]:
     """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
     schema = TABLE | (OF_JUDGED if design.help != NO_HELP else {}) | (CHANCES if test == "bayes" else {})
+    schema |= OF_CLUSTERS if design.cluster is not None else {}
     refuse_names([*schema], design.by, "by")
     found = paired_values(table, calls, design, sized=True)
     if sequential is not None:
@@ -415,7 +430,7 @@ def compared_values(
     test: Test | None = None,
 ) -> tuple[pl.DataFrame, int]:
     """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
-    calls, values, weights = found.calls, found.values[:, rows], found.queries["#weight"].to_numpy()[rows]
+    calls, weights = found.calls, found.queries["#weight"].to_numpy()[rows]
     of_pairs = [call for call in calls for _ in pairs]
     of_both = np.array([call.of_pairs for call in of_pairs])
     geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])
@@ -431,11 +446,11 @@ def compared_values(
         defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
         with np.errstate(invalid="ignore"):
             tested = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
-    estimate, kinds = resampling.estimated(Sample(tested, weights, Limits(least, greatest, declared)), progress)
+    sample = found.sample(rows, tested, Limits(least, greatest, declared))
+    estimate, kinds = resampling.estimated(sample, progress)
     low, high, p, enumerated = estimate.low, estimate.high, estimate.p, int(estimate.more["exact"].sum())
     if test == "tukey":
-        of_runs = [scaled(values[:, :, [i]], [call])[..., 0].T for i, call in enumerate(calls)]
-        low, high, p = _tukey(of_runs, weights, pairs, resampling, progress)
+        low, high, p = _tukey(found, rows, pairs, resampling, progress)
         kinds, enumerated = [None if np.isnan(end) else "tukey" for end in low], 0
     if test == "bayes":
         p, enumerated = np.full(len(of_pairs), np.nan), 0
@@ -463,16 +478,27 @@ def compared_values(
         "losses": (better < 0).sum(axis=0),
         "n_queries": (~np.isnan(d)).sum(axis=0),
     }
-    return pl.DataFrame(figures, schema_overrides=TABLE).with_columns(cs.float().fill_nan(None)), enumerated
+    if CLUSTER in found.queries:
+        figures["n_clusters"] = (~np.isnan(sample.values)).sum(axis=0)
+    table = pl.DataFrame(figures, schema_overrides=TABLE | OF_CLUSTERS)
+    return table.with_columns(cs.float().fill_nan(None)), enumerated
 
 
 def _tukey(
-    of_runs: Sequence[Floats], weights: Floats, pairs: Pairs, resampling: Resampling, progress: Progress
+    found: PairedValues, rows: Integers, pairs: Pairs, resampling: Resampling, progress: Progress
 ) -> tuple[Floats, Floats, Floats]:
     """The simultaneous intervals and the p-values by Tukey's test, from each metric's values of all runs."""
-    found = [stats.tukey(x, weights, resampling.resamples, resampling.seed, progress, resampling.ci) for x in of_runs]
+    tables = []
+    for i, call in enumerate(found.calls):
+        values = scaled(found.values[:, rows, i, None], [call])[..., 0].T
+        values[np.isnan(values).any(axis=1)] = np.nan
+        sample = found.sample(rows, values)
+        weights = sample.weights if sample.weights.ndim == 1 else sample.weights[:, 0]  # the same for all runs
+        tables.append(
+            stats.tukey(sample.values, weights, resampling.resamples, resampling.seed, progress, resampling.ci)
+        )
     first, second = np.transpose(pairs)
-    low, high, p = (np.concatenate([table[second, first] for table in tables]) for tables in zip(*found, strict=True))
+    low, high, p = (np.concatenate([table[second, first] for table in of_end]) for of_end in zip(*tables, strict=True))
     return low, high, p
 
 
@@ -498,7 +524,9 @@ def helped(figures: pl.DataFrame, found: PairedValues, rows: Integers, pairs: Pa
     columns |= {"difference": mean, "ci_low": mean - reach, "ci_high": mean + reach, "p_value": difference.p_values()}
     columns["p_adjusted"], columns["effect_size"] = columns["p_value"], quotient(mean, spread)
     nulls = {name: pl.Series(x).fill_nan(None) for name, x in columns.items()}
-    return figures.with_columns(**nulls, interval=pl.lit(KINDS[control.of]), **in_addition(difference))
+    return figures.with_columns(
+        **nulls, interval=pl.lit(None if ci is None else KINDS[control.of], pl.String), **in_addition(difference)
+    )
 
 
 def with_chances(
@@ -525,7 +553,8 @@ def of_pairs(
     names, bayes = (*settings["by"], "metric", "run", "baseline"), settings["test"] == "bayes"
     corrected = correction_of(settings, len(rows)) is not None
     tested = "better / equal / worse" if bayes else "p (adjusted)" if corrected else "p"
-    figures = ("baseline mean", "mean", f"difference [{percent(settings)} interval]", tested, "wins-ties-losses")
+    difference = "difference" if settings["ci"] is None else f"difference [{percent(settings)} interval]"
+    figures = ("baseline mean", "mean", difference, tested, "wins-ties-losses")
     body = [
         (
             *named(row, *names),
@@ -538,9 +567,15 @@ def of_pairs(
     ]
     kinds = intervals_of(row["interval"] for row in rows)
     between = "the model's labels weigh as its variance asks" if "judge" in settings else "mean less baseline mean"
-    tested = f"{'Probabilities' if bayes else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}. Difference: {between}. Interval: {kinds}."
+    tested = f"{'Probabilities' if bayes else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}{in_clusters(rows)}. Difference: {between}. Interval: {kinds}."
     tested += uncorrected(settings, len(rows))
     return Grid(names, figures, body, (tested, *unequal(settings), *price(settings), *notes))
+
+
+def in_clusters(rows: Sequence[Record]) -> str:
+    """In how many clusters the queries of some rows are; empty without clusters."""
+    numbers = sorted({row["n_clusters"] for row in rows if "n_clusters" in row})
+    return f" in {' to '.join(f'{n:,}' for n in dict.fromkeys((numbers[0], numbers[-1])))} clusters" if numbers else ""
 
 
 def pairs_shown(

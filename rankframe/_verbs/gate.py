@@ -20,6 +20,7 @@ from .._results.grid import Cell, Grid, Record, in_words, left_out, name_of, nam
 from .._results.markup import visible
 from .._results.result import MOST_ROWS, Block, Format, Result
 from .._results.sentences import IN_TEXT, Quotes
+from .._statistics.weighted_means import effective_number, weighed
 from .._support.floats import Floats, np
 from .._support.option_kinds import Column, ColumnNames, check
 from .._support.option_values import Range, is_number
@@ -29,7 +30,7 @@ from .._table.runs import Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, refuse_names
 from ..errors import Code, InvalidOption, option, warn
-from .compare import compared, settings_of
+from .compare import OF_CLUSTERS, compared, settings_of
 from .declaration import verb
 from .judged import KINDS, Help
 from .paired_values import Design, Lacking, PairedValues, differences, explained
@@ -63,7 +64,7 @@ class Verdict(Result[R_co]):
         ``"failed"``, ``"too few queries"`` to tell, or ``"not shown"``, if the mean is not worse and a loss beyond the budget is
         not ruled out: the last two are no pass, and need more queries), ``passed``, ``n_queries`` and
         ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another interval than
-        ``"bounded"`` none does).
+        ``"bounded"`` none does). With `cluster`, also ``n_clusters`` (UInt32), and ``queries_needed`` is a number of clusters.
     failures
         The rows of ``table`` that did not pass.
     moved
@@ -102,11 +103,14 @@ class Verdict(Result[R_co]):
         for row in rows[:most]:
             verdict = Cell(row["verdict"], best=not row["passed"])
             differences = ("" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound"))
-            judged = (*differences, f"{row['budget']:g}", f"{row['n_queries']:,}", f"{row['queries_needed']:,}")
+            sizes = [f"{row[name]:,}" for name in ("n_queries", *OF_CLUSTERS) if name in row]
+            needed = f"{row['queries_needed']:,}" if row["verdict"] == TOO_FEW else ""
+            judged = (*differences, f"{row['budget']:g}", *sizes, needed)
             body.append(
                 (verdict, *named(row, *names), *numbers(row, "baseline_mean", "mean", digits=4), *map(Cell, judged))
             )
-        figures = ("baseline mean", "mean", "difference", "at worst", "budget", "queries", "needed")
+        units = ("queries", "clusters") if any("n_clusters" in row for row in rows) else ("queries",)
+        figures = ("baseline mean", "mean", "difference", "at worst", "budget", *units, "needed")
         note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * self.settings['confidence']:.6g}% confidence."
         notes = (note, *unequal(self.settings), *price(self.settings), *left_out(self, rows, most))
         return [Grid(("verdict", *names), figures, body, notes)]
@@ -151,6 +155,7 @@ def gate(
     confidence: Annotated[float, Range(above=0.5, below=1)] = 0.95,
     interval: Bound = "bounded",
     weights: Column | None = None,
+    cluster: Column | None = None,
     missing: Lacking = "error",
     judge: Column | None = None,
     adjust: Column | None = None,
@@ -178,7 +183,7 @@ def gate(
         One budget for all metrics, the margin of a test of noninferiority: ``gate("rr", "map", margin=0.01, ...)``.
     baseline
         The run that the others may replace; ``None`` is the first one. With `run`, name it.
-    runs, run, by, weights, missing
+    runs, run, by, weights, cluster, missing
         As for :meth:`compare`.
     confidence
         The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by exactly the
@@ -230,9 +235,10 @@ def gate(
     True
     """
     known = Help(judge, adjust, adjust_mean)
-    known.checked(names_of(by), interval=(interval, "bounded"), sequential=(None if sequential is None else ..., None))
+    looked = None if sequential is None else ...
+    known.checked(names_of(by), interval=(interval, "bounded"), sequential=(looked, None), cluster=(cluster, None))
     setup = table.setup
-    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known)
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
     resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
     if design.baseline is None:
         design = replace(design, baseline=_first(design.runs))
@@ -247,7 +253,10 @@ def gate(
                 Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
             )
     refuse_names(JUDGED, design.by, "by")
-    looks = None if sequential is None else Sequential.of_state(sequential, confidence, planned).checked(calls, weights)
+    looks = None
+    if sequential is not None:
+        design.refuse_weights("a sequential gate")
+        looks = Sequential.of_state(sequential, confidence, planned).checked(calls)
     found, figures, _ = compared(table, calls, design, None, resampling, sequential=looks)
     low, high, _ = limits(found.values, found.calls)
     spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
@@ -302,17 +311,19 @@ def judged(
     missed = pl.when(gains).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(FAILED))
     verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(missed).otherwise(pl.lit(TOO_FEW))
     columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
-    return figures.select(*by, *COMPARED, **columns)
+    clusters = [name for name in OF_CLUSTERS if name in figures.columns]
+    return figures.select(*by, *COMPARED, **columns).hstack(figures.select(clusters))
 
 
 def _numbers(found: PairedValues, design: Design) -> Floats:
     """How many queries of equal weight those of each row are worth, by metric, slice and pair of runs."""
-    calls, pairs, weights = found.calls, design.pairs(found.runs), found.queries["#weight"].to_numpy()
+    calls, pairs = found.calls, design.pairs(found.runs)
     numbers = [np.empty((len(calls), 0))]
     for rows in found.slices:
         there = ~np.isnan(differences(*found.sides(pairs, rows)))
         there &= True if found.control is None else found.control.judged[rows, None]
-        numbers.append(stats.effective_number(there * weights[rows, None]).reshape(len(calls), -1))
+        sample = found.sample(rows, np.where(there, 0.0, np.nan))
+        numbers.append(effective_number(weighed(sample.values, sample.weights)[1]).reshape(len(calls), -1))
     return np.concatenate(numbers, axis=1).ravel()
 
 
@@ -449,16 +460,17 @@ def _line(row: Record, by: Sequence[str], format: Style) -> str:
     where = "".join(f", {name} {name_of(row[name])}" for name in by)
     title = f"{in_words(row['metric'])} of {row['run']}{where}"
     difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
-    outcome, n, budget = f"{difference} against {row['baseline']}", row["n_queries"], f"budget of {row['budget']:g}"
+    outcome, budget = f"{difference} against {row['baseline']}", f"budget of {row['budget']:g}"
+    unit, n = ("clusters", row["n_clusters"]) if "n_clusters" in row else ("queries", row["n_queries"])
     at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
     if row["verdict"] == TOO_FEW:
         takes = f"a {budget} takes {row['queries_needed']} or more" if n < row["queries_needed"] else at_worst
-        outcome = f"{outcome}, too few queries to tell: {n}, and {takes}"
+        outcome = f"{outcome}, too few {unit} to tell: {n}, and {takes}"
     elif row["verdict"] == NOT_SHOWN:
-        outcome = f"{outcome}, {at_worst}, beyond the {budget}: needs more queries than these {n}"
+        outcome = f"{outcome}, {at_worst}, beyond the {budget}: needs more {unit} than these {n}"
     else:
         kept = "within" if row["passed"] else "beyond"
-        outcome = f"{outcome}, {at_worst}, {kept} the {budget} ({n} queries)"
+        outcome = f"{outcome}, {at_worst}, {kept} the {budget} ({n} {unit})"
     if format == "text":
         return f"{row['verdict'] if row['passed'] else row['verdict'].upper()}: {title}: {outcome}"
     kind = "notice" if row["passed"] else "error"

@@ -17,7 +17,7 @@ from .._support.floats import Booleans, Floats, Integers, np
 from .._support.statistical_options import VERY_FEW
 from .._table.roles import require, require_number
 from .._table.setup import Setup
-from ..errors import Code, InvalidData, InvalidOption, RankframeError, on, option, warn
+from ..errors import Code, InvalidData, InvalidOption, RankframeError, Text, on, option, warn
 
 Helper = Literal["judge", "adjust"]
 KINDS: Mapping[Helper, str] = {"judge": "prediction_powered", "adjust": "adjusted"}
@@ -74,9 +74,11 @@ class Control:
         n, of, mine, theirs = int(judged.sum()), option(**{self.of: self.name}), other[judged], other[rest]
         if n < LEAST:
             says = " and have a weight" * bool((weights == 0).any())
-            raise InvalidData(
-                of, f" takes {LEAST} queries that people judged; {n:,} of {len(other):,} are{says}{where}"
+            few = f" takes {LEAST} queries that people judged; {n:,} of {len(other):,} are{says}{where}; label {LEAST - n} more"
+            alone: list[Text] = (
+                [", or take the labels of the model alone: ", on(label=self.name)] if self.of == "judge" else []
             )
+            raise InvalidData(of, few, *alone)
         if self.of == "adjust" and self.mean is None and not len(theirs):
             says = f" saves nothing, as people judged all {n:,} queries{where}; say its mean over more, "
             raise InvalidOption(of, says, option(adjust_mean=...))

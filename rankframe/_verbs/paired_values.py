@@ -14,6 +14,7 @@ from .._catalog.means import lifted
 from .._catalog.requests import calls_of
 from .._plan.per_query import collect, measure
 from .._results.markup import visible
+from .._statistics.sample import Limits, Sample
 from .._support.floats import Booleans, Floats, Integers, np
 from .._table.runs import RUN, Runs
 from .._table.setup import Roles, Setup, refuse_bounds
@@ -24,7 +25,8 @@ from .declaration import call_of_verb
 from .entries import entries_of, of_run
 from .evaluate import agreement, explain
 from .judged import NO_HELP, Control, Help
-from .summary import by_query, in_slices, keys, refuse_values_of_scores
+from .resampling import CLUSTER
+from .summary import by_query, in_slices, keys, refuse_values_of_scores, weigher
 from .unequal_runs import HELD, RunSizes, size_calls, with_facts
 
 Lacking: TypeAlias = Literal["error", "drop", "zero"]
@@ -47,6 +49,8 @@ class Design:
         How to treat queries that a run lacks.
     help
         What is known of queries that people did not judge.
+    cluster
+        The column of clusters of queries that are not independent.
     """
 
     runs: Runs
@@ -55,6 +59,7 @@ class Design:
     weights: str | None
     missing: Lacking
     help: Help = NO_HELP
+    cluster: str | None = None
 
     def __post_init__(self) -> None:
         self.runs.required()
@@ -62,13 +67,27 @@ class Design:
     @property
     def names(self) -> set[str]:
         """The columns that the design reads."""
-        return {*self.runs.columns, *self.by, *([] if self.weights is None else [self.weights])}
+        return {*self.runs.columns, *self.by, *(x for x in (self.weights, self.cluster) if x is not None)}
 
     @property
     def settings(self) -> dict[str, object]:
         """The design under the names of the options that set it."""
-        own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "missing")}
+        own = {name: getattr(self, name) for name in ("baseline", "by", "weights", "cluster", "missing")}
         return {"runs": self.runs.scores, "run": self.runs.column, **own, **self.help.settings}
+
+    def weighing(self, frame: pl.DataFrame) -> list[Call]:
+        """The metric that is the weight of a query, where no column of the frame has the name."""
+        calls = weigher(self.weights, frame.schema)
+        if self.help != NO_HELP and any(call.labels for call in calls):
+            says = " reads labels, which not every query has; name a column or "
+            raise InvalidOption(option(weights=self.weights), says, option(weights="num_ret"))
+        return calls
+
+    def refuse_weights(self, wrong: Text) -> None:
+        """Refuse weights and clusters for what counts all queries alike."""
+        given = {name: x for name in ("weights", "cluster") if (x := getattr(self, name)) is not None}
+        if given:
+            raise InvalidOption(wrong, " counts all queries alike; leave out ", option(**given))
 
     def marked(self, frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> tuple[pl.DataFrame, list[str]]:
         """The frame with what is known of queries that people did not judge, and the names of its columns."""
@@ -103,7 +122,7 @@ class PairedValues:
     calls
         The metrics.
     queries
-        One row per query: the query, its slices and its weight.
+        One row per query: the query, its slices, its weight and, if there are clusters, its cluster.
     values
         Runs by queries by metrics; NaN where a metric has no value.
     of_pairs
@@ -142,6 +161,15 @@ class PairedValues:
             both = np.stack([self.of_pairs[pair][rows] for pair in pairs], axis=2).reshape(first.shape)
             first, second = (np.where(np.isnan(both), x, y) for x, y in ((first, 0.0), (second, both)))
         return first, second
+
+    def sample(self, rows: Integers, values: Floats, limits: Limits | None = None) -> Sample:
+        """The sample of values of some queries, by columns: its units are the queries, or their clusters."""
+        unknown = np.full(values.shape[1], np.nan)
+        limits = Limits(unknown, unknown, np.zeros(len(unknown), dtype=bool)) if limits is None else limits
+        sample = Sample(values, self.queries["#weight"].to_numpy()[rows], limits)
+        if CLUSTER not in self.queries:
+            return sample
+        return sample.of_clusters(self.queries[CLUSTER][rows.tolist()].rank("dense").to_numpy().astype(np.int64) - 1)
 
     @property
     def slices(self) -> list[Integers]:
@@ -191,12 +219,15 @@ class ValuesOfRuns:
         The metrics of each run.
     label
         Another column of labels, under which the runs are measured.
+    weighed_by_metric
+        Whether the weight of a query is one of the metrics, and no column.
     """
 
     design: Design
     calls: Sequence[Call]
     measured: Sequence[Call]
     label: str | None = None
+    weighed_by_metric: bool = False
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
         design, setup = self.design, part.setup
@@ -207,7 +238,8 @@ class ValuesOfRuns:
         if HELD.text in found.columns:
             found = with_facts(found, frame, setup, design.runs)
         query = [*design.runs.queries(setup).roles.query]
-        queries = by_query(frame, query, (*design.by, *also), design.weights)
+        weights = None if self.weighed_by_metric else design.weights
+        queries = by_query(frame, query, (*design.by, *also), weights, design.cluster)
         joined = found.lazy().join(queries, on=query, how="left", nulls_equal=True, maintain_order="left")
         return with_places(collect(joined, frame, setup), part, design.runs)
 
@@ -260,17 +292,22 @@ def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, s
     of_ratio, single = _of_ratio(calls), [call for call in calls if not call.of_pairs]
     single = single or calls_of("num_retrieved")  # it has a value for every query of a run
     size = size_calls(setup, single) if sized else []
-    work = ValuesOfRuns(design, calls, [*single, *of_ratio, *size])
+    weighing = design.weighing(table.rows)
+    work = ValuesOfRuns(design, calls, [*single, *of_ratio, *size, *weighing], weighed_by_metric=bool(weighing))
     found = in_order(table.by_parts(work), table, query)
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
-    facts = _facts_in(found)
-    queries = found.select(*query, *facts, "#weight").unique(query, keep="first", maintain_order=True)
+    facts = [*_facts_in(found), "#weight", *([] if design.cluster is None else [CLUSTER])]
+    queries = found.select(*query, *facts).unique(query, keep="first", maintain_order=True)
+    if weighing:
+        queries = queries.with_columns(_of_metric(found, runs, weighing[0], queries.select(query)))
     queries = queries.with_columns(lifted(pl.col("#weight"), pl.col("#weight").max()))
     array, there = _in_arrays(found, runs, names, queries.select(query))
     if of_ratio:
         (clicks, _) = _in_arrays(found, runs, [of_ratio[0].text], queries.select(query))
-        queries = queries.with_columns(pl.col("#weight") * _same(pl.DataFrame(clicks[..., 0].T, runs).fill_nan(None)))
+        queries = queries.with_columns(
+            pl.col("#weight") * _same(pl.DataFrame(clicks[..., 0].T, runs, orient="row").fill_nan(None))
+        )
     if not there.all():
         refuse_groups(queries.select(query), runs, there, design)
         if design.missing == "error":
@@ -371,6 +408,15 @@ class ValuesOfPairs:
             of_pair = call_of_verb(agreement, f"#{first}", *self.calls).on(in_memory(rows, Setup(own, of.policies)))
             found.append(of_pair.with_columns(pl.lit(first).alias("#first"), pl.lit(second).alias("#second")))
         return pl.concat(found)
+def _of_metric(found: pl.DataFrame, runs: Sequence[str], call: Call, queries: pl.DataFrame) -> pl.Series:
+    """The weight of each query by a metric, which must be the same for all runs; 0 where it has no value."""
+    (values, _) = _in_arrays(found, runs, [call.text], queries)
+    of_runs = pl.DataFrame(values[..., 0].T, runs, orient="row").fill_nan(None)
+    most, least = of_runs.max_horizontal(), of_runs.min_horizontal()
+    if (most > least).any():
+        says = " is another number for each run of a query; name a column, or a metric such as "
+        raise InvalidOption(option(weights=call.text), says, option(weights="num_rel"))
+    return most.fill_null(0.0).alias("#weight")
 
 
 def _of_pairs(

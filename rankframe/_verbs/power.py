@@ -14,6 +14,8 @@ from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged, refuse_geometric
 from .._results.grid import queries, queries_of
 from .._results.sentences import IN_TEXT, SENTENCES, metric_of, quoted
+from .._statistics.sample import Sample
+from .._statistics.weighted_means import NOISE, by_column, means, spreads
 from .._support.floats import np
 from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
@@ -58,6 +60,8 @@ def power(
     run: Column | None = None,
     baseline: Column | None = None,
     by: ColumnNames | None = None,
+    weights: Column | None = None,
+    cluster: Column | None = None,
     missing: Lacking = "error",
     adjust: Column | None = None,
 ) -> R:
@@ -73,8 +77,11 @@ def power(
         The required probability of detecting that difference.
     alpha
         The level of the two-sided paired t-test.
-    runs, run, baseline, by, missing
+    runs, run, baseline, by, weights, missing
         As for :meth:`compare`.
+    cluster
+        The column of the users, or of other clusters of queries, as for :meth:`compare`: the test counts clusters, and
+        ``queries_needed`` takes as many queries in each as are in the table.
     adjust
         The column known before for which :meth:`compare` will adjust differences, with a known mean over all queries.
 
@@ -83,9 +90,9 @@ def power(
     A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
     ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
     ``queries_needed`` (Int64; null if all differences are equal). With `adjust`, ``std`` is that of the adjusted differences, and
-    ``variance_saved`` (Float64) the share that adjusting takes from their variance. Of estimates that weigh queries by their
-    clicks, ``std`` is the standard error of the difference times the root of ``n_queries``. Of a LazyFrame only the values per query are held
-    in memory.
+    ``variance_saved`` (Float64) the share that adjusting takes from their variance. With `cluster`, ``std`` is that of the clusters'
+    differences. With `weights`, and of estimates that weigh queries by their clicks, ``std`` is the standard error of the difference times the root of ``n_queries``. Of a LazyFrame only
+    the values per query are held in memory.
     Needs SciPy.
 
     Raises
@@ -106,7 +113,8 @@ def power(
     >>> found["std"].to_list(), found["queries_needed"].to_list()
     ([0.7071067811865476], [395])
     """
-    design = Design(Runs.of(runs, run), baseline, names_of(by), None, missing, Help(adjust=adjust))
+    known = Help(adjust=adjust).checked(names_of(by), cluster=(cluster, None))
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
     effects = effects_of(difference)
     example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
     calls = refuse_geometric(averaged(metrics, example))
@@ -119,21 +127,31 @@ def power(
             where = [x.item() for x in found.of_slices(part[:1].tolist())]
             for a, b in design.pairs(found.runs):
                 d = differences(found.values[a][part, i], found.values[b][part, i])
-                known, weights = ~np.isnan(d), found.queries["#weight"].to_numpy()[part]
-                n, saved = int(known.sum()), tuple[float, ...]()
-                off = (d - stats.means(d[:, None], weights)) * weights * n / (weights @ known or np.nan)
-                off[np.abs(off) <= stats.NOISE * np.nanmax(np.abs(d), initial=0.0)] = 0.0
-                (std,) = stats.spreads(off[:, None], np.ones(len(off))).tolist()
+                weight, saved = found.queries["#weight"].to_numpy()[part], tuple[float, ...]()
+                n = int((~np.isnan(d)).sum())
+                units, std = _units(found.sample(part, d[:, None]))
                 if found.control is not None:
                     control = replace(found.control.of_slice(part), mean=0.0)  # any: the spread counts
-                    saved = tuple(control.estimates(d[:, None], control.values[0], weights).saved.tolist())
+                    saved = tuple(control.estimates(d[:, None], control.values[0], weight).saved.tolist())
                     std *= math.sqrt(1 - saved[0])
                 for effect in effects:
-                    there = stats.power(effect / std, n, alpha) if std > 0 else None
+                    there = stats.power(effect / std, units, alpha) if std > 0 else None
                     needed = stats.queries_needed(effect / std, power, alpha) if std > 0 else None
+                    if needed is not None and cluster is not None:
+                        needed = math.ceil(needed * n / units)  # with as many queries in a cluster
                     names = call.text, found.runs[a], found.runs[b]
-                    rows.append((*where, *names, std if n > 1 else None, effect, n, there, needed, *saved))
+                    rows.append((*where, *names, std if units > 1 else None, effect, n, there, needed, *saved))
     return table.give(table_of(rows, design.by, found.queries.schema, schema))
+
+
+def _units(sample: Sample) -> tuple[int, float]:
+    """The number of queries or clusters with a difference, and its standard error times the root of that number."""
+    d, weights = sample.values, by_column(sample.weights)
+    known = ~np.isnan(d)
+    units = int(known.sum())
+    off = (d - means(d, weights)) * weights * units / (weights[known].sum() or np.nan)
+    off[np.abs(off) <= NOISE * np.nanmax(np.abs(d), initial=0.0)] = 0.0
+    return units, float(spreads(off, np.ones(len(off)))[0])
 
 
 def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from .. import stats
 from .._catalog.means import scaled, unscaled
-from .._results.grid import Record
+from .._results.grid import ALPHA, Record
 from .._results.sentences import NAMED, Quotes, metric_of, quoted
 from .._support.draws import affordable
 from .._support.floats import Floats, Integers, np
@@ -30,7 +30,7 @@ LEAST = -1e300
 def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampling: Resampling) -> pl.DataFrame:
     """A row per metric, slice and run; `figures` has the corrected tests, by metric, slice and pair."""
     calls, runs, pairs, slices = found.calls, found.runs, design.pairs(found.runs), found.slices
-    level = 1 - (resampling.ci or 0.0)
+    level = ALPHA if resampling.ci is None else 1 - resampling.ci
     sign = np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
     gains, p = (
         figures[name].fill_null(np.nan).to_numpy().reshape(len(calls), -1, len(pairs))
@@ -44,14 +44,16 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
         x = np.where(np.isnan(x).any(axis=0), np.nan, x).swapaxes(0, 1)  # queries by runs by metrics
         if found.control is not None:
             x[~found.control.judged[part]] = np.nan
-        weights = found.queries["#weight"].to_numpy()[part]
         kinds: list[Bound | None] = ["percentile"] * (len(runs) * len(calls))
         flat = np.nan_to_num(x.reshape(len(part), len(kinds)), nan=np.nan, neginf=LEAST)
-        means = stats.means(flat, weights)
+        sample = found.sample(part, flat)
+        means = stats.means(sample.values, sample.weights)
         drawn = means[None]
-        if len(part):
+        if len(part) and resampling.ci is not None:
             resamples = affordable(resampling.resamples, len(part))
-            drawn, _ = stats.replicates(flat, weights, kinds, (means, means), resamples, resampling.seed)
+            drawn, _ = stats.replicates(
+                sample.values, sample.weights, kinds, (means, means), resamples, resampling.seed
+            )
         of_draws = drawn.reshape(-1, len(runs), len(calls))
         for i, call in enumerate(calls):
             mean = means.reshape(len(runs), len(calls))[:, i]
@@ -67,6 +69,8 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
             for at in np.argsort(rank, kind="stable"):
                 counts = rank[at], low[at], high[at], beats[at].sum(), beats[:, at].sum(), group[at]
                 numbers: list[int | None] = [None if np.isnan(mean[at]) else int(x) for x in counts]
+                if resampling.ci is None:
+                    numbers[1:3] = None, None
                 numbers[-1] = numbers[-1] if design.baseline is None and not np.isnan(p[i, j]).all() else None
                 rows.append((*where, call.text, runs[at], float(shown[at]), *numbers))
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))

@@ -14,6 +14,7 @@ from .._catalog.call import Call
 from .._catalog.means import Mean, lifted, scaled, unscaled
 from .._statistics.estimators import Estimate, estimated
 from .._statistics.sample import Limits, Sample
+from .._statistics.weighted_means import effective_number, weighed
 from .._support.floats import Booleans, Floats, np
 from .._support.progress import Progress
 from .._support.statistical_options import OfDifferences, SummaryInterval, Test
@@ -77,6 +78,8 @@ def estimator_of(test: Test, interval: OfDifferences) -> OfDifferences:
     return test  # type: ignore[return-value]
 
 
+UNITS = "#units"
+
 CLUSTER = "#cluster"
 """The column of the clusters of queries."""
 
@@ -123,8 +126,12 @@ def intervals_of(
     calls: Sequence[Call],
     resampling: Resampling,
 ) -> pl.DataFrame:
-    """The intervals of the metrics' means and their kinds, by metric and then slice; what has a key is resampled."""
+    """The intervals of the metrics' means and their kinds, by metric and then slice; what has a key is resampled.
+
+    The column `UNITS` has how many queries or clusters of equal weight those of a mean are worth.
+    """
     ends, kinds = np.empty((2, len(calls), len(slices))), np.empty((len(calls), len(slices)), dtype=object)
+    numbers = np.empty((len(calls), len(slices)))
     with Progress("resampling queries", resampling.progress) as progress:
         for i, part in enumerate(slices):
             for at, values, weights in samples(part, key, calls):
@@ -133,12 +140,14 @@ def intervals_of(
                 within = limits(every, some)
                 low, high, kinds[at, i] = resampling.intervals(scaled(values, some), weights, within, progress)
                 ends[:, at, i] = unscaled(np.stack([low, high]), some)
+                numbers[at, i] = effective_number(weighed(values, weights)[1])
     if resampling.interval == "auto":  # Student's may leave the bounds
         for of_call, call in zip(ends.swapaxes(0, 1), calls, strict=True):
             least, greatest = call.bounds
             np.clip(of_call, -np.inf if least is None else least, greatest, out=of_call)
     columns = {"ci_low": ends[0].ravel(), "ci_high": ends[1].ravel(), "interval": kinds.ravel().tolist()}
-    return pl.DataFrame(columns, schema_overrides={"interval": pl.String}).fill_nan(None)
+    table = pl.DataFrame(columns, schema_overrides={"interval": pl.String}).fill_nan(None)
+    return table.with_columns(pl.Series(UNITS, numbers.ravel()))
 
 
 def warn_of_t(table: pl.DataFrame, resampling: Resampling) -> None:

@@ -102,15 +102,13 @@ class Sequential:
         """The method of the confidence sequence."""
         return method_for(self.planned)
 
-    def checked(self, calls: Sequence[Call], weights: str | None, correction: Correction | None = None) -> Sequential:
-        """Itself, unless a metric has no bounds, queries have weights, or the correction may not hold at a chosen look."""
+    def checked(self, calls: Sequence[Call], correction: Correction | None = None) -> Sequential:
+        """Itself, unless a metric has no bounds, or the correction may not hold at a chosen look."""
         refuse_ratios(calls)
         for call, bounded in zip(calls, limits(np.empty((0, 0, len(calls))), calls).declared, strict=True):
             if not bounded:
                 says = "has no bounds, without which no interval holds at every look; take a metric with bounds"
                 raise InvalidOption(f"{call.text} {says}")
-        if weights is not None:
-            raise InvalidOption(option(weights=weights), ": a sequential test counts all queries alike; leave it out")
         if correction == "bh":
             says = " may not hold at a look that was chosen, as its p-values depend on each other; write "
             raise InvalidOption(option(correction=correction), says, option(correction="by"))

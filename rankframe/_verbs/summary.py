@@ -33,7 +33,7 @@ from .._table.setup import Setup, refuse_bounds
 from .._table.table import Table, refuse_names
 from ..errors import InvalidOption, RankframeError, option
 from .declaration import verb, with_names
-from .resampling import CLUSTER, Resampling, intervals_of, limits, warn_of_t
+from .resampling import CLUSTER, UNITS, Resampling, intervals_of, limits, warn_of_t
 
 if TYPE_CHECKING:
     from typing import Self
@@ -50,11 +50,11 @@ PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Floa
 pairs of value and weight with their counts, null for more than `FEW`. Of estimates from clicks also `OF_CLICKS`."""
 
 FIGURES = {
-    "metric": pl.String(), "n_queries": pl.UInt32(), "n_clicks": pl.UInt32(), "effective_sample_size": pl.Float64(),
-    "std": pl.Float64(), "total": pl.Float64(),
-    "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "interval": pl.String(),
+    "metric": pl.String(), "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "n_queries": pl.UInt32(),
+    "n_clicks": pl.UInt32(), "effective_sample_size": pl.Float64(),
+    "std": pl.Float64(), "total": pl.Float64(), "interval": pl.String(),
 }  # fmt: skip
-"""The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
+"""The columns beside the slices: what is asked first."""
 
 OF_INTERVALS = ("ci_low", "ci_high", "interval")
 """The figures that are left out with ``ci=None``."""
@@ -317,10 +317,9 @@ class Summary:
             return self.merge(self._part(per_query))
         table = averages(per_query, self.resampled, self.calls, [*self.slices], resampling)
         table = self._with_clicks(table, per_query, [*self.slices]).rename({**self.slices})
-        table = table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
         if resampling.ci is not None:
-            warn_of_t(table, resampling)
-        return table
+            warn_of_t(table.filter(pl.col(UNITS) < FEW), resampling)
+        return table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
 
     def _with_clicks(self, table: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
         """The table with the number of clicks and their effective sample size, from the sums of queries or parts with a key."""
@@ -421,6 +420,8 @@ class Summary:
             .drop_nulls()
             .sort(pl.all())
         )
+        if different.select("values", "weights").n_unique() > FEW:  # however many of them a part has
+            return None, None, "bca"
         counts = different["counts"].to_numpy().astype(int)
         values, weights = (np.repeat(different[name].to_numpy(), counts) for name in ("values", "weights"))
         resampling, progress = replace(self.resampling, interval="auto"), Progress("", False)
@@ -567,9 +568,9 @@ def summarize(
         The confidence of the intervals; ``None`` for no intervals and no resampling.
     interval
         The kind of the intervals. ``"auto"`` takes ``"bounded"`` for fewer than 50 queries, and for more if fewer than 50
-        of them differ, and ``"bca"`` otherwise; a metric without bounds, or of geometric means, has ``"t"`` for fewer than 10 queries, with a
-        warning, and no interval if all values are equal. ``"bca"`` is the bootstrap corrected for bias and skewness;
-        ``"percentile"``, the plain bootstrap; ``"t"``, Student's, which needs SciPy; ``"bounded"``, a wider one, valid for
+        of them differ, and ``"bca"`` otherwise; a metric without bounds, or of geometric means, has ``"t"`` for fewer than 50 queries, with a
+        warning, and no interval if all values are equal. Queries whose weights differ count as fewer, and have ``"t"`` in place of ``"bca"``. ``"bca"`` is the bootstrap corrected for bias and skewness;
+        ``"percentile"``, the plain bootstrap; ``"t"``, Student's; ``"bounded"``, a wider one, valid for
         any number of queries and any values within the metric's bounds (or, if it has none, within the values found), for
         values of 0 and 1 that of Clopper and Pearson; ``"poisson"``, the bootstrap of tables in parts, which draws each
         query by a number derived from its id and the seed, so that the result does not depend on the number of parts.
@@ -598,12 +599,12 @@ def summarize(
     Returns
     -------
     A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns,
-    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), with ``on(propensity=...)`` ``n_clicks`` (UInt32)
+    ``metric``, ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and ``ci_high`` (its
+    interval), all Float64, ``n_queries`` (UInt32, the queries whose value is not null), with ``on(propensity=...)`` ``n_clicks`` (UInt32)
     and ``effective_sample_size`` (Float64, the number of clicks with equal weights whose mean would vary as much: the square
     of the sum of the clicks' weights over the sum of their squares), ``std`` (the standard deviation over the
     queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
-    for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
-    ``ci_high`` (the interval of ``mean``), all Float64, and ``interval`` (String, its kind); the last three are null for
+    for other metrics), both Float64, and ``interval`` (String, its kind). The interval and its kind are null for
     fewer than two queries and left out with ``ci=None``. With `judge`, after ``n_queries``: ``n_judged`` (UInt32, those that
     people judged, of which ``std`` is), ``tuned_weight`` (Float64, of the model's labels: 0 to 1), ``variance_saved`` (Float64, their share
     of the variance of the people's mean) and ``queries_to_halve`` (Int64, about how many queries people would judge for an

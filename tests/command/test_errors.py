@@ -616,7 +616,8 @@ def test_a_missing_extra_is_named(capsys: pytest.CaptureFixture[str], monkeypatc
     assert "pip install 'rankframe[" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "scipy", None)
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    assert main(["compare", "t.csv", "--runs", "score,label", "--test", "t"]) == 2
+    monkeypatch.setitem(sys.modules, "scipy.stats", None)
+    assert main(["power", "t.csv", "--runs", "score,label", "--difference", "0.1", "-m", "rr"]) == 2
     assert "pip install 'rankframe[stats]'" in capsys.readouterr().err
 
 

@@ -371,7 +371,6 @@ def test_the_settings_say_how_it_was_done() -> None:
         ({"runs": ["old", "new"], "family": "run"}, "family='run': write one of 'all', 'metric'"),
         ({"runs": ["old", "new"], "missing": "mean"}, "missing='mean': write one of 'error'"),
         ({"runs": ["old", "new"], "ci": 95}, "ci=95(\\.0)?: write a number between 0 and 1"),
-        ({"runs": ["old", "new"], "ci": None}, "ci=None: write a"),
         ({"runs": ["old", "new"], "interval": "normal"}, "interval='normal': write one of 'auto'"),
         ({"runs": ["old", "new"], "resamples": 0}, "resamples=0: write a whole number from 1 "),
         ({"runs": ["old", "new"], "resamples": 38}, "resamples=38: write a whole number from 39 on"),
@@ -458,3 +457,17 @@ def test_more_than_eight_runs_are_ranked_by_the_first_metric() -> None:
 def test_p_values_of_tukey_are_not_counted_as_exact() -> None:
     df = pl.DataFrame({"query_id": [1, 2], "doc_id": ["a"] * 2, "label": [1, 1], "x": [1, 1], "y": [1, 2], "z": [2, 1]})
     assert df.rank.compare("rr", runs=["x", "y", "z"], test="tukey").settings["enumerated"] == 0
+
+
+@each("options", [{}, {"test": "t"}, {"test": "tukey"}, {"interval": "bca", "baseline": "old"}])
+def test_without_a_confidence_there_is_no_interval_and_all_else_is_the_same(options: Any) -> None:
+    given: Any = {"runs": RUNS, "resamples": 199, **options}
+    found, wanted = (DF.rank.compare("map", **given, ci=ci) for ci in (None, 0.95))
+    none = ["ci_low", "ci_high", "interval"]
+    assert_frame_equal(found.table.drop(none), wanted.table.drop(none))
+    assert found.table.select(none).null_count().row(0) == (found.table.height,) * 3
+    assert_frame_equal(found.ranks.drop("rank_low", "rank_high"), wanted.ranks.drop("rank_low", "rank_high"))
+    assert found.ranks["rank_low"].null_count() == found.ranks["rank_high"].null_count() == 3
+    assert "[" not in str(found)
+    with pytest.raises(rf.InvalidOption, match=r"ci=None leaves nothing that holds at every look; write ci=0\.95"):
+        DF.rank.compare("map", runs=RUNS, test="sequential", ci=None)

@@ -197,6 +197,8 @@ def test_a_cluster_counts_as_one_unit_whose_sign_is_flipped_as_a_whole() -> None
             (sums[:, i],), np.sum, permutation_type="samples", n_resamples=np.inf, vectorized=True
         )
         assert found.p[i] == pytest.approx(wanted.pvalue, rel=1e-12)
+    canceled = sample([0.1, 0.2, -0.3, 0.5]).of_clusters(np.array([0, 0, 0, 1]))
+    assert canceled.values.tolist() == [[0.0], [0.5]]
     there = weights[:, None] * ~np.isnan(d)
     assert found.value == pytest.approx(np.nansum(d * there, axis=0) / there.sum(axis=0))
 
@@ -232,12 +234,25 @@ def ranked(seed: int, n: int = 24) -> pl.DataFrame:
     asked = np.repeat(rng.integers(1, 5, n), 6)
     noise = rng.random((2, 6 * n))
     return pl.DataFrame({**columns, "asked": asked, "old": noise[0], "new": noise[1] + 0.4 * label}).with_columns(
-        day=pl.col("query_id") % 2
+        day=pl.col("query_id") % 2, user=pl.col("query_id") // 2
     )
 
 
 @each(
-    "options", [{}, {"weights": "asked"}, {"by": "day"}, {"test": "tukey"}, {"test": "bootstrap"}, {"interval": "bca"}]
+    "options",
+    [
+        {},
+        {"weights": "asked"},
+        {"by": "day"},
+        {"test": "tukey"},
+        {"test": "bootstrap"},
+        {"interval": "bca"},
+        {"cluster": "user"},
+        {"cluster": "user", "weights": "asked"},
+        {"cluster": "user", "by": "day"},
+        {"cluster": "user", "weights": "num_rel", "test": "tukey"},
+        {"cluster": "user", "test": "bootstrap"},
+    ],
 )
 def test_no_row_of_a_comparison_has_an_interval_that_contradicts_its_p_value(options: Any) -> None:
     significant = 0

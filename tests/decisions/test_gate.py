@@ -45,6 +45,16 @@ def differing(n: int, losses: int = 0) -> pl.DataFrame:
     return df.with_columns(new=new)
 
 
+def test_the_printed_table_says_how_many_queries_are_needed_where_they_are_too_few() -> None:
+    """Of 40 queries that change nothing, a budget of 0.1 takes 29 and one of 0.05 takes 59."""
+    verdict = differing(40).rank.gate({"rr": 0.1, "map": 0.05}, **TWO)
+    (grid,) = verdict.grids()
+    cells = [(row[0].text, row[-2].text, row[-1].text) for row in grid.rows]
+    assert cells == [("too few queries", "40", "59"), ("passed", "40", "")]
+    failed = differing(80, losses=60).rank.gate({"rr": 0.1}, **TWO).grids()[0].rows[0]
+    assert (failed[0].text, failed[-1].text) == ("failed", "")
+
+
 def test_a_run_passes_where_the_bound_is_within_the_budget() -> None:
     a, b = values("old", "map", MANY), values("odd", "map", MANY)
     bound = scipy_stats.ttest_rel(b, a, alternative="greater").confidence_interval(0.9).low

@@ -395,6 +395,15 @@ CASES = {
     "words as weights of queries": Case(
         "OK.with_columns(w=pl.Series(['lo', 'lo', 'hi']))", "df.rank.summarize('rr', weights='w', resamples=99)", None
     ),
+    "a weight that each run has another number of": Case(
+        "TWO.with_columns(new=pl.Series([1.0, None, 1.0]))",
+        "df.rank.compare('rr', runs=['score', 'new'], weights='num_ret', resamples=99)",
+        "df.rank.compare('rr', runs=['score', 'new'], ADVICE, resamples=99)", r"such as (weights='.*')",
+    ),
+    "clusters in a Bayesian test": Case(
+        "TWO.with_columns(user=1)", "df.rank.compare('rr', runs=['score', 'new'], test='bayes', cluster='user')",
+        "df.rank.compare('rr', runs=['score', 'new'], test='bayes', resamples=99)",
+    ),
     "subtopics of rows without documents": Case(
         "SUB.rename({'doc_id': 'd'})", "df.rank.on(subtopic='subtopic').alpha_ndcg()",
         "ADVICE.on(subtopic='subtopic').alpha_ndcg()", fill="'d'",
@@ -798,7 +807,7 @@ CASES = {
     ),
     "few judged queries": Case(
         "JUDGED.with_columns(label=pl.when(pl.col('query_id') < 29).then('label'))", "df.rank.summarize('map', judge='llm')",
-        "rf.rank(JUDGED).summarize('map', judge='llm')",
+        "ADVICE.summarize('map')",
     ),
     "a geometric mean with a model": Case(
         "JUDGED", "df.rank.summarize('gm_map', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"ask for (\w+)$"
