@@ -422,12 +422,12 @@ def catalog(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "counting items")))
 
 
-@command(files=1, metrics=DEFAULT_METRICS, verb=PolarsRanker.gaps)
-def gaps(arguments: Namespace) -> Outcome:
+@command(files=1, metrics=DEFAULT_METRICS, verb=PolarsRanker.compare_groups)
+def compare_groups(arguments: Namespace) -> Outcome:
     """How far apart the means of groups are, and whether by chance.
 
-    $ rankframe gaps table.parquet -m ndcg@10 --by market
-    $ rankframe gaps bm25.run --qrels market.parquet -m ndcg@10,rr --by market --format json
+    $ rankframe compare_groups table.parquet -m ndcg@10 --by market
+    $ rankframe compare_groups bm25.run --qrels market.parquet -m ndcg@10,rr --by market --format json
     """
     found = reading.answered(arguments, "comparing groups")
     return Outcome(OutputTable(found.table, sentences=found.sentences()))

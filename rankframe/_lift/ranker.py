@@ -28,11 +28,11 @@ from .._table.ties import Ties
 from .._verbs import evaluate as verbs
 from .._verbs.catalog import catalog, compare as compare_catalogs, counts
 from .._verbs.compare import compare
+from .._verbs.compare_groups import compare_groups
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
 from .._verbs.expected_exposure import expected_exposure
 from .._verbs.fitted import fit
 from .._verbs.fuse import explain as explain_fusion, fuse
-from .._verbs.gaps import gaps
 from .._verbs.gate import gate
 from .._verbs.interleave import interleave
 from .._verbs.item_exposure import exposure
@@ -64,6 +64,9 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="Ranker[Any]")
 T = TypeVar("T")
+
+RENAMED = {"gaps": "compare_groups"}
+"""Names that verbs had before, of which an error tells the new one."""
 
 
 def _read_by_setup(on: F) -> F:
@@ -443,7 +446,7 @@ class FrameRanker(Ranker[R], Interleaving[R]):
     fuse = lift(fuse)
     tune = lift(tune)
     expected_exposure = lift(expected_exposure)
-    gaps = lift(gaps)
+    compare_groups = lift(compare_groups)
     report = lift(report)
 
     @property
@@ -453,7 +456,8 @@ class FrameRanker(Ranker[R], Interleaving[R]):
         topics = {"plot": PLOTS, **{name: dir(getattr(self, name)) for name in ("fusion", "items", "preferences")}}
         own = dir(self)
         listed = ((name, topic) for topic, names in topics.items() for name in names if name not in own)
-        return {name: f"'{topic}.{name}'" for name, topic in listed} | rare
+        renamed = {name: repr(new) for name, new in RENAMED.items()}
+        return {name: f"'{topic}.{name}'" for name, topic in listed} | rare | renamed
 
     @property
     def fusion(self) -> FusionVerbs[R]:

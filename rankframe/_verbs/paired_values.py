@@ -336,7 +336,7 @@ def _groups(
     share = "no query" if common == 0 else f"{common} of {queries.height} queries"
     says = f"two runs have {share} in common ({'; '.join(found)}); write the ids of queries alike, or "
     groups = "if these are two groups, such as those of an A/B test, compare the groups: "
-    return says, groups, Advice("gaps", {"by": by.column}, ("...",))
+    return says, groups, Advice("compare_groups", {"by": by.column}, ("...",))
 
 
 def first_of(queries: pl.DataFrame) -> str:

@@ -74,7 +74,7 @@ UNREACHED = (
         "differences('ndcg@10'",
         "catalog('coverage@10'",
         "items.compare('coverage@10'",
-        "gaps('ndcg@10'",
+        "compare_groups('ndcg@10'",
         "slices('ndcg@10'",
         "over('ndcg@10'",
         "plot.catalog('coverage'",

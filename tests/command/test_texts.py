@@ -158,7 +158,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
         "fuse",
         "tune",
         "catalog",
-        "gaps",
+        "compare_groups",
         "summarize",
         "pool",
         "propensities",

@@ -32,10 +32,10 @@ from rankframe._table import (
 from rankframe._table.table import Table, Whole
 from rankframe._verbs import (
     catalog as items_catalog,
+    compare_groups as items_compare_groups,
     entries,
     evaluate as verbs,
     fuse,
-    gaps as items_gaps,
     item_exposure as items_exposure,
     item_tables,
     judged,
@@ -192,7 +192,7 @@ CASES = {
         "ADVICE.evaluate('q_measure')", r"df\.rank\.on",
     ),
     "a ratio over all queries": Case(
-        "LOG", "df.rank.on(propensity='p').gaps('recall', by='query_id')",
+        "LOG", "df.rank.on(propensity='p').compare_groups('recall', by='query_id')",
         "df.rank.on(propensity='p').summarize('recall', by='query_id', ci=None)",
     ),
     "ratios beside sums": Case(
@@ -656,9 +656,9 @@ CASES = {
         "STACK.filter(pl.col('run') == 'a')", "df.rank.items.compare('hhi', run='run')",
         "STACK.rank.items.compare('hhi', run='run', resamples=99)",
     ),
-    "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.gaps('rr', by=[])", "df.rank.gaps('rr', ADVICE, resamples=99)", r"as (by='age')$"),
+    "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.compare_groups('rr', by=[])", "df.rank.compare_groups('rr', ADVICE, resamples=99)", r"as (by='age')$"),
     "a gap of one group": Case(
-        "OK.with_columns(one=pl.lit(1))", "df.rank.gaps('rr', by='one')", "df.rank.gaps('rr', by='query_id', resamples=99)"
+        "OK.with_columns(one=pl.lit(1))", "df.rank.compare_groups('rr', by='one')", "df.rank.compare_groups('rr', by='query_id', resamples=99)"
     ),
     # methods
     'a method that is a text': Case('OK', 'df.rank.mrr', 'df.rank.evaluate(ADVICE)', r"mean ('\w+')"),
@@ -1099,7 +1099,7 @@ MODULES: list[ModuleType] = [
     exposure_words,
     items_catalog,
     items_exposure,
-    items_gaps,
+    items_compare_groups,
     item_tables,
     judged,
     judges,

@@ -86,7 +86,7 @@ def test_intervals_of_gaps_hold_the_gap_and_tests_see_it(groups: int, size: int,
         group = np.arange(size * groups) % groups
         users = pl.DataFrame({"query_id": np.arange(size * groups), "score": 1.0, "group": group})
         users = users.with_columns(label=(rng.random(size * groups) < rates[group]).astype(int))
-        table = users.rank.gaps("rr", by="group", resamples=RESAMPLES, seed=seed).table
+        table = users.rank.compare_groups("rr", by="group", resamples=RESAMPLES, seed=seed).table
         for row in table.filter(pl.col("gap").is_in([*figures])).iter_rows(named=True):
             if row["value"] is None:  # a ratio of zeros
                 row["ci_low"], row["ci_high"] = 0.0, 1.0

@@ -468,7 +468,7 @@ def test_a_ratio_is_not_compared_beside_a_sum_nor_averaged_query_by_query() -> N
     with pytest.raises(rf.InvalidOption, match=r"recall@2 weighs queries by their clicks"):
         RUNS.rank.on(propensity="p").compare("recall@2", "dcg@2", runs=["score", "new"])
     with pytest.raises(rf.InvalidOption, match=r"recall@2 is a ratio of sums over all queries"):
-        SLICED.rank.on(propensity="p").gaps("recall@2", by="slice")
+        SLICED.rank.on(propensity="p").compare_groups("recall@2", by="slice")
     snips, runs = RUNS.rank.on(propensity="p", estimate="snips"), ["score", "new"]
     for ask in (
         lambda: snips.compare("dcg@3", runs=runs, test="bayes"),
@@ -486,7 +486,7 @@ def test_a_ratio_is_not_compared_beside_a_sum_nor_averaged_query_by_query() -> N
     ):  # a click of a small propensity counts more than 1
         with pytest.raises(rf.InvalidOption, match="precision@3 has no bounds, without which no interval holds"):
             ask()
-    assert SLICED.rank.on(propensity="p").gaps("dcg@2", by="slice", resamples=99).table.height == 4
+    assert SLICED.rank.on(propensity="p").compare_groups("dcg@2", by="slice", resamples=99).table.height == 4
 
 
 def test_runs_have_the_same_clicks_for_a_query() -> None:

@@ -272,6 +272,7 @@ def test_a_method_of_a_topic_shows_its_call_and_the_kind_of_frame_that_it_return
         ("judged", "metrics.judged"),
         ("slices", "plot.slices"),
         ("unj", "metrics.unjudged"),
+        ("gaps", "compare_groups"),
     ],
 )
 def test_a_name_of_a_topic_is_answered_by_where_it_is(name: str, there: str, owner: str) -> None:

@@ -140,7 +140,7 @@ VERBS = {
     "fuse": (("wsum",), TWO),
     "tune": (("wsum",), TWO | QUICK | {"step": 0.5, "folds": 2}),
     "expected_exposure": ((), TWO),
-    "gaps": (("rr",), {"by": "side", **QUICK}),
+    "compare_groups": (("rr",), {"by": "side", **QUICK}),
     "fusion.explain": (("rrf",), TWO),
     "fusion.overlap": ((), TWO),
     "fusion.oracle": (("rr",), TWO | QUICK),

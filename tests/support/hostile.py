@@ -71,7 +71,7 @@ VERBS = {
     "fuse": Works(("wsum",), TWO),
     "tune": Works(("wsum",), TWO | QUICK | {"step": 0.5, "folds": 2}),
     "expected_exposure": Works((), TWO),
-    "gaps": Works(("map",), {"by": "side", **QUICK}),
+    "compare_groups": Works(("map",), {"by": "side", **QUICK}),
     "report": Works(("report.html", "map"), {"worst": 1}),
     "fusion.explain": Works(("rrf",), TWO),
     "fusion.overlap": Works((), TWO),

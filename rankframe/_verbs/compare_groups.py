@@ -49,7 +49,7 @@ TABLE = {
 
 
 @dataclass(frozen=True, repr=False)
-class Gaps(Result[R_co]):
+class GroupComparison(Result[R_co]):
     """The gap between the means of groups of queries, such as users.
 
     Attributes
@@ -98,7 +98,7 @@ class Gaps(Result[R_co]):
 
 
 @verb(gives="whole", among=METRICS, watched=True)
-def gaps(
+def compare_groups(
     table: Table[R],
     *metrics: Request,
     by: ColumnNames,
@@ -107,7 +107,7 @@ def gaps(
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     progress: bool = True,
-) -> Gaps[R]:
+) -> GroupComparison[R]:
     """Gaps between groups of queries, such as users: how far their means are apart, and whether that may be chance.
 
     Parameters
@@ -130,7 +130,7 @@ def gaps(
 
     Returns
     -------
-    A :class:`rankframe.results.Gaps`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
+    A :class:`rankframe.results.GroupComparison`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
     first. Queries without a value do not count. No interval if a group has a single query.
 
     The p-values of a metric's four figures test the same hypothesis, that groups do not differ: choose one figure
@@ -152,12 +152,12 @@ def gaps(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [*range(8)], "score": [1] * 8, "label": [1] * 5 + [0] * 3,
     ...     "age": ["old"] * 4 + ["young"] * 4})
-    >>> table = df.rank.gaps("rr", by="age").table               # of the means 1 and 1/4
+    >>> table = df.rank.compare_groups("rr", by="age").table               # of the means 1 and 1/4
     >>> table["gap"].to_list()[:2], table["value"].to_list()[:2], table["best"][0]
     (['difference', 'ratio'], [0.75, 0.25], 'old')
     """
     of, resampling = names_of(by), Resampling(ci, "auto", resamples, seed, progress)
-    calls = averaged(metrics, "gaps('ndcg@10', by='age')", table.setup)
+    calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", table.setup)
     refuse_bounds(table.setup)
     refuse_names([*TABLE, "mean"], of, "by")
     for name in runs_in(table.setup):
@@ -180,7 +180,7 @@ def gaps(
     settings = settings_of(table, calls, {"by": list(of), "correction": correction}, asdict(resampling))
     named = [pl.col(key).alias(name) for name, key in zip(of, keys(of), strict=True)]
     of_groups = groups.means_by_group(found.select(named))
-    return Gaps(table.give(adjusted(figures, correction, ["gap"])), table.give(of_groups), settings)
+    return GroupComparison(table.give(adjusted(figures, correction, ["gap"])), table.give(of_groups), settings)
 
 
 def figures_of(means: Floats) -> Floats:
