@@ -69,7 +69,7 @@ AREAS = {
             "stats.py",
             "_support/draws.py",
             *(f"_statistics/{name}.py" for name in ("estimators", "sample", "weighted_means")),
-            *_verbs("compare", "compare_groups", "gate", "paired_values", "power", "resampling", "summary"),
+            *_verbs("compare", "compare_groups", "spread_of_groups", "gate", "paired_values", "power", "resampling", "summary"),
         ),
         ("tests/decisions", "tests/items", "tests/results"),
     ),

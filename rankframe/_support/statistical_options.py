@@ -48,6 +48,14 @@ TESTS: Mapping[str, str] = {
 }  # fmt: skip
 """The tests in sentences, and the estimators of `OfDifferences`; the last two are those of `judge` and of `adjust`."""
 
+OfGroups: TypeAlias = Literal["auto", "t", "permutation", "bounded"]
+"""The estimators of groups that share no query."""
+
+OF_GROUPS: Mapping[str, str] = {
+    "t": "Welch's t-test", "permutation": "permutation of the groups", "bounded": "the bounded interval",
+}  # fmt: skip
+"""The estimators of `OfGroups` in sentences."""
+
 Correction: TypeAlias = Literal["holm", "bh", "by"]
 CORRECTIONS: Mapping[Correction, str] = {
     "holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction", "by": "Benjamini and Yekutieli's correction",

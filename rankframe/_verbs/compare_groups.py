@@ -1,87 +1,123 @@
-"""Gaps between groups of queries, such as users: the differences of the groups' means of a metric, with intervals and a test."""
+"""Groups of queries or users that share none, such as the arms of an A/B test: differences and ratios of their means."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from itertools import chain, combinations
 from typing import Any
 
 import polars as pl
 
-from .. import stats
 from .._catalog.call import Call
-from .._catalog.means import scaled, unscaled
+from .._catalog.means import Mean, scaled, unscaled
 from .._catalog.registry import METRICS
 from .._catalog.requests import Request, averaged
 from .._results.grid import Cell, Grid, decimals, interval, left_out, name_of, named, number, p_cell, percent, records
 from .._results.result import MOST_ROWS, R_co, Result
-from .._results.sentences import IN_TEXT, Quotes, gap_sentence
-from .._statistics.sample import Limits
-from .._support.draws import each, words
-from .._support.floats import Booleans, Floats, Integers, np
-from .._support.option_kinds import ColumnNames
+from .._results.sentences import IN_TEXT, Quotes, gap_sentence, group_sentence
+from .._statistics.sample import Limits, Sample, difference_of_logarithms
+from .._statistics.two_groups import contrasted
+from .._statistics.weighted_means import means
+from .._support.floats import Floats, np
+from .._support.option_kinds import Column, ColumnNames
 from .._support.progress import Progress
-from .._support.statistical_options import CORRECTIONS, Confidence, Correction, Resamples, Seed
+from .._support.statistical_options import (
+    CORRECTIONS,
+    OF_GROUPS,
+    VERY_FEW,
+    Confidence,
+    Correction,
+    OfGroups,
+    Resamples,
+    Seed,
+)
 from .._table.run_and_judgments import runs_in
 from .._table.runs import Runs, names_of
 from .._table.setup import refuse_bounds
 from .._table.table import R, Table, refuse_names
-from .._words.pairs import starts_of
-from ..errors import InvalidData, option, warn
+from ..errors import InvalidData, InvalidOption, did_you_mean, option, warn
 from .compare import adjusted, settings_of
 from .declaration import verb
-from .resampling import Resampling, limits, warn_of_t
+from .resampling import CLUSTER, Resampling, limits
+from .spread_of_groups import TABLE as SPREAD, Spread
 from .summary import Summary, keys
 
-FIGURES = ("difference", "ratio", "relative_std", "mean_difference")
-"""The figures of a gap, in the order of rows."""
-
-LEAST = 1e-12
-"""The least mean in logarithms, in place of 0."""
-
 TABLE = {
-    "metric": pl.String, "gap": pl.String, "value": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "interval": pl.String, "p_value": pl.Float64, "p_adjusted": pl.Float64, "best": pl.String, "worst": pl.String,
-    "best_mean": pl.Float64, "worst_mean": pl.Float64, "n_groups": pl.UInt32, "n_queries": pl.UInt32,
+    "metric": pl.String, "baseline": pl.String, "group": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
+    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "ratio": pl.Float64,
+    "ratio_low": pl.Float64, "ratio_high": pl.Float64, "interval": pl.String, "p_value": pl.Float64,
+    "p_adjusted": pl.Float64, "n_baseline": pl.UInt32, "n_group": pl.UInt32,
 }  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
 class GroupComparison(Result[R_co]):
-    """The gap between the means of groups of queries, such as users.
+    """The comparison of groups of queries or users that share none.
 
     Attributes
     ----------
     table
-        A row per metric and figure: ``metric``, ``gap`` (``"difference"``, the best group's mean less the worst
-        group's, ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of the
-        groups' means over their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its
-        interval from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), the kind of the ``interval``
-        (String, as of :meth:`summarize`: ``"bounded"`` if few queries of a group differ), ``best`` and ``worst`` (the groups
-        as text), ``best_mean`` and ``worst_mean`` (Float64), ``n_groups`` and ``n_queries`` (UInt32: groups, and queries, with
-        a value).
+        A row per metric and pair of groups: ``metric``, ``baseline`` and ``group`` (the groups as text), ``baseline_mean`` and
+        ``mean``, ``difference`` (``mean`` less ``baseline_mean``) and its interval from ``ci_low`` to ``ci_high``, ``ratio``
+        (``mean`` over ``baseline_mean``) and its interval from ``ratio_low`` to ``ratio_high``, ``p_value`` and ``p_adjusted``
+        (all Float64), ``interval`` (String, the estimator of both intervals and of p: ``"t"``, ``"bounded"`` or
+        ``"permutation"``), ``n_baseline`` and ``n_group`` (UInt32: queries with a value, or clusters of them).
+    spread
+        For three groups or more, a row per metric and figure: ``metric``, ``gap`` (``"difference"``, the best group's mean
+        less the worst group's, ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of
+        the groups' means over their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its interval
+        from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), the kind of the ``interval`` (String, as
+        of :meth:`summarize`), ``best`` and ``worst`` (the groups as text), ``best_mean`` and ``worst_mean`` (Float64),
+        ``n_groups`` and ``n_queries`` (UInt32: groups, and queries, with a value).
     groups
         A row per metric and group: ``metric``, the group's columns, ``mean`` (Float64) and ``n_queries`` (UInt32), the
         best group first.
     settings
-        How it was computed: the metrics, the columns of groups, the correction, the resamples, the seed, the policies, the
-        versions.
+        How it was computed: the metrics, the columns of groups, the test, the correction, the resamples, the seed, the
+        policies, the versions.
     """
 
     table: R_co
+    spread: R_co
     groups: R_co
     settings: Mapping[str, Any]
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
-        """The sentence of each metric's gap."""
-        rows = records(self.table)
-        return [gap_sentence(row, self.settings) for row in rows if row["gap"] == "difference"]
+        """The sentence of each metric's two groups, or of the best and the worst of several."""
+        spread = records(self.spread)
+        if spread:
+            return [gap_sentence(row, self.settings) for row in spread if row["gap"] == "difference"]
+        return [group_sentence(row, self.settings) for row in records(self.table)]
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
-        """A row per metric and figure: value, interval and p."""
+        """A row per metric and pair of groups, with difference, ratio and p; and one per metric and figure of the spread."""
+        grids = [self._pairs(most)]
+        return [*grids, self._spread(most)] if len(records(self.spread)) else grids
+
+    def _pairs(self, most: int | None) -> Grid:
         rows = records(self.table)
+        body = []
+        for row in rows[:most]:
+            digits = decimals(row["difference"])
+            groups = [Cell(name_of(row[name])) for name in ("group", "baseline")]
+            figures = [Cell(number(row[name], digits)) for name in ("mean", "baseline_mean")]
+            ends = (("difference", "ci_low", "ci_high"), ("ratio", "ratio_low", "ratio_high"))
+            figures += [
+                Cell(f"{number(row[x], digits)}{interval(row[low], row[high], digits)}") for x, low, high in ends
+            ]
+            body.append((*named(row, "metric"), *groups, *figures, Cell(p_cell(row))))
+        of = f"[{percent(self.settings)} interval]"
+        figures_named = ("mean", "baseline's", f"difference {of}", f"ratio {of}", "p")
+        used = {row["interval"] for row in rows}
+        tests = " and ".join(text for name, text in OF_GROUPS.items() if name in used)
+        note = f"Intervals and p by {tests}{_corrected(self.settings, len(rows))}." if tests else ""
+        notes = (*filter(None, [note]), *left_out(self, rows, most))
+        return Grid(("metric", "group", "baseline"), figures_named, body, notes)
+
+    def _spread(self, most: int | None) -> Grid:
+        rows = records(self.spread)
         body = []
         for row in rows[:most]:
             value = row["value"]
@@ -90,11 +126,15 @@ class GroupComparison(Result[R_co]):
             groups = (Cell(name_of(row[name] or "")) for name in ("best", "worst"))
             body.append((*named(row, "metric"), *groups, *named(row, "gap"), Cell(shown), Cell(p_cell(row))))
         figures = (f"value [{percent(self.settings)} interval]", "p")
-        correction, n = self.settings["correction"], len(self.settings["metrics"])
-        corrected = f", after {CORRECTIONS[correction]} for {n} metrics" if correction and n > 1 else ""
-        note = f"p by permutation of the groups of {' and '.join(self.settings['by'])} among queries{corrected}."
-        notes = (note, *left_out(self, rows, most))
-        return [Grid(("metric", "best", "worst", "gap"), figures, body, notes)]
+        corrected = _corrected(self.settings, len(self.settings["metrics"]), "metrics")
+        note = f"Intervals and p by resampling inside the groups of {' and '.join(self.settings['by'])}{corrected}."
+        return Grid(("metric", "best", "worst", "gap"), figures, body, (note, *left_out(self, rows, most)))
+
+
+def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> str:
+    """The correction of the p-values of several metrics or comparisons, in words."""
+    correction = settings["correction"]
+    return f", p after {CORRECTIONS[correction]} for {n} {of}" if correction and n > 1 else ""
 
 
 @verb(gives="whole", among=METRICS, watched=True)
@@ -102,13 +142,17 @@ def compare_groups(
     table: Table[R],
     *metrics: Request,
     by: ColumnNames,
+    baseline: Column | None = None,
+    test: OfGroups = "auto",
     correction: Correction | None = "holm",
     ci: Confidence = 0.95,
-    resamples: Resamples = 1_000,
+    weights: Column | None = None,
+    cluster: Column | None = None,
+    resamples: Resamples = 10_000,
     seed: Seed = 0,
     progress: bool = True,
 ) -> GroupComparison[R]:
-    """Gaps between groups of queries, such as users: how far their means are apart, and whether that may be chance.
+    """Compare groups that share no query, such as the arms of an A/B test or users by age: the unpaired (two-sample) test.
 
     Parameters
     ----------
@@ -116,13 +160,26 @@ def compare_groups(
         Texts, functions, values and expressions, as for :meth:`evaluate`.
     by
         The column, or columns, whose values tell the groups apart, as for :meth:`summarize`; null is a group, too.
+    baseline
+        The group, as text, that others are compared with, such as ``"control"``; of several columns, their values with
+        ``", "`` between them. ``None`` compares all pairs, each with the group that is first in the order of values.
+    test
+        What gives p and both intervals. ``"t"`` is Welch's t-test, for groups of unequal size and spread, which needs SciPy;
+        ``"permutation"`` assigns queries to groups at random, for groups that spread alike; ``"bounded"`` is valid for few and
+        skewed values within the metric's bounds. ``"auto"`` takes ``"t"``; but where fewer than six queries of a group
+        differ from its commonest value, ``"bounded"`` for a metric with bounds, and for any other ``"permutation"`` if all
+        values of each group are equal.
     correction
-        The correction of the p-values of several metrics, as for :meth:`compare`.
+        The correction of the p-values of several metrics and pairs of groups together, as for :meth:`compare`.
     ci
-        The confidence of the intervals, for which queries are resampled inside their groups. The intervals take into
-        account that the data determine the best and the worst group.
+        The confidence of the intervals.
+    weights
+        The column of the queries' weights, or a metric, as for :meth:`summarize`.
+    cluster
+        The column of the users, or of other clusters of queries that are not independent, if they and not queries were
+        assigned to groups. Each cluster counts as one unit, with the weighted mean of its queries and the sum of their weights.
     resamples
-        The number of resamples, and of random assignments of queries to groups in the permutation test.
+        The number of draws of ``"permutation"`` and ``"bounded"``, and of the spread of three groups or more.
     seed
         The seed of the draws. Equal seeds give equal results, for any order of the rows.
     progress
@@ -130,22 +187,22 @@ def compare_groups(
 
     Returns
     -------
-    A :class:`rankframe.results.GroupComparison`, whose ``table`` and ``groups`` are frames of the caller's kind. A LazyFrame is collected
-    first. Queries without a value do not count. No interval if a group has a single query.
-
-    The p-values of a metric's four figures test the same hypothesis, that groups do not differ: choose one figure
-    before you look at the results.
+    A :class:`rankframe.results.GroupComparison`, whose ``table``, ``spread`` and ``groups`` are frames of the caller's kind. A
+    LazyFrame is collected first. Queries without a value do not count. A group of a single query has no interval. An interval
+    leaves out 0, and that of the ratio 1, exactly where ``p_value`` is below 1 - `ci`; the ratio has none where the baseline's
+    mean may be 0, or values may be negative.
 
     Raises
     ------
     InvalidData
-        If all queries are in one group, or a query has several values of `by`.
+        If all queries are in one group, a query has several values of `by`, or a cluster is in several groups.
 
     References
     ----------
-    Ekstrand, Tian, Azpiazu, Ekstrand, Anuyah, McNeill, Pera, All the cool kids, how do they fit in?, FAT* 2018. The means
-    of absolute differences are those of Deldjoo, Anelli, Zamani, Bellogin, Di Noia, A flexible framework for evaluating
-    user and item fairness in recommender systems, UMUAI 31, 2021.
+    B. L. Welch (1947), The generalization of Student's problem, Biometrika 34. E. C. Fieller (1954), Some problems in interval
+    estimation, JRSS B 16, for the ratio. Of the spread: Ekstrand, Tian, Azpiazu, Ekstrand, Anuyah, McNeill, Pera, All the cool
+    kids, how do they fit in?, FAT* 2018; Deldjoo, Anelli, Zamani, Bellogin, Di Noia, A flexible framework for evaluating user
+    and item fairness in recommender systems, UMUAI 31, 2021.
 
     Examples
     --------
@@ -153,179 +210,189 @@ def compare_groups(
     >>> df = pl.DataFrame({"query_id": [*range(8)], "score": [1] * 8, "label": [1] * 5 + [0] * 3,
     ...     "age": ["old"] * 4 + ["young"] * 4})
     >>> table = df.rank.compare_groups("rr", by="age").table               # of the means 1 and 1/4
-    >>> table["gap"].to_list()[:2], table["value"].to_list()[:2], table["best"][0]
-    (['difference', 'ratio'], [0.75, 0.25], 'old')
+    >>> table.select("group", "baseline", "difference", "ratio").row(0)
+    ('young', 'old', -0.75, 0.25)
     """
     of, resampling = names_of(by), Resampling(ci, "auto", resamples, seed, progress)
     calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", table.setup)
     refuse_bounds(table.setup)
-    refuse_names([*TABLE, "mean"], of, "by")
+    refuse_names(["metric", "mean", "n_queries"], of, "by")
     for name in runs_in(table.setup):
         if table.rows[name].n_unique() > 1:
             says = f"column {name!r} names runs, and each query counts once for each run"
-            warn(f"{says}, which makes gaps look surer; keep one run")
-    users = Summary(tuple(calls), table.setup, Runs(), of, None, resampling).per_query(table.rows)
-    found = users.select(keys(of)).unique(maintain_order=True).sort(keys(of), nulls_last=True).with_row_index("#group")
-    if found.height < 2:
-        says = "all queries are in one group; name the column, or columns, that tell groups apart, as "
-        raise InvalidData(says, option(by="age"))
-    users = users.join(found, on=keys(of), nulls_equal=True).sort("#group", *table.setup.roles.query)
-    values = users.select(pl.col([call.text for call in calls]).fill_null(math.nan)).to_numpy()
-    starts = starts_of(users["#group"].to_numpy())
-    groups = Groups(scaled(values, calls), starts, calls, limits(values, calls), resampling)
-    names = pl.concat_str([pl.col(key).cast(pl.String).fill_null("null") for key in keys(of)], separator=", ")
-    with Progress("resampling queries", resampling.progress) as bar:
-        figures = groups.table(found.select(names).to_series(), bar)
-    warn_of_t(figures, resampling)
-    settings = settings_of(table, calls, {"by": list(of), "correction": correction}, asdict(resampling))
-    named = [pl.col(key).alias(name) for name, key in zip(of, keys(of), strict=True)]
-    of_groups = groups.means_by_group(found.select(named))
-    return GroupComparison(table.give(adjusted(figures, correction, ["gap"])), table.give(of_groups), settings)
-
-
-def figures_of(means: Floats) -> Floats:
-    """The figures of `FIGURES` from the means of groups in the first axis; groups without a mean do not count."""
-    n = (~np.isnan(means)).sum(axis=0)
-    difference, deviation, mean_difference = spreads_of(means)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        most = np.fmax.reduce(means, axis=0)
-        ratio = np.where(most > 0, np.fmin.reduce(means, axis=0) / most, np.nan)
-        relative = deviation / np.abs(np.nansum(means, axis=0) / n)
-    return np.where(n > 1, np.stack([difference, ratio, relative, mean_difference]), np.nan)
-
-
-def spreads_of(x: Floats) -> Floats:
-    """The spread of numbers along the first axis: range, standard deviation and mean difference; NaN does not count."""
-    x = np.sort(x, axis=0)  # NaN last
-    n = (~np.isnan(x)).sum(axis=0)
-    place = np.arange(1, len(x) + 1).reshape(-1, *[1] * (x.ndim - 1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        deviation = np.sqrt(np.nansum((x - np.nansum(x, axis=0) / n) ** 2, axis=0) / n)
-        mean_difference = np.nansum((2 * place - n - 1) * x, axis=0) / (n * (n - 1) / 2)
-        return np.stack([np.fmax.reduce(x, axis=0) - x[0], deviation, mean_difference])
+            warn(f"{says}, which makes differences look surer; keep one run")
+    summary = Summary(tuple(calls), table.setup, Runs(), of, weights, resampling, cluster=cluster)
+    groups = Groups.of(summary.per_query(table.rows), of, summary)
+    pairs = groups.pairs(baseline)
+    with Progress("resampling queries", progress) as bar:
+        of_pairs = groups.table(pairs, test, bar)
+        spread = groups.spread(bar)
+    if test == "auto":
+        warn_of_few(of_pairs, calls)
+    options = {"by": list(of), "baseline": baseline, "test": test, "correction": correction}
+    settings = settings_of(table, calls, options, asdict(resampling), weights=weights, cluster=cluster)
+    return GroupComparison(
+        table.give(adjusted(of_pairs, correction, [])),
+        table.give(adjusted(spread, correction, ["gap"])),
+        table.give(groups.means_by_group()),
+        settings,
+    )
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Users in groups.
+    """Units (queries, or clusters of them) in groups.
 
     Attributes
     ----------
-    values
-        Users by metrics, on the scales of their means; users are sorted by group.
-    starts
-        The first user of each group.
+    columns
+        The values of the group's columns, a row per group.
+    samples
+        The units of each group, on the scales of the metrics' means.
     calls, within
-        The metrics, and their least and greatest values.
+        The metrics, and the limits of their values.
     resampling
-        The interval, the resamples and the seed.
+        The confidence, the resamples and the seed.
     """
 
-    values: Floats
-    starts: Integers
+    columns: pl.DataFrame
+    samples: Sequence[Sample]
     calls: Sequence[Call]
     within: Limits
     resampling: Resampling
 
-    def means(self, values: Floats) -> tuple[Floats, Floats]:
-        """The means of the groups, groups by metrics, NaN without a value, and how many values each has."""
-        there = ~np.isnan(values)
-        each_sum = (np.where(there, values, 0.0), there.astype(float))
-        sums, counts = (np.add.reduceat(x, self.starts, axis=0) for x in each_sum)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return unscaled(sums / counts, self.calls), counts
+    @classmethod
+    def of(cls, per_query: pl.DataFrame, by: Sequence[str], summary: Summary) -> Groups:
+        """Those of the values of all queries."""
+        found = per_query.select(keys(by)).unique(maintain_order=True).sort(keys(by), nulls_last=True)
+        if found.height < 2:
+            says = "all queries are in one group; name the column, or columns, that tell groups apart, as "
+            raise InvalidData(says, option(by="age"))
+        rows = per_query.join(found.with_row_index("#group"), on=keys(by), nulls_equal=True)
+        rows = rows.sort("#group", *summary.setup.roles.query)
+        calls = summary.calls
+        values = rows.select(pl.col([call.text for call in calls]).fill_null(math.nan)).to_numpy()
+        within = limits(values, calls)
+        sample = Sample(scaled(values, calls), rows["#weight"].to_numpy(), within)
+        group = rows["#group"].to_numpy()
+        if summary.cluster is None:
+            samples = [_some(sample, group == i) for i in range(found.height)]
+        else:
+            refuse_clusters_of_several_groups(rows, summary.cluster)
+            number = rows[CLUSTER].rank("dense").to_numpy().astype(np.int64) - 1
+            samples = []
+            for i in range(found.height):
+                there = group == i
+                own = np.unique(number[there], return_inverse=True)[1]
+                samples.append(_some(sample, there).of_clusters(own))
+        columns = found.rename(dict(zip(keys(by), by, strict=True)))
+        return cls(columns, samples, calls, within, summary.resampling)
 
-    def table(self, names: pl.Series, progress: Progress) -> pl.DataFrame:
-        """A row per metric and figure."""
-        means, counts = self.means(self.values)
-        value = figures_of(means)
-        low, high, kinds = self._intervals(value, progress)
-        low[:, ((counts > 0) & (counts < 2)).any(axis=0)] = np.nan  # a group of one user does not spread
-        high[np.isnan(low)] = np.nan
-        p = self._p_values(value, progress)
-        rows = []
+    @property
+    def names(self) -> list[str]:
+        """The groups as text."""
+        texts = [pl.col(name).cast(pl.String).fill_null("null") for name in self.columns.columns]
+        return self.columns.select(pl.concat_str(texts, separator=", ")).to_series().to_list()
+
+    @property
+    def numbers(self) -> Floats:
+        """How many units of each group count for each metric."""
+        return np.stack([(~np.isnan(x.values) & (_weights(x) > 0)).sum(axis=0) for x in self.samples])
+
+    def pairs(self, baseline: str | None) -> list[tuple[int, int]]:
+        """The pairs of groups, the baseline first."""
+        names = self.names
+        if baseline is None:
+            return [*combinations(range(len(names)), 2)]
+        if baseline not in names:
+            hint = did_you_mean(baseline, names)
+            raise InvalidOption(
+                option(baseline=baseline), f" is no group; the groups are {', '.join(names[:10])}.{hint}"
+            )
+        first = names.index(baseline)
+        return [(first, i) for i in range(len(names)) if i != first]
+
+    def table(self, pairs: Sequence[tuple[int, int]], test: OfGroups, progress: Progress) -> pl.DataFrame:
+        """A row per metric and pair of groups."""
+        names, numbers = self.names, self.numbers
+        rows: list[list[tuple[object, ...]]] = [[] for _ in self.calls]
+        for done, (a, b) in enumerate(pairs, 1):
+            found = self._contrast(self.samples[a], self.samples[b], test)
+            for i, (call, figures) in enumerate(zip(self.calls, found, strict=True)):
+                rows[i].append((call.text, names[a], names[b], *figures, numbers[a, i], numbers[b, i]))
+            progress(done, len(pairs))
+        return pl.DataFrame([*chain.from_iterable(rows)], TABLE, orient="row").with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        )
+
+    def _contrast(self, a: Sample, b: Sample, test: OfGroups) -> Iterator[tuple[object, ...]]:
+        """The figures of two groups, from the baseline's mean to p, metric by metric."""
+        resampling = self.resampling
+        contrast, names = contrasted(a, b, test, resampling.ci, resampling.resamples, resampling.seed)
+        centers = means(a.values, a.weights), means(b.values, b.weights)
+        mean_a, mean_b = (unscaled(x, self.calls) for x in centers)
         for i, call in enumerate(self.calls):
-            there = np.flatnonzero(~np.isnan(means[:, i]))
-            order = there[np.argsort(means[there, i], kind="stable")]
-            order = order if call.higher_is_better else order[::-1]
-            best, worst = (None if len(order) == 0 else int(order[end]) for end in (-1, 0))
-            named = (None if g is None else names[g] for g in (best, worst))
-            ends = (*named, *(None if g is None else float(means[g, i]) for g in (best, worst)))
-            counted = len(there), int(counts[:, i].sum())
-            for j, gap in enumerate(FIGURES):
-                numbers = (float(x[j, i]) for x in (value, low, high))
-                kind = None if math.isnan(low[j, i]) else kinds[i]
-                rows.append((call.text, gap, *numbers, kind, float(p[j, i]), float(p[j, i]), *ends, *counted))
-        return pl.DataFrame(rows, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+            low, high, ratio_low, ratio_high, p = (float(x[i]) for x in vars(contrast).values())
+            if Mean.of(call).is_geometric:  # the ratio of geometric means is a difference of logarithms
+                of_ratio = np.array([low, high])
+                ratio_low, ratio_high = np.exp(of_ratio).tolist()
+                low, high = difference_of_logarithms(of_ratio, centers[0][i], centers[1][i]).tolist()
+            ratio = mean_b[i] / mean_a[i] if mean_a[i] > 0 else math.nan
+            if not mean_a[i] > 0:
+                ratio_low, ratio_high = math.nan, math.nan
+            kind = None if math.isnan(low) else names[i]
+            difference = float(mean_b[i] - mean_a[i])
+            yield (
+                *(float(mean_a[i]), float(mean_b[i]), difference, low, high),
+                *(float(ratio), ratio_low, ratio_high, kind, p, p),
+            )
 
-    def means_by_group(self, groups: pl.DataFrame) -> pl.DataFrame:
+    def spread(self, progress: Progress) -> pl.DataFrame:
+        """A row per metric and figure of three groups or more; of two, none."""
+        if len(self.samples) < 3:
+            return pl.DataFrame(schema=SPREAD)
+        spread = Spread(self.samples, self.calls, self.within, self.resampling)
+        return spread.table(self.names, self.numbers, progress)
+
+    def means_by_group(self) -> pl.DataFrame:
         """A row per metric and group, the best group of each metric first."""
-        means, counts = self.means(self.values)
-        parts = []
+        found = np.stack([unscaled(means(x.values, x.weights), self.calls) for x in self.samples])
+        numbers, parts = self.numbers, []
         for i, call in enumerate(self.calls):
-            mean = pl.Series("mean", means[:, i]).fill_nan(None)
-            size = pl.Series("n_queries", counts[:, i]).cast(pl.UInt32)
-            part = groups.select(pl.lit(call.text).alias("metric"), pl.all(), mean, size)
+            mean = pl.Series("mean", found[:, i]).fill_nan(None)
+            size = pl.Series("n_queries", numbers[:, i]).cast(pl.UInt32)
+            part = self.columns.select(pl.lit(call.text).alias("metric"), pl.all(), mean, size)
             parts.append(part.sort("mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True))
         return pl.concat(parts)
 
-    def _intervals(self, value: Floats, progress: Progress) -> tuple[Floats, Floats, list[str]]:
-        """The intervals of the figures, and the kind of each metric's: users are resampled inside their groups.
 
-        The spread of observed means differs from that of the true means by at most the spread of the errors; so the interval is
-        the observed figure plus or minus a quantile of the same figure of the errors, for the ratio on the logarithms. It holds
-        although the best and the worst group are chosen after the fact.
-        """
-        of_groups, kinds = [], []
-        for group, part in enumerate(np.split(self.values, self.starts[1:])):
-            seed = int(np.random.SeedSequence([self.resampling.seed, group]).generate_state(1, np.uint64)[0])
-            weights = np.ones(len(part))
-            there: Booleans = np.count_nonzero(~np.isnan(part), axis=0) > 0
-            automatic = zip(stats.automatic(part, weights, self.within.declared), there, strict=True)
-            kinds.append(["percentile" if x == "bca" or not has else x for x, has in automatic])
-            ends = self.within.least, self.within.greatest
-            drawn = stats.replicates(part, weights, kinds[-1], ends, self.resampling.resamples, seed)
-            of_groups.append([unscaled(x, self.calls) for x in drawn])
-            progress(group + 1, len(self.starts))
-        below, above = np.stack(of_groups, axis=1)
-        means_found = self.means(self.values)[0][:, None]
-        ci = 0.0 if self.resampling.ci is None else self.resampling.ci
-        with np.errstate(invalid="ignore", divide="ignore"):
-            errors = _largest(below - means_found, above - means_found)
-            logarithm, below, above = (np.log(np.maximum(x, LEAST)) for x in (means_found, below, above))
-            of_logarithms = _largest(below - logarithm, above - logarithm)[0]
-            means_found = means_found[:, 0]
-            difference, deviation, mean_difference = np.quantile(np.nan_to_num(errors), ci, axis=1)
-            factor = np.exp(np.quantile(np.nan_to_num(of_logarithms), ci, axis=0))
-            relative = deviation / np.abs(np.nansum(means_found, axis=0) / (~np.isnan(means_found)).sum(axis=0))
-            wide = np.stack([difference, np.zeros_like(factor), relative, mean_difference])
-        low, high = np.maximum(value - wide, 0.0), value + wide
-        ratio = FIGURES.index("ratio")
-        low[ratio], high[ratio] = value[ratio] / factor, np.minimum(np.maximum(value[ratio], LEAST) * factor, 1.0)
-        of_metrics = [{*of_groups} for of_groups in zip(*kinds, strict=True)]
-        low[:, [None in x for x in of_metrics]] = np.nan
-        return low, high, [next((kind for kind in ("t", "bounded") if kind in x), "percentile") for x in of_metrics]
-
-    def _p_values(self, value: Floats, progress: Progress) -> Floats:
-        """The share of random assignments of users to groups, the observed one included, with gaps as large as observed."""
-        noise = 1e-12
-        ratio = FIGURES.index("ratio")
-        as_large = np.zeros(value.shape)
-        draws = self.resampling.resamples, self.resampling.seed, len(self.values), progress
-        for drawn in each(partial(words, kind="<u8"), *draws):
-            means, _ = self.means(self.values[np.argsort(drawn, kind="stable")])
-            found = figures_of(means)
-            large = found >= value * (1 - noise)
-            large[ratio] = found[ratio] <= value[ratio] * (1 + noise)
-            as_large += large
-        return np.where(np.isnan(value), np.nan, (as_large + 1) / (self.resampling.resamples + 1))
+def warn_of_few(table: pl.DataFrame, calls: Sequence[Call]) -> None:
+    """Warn of intervals of few values without bounds."""
+    unbounded = [call.text for call in calls if None in call.bounds]
+    few = pl.min_horizontal("n_baseline", "n_group") < VERY_FEW
+    found = table.filter(few, pl.col("metric").is_in(unbounded), interval="t")
+    if not found.is_empty():
+        row = found.row(0, named=True)
+        warn(
+            f"the interval of {row['metric']} over {row['n_baseline']} and {row['n_group']} queries is Welch's, too short for "
+            "skewed values; more queries, or a metric with bounds, have a safer one"
+        )
 
 
-def _largest(below: Floats, above: Floats) -> Floats:
-    """The largest spreads of errors of which each is the one below or the one above: some are above, the others below."""
-    order = np.argsort(below + above, axis=0)
-    below, above = (np.take_along_axis(x, order, axis=0) for x in (below, above))
-    found = spreads_of(below)
-    for first in range(1, len(below) if (below != above).any() else 1):
-        found = np.fmax(found, spreads_of(np.concatenate([below[:first], above[first:]])))
-    return found
+def refuse_clusters_of_several_groups(rows: pl.DataFrame, cluster: str) -> None:
+    """Refuse a cluster whose queries are in several groups."""
+    several = rows.group_by(CLUSTER, maintain_order=True).agg(pl.col("#group").n_unique()).filter(pl.col("#group") > 1)
+    if several.height:
+        first = several[CLUSTER][0]
+        says = f"{several.height} values of {cluster!r} have queries in several groups, such as {first!r}"
+        raise InvalidData(f"{says}; keep the queries of one group each")
+
+
+def _some(sample: Sample, there: Any) -> Sample:
+    """The sample of some units."""
+    return Sample(sample.values[there], sample.weights[there], sample.limits)
+
+
+def _weights(sample: Sample) -> Floats:
+    """The weights as units by columns, or as one column."""
+    return sample.weights if sample.weights.ndim == 2 else sample.weights[:, None]

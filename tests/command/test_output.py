@@ -430,11 +430,11 @@ def test_power_of_equal_runs_says_that_there_is_no_answer(out: Out) -> None:
     assert out(mixed).splitlines()[0].endswith("enough for 0 of them; 2 differences have no spread to go by")
 
 
-def test_gaps_print_their_answer_first(out: Out) -> None:
+def test_groups_print_their_answer_first(out: Out) -> None:
     # markets: x has the value 1; y 0, 1 and 1, of which the second user has the relevant document second: (0.5 + 1) / 2
     lines = out(TABLES["compare_groups"]).splitlines()
-    assert lines[0].startswith("No significant gap of rr between groups of market: ")
-    assert (lines[1], lines[2].split()[:2]) == ("", ["metric", "gap"])
+    assert lines[0].startswith("No significant difference of rr of market y from x: -0.250, ")
+    assert (lines[1], lines[2].split()[:3]) == ("", ["metric", "baseline", "group"])
 
 
 GATE = "gate bm25.run dense.run --qrels qrels.txt --resamples 99"

@@ -657,6 +657,13 @@ CASES = {
         "STACK.rank.items.compare('hhi', run='run', resamples=99)",
     ),
     "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.compare_groups('rr', by=[])", "df.rank.compare_groups('rr', ADVICE, resamples=99)", r"as (by='age')$"),
+    "a baseline that is no group": Case(
+        "OK", "df.rank.compare_groups('rr', by='query_id', baseline='3')", "df.rank.compare_groups('rr', by='query_id', baseline='2')"
+    ),
+    "a cluster in two groups": Case(
+        "OK.with_columns(g='query_id', c=pl.lit('u'))", "df.rank.compare_groups('rr', by='g', cluster='c')",
+        "df.rank.compare_groups('rr', by='g', cluster='query_id')",
+    ),
     "a gap of one group": Case(
         "OK.with_columns(one=pl.lit(1))", "df.rank.compare_groups('rr', by='one')", "df.rank.compare_groups('rr', by='query_id', resamples=99)"
     ),

@@ -352,7 +352,7 @@ users.rank.on(query="user").compare(clicks, run="variant", missing="zero")""",
         "compare_groups",
         """\
 clicks = rf.value("clicked", bounds=(0, 1))
-users.rank.on(query="user").compare_groups(clicks, by="variant").table["value"][0]""",
+users.rank.on(query="user").compare_groups(clicks, by="variant").table["difference"][0]""",
         "0.037",
         RUNS,
     ),
