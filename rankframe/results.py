@@ -21,7 +21,7 @@ from ._verbs.compare_groups import GroupComparison
 from ._verbs.fitted import FittedFusion
 from ._verbs.gate import Verdict
 from ._verbs.judge import Findings
-from ._verbs.judges import Judges
+from ._verbs.label_agreement import LabelAgreement
 from ._verbs.overlap import Oracle, Overlap
 from ._verbs.preference import Preference
 from ._verbs.reliability import Reliability
@@ -41,7 +41,7 @@ __all__ = [
     "Grid",
     "GroupComparison",
     "ItemCounts",
-    "Judges",
+    "LabelAgreement",
     "Oracle",
     "Overlap",
     "Preference",

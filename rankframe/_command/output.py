@@ -178,7 +178,7 @@ def _code(found: re.Match[str]) -> str:
 METHODS = {
     "check": "rankframe check",
     "judge": "--qrels QRELS",
-    "pool": "rankframe pool",
+    "collection.pool": "rankframe pool",
     "compare_groups": "rankframe compare_groups",
 }
 """The spelling of a method of the ranker; `on` has none, only its options."""

@@ -46,7 +46,7 @@ TABLES = {
     "summarize": "summarize bm25.run --qrels qrels.txt -m rr --resamples 99",
     "pool": "pool bm25.run dense.run --depth 2",
     "propensities": "propensities clicks.csv --run ranker --k 2 --resamples 99",
-    "judges": "judges judged.csv --labels label,llm --resamples 99",
+    "label_agreement": "label_agreement judged.csv --labels label,llm --resamples 99",
     "reproduces": "reproduces bm25.run dense.run --qrels qrels.txt -m rr --original dense=bm25",
     "check": "check tied.run",
     "conventions": "conventions bm25.run --qrels qrels.txt -m rr",

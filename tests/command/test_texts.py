@@ -162,7 +162,7 @@ def test_every_command_that_writes_csv_writes_it_for_spreadsheets_too() -> None:
         "summarize",
         "pool",
         "propensities",
-        "judges",
+        "label_agreement",
         "reproduces",
         "check",
         "conventions",

@@ -243,8 +243,8 @@ def test_a_geometric_mean_is_refused_where_plain_means_are_taken() -> None:
         lambda: DF.rank.compare("gm_map", **known),
         lambda: DF.rank.gate({"gm_map": 0.1}, **known),
         lambda: DF.rank.compare("gm_map", test="bayes", rope=0.1, **RUNS),
-        lambda: DF.rank.reproduces("gm_map", original={"new": "old"}),
-        lambda: DF.rank.judges("label", "llm", metric="gm_map", **RUNS),
+        lambda: DF.rank.collection.reproduces("gm_map", original={"new": "old"}),
+        lambda: DF.rank.collection.label_agreement("label", "llm", metric="gm_map", **RUNS),
     ):
         with pytest.raises(rf.InvalidOption, match="gm_map is summed up by its geometric mean"):
             ask()

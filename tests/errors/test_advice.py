@@ -39,7 +39,7 @@ from rankframe._verbs import (
     item_exposure as items_exposure,
     item_tables,
     judged,
-    judges,
+    label_agreement,
     recount,
     reproduces,
     running,
@@ -852,56 +852,56 @@ CASES = {
         "JUDGED", f"df.rank.compare('map', adjust='rr', {OF_TWO})", f"df.rank.compare('map', adjust='known', {OF_TWO}).table"
     ),
     "judges without columns": Case(
-        "MODELLED.with_columns(label_llm='llm')", "df.rank.judges()", "ADVICE.table", r"df\.rank\.judges\("
+        "MODELLED.with_columns(label_llm='llm')", "df.rank.collection.label_agreement()", "ADVICE.table", r"df\.rank\.collection\.label_agreement\("
     ),
-    "judges of two kinds": Case("MODELLED", "df.rank.judges(judge='llm', run='new')", "df.rank.judges('label', 'llm').table"),
+    "judges of two kinds": Case("MODELLED", "df.rank.collection.label_agreement(judge='llm', run='new')", "df.rank.collection.label_agreement('label', 'llm').table"),
     "labels that are infinite": Case(
-        "MODELLED.with_columns(llm=INF)", "df.rank.judges('label', 'llm')", "rf.rank(MODELLED).judges('label', 'llm').table"
+        "MODELLED.with_columns(llm=INF)", "df.rank.collection.label_agreement('label', 'llm')", "rf.rank(MODELLED).collection.label_agreement('label', 'llm').table"
     ),
     "two labels of a document": Case(
-        "pl.concat([MODELLED, MODELLED.with_columns(pl.col('llm') + 1)])", "df.rank.judges('label', 'llm')",
-        "rf.rank(MODELLED).judges('label', 'llm').table",
+        "pl.concat([MODELLED, MODELLED.with_columns(pl.col('llm') + 1)])", "df.rank.collection.label_agreement('label', 'llm')",
+        "rf.rank(MODELLED).collection.label_agreement('label', 'llm').table",
     ),
     "labels that are no grades": Case(
-        "MODELLED.with_columns(llm=pl.col('query_id') / 7)", "df.rank.judges('label', 'llm')",
-        "df.round(0).rank.judges('label', 'llm').table if hasattr(df, 'iloc') else "
-        "df.with_columns(pl.col('llm').round()).rank.judges('label', 'llm').table",
+        "MODELLED.with_columns(llm=pl.col('query_id') / 7)", "df.rank.collection.label_agreement('label', 'llm')",
+        "df.round(0).rank.collection.label_agreement('label', 'llm').table if hasattr(df, 'iloc') else "
+        "df.with_columns(pl.col('llm').round()).rank.collection.label_agreement('label', 'llm').table",
     ),
     "a run as its own original": Case(
-        "MODELLED", "df.rank.reproduces('map', original={'new': 'new', 'score': 'new'})",
-        "df.rank.reproduces('map', original={'new': 'score'}).table",
+        "MODELLED", "df.rank.collection.reproduces('map', original={'new': 'new', 'score': 'new'})",
+        "df.rank.collection.reproduces('map', original={'new': 'score'}).table",
     ),
     "no document to reproduce": Case(
-        "MODELLED.rename({'doc_id': 'd'})", "df.rank.reproduces('map', original={'new': 'score'})",
-        "ADVICE.reproduces('map', original={'new': 'score'}).table", r"df\.rank\.on\(", fill="'d'",
+        "MODELLED.rename({'doc_id': 'd'})", "df.rank.collection.reproduces('map', original={'new': 'score'})",
+        "ADVICE.collection.reproduces('map', original={'new': 'score'}).table", r"df\.rank\.on\(", fill="'d'",
     ),
     "a pair in a test of single values": Case(
         "TWO", f"df.rank.compare('rpp', {OF_TWO}, test='tukey')", f"df.rank.compare('rpp', {OF_TWO}, resamples=99).table"
     ),
     "three runs in one list": Case(
-        "TWO", "df.rank.interleave(runs=['score', 'new', 'label'])", f"df.rank.interleave({OF_TWO})"
+        "TWO", "df.rank.clicks.interleave(runs=['score', 'new', 'label'])", f"df.rank.clicks.interleave({OF_TWO})"
     ),
     "lists of tied documents": Case(
-        "TWO", f"df.rank.on(ties='expected').interleave({OF_TWO})", f"df.rank.on(ADVICE).interleave({OF_TWO})", r"as with (.*)$"
+        "TWO", f"df.rank.on(ties='expected').clicks.interleave({OF_TWO})", f"df.rank.on(ADVICE).clicks.interleave({OF_TWO})", r"as with (.*)$"
     ),
     "a correction at a chosen look": Case(
-        "SHOWN", "df.rank.preference(test='sequential', correction='bh')",
-        "df.rank.preference(test='sequential', ADVICE).table", r"write (.*)$",
+        "SHOWN", "df.rank.clicks.preference(test='sequential', correction='bh')",
+        "df.rank.clicks.preference(test='sequential', ADVICE).table", r"write (.*)$",
     ),
     "a look of one look": Case(
-        "SHOWN.with_columns(day=1)", "df.rank.preference(look='day')", "df.rank.preference(look='day', ADVICE).table", r"is for (.*)$"
+        "SHOWN.with_columns(day=1)", "df.rank.clicks.preference(look='day')", "df.rank.clicks.preference(look='day', ADVICE).table", r"is for (.*)$"
     ),
-    "one team": Case("SHOWN.filter(team='a')", "df.rank.preference()", "rf.rank(SHOWN).preference().table"),
-    "a baseline that is no team": Case("SHOWN", "df.rank.preference(baseline='c')", "df.rank.preference(baseline='b').table"),
+    "one team": Case("SHOWN.filter(team='a')", "df.rank.clicks.preference()", "rf.rank(SHOWN).clicks.preference().table"),
+    "a baseline that is no team": Case("SHOWN", "df.rank.clicks.preference(baseline='c')", "df.rank.clicks.preference(baseline='b').table"),
     "a document shown twice": Case(
-        "pl.concat([SHOWN, SHOWN])", "df.rank.preference()", "rf.rank(SHOWN).preference().table"
+        "pl.concat([SHOWN, SHOWN])", "df.rank.clicks.preference()", "rf.rank(SHOWN).clicks.preference().table"
     ),
     "a click that is infinite": Case(
-        "SHOWN.with_columns(label=pl.Series([1.0, INF, 0, 1]))", "df.rank.preference()", "rf.rank(SHOWN).preference().table"
+        "SHOWN.with_columns(label=pl.Series([1.0, INF, 0, 1]))", "df.rank.clicks.preference()", "rf.rank(SHOWN).clicks.preference().table"
     ),
     "a user with two names": Case(
-        "SHOWN.with_columns(user=pl.Series(['x', 'y', 'x', 'x']))", "df.rank.preference(user='user')",
-        "rf.rank(SHOWN.with_columns(user=pl.lit('x'))).preference(user='user').table",
+        "SHOWN.with_columns(user=pl.Series(['x', 'y', 'x', 'x']))", "df.rank.clicks.preference(user='user')",
+        "rf.rank(SHOWN.with_columns(user=pl.lit('x'))).clicks.preference(user='user').table",
     ),
     "a winner that did not take part": Case(
         "PAIRS.with_columns(winner=pl.lit('c'))", "df.rank.preferences.bradley_terry()",
@@ -1109,7 +1109,7 @@ MODULES: list[ModuleType] = [
     items_compare_groups,
     item_tables,
     judged,
-    judges,
+    label_agreement,
     recount,
     reproduces,
 ]

@@ -474,9 +474,9 @@ def test_a_ratio_is_not_compared_beside_a_sum_nor_averaged_query_by_query() -> N
         lambda: snips.compare("dcg@3", runs=runs, test="bayes"),
         lambda: snips.compare("dcg@3", runs=runs, test="sequential"),
         lambda: snips.gate({"precision@3": 0.1}, runs=runs, sequential=True),
-        lambda: snips.reliability("dcg@3", runs=runs),
-        lambda: snips.reproduces("dcg@3", original={"new": "score"}),
-        lambda: snips.judges("label", "label2", metric="dcg@3", runs=runs),
+        lambda: snips.collection.reliability("dcg@3", runs=runs),
+        lambda: snips.collection.reproduces("dcg@3", original={"new": "score"}),
+        lambda: snips.collection.label_agreement("label", "label2", metric="dcg@3", runs=runs),
     ):
         with pytest.raises(rf.InvalidOption, match="is a ratio of sums over all queries"):
             ask()
@@ -538,7 +538,11 @@ def test_clicks_on_the_order_that_was_shown_are_found_with_what_to_do() -> None:
     log = shown()
     found = log.rank.check().rows.filter(problem=PROBLEM)
     assert found.select("severity", "rows").row(0) == ("note", 300)
-    for part in ("column 'position' is the order", "df.rank.propensities(run=...)", "df.rank.on(propensity=...)"):
+    for part in (
+        "column 'position' is the order",
+        "df.rank.clicks.propensities(run=...)",
+        "df.rank.on(propensity=...)",
+    ):
         assert part in found["advice"].item()
     assert PROBLEM in problems(log.to_pandas())
     assert PROBLEM in problems(log.drop("score"), rank="position")

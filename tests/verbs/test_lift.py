@@ -208,8 +208,9 @@ def test_a_ranker_lists_what_people_type_and_metrics_lists_all(kind: Any) -> Non
     assert len(verbs_of_it) < 36
     assert {*dir(kind.rank.metrics)} == METHODS
     assert dir(kind.rank.fusion) == ["explain", "fit", "fuse", "oracle", "overlap", "tune"]
-    assert dir(kind.rank.items) == ["catalog", "compare", "counts", "exposure", "without"]
-    assert dir(kind.rank.preferences) == ["bradley_terry", "evaluate", "interleave", "preference"]
+    assert dir(kind.rank.items) == ["catalog", "compare", "counts", "expected_exposure", "exposure", "without"]
+    assert dir(kind.rank.preferences) == ["bradley_terry", "evaluate"]
+    assert dir(kind.rank.clicks) == ["interleave", "preference", "propensities"]
 
 
 def test_a_verb_of_a_topic_is_the_verb_of_the_ranker() -> None:
