@@ -272,8 +272,8 @@ def test_the_result_shows_measures_bias_and_flips() -> None:
 @each(
     ("table", "call", "message"),
     [
-        (DF, ("people",), "judges compares two columns of labels or more"),
-        (DF, ("people", "people"), "judges compares two columns of labels or more"),
+        (DF, ("people",), "label_agreement compares two columns of labels or more"),
+        (DF, ("people", "people"), "label_agreement compares two columns of labels or more"),
         (DF, ("people", "gpt"), "no column 'gpt' for label"),
         (DF.with_columns(llm=pl.lit("yes")), ("people", "llm"), "'llm' for label holds String, not numbers"),
         (DF.with_columns(llm=math.nan), ("people", "llm"), "column 'llm' holds a label that is NaN or infinite"),

@@ -95,7 +95,7 @@ PANDAS = RANKERS["pandas"][0]
 PLOTS = [name for name in dir(PANDAS.plot) if not name.startswith("_")]
 
 
-TOPICS = ["fusion", "items", "plot", "preferences"]
+TOPICS = ["fusion", "items", "collection", "clicks", "plot", "preferences"]
 NAMES = [
     *(name for name in dir(PANDAS) if name not in (*TOPICS, "metrics")),
     *(f"{topic}.{name}" for topic in TOPICS for name in dir(getattr(PANDAS, topic)) if not name.startswith("_")),
