@@ -138,7 +138,7 @@ def summarize(
         The options of ``df.rank.summarize``, and column names and policies as for :func:`evaluate`. Runs are columns of
         scores or named by a column. Of `interval`, only ``"poisson"`` has an effect: the Poisson bootstrap also of few
         queries. A query that occurs only in the judgments has no weight: with `weights`, write ``judged_only="drop"``. With
-        `judge`, every bucket sends the values of its queries, and the interval is Student's, as in one frame.
+        `model_labels`, every bucket sends the values of its queries, and the interval is Student's, as in one frame.
 
     Returns
     -------

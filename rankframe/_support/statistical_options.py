@@ -46,7 +46,7 @@ TESTS: Mapping[str, str] = {
     "tukey": "Tukey's test", "bayes": "the Bayesian signed-rank test", "sequential": "the sequential test",
     "prediction_powered": "Student's test of the prediction-powered mean", "adjusted": "Student's test of the adjusted mean",
 }  # fmt: skip
-"""The tests in sentences, and the estimators of `OfDifferences`; the last two are those of `judge` and of `adjust`."""
+"""The tests in sentences, and the estimators of `OfDifferences`; the last two are those of `model_labels` and of `adjust`."""
 
 OfGroups: TypeAlias = Literal["auto", "t", "permutation", "bounded"]
 """The estimators of groups that share no query."""

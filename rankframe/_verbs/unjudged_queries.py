@@ -20,7 +20,7 @@ class UnjudgedQueries:
     def __init__(self, setup: Setup, call: VerbCall | None = None, at: Place | None = None) -> None:
         self.setup, self.at = setup, at
         options = {} if call is None else call.arguments
-        self.has_other_source = any(options.get(name) is not None for name in ("judge", "adjust"))
+        self.has_other_source = any(options.get(name) is not None for name in ("model_labels", "adjust"))
         self.queries, self.of = 0, 0
 
     def count(self, counted: Sequence[Unjudged]) -> None:

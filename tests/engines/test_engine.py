@@ -275,7 +275,7 @@ def test_summarize_has_the_same_parameters_and_defaults_on_every_engine(monkeypa
     monkeypatch.setattr(spark, "run_on", lambda engine, table, setup, call, **two: calls.append((setup, call)))
     given: dict[str, Any] = {
         "runs": ["score", "label"], "run": None, "by": "slice", "ci": 0.9, "interval": "poisson", "weights": "asked",
-        "resamples": 99, "seed": 3, "progress": False, "cluster": None, "judge": None,
+        "resamples": 99, "seed": 3, "progress": False, "cluster": None, "model_labels": None,
     }  # fmt: skip
     assert {*given} == {*inspect.signature(PolarsRanker.summarize).parameters} - {"table", "metrics"}
     spark.summarize(None, "rr", **given, relevant=2)

@@ -797,29 +797,29 @@ CASES = {
     # labels of people and of a model, and columns known before
     "queries that people judged in part": Case(
         "JUDGED.with_columns(label=pl.when((pl.col('query_id') != 3) | (pl.col('doc_id') != 'b')).then('label'))",
-        "df.rank.summarize('map', judge='llm')", "ADVICE.rank.summarize('map', judge='llm')",
+        "df.rank.summarize('map', model_labels='llm')", "ADVICE.rank.summarize('map', model_labels='llm')",
     ),
     "a document that the model lacks": Case(
-        "JUDGED.with_columns(llm=pl.when(pl.col('doc_id') != 'b').then('llm'))", "df.rank.summarize('map', judge='llm')",
-        "rf.rank(df.fillna({'llm': 0}) if hasattr(df, 'fillna') else df.with_columns(pl.col('llm').fill_null(0))).summarize('map', judge='llm')",
+        "JUDGED.with_columns(llm=pl.when(pl.col('doc_id') != 'b').then('llm'))", "df.rank.summarize('map', model_labels='llm')",
+        "rf.rank(df.fillna({'llm': 0}) if hasattr(df, 'fillna') else df.with_columns(pl.col('llm').fill_null(0))).summarize('map', model_labels='llm')",
     ),
     "few judged queries": Case(
-        "JUDGED.with_columns(label=pl.when(pl.col('query_id') < 29).then('label'))", "df.rank.summarize('map', judge='llm')",
-        "rf.rank(JUDGED).summarize('map', judge='llm')",
+        "JUDGED.with_columns(label=pl.when(pl.col('query_id') < 29).then('label'))", "df.rank.summarize('map', model_labels='llm')",
+        "rf.rank(JUDGED).summarize('map', model_labels='llm')",
     ),
     "a geometric mean with a model": Case(
-        "JUDGED", "df.rank.summarize('gm_map', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"ask for (\w+)$"
+        "JUDGED", "df.rank.summarize('gm_map', model_labels='llm')", "df.rank.summarize('ADVICE', model_labels='llm')", r"ask for (\w+)$"
     ),
     "the largest label with a model": Case(
-        "JUDGED", "df.rank.summarize('err', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"as (err\(.*\))$"
+        "JUDGED", "df.rank.summarize('err', model_labels='llm')", "df.rank.summarize('ADVICE', model_labels='llm')", r"as (err\(.*\))$"
     ),
     "a query without a value with a model": Case(
-        "JUDGED", "df.rank.on(no_relevant='null').summarize('map', judge='llm')", "ADVICE.summarize('map', judge='llm')",
+        "JUDGED", "df.rank.on(no_relevant='null').summarize('map', model_labels='llm')", "ADVICE.summarize('map', model_labels='llm')",
         r"df\.rank\.on\(",
     ),
     "clicks beside a model": Case(
-        "JUDGED.with_columns(p=0.5)", "df.rank.on(propensity='p').summarize('dcg@2', judge='llm')",
-        "df.rank.summarize('dcg@2', judge='llm')",
+        "JUDGED.with_columns(p=0.5)", "df.rank.on(propensity='p').summarize('dcg@2', model_labels='llm')",
+        "df.rank.summarize('dcg@2', model_labels='llm')",
     ),
     "an interval of another estimator than the test's": Case(
         "TWO", "df.rank.compare('rr', runs=['score', 'new'], test='permutation', interval='bounded', resamples=99)",
@@ -830,7 +830,7 @@ CASES = {
         "df.rank.compare('rr', runs=['score', 'new'], test='tukey', resamples=99).table",
     ),
     "an interval beside a model": Case(
-        "JUDGED", "df.rank.summarize('map', judge='llm', interval='bca')", "df.rank.summarize('map', judge='llm')"
+        "JUDGED", "df.rank.summarize('map', model_labels='llm', interval='bca')", "df.rank.summarize('map', model_labels='llm')"
     ),
     "a column that saves nothing": Case(
         "MODELLED", f"df.rank.compare('map', adjust='known', {OF_TWO})",
@@ -841,7 +841,7 @@ CASES = {
         f"df.rank.compare('map', ADVICE, adjust_mean=2.0, {OF_TWO}).table", r"(adjust=\.\.\.)", fill="'known'",
     ),
     "a model and a column": Case(
-        "JUDGED", f"df.rank.compare('map', judge='llm', adjust='known', {OF_TWO})",
+        "JUDGED", f"df.rank.compare('map', model_labels='llm', adjust='known', {OF_TWO})",
         f"df.rank.compare('map', adjust='known', {OF_TWO}).table",
     ),
     "a column with nulls": Case(

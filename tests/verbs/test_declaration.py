@@ -93,7 +93,7 @@ def test_a_declaration_of_what_no_front_knows_is_an_error() -> None:
 def test_a_verb_names_columns_by_the_annotations_of_its_parameters() -> None:
     assert verb_of(dearest).reads == ("of",)
     assert verb_of(verbs.with_ranks).reads == ()
-    assert verb_of(summarize).reads == ("runs", "run", "by", "weights", "cluster", "judge")
+    assert verb_of(summarize).reads == ("runs", "run", "by", "weights", "cluster", "model_labels")
     assert call_of_verb(dearest, "price").columns(Setup()) >= {"query_id", "score", "price"}
     assert "label" not in call_of_verb(dearest, "price").columns(Setup())
 
@@ -145,7 +145,9 @@ def test_the_page_of_pandas_says_of_each_verb_what_it_gives(name: str) -> None:
         "with_ranks": [],
         "gate": [{"rr": 0.1}],
     }
-    options: dict[str, Any] = {} if name not in ("compare", "power", "gate", "collection.reliability") else {"runs": ["a", "b"]}
+    options: dict[str, Any] = (
+        {} if name not in ("compare", "power", "gate", "collection.reliability") else {"runs": ["a", "b"]}
+    )
     options |= {"difference": 0.1} if name == "power" else {}
     with pytest.raises(Asked) as asked:
         attrgetter(name)(Asking(pl.DataFrame()))(*arguments.get(name, ["rr"]), **options)
