@@ -210,8 +210,8 @@ def compare_groups(
     >>> df = pl.DataFrame({"query_id": [*range(8)], "score": [1] * 8, "label": [1] * 5 + [0] * 3,
     ...     "age": ["old"] * 4 + ["young"] * 4})
     >>> table = df.rank.compare_groups("rr", by="age").table               # of the means 1 and 1/4
-    >>> table.select("group", "baseline", "difference", "ratio").row(0)
-    ('young', 'old', -0.75, 0.25)
+    >>> table["group"][0], table["difference"].to_list(), table["ratio"].to_list()
+    ('young', [-0.75], [0.25])
     """
     of, resampling = names_of(by), Resampling(ci, "auto", resamples, seed, progress)
     calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", table.setup)
