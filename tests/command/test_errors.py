@@ -82,7 +82,7 @@ UNREACHED = (
         "oracle('ndcg@10'",
         "tune('wsum'",
         "rf.sql('ndcg@10'",
-        "judges('label'",
+        "label_agreement('label'",
         "reproduces('ndcg@10'",
     ),  # which `asked_as` takes
     *("write title=", "as in label='tab:runs'"),  # options of pages and tables, which commands fill in
