@@ -85,6 +85,17 @@ SEARCHED = {
         "larger than memory",
         "out of memory",
     ],
+    "ab_test": [
+        "A/B",
+        "A/B test",
+        "AB test",
+        "A/B testing",
+        "unpaired",
+        "unpaired test",
+        "two arms",
+        "two-sample",
+        "two-sample test",
+    ],
     "tests_and_intervals": [
         *("significance test", "statistical significance", "confidence interval", "bootstrap", "t-test", "wilcoxon"),
         *("multiple comparisons", "multiple testing", "bonferroni"),

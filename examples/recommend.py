@@ -116,7 +116,7 @@ def main(ratings: pl.DataFrame, movies: pl.DataFrame, picture: Path | None = Non
     for run in RUNS:
         print(
             f"{run}:",
-            *str(ranker.on(score=run).gaps("ndcg@10", "calibration@10", by="taste")).splitlines()[:2],
+            *str(ranker.on(score=run).compare_groups("ndcg@10", "calibration@10", by="taste")).splitlines()[:2],
             sep="\n",
         )
     if picture:

@@ -17,11 +17,11 @@ from ._results.result import Format, Result, render
 from ._table.check import PROBLEMS
 from ._verbs.catalog import CatalogComparison, ItemCounts
 from ._verbs.compare import Comparison
+from ._verbs.compare_groups import GroupComparison
 from ._verbs.fitted import FittedFusion
-from ._verbs.gaps import Gaps
 from ._verbs.gate import Verdict
 from ._verbs.judge import Findings
-from ._verbs.judges import Judges
+from ._verbs.label_agreement import LabelAgreement
 from ._verbs.overlap import Oracle, Overlap
 from ._verbs.preference import Preference
 from ._verbs.reliability import Reliability
@@ -38,10 +38,10 @@ __all__ = [
     "Findings",
     "FittedFusion",
     "Format",
-    "Gaps",
     "Grid",
+    "GroupComparison",
     "ItemCounts",
-    "Judges",
+    "LabelAgreement",
     "Oracle",
     "Overlap",
     "Preference",

@@ -144,7 +144,7 @@ def summarize(
         The options of ``df.rank.summarize``, and column names and policies as for :func:`evaluate`. Runs are columns of
         scores or named by a column. Of `interval`, only ``"poisson"`` has an effect: the Poisson bootstrap also of few
         queries. A query that occurs only in the judgments has no weight: with `weights`, write ``judged_only="drop"``. With
-        `judge`, every bucket sends the values of its queries, and the interval is Student's, as in one frame.
+        `model_labels`, every bucket sends the values of its queries, and the interval is Student's, as in one frame.
 
     Returns
     -------
@@ -390,14 +390,14 @@ def reliability(
     buckets: int | None = None,
     **options: Any,
 ) -> Reliability[pl.DataFrame]:
-    """How far the order of runs can be relied on, as ``df.rank.reliability`` tells it.
+    """How far the order of runs can be relied on, as ``df.rank.collection.reliability`` tells it.
 
     Parameters
     ----------
     df, *metrics, qrels, judged_only, run_only, buckets
         As for :func:`compare`.
     **options
-        The options of ``df.rank.reliability``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+        The options of ``df.rank.collection.reliability``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
 
     Returns
     -------
@@ -406,7 +406,7 @@ def reliability(
     Raises
     ------
     UnknownMetric, InvalidOption, MissingColumn, InvalidData
-        As for :func:`evaluate` and ``df.rank.reliability``.
+        As for :func:`evaluate` and ``df.rank.collection.reliability``.
     """
     two = (qrels, judged_only, run_only)
     found: Reliability[pl.DataFrame] = _lifted(reliability, reliability_verb, df, metrics, options, buckets, *two)

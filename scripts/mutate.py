@@ -1,7 +1,7 @@
 """Change the package in one place at a time, and list the changes that no test notices.
 
     python scripts/mutate.py                # the mutations of scripts/mutations.txt; results in build/mutations.json
-    python scripts/mutate.py --only gaps    # the mutations with a text in their line
+    python scripts/mutate.py --only compare_groups    # the mutations with a text in their line
     python scripts/mutate.py --draw         # draw the list anew, by the seed; explanations of unchanged lines stay
 
 A line of the list is ``file | function | expression | mutated expression | which of equal ones``, and ``# why`` for a
@@ -69,7 +69,16 @@ AREAS = {
             "stats.py",
             "_support/draws.py",
             *(f"_statistics/{name}.py" for name in ("estimators", "sample", "weighted_means")),
-            *_verbs("compare", "gaps", "gate", "paired_values", "power", "resampling", "summary"),
+            *_verbs(
+                "compare",
+                "compare_groups",
+                "spread_of_groups",
+                "gate",
+                "paired_values",
+                "power",
+                "resampling",
+                "summary",
+            ),
         ),
         ("tests/decisions", "tests/items", "tests/results"),
     ),
@@ -83,7 +92,16 @@ AREAS = {
     "judges": Area(
         25,
         _verbs(
-            *("interleave", "judged", "judged_summary", "judges", "pool", "prediction", "preference", "propensities"),
+            *(
+                "interleave",
+                "judged",
+                "judged_summary",
+                "label_agreement",
+                "pool",
+                "difficulty",
+                "preference",
+                "propensities",
+            ),
             *("reliability", "reproduces", "sequential", "stated_preferences"),
         ),
         ("tests/decisions", "tests/logs", "tests/collections"),

@@ -46,7 +46,7 @@ Ends: TypeAlias = Annotated[Sequence[float | None] | None, Kind((Alternative(TWO
 def value(of: pl.Expr | Column, *, bounds: Ends = None, higher_is_better: bool = True) -> Call:
     """A column with one value per query as a metric, alone or together with metrics of rankings.
 
-    ``evaluate``, ``mean``, ``summarize``, ``compare``, ``gate``, ``power``, ``gaps``, plots and reports take it. A
+    ``evaluate``, ``mean``, ``summarize``, ``compare``, ``gate``, ``power``, ``compare_groups``, plots and reports take it. A
     table of values needs no document, score or label. These verbs also take a Polars expression as it is, such as
     ``pl.col("latency").max()``: it then has the bounds and the direction of the metric that its column is named after,
     as ``rf.expr.ndcg(k=10)`` is; else no bounds, and higher values are better.

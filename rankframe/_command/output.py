@@ -175,7 +175,12 @@ def _code(found: re.Match[str]) -> str:
 
 # sentences and errors in the words of a prompt
 
-METHODS = {"check": "rankframe check", "judge": "--qrels QRELS", "pool": "rankframe pool", "gaps": "rankframe gaps"}
+METHODS = {
+    "check": "rankframe check",
+    "judge": "--qrels QRELS",
+    "collection.pool": "rankframe pool",
+    "compare_groups": "rankframe compare_groups",
+}
 """The spelling of a method of the ranker; `on` has none, only its options."""
 
 

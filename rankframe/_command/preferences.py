@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from .._lift.polars import PolarsRanker
-from .._lift.ranker import PreferenceVerbs
+from .._lift.ranker import ClickVerbs, PreferenceVerbs
 from . import reading
 from .command import Outcome, command
 from .output import OutputTable
 
 
-@command(files="+", verb=PolarsRanker.interleave)
+@command(files="+", verb=ClickVerbs.interleave)
 def interleave(arguments: Namespace) -> Outcome:
     """Mix two runs into one list per query, for users to compare.
 
@@ -21,7 +20,7 @@ def interleave(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "interleaving", labels=False)))
 
 
-@command(files=1, verb=PolarsRanker.preference)
+@command(files=1, verb=ClickVerbs.preference)
 def preference(arguments: Namespace) -> Outcome:
     """Which of two interleaved runs users prefer, by their clicks.
 

@@ -20,7 +20,7 @@ from .._catalog.parse import texts_of
 from .._catalog.requests import Request, averaged, calls_of
 from .._files.write import QrelsFormat, as_path
 from .._lift.polars import PolarsRanker
-from .._lift.ranker import ItemVerbs
+from .._lift.ranker import ClickVerbs, CollectionVerbs, ItemVerbs
 from .._pictures.draw import background_of
 from .._pictures.plots import deepest
 from .._pictures.report_page import ENDINGS
@@ -323,7 +323,7 @@ def power(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(found, sentences=power_sentences(records(found), settings)))
 
 
-@command(files="+", metrics=DEFAULT_METRICS, verb=PolarsRanker.reliability)
+@command(files="+", metrics=DEFAULT_METRICS, verb=CollectionVerbs.reliability)
 def reliability(arguments: Namespace) -> Outcome:
     """How far the order of runs can be relied on.
 
@@ -336,17 +336,17 @@ def reliability(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(found.table, result=found))
 
 
-@command(options={"--metric": {"default": "ndcg@10"}}, files="*", verb=PolarsRanker.judges)
-def judges(arguments: Namespace) -> Outcome:
+@command(options={"--metric": {"default": "ndcg@10"}}, files="*", verb=CollectionVerbs.label_agreement)
+def label_agreement(arguments: Namespace) -> Outcome:
     """How far judges agree, and whether they put runs in one order.
 
     --labels COLUMN,COLUMN  the columns of the judges' labels in RUN, people's first
     --tables FILE,FILE  in place of RUN: the judgments of each judge, in a file named after the judge
     -m, --metric METRIC  the metric of the runs; default: ndcg@10
 
-    $ rankframe judges table.parquet --labels label,label_llm --runs bm25,ltr
-    $ rankframe judges table.parquet --labels label,label_llm,label_expert --runs bm25,ltr -m map --format json
-    $ rankframe judges --tables people.txt,llm.txt
+    $ rankframe label_agreement table.parquet --labels label,label_llm --runs bm25,ltr
+    $ rankframe label_agreement table.parquet --labels label,label_llm,label_expert --runs bm25,ltr -m map --format json
+    $ rankframe label_agreement --tables people.txt,llm.txt
     """
     advice = "name the judges: --labels label,label_llm of a table, or --tables people.txt,llm.txt"
     refuse(((arguments.labels is None) == (arguments.tables is None), advice))
@@ -356,7 +356,9 @@ def judges(arguments: Namespace) -> Outcome:
         paths = arguments.tables.split(",")
         each = [reading.judgments_of(Namespace(**{**vars(arguments), "qrels": path})).table for path in paths]
         tables = dict(zip(reading.names_of_runs(paths), each, strict=True))
-        found = reading.ranker(each[0], arguments).judges(tables=tables, **reading.values_of(arguments))
+        found = reading.ranker(each[0], arguments).collection.label_agreement(
+            tables=tables, **reading.values_of(arguments)
+        )
     return Outcome(OutputTable(found.table, result=found))
 
 
@@ -364,7 +366,7 @@ def judges(arguments: Namespace) -> Outcome:
     options={"--original": {"action": "append", "required": True}},
     files="+",
     metrics=DEFAULT_METRICS,
-    verb=PolarsRanker.reproduces,
+    verb=CollectionVerbs.reproduces,
 )
 def reproduces(arguments: Namespace) -> Outcome:
     """How far runs reproduce original ones, as in repro_eval.
@@ -422,12 +424,12 @@ def catalog(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "counting items")))
 
 
-@command(files=1, metrics=DEFAULT_METRICS, verb=PolarsRanker.gaps)
-def gaps(arguments: Namespace) -> Outcome:
+@command(files=1, metrics=DEFAULT_METRICS, verb=PolarsRanker.compare_groups)
+def compare_groups(arguments: Namespace) -> Outcome:
     """How far apart the means of groups are, and whether by chance.
 
-    $ rankframe gaps table.parquet -m ndcg@10 --by market
-    $ rankframe gaps bm25.run --qrels market.parquet -m ndcg@10,rr --by market --format json
+    $ rankframe compare_groups table.parquet -m ndcg@10 --by market
+    $ rankframe compare_groups bm25.run --qrels market.parquet -m ndcg@10,rr --by market --format json
     """
     found = reading.answered(arguments, "comparing groups")
     return Outcome(OutputTable(found.table, sentences=found.sentences()))
@@ -494,7 +496,7 @@ OF_BOTH_FILES = (
 )  # fmt: skip
 
 
-@command(files="+", verb=PolarsRanker.pool)
+@command(files="+", verb=CollectionVerbs.pool)
 def pool(arguments: Namespace) -> Outcome:
     """The documents of several runs to judge, the most useful first.
 
@@ -505,7 +507,7 @@ def pool(arguments: Namespace) -> Outcome:
     return Outcome(OutputTable(reading.answered(arguments, "pooling", labels=False)))
 
 
-@command(files="+", verb=PolarsRanker.propensities)
+@command(files="+", verb=ClickVerbs.propensities)
 def propensities(arguments: Namespace) -> Outcome:
     """How often users examine each rank, from a log of clicks.
 

@@ -29,21 +29,21 @@ from .._table.ties import Ties
 from .._verbs import evaluate as verbs
 from .._verbs.catalog import catalog, compare as compare_catalogs, counts
 from .._verbs.compare import compare
+from .._verbs.compare_groups import compare_groups
 from .._verbs.declaration import Verb, VerbCall, call_of_verb
+from .._verbs.difficulty import difficulty
 from .._verbs.expected_exposure import expected_exposure
 from .._verbs.fitted import fit
 from .._verbs.fuse import explain as explain_fusion, fuse
-from .._verbs.gaps import gaps
 from .._verbs.gate import gate
 from .._verbs.interleave import interleave
 from .._verbs.item_exposure import exposure
 from .._verbs.item_tables import without
 from .._verbs.judge import check, judge
-from .._verbs.judges import judges
+from .._verbs.label_agreement import label_agreement
 from .._verbs.overlap import oracle, overlap
 from .._verbs.pool import leave_one_run_out, pool
 from .._verbs.power import power
-from .._verbs.prediction import prediction
 from .._verbs.preference import preference
 from .._verbs.propensities import propensities
 from .._verbs.reliability import reliability
@@ -65,6 +65,14 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="Ranker[Any]")
 T = TypeVar("T")
+
+TOPICS = ("fusion", "items", "collection", "clicks", "preferences")
+"""The names under which a ranker has verbs that fewer people type."""
+
+RENAMED = {
+    "gaps": "compare_groups", "judges": "collection.label_agreement", "prediction": "collection.difficulty",
+}  # fmt: skip
+"""Names that verbs had before, of which an error tells the new one."""
 
 
 def _read_by_setup(on: F) -> F:
@@ -339,8 +347,7 @@ class Ranker(Metrics[R]):
         return method_of(self, name)
 
     def __dir__(self) -> list[str]:
-        kinds = (kind for kind in type(self).__mro__ if kind is not Interleaving)
-        own = [name for kind in kinds for name in vars(kind) if not name.startswith("_")]
+        own = [name for kind in type(self).__mro__ for name in vars(kind) if not name.startswith("_")]
         metrics = {entry.formula.__name__: entry for entry in METRICS.values()}
         listed = (name for name, entry in metrics.items() if name in own or not entry.own)
         return [*dict.fromkeys(name for name in own if name not in metrics), *listed]
@@ -370,14 +377,7 @@ def method_of(owner: Any, name: str) -> Any:
     raise AttributeError(message, name=name)  # no `obj=`: Python would append its own suggestions
 
 
-class Interleaving(Verbs[R]):
-    """Methods of a ranker and of its topic `preferences`, which alone lists them."""
-
-    interleave = lift(interleave)
-    preference = lift(preference)
-
-
-class FrameRanker(Ranker[R], Interleaving[R]):
+class FrameRanker(Ranker[R], Verbs[R]):
     """The metrics and verbs of a frame's rankings."""
 
     _library = ""
@@ -430,31 +430,22 @@ class FrameRanker(Ranker[R], Interleaving[R]):
     mean = lift(mean)
     summarize = lift(summarize)
     compare = lift(compare)
+    compare_groups = lift(compare_groups)
     power = lift(power)
     gate = lift(gate)
-    judges = lift(judges)
-    reproduces = lift(reproduces)
-    propensities = lift(propensities)
-    reliability = lift(reliability)
-    pool = lift(pool)
-    leave_one_run_out = lift(leave_one_run_out)
-    prediction = lift(prediction)
-
-    # `fusion` and `items` have the rest of these
     fuse = lift(fuse)
     tune = lift(tune)
-    expected_exposure = lift(expected_exposure)
-    gaps = lift(gaps)
     report = lift(report)
 
     @property
     def _elsewhere(self) -> Mapping[str, str]:  # type: ignore[override]
         methods = {key: x.formula.__name__ for x in METRICS.values() if x.own for key in (x.name, x.formula.__name__)}
         rare = {key: f"'metrics.{name}'" for key, name in methods.items() if not hasattr(type(self), name)}
-        topics = {"plot": PLOTS, **{name: dir(getattr(self, name)) for name in ("fusion", "items", "preferences")}}
+        topics = {"plot": PLOTS, **{name: dir(getattr(self, name)) for name in TOPICS}}
         own = dir(self)
         listed = ((name, topic) for topic, names in topics.items() for name in names if name not in own)
-        return {name: f"'{topic}.{name}'" for name, topic in listed} | rare
+        renamed = {name: repr(new) for name, new in RENAMED.items()}
+        return {name: f"'{topic}.{name}'" for name, topic in listed} | rare | renamed
 
     @property
     def fusion(self) -> FusionVerbs[R]:
@@ -467,8 +458,18 @@ class FrameRanker(Ranker[R], Interleaving[R]):
         return ItemVerbs(self)
 
     @property
+    def collection(self) -> CollectionVerbs[R]:
+        """The verbs of test collections, as ``df.rank.collection.pool(depth=10, runs=["bm25", "dense"])``."""
+        return CollectionVerbs(self)
+
+    @property
+    def clicks(self) -> ClickVerbs[R]:
+        """The verbs of clicks, as ``df.rank.clicks.interleave(runs=["bm25", "dense"])``."""
+        return ClickVerbs(self)
+
+    @property
     def preferences(self) -> PreferenceVerbs[R]:
-        """The verbs of preferences, of users by clicks and of people by judgments, as ``df.rank.preferences.evaluate("prefs_simp")``."""
+        """The verbs of preferences that people state, as ``df.rank.preferences.evaluate("prefs_simp")``."""
         return PreferenceVerbs(self)
 
     @property
@@ -600,11 +601,35 @@ class ItemVerbs(Topic[R]):
     compare = lift(compare_catalogs)
     counts = lift(counts)
     exposure = lift(exposure)
+    expected_exposure = lift(expected_exposure)
     without = lift(without)
 
 
-class PreferenceVerbs(Topic[R], Interleaving[R]):
-    """The verbs of preferences, of users by clicks and of people by judgments, ``df.rank.preferences``."""
+class CollectionVerbs(Topic[R]):
+    """The verbs of test collections: what to judge, and how far judgments and runs can be relied on, ``df.rank.collection``."""
+
+    _name = "collection"
+
+    pool = lift(pool)
+    leave_one_run_out = lift(leave_one_run_out)
+    label_agreement = lift(label_agreement)
+    reliability = lift(reliability)
+    reproduces = lift(reproduces)
+    difficulty = lift(difficulty)
+
+
+class ClickVerbs(Topic[R]):
+    """The verbs of clicks, ``df.rank.clicks``."""
+
+    _name = "clicks"
+
+    propensities = lift(propensities)
+    interleave = lift(interleave)
+    preference = lift(preference)
+
+
+class PreferenceVerbs(Topic[R]):
+    """The verbs of preferences that people state, ``df.rank.preferences``."""
 
     _name = "preferences"
 

@@ -572,7 +572,7 @@ def propensities(
 
     Returns
     -------
-    A chart or axes, with bands as of ``df.rank.propensities``.
+    A chart or axes, with bands as of ``df.rank.clicks.propensities``.
 
     Examples
     --------

@@ -218,6 +218,25 @@ def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
     return " Intervals agree with p, not with adjusted p." if corrected else ""
 
 
+def group_sentence(row: Record, settings: Mapping[str, Any]) -> str:
+    """The sentence of two groups: which one is better, by how much, and how sure that is."""
+    metric, of = in_words(row["metric"]), " and ".join(settings["by"])
+    group, baseline = name_of(row["group"]), name_of(row["baseline"])
+    difference = row["difference"]
+    if difference is None:
+        return f"No difference of {metric} between {of} {group} and {baseline}: one of them has no value"
+    digits = decimals(difference)
+    counted = f"{row['n_group']:,} and {row['n_baseline']:,} queries"
+    tested = p_beside(row, row["p_adjusted"] != row["p_value"])
+    if not direction(row):
+        shown = f"{signed(difference)}{interval(row['ci_low'], row['ci_high'], digits)}"
+        return f"No significant difference of {metric} of {of} {group} from {baseline}: {shown}, {tested}, {counted}"
+    word = "better" if direction(row) > 0 else "worse"
+    by = f"{signed(difference)}{interval(row['ci_low'], row['ci_high'], digits)}"
+    means = f"{row['mean']:.{digits}f} against {row['baseline_mean']:.{digits}f}"
+    return f"{metric} is {word} for {of} {group} than for {baseline}, {means}: {by}, {tested}, {counted}"
+
+
 def gap_sentence(row: Record, settings: Mapping[str, Any]) -> str:
     """The sentence of one metric's gap between groups: the best and the worst group, and how sure the gap is."""
     metric, of = in_words(row["metric"]), " and ".join(settings["by"])

@@ -162,7 +162,7 @@ class Subsets:
 
     def inverted(self, alpha: float) -> tuple[float, float, float]:
         """The ends of the interval, and p."""
-        return _inverted(self.means, self.means, self.empty, self.total, alpha)
+        return inverted(self.means, self.means, self.empty, self.total, alpha)
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ def bounded(
         resamples = affordable(resamples, len(sample.values) + 1)
         below, above = with_one_more(sample.at(fit), resamples, seed, step)
         for i, under, upper in zip(np.flatnonzero(fit), below.T, above.T, strict=True):
-            low[i], high[i], p[i] = _inverted(under, upper, 1, len(below) + 1, alpha)
+            low[i], high[i], p[i] = inverted(under, upper, 1, len(below) + 1, alpha)
         low = np.where(np.isinf(low), sample.limits.least, low)
         high = np.where(np.isinf(high), sample.limits.greatest, high)
     return Estimate(value, low, high, np.where((number > 0) & ~fit, 1.0, p))
@@ -298,7 +298,7 @@ def with_one_more(sample: Sample, resamples: int, seed: int, step: Step | None) 
     return below, above
 
 
-def _inverted(below: Floats, above: Floats, certain: int, total: int, alpha: float) -> tuple[float, float, float]:
+def inverted(below: Floats, above: Floats, certain: int, total: int, alpha: float) -> tuple[float, float, float]:
     """The ends of the interval and p, from draws of the mean for either end, out of a `total` with those that always count.
 
     The test of a mean delta rejects if fewer than alpha / 2 of all draws are at most delta, or at least delta.

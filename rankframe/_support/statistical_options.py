@@ -46,7 +46,15 @@ TESTS: Mapping[str, str] = {
     "tukey": "Tukey's test", "bayes": "the Bayesian signed-rank test", "sequential": "the sequential test",
     "prediction_powered": "Student's test of the prediction-powered mean", "adjusted": "Student's test of the adjusted mean",
 }  # fmt: skip
-"""The tests in sentences, and the estimators of `OfDifferences`; the last two are those of `judge` and of `adjust`."""
+"""The tests in sentences, and the estimators of `OfDifferences`; the last two are those of `model_labels` and of `adjust`."""
+
+OfGroups: TypeAlias = Literal["auto", "t", "permutation", "bounded"]
+"""The estimators of groups that share no query."""
+
+OF_GROUPS: Mapping[str, str] = {
+    "t": "Welch's t-test", "permutation": "permutation of the groups", "bounded": "the bounded interval",
+}  # fmt: skip
+"""The estimators of `OfGroups` in sentences."""
 
 Correction: TypeAlias = Literal["holm", "bh", "by"]
 CORRECTIONS: Mapping[Correction, str] = {

@@ -495,7 +495,7 @@ FINDINGS = (
         lambda _, found: (
             f"labels are 0 and 1, fall with the rank, and column {found['most exact rank']!r} is the order. If they are clicks on "
             "that order, they follow it, and favour rankings like it; estimate how often users see each rank",
-            Code("df.rank.propensities(run=...)", phrase=", by {}", command="by rankframe propensities"), ", and say ",
+            Code("df.rank.clicks.propensities(run=...)", phrase=", by {}", command="by rankframe propensities"), ", and say ",
             on(propensity=...),
         ),
         # a good ranking with binary judgments looks the same, but for their name

@@ -93,8 +93,8 @@ class Comparison(Result[R_co]):
         is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value), with `cluster`
         also ``n_clusters`` (UInt32). With
         ``test="bayes"``, ``p_value`` is null, and ``p_better``, ``p_equivalent`` and ``p_worse`` (Float64, of the run) sum to 1. With
-        `judge` or `adjust`, ``n_judged``, ``tuned_weight`` (of the model's labels, or the column's coefficient), ``variance_saved`` and
-        ``queries_to_halve`` of the difference, as for `summarize`; with `judge`, each mean has a weight of its own, so that
+        `model_labels` or `adjust`, ``n_judged``, ``tuned_weight`` (of the model's labels, or the column's coefficient), ``variance_saved`` and
+        ``queries_to_halve`` of the difference, as for `summarize`; with `model_labels`, each mean has a weight of its own, so that
         ``difference`` is not exactly ``mean`` less ``baseline_mean``.
     per_query
         A row per run and query: the query, its slice, ``run``, and a column per metric.
@@ -107,7 +107,7 @@ class Comparison(Result[R_co]):
         every rank that the corrected test leaves open), how many runs it ``beats`` and is ``beaten_by`` (UInt32: by that
         test, at the level 1 - `ci`), and its ``group`` (UInt32: 1 has the runs tied for the top, which none beats; n + 1
         those that are beaten by a run of group n, and by none of a later group; null without p-values, and with a `baseline`, as
-        other pairs have no test). With `judge` or `adjust`, ``mean`` and ``rank`` are over the queries that people judged, and
+        other pairs have no test). With `model_labels` or `adjust`, ``mean`` and ``rank`` are over the queries that people judged, and
         the tests those of ``table``. Where the correction is ``"holm"`` or the test Tukey's, the intervals of all runs hold at once.
     settings
         How it was computed: the runs, the test, the correction, the resamples, the seed, how many p-values are exact
@@ -193,7 +193,7 @@ def compare(
     cluster: Column | None = None,
     missing: Lacking = "error",
     rope: Annotated[float, Range(least=0)] = 0.0,
-    judge: Column | None = None,
+    model_labels: Column | None = None,
     adjust: Column | None = None,
     adjust_mean: float | None = None,
     look: Column | None = None,
@@ -254,7 +254,7 @@ def compare(
         ``"zero"`` counts them as 0. With `runs`, a run retrieves nothing for a query without scores.
     rope
         With ``test="bayes"``, the region of practical equivalence: the largest difference of two queries' mean that counts as none.
-    judge
+    model_labels
         The column of a model's labels, as for :meth:`summarize`: differences per query are those by people's labels. Interval
         and p-value are Student's. ``wins``, ``ties`` and ``losses`` count the model's labels where people judged nothing.
     adjust
@@ -312,7 +312,7 @@ def compare(
     >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
     True
     """
-    known = Help(judge, adjust, adjust_mean)
+    known = Help(model_labels, adjust, adjust_mean)
     known.checked(names_of(by), test=(test, "auto"), interval=(interval, "auto"), cluster=(cluster, None))
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
     if test in ("bayes", "sequential"):
@@ -339,7 +339,7 @@ def compare(
             wrong = (
                 option(test=test)
                 if test == "tukey"
-                else option(judge=judge)
+                else option(model_labels=model_labels)
                 if adjust is None
                 else option(adjust=adjust)
             )
@@ -511,7 +511,7 @@ def helped(figures: pl.DataFrame, found: PairedValues, rows: Integers, pairs: Pa
     control, weights = found.control.of_slice(rows), found.queries["#weight"].to_numpy()[rows]
     values = found.values[:, rows]
     own, known = sides(values, pairs), sides(np.broadcast_to(control.values, values.shape), pairs)
-    d, e = differences(*own), differences(*known) if control.of == "judge" else known[0]
+    d, e = differences(*own), differences(*known) if control.of == "model_labels" else known[0]
     where = "".join(f" of {x.name} {x.item()}" for x in found.of_slices(rows[:1].tolist()))
     name = f"differences of {', '.join(call.text for call in found.calls)}"
     difference = control.estimated(name, where, d, e, weights)
@@ -566,7 +566,9 @@ def of_pairs(
         for row in rows[:most]
     ]
     kinds = intervals_of(row["interval"] for row in rows)
-    between = "the model's labels weigh as its variance asks" if "judge" in settings else "mean less baseline mean"
+    between = (
+        "the model's labels weigh as its variance asks" if "model_labels" in settings else "mean less baseline mean"
+    )
     tested = f"{'Probabilities' if bayes else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}{in_clusters(rows)}. Difference: {between}. Interval: {kinds}."
     tested += uncorrected(settings, len(rows))
     return Grid(names, figures, body, (tested, *unequal(settings), *price(settings), *notes))

@@ -93,10 +93,10 @@ def expected_exposure(
     --------
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 1], "monday": [2, 1], "tuesday": [1, 2]})
-    >>> found = df.rank.expected_exposure(runs=["monday"])                # 1 and 0.5, where 0.75 each is fair
+    >>> found = df.rank.items.expected_exposure(runs=["monday"])                # 1 and 0.5, where 0.75 each is fair
     >>> found["ee_d"].to_list(), found["ee_r"].to_list(), found["ee_l"].to_list()
     ([1.25], [1.125], [0.125])
-    >>> df.rank.expected_exposure(runs=["monday", "tuesday"])["ee_l"].to_list()                 # each is first once
+    >>> df.rank.items.expected_exposure(runs=["monday", "tuesday"])["ee_l"].to_list()                 # each is first once
     [0.0]
     """
     setup = table.setup

@@ -157,7 +157,7 @@ def gate(
     weights: Column | None = None,
     cluster: Column | None = None,
     missing: Lacking = "error",
-    judge: Column | None = None,
+    model_labels: Column | None = None,
     adjust: Column | None = None,
     adjust_mean: float | None = None,
     sequential: State | None = None,
@@ -192,7 +192,7 @@ def gate(
         The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
         bounds given) guarantees that probability. The other kinds need 50 queries, where queries whose weights differ count as
         fewer. They pass more of the runs that are no worse, but also more of those with rare, large losses.
-    judge, adjust, adjust_mean
+    model_labels, adjust, adjust_mean
         As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
     sequential
         For a gate that is read at every look while queries come in: ``True`` at the first look, and then the ``state`` of the
@@ -234,7 +234,7 @@ def gate(
     >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """
-    known = Help(judge, adjust, adjust_mean)
+    known = Help(model_labels, adjust, adjust_mean)
     looked = None if sequential is None else ...
     known.checked(names_of(by), interval=(interval, "bounded"), sequential=(looked, None), cluster=(cluster, None))
     setup = table.setup

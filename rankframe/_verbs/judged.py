@@ -19,8 +19,8 @@ from .._table.roles import require, require_number
 from .._table.setup import Setup
 from ..errors import Code, InvalidData, InvalidOption, RankframeError, Text, on, option, warn
 
-Helper = Literal["judge", "adjust"]
-KINDS: Mapping[Helper, str] = {"judge": "prediction_powered", "adjust": "adjusted"}
+Helper = Literal["model_labels", "adjust"]
+KINDS: Mapping[Helper, str] = {"model_labels": "prediction_powered", "adjust": "adjusted"}
 """The kind of interval and of test, as results name it."""
 
 OF_JUDGED = {
@@ -66,7 +66,7 @@ class Control:
 
     def estimates(self, values: Floats, other: Floats, weights: Floats) -> Estimates:
         """The mean of each column."""
-        return estimates(values, other, self.judged, weights, within=self.of == "judge", mean=self.mean)
+        return estimates(values, other, self.judged, weights, within=self.of == "model_labels", mean=self.mean)
 
     def estimated(self, name: str, where: str, values: Floats, other: Floats, weights: Floats) -> Estimates:
         """The mean of each column of a slice, called `where`, if enough queries have values; warns where its interval misleads."""
@@ -103,13 +103,13 @@ class Help:
 
     Attributes
     ----------
-    judge
+    model_labels
         The column of a model's labels.
     adjust, adjust_mean
         A column known before, or the text of a metric that reads no labels; and its mean over all queries.
     """
 
-    judge: str | None = None
+    model_labels: str | None = None
     adjust: str | None = None
     adjust_mean: float | None = None
 
@@ -124,7 +124,7 @@ class Help:
             says = " is the mean of a column over all queries, not over slices; name it alone: "
             raise InvalidOption(option(adjust_mean=self.adjust_mean), says, option(adjust=...))
         given = option(**{name: x for name, x in self.settings.items() if name != "adjust_mean"})
-        if self.judge is not None and self.adjust is not None:
+        if self.model_labels is not None and self.adjust is not None:
             raise InvalidOption(given, " both stand in for labels of people; take one of them")
         for name, (value, usual) in options.items() if self.settings else ():
             if value != usual:
@@ -133,8 +133,8 @@ class Help:
 
     def marked(self, frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> tuple[pl.DataFrame, list[str]]:
         """The frame with columns of one value per query, and the names of these."""
-        if self.judge is not None:
-            return by_people(frame, setup, self.judge, calls), [PEOPLE]
+        if self.model_labels is not None:
+            return by_people(frame, setup, self.model_labels, calls), [PEOPLE]
         if self.adjust is None:
             return frame, []
         refuse_geometric(calls)
@@ -148,8 +148,8 @@ class Help:
 
     def control(self, judged: pl.Series, *column: pl.Series, values: Callable[..., Floats]) -> Control:
         """What is known of all queries, from their columns of `marked`; `values` has those of other labels or of a metric."""
-        if self.judge is not None:
-            return Control("judge", self.judge, judged.to_numpy(), values(label=self.judge))
+        if self.model_labels is not None:
+            return Control("model_labels", self.model_labels, judged.to_numpy(), values(label=self.model_labels))
         name = str(self.adjust)
         known = column[0].cast(pl.Float64).to_numpy() if column else values(known_before(name, ()))[0, :, 0]
         if lacking := int((~np.isfinite(known)).sum()):
@@ -177,13 +177,13 @@ def has_label(name: str) -> pl.Expr:
     return (pl.col(name).cast(pl.Float64) >= 0).fill_null(False)
 
 
-def by_people(frame: pl.DataFrame, setup: Setup, judge: str, calls: Sequence[Call]) -> pl.DataFrame:
+def by_people(frame: pl.DataFrame, setup: Setup, model_labels: str, calls: Sequence[Call]) -> pl.DataFrame:
     """The rows with the column `PEOPLE`, and the model's labels in queries that people did not judge.
 
     People judge all documents of a query or none; the model judges every document.
     """
-    label, query, of = setup.roles.label, setup.roles.query, option(judge=judge)
-    for name, role in ((label, "label"), (judge, "judge")):
+    label, query, of = setup.roles.label, setup.roles.query, option(model_labels=model_labels)
+    for name, role in ((label, "label"), (model_labels, "model_labels")):
         require(frame.schema, name, role)
         require_number(frame.schema, name, role)
     if setup.roles.propensity is not None:
@@ -194,7 +194,7 @@ def by_people(frame: pl.DataFrame, setup: Setup, judge: str, calls: Sequence[Cal
         if needs_largest_label(setup, frame.schema, [call]):
             says = f": {call.text} reads the largest label; say it, as {call.metric.name}(max_label=3)"
             raise InvalidOption(of, says)
-    if lacking := frame.select((~has_label(judge)).sum()).item():
+    if lacking := frame.select((~has_label(model_labels)).sum()).item():
         raise InvalidData(of, f": {lacking:,} of {frame.height:,} rows have no label; a model judges every document")
     given = has_label(label)
     rows = frame.with_columns(given.sum().over(query).alias("#given"), pl.len().over(query).alias("#rows"))
@@ -207,7 +207,7 @@ def by_people(frame: pl.DataFrame, setup: Setup, judge: str, calls: Sequence[Cal
         )
         raise InvalidData(says, "; label all documents of a query or none, as by ", advice)
     people = pl.col("#given") > 0
-    merged = pl.when(people).then(pl.col(label).cast(pl.Float64)).otherwise(pl.col(judge).cast(pl.Float64))
+    merged = pl.when(people).then(pl.col(label).cast(pl.Float64)).otherwise(pl.col(model_labels).cast(pl.Float64))
     return rows.with_columns(people.alias(PEOPLE), merged.alias(label)).drop("#given", "#rows")
 
 
@@ -227,6 +227,6 @@ def sentences_of(rows: Sequence[Record], settings: Mapping[str, Any]) -> list[st
 
     if not there:
         return []
-    by, saved = settings.get("judge", settings.get("adjust")), ends("variance_saved", "{:.0%}")
+    by, saved = settings.get("model_labels", settings.get("adjust")), ends("variance_saved", "{:.0%}")
     judged, halve = f"People judged {ends('n_judged')} queries", ends("queries_to_halve")
     return [f"{judged}; {by} saves {saved} of the variance; an interval half as long takes {halve} judged queries"]

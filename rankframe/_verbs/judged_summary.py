@@ -28,11 +28,11 @@ model's; the value by the model's; and the weight."""
 
 
 class JudgedSummary(Summary):
-    """A summary of few queries that people judged and many that a model judged; `judge` is the column of the model's labels."""
+    """A summary of few queries that people judged and many that a model judged; `model_labels` is the column of the model's labels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Help(self.judge).checked((), interval=(self.resampling.interval, "auto"), cluster=(self.cluster, None))
+        Help(self.model_labels).checked((), interval=(self.resampling.interval, "auto"), cluster=(self.cluster, None))
 
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
@@ -45,8 +45,8 @@ class JudgedSummary(Summary):
         if any(call.labels and call.metric.from_clicks != "same" for call in weigher(self.weights, frame.schema)):
             says = " reads labels, which people and the model give differently; name a column or "
             raise InvalidOption(option(weights=self.weights), says, option(weights="num_ret"))
-        rows = by_people(frame, setup, str(self.judge), self.calls)
-        by_model = measure(rows, setup.changed(label=str(self.judge)), *self.calls)
+        rows = by_people(frame, setup, str(self.model_labels), self.calls)
+        by_model = measure(rows, setup.changed(label=str(self.model_labels)), *self.calls)
         own = [by_model[call.text].alias(OF_MODEL + call.text) for call in self.calls]
         people = rows.group_by(setup.roles.query, maintain_order=True).agg(pl.col(PEOPLE).first())[PEOPLE]
         return super()._of_run(rows, run, setup).hstack([people, *own])
@@ -77,13 +77,13 @@ class JudgedSummary(Summary):
         """The figures of a metric on the queries of a slice, the same for any order of these."""
         numbers = part.select(OF_QUERY).sort(OF_QUERY).cast(pl.Float64).fill_null(math.nan).to_numpy()
         people, known, by_model, weights = numbers.T
-        control = Control("judge", str(self.judge), people > 0, by_model[None, :, None])
+        control = Control("model_labels", str(self.model_labels), people > 0, by_model[None, :, None])
         named = "".join(f" of {name} {x}" for name, x in zip(self.slices.values(), where, strict=True))
         found = control.estimated(call.text, named, known[:, None], by_model[:, None], weights)
         (mean,), (std,) = found.mean, stats.spreads(known[people > 0, None], weights[people > 0])
         (reach,) = (0.0,) if self.resampling.ci is None else found.reach(self.resampling.ci)
         least, greatest = (x if end is None else end for end, x in zip(call.bounds, (-math.inf, math.inf), strict=True))
         ends = (min(max(x, least), greatest) for x in (mean, mean - reach, mean + reach))
-        figures = {"n_queries": len(known), "std": std, "total": None, "interval": KINDS["judge"]}
+        figures = {"n_queries": len(known), "std": std, "total": None, "interval": KINDS["model_labels"]}
         figures |= dict(zip(("mean", *OF_INTERVALS[:2]), ends, strict=True)) | in_addition(found)
         return [x.item() if isinstance(x, pl.Series) else x for x in map(figures.get, [*self.figures][1:])]

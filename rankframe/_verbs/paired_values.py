@@ -408,6 +408,8 @@ class ValuesOfPairs:
             of_pair = call_of_verb(agreement, f"#{first}", *self.calls).on(in_memory(rows, Setup(own, of.policies)))
             found.append(of_pair.with_columns(pl.lit(first).alias("#first"), pl.lit(second).alias("#second")))
         return pl.concat(found)
+
+
 def _of_metric(found: pl.DataFrame, runs: Sequence[str], call: Call, queries: pl.DataFrame) -> pl.Series:
     """The weight of each query by a metric, which must be the same for all runs; 0 where it has no value."""
     (values, _) = _in_arrays(found, runs, [call.text], queries)
@@ -466,7 +468,7 @@ def _groups(
     share = "no query" if common == 0 else f"{common} of {queries.height} queries"
     says = f"two runs have {share} in common ({'; '.join(found)}); write the ids of queries alike, or "
     groups = "if these are two groups, such as those of an A/B test, compare the groups: "
-    return says, groups, Advice("gaps", {"by": by.column}, ("...",))
+    return says, groups, Advice("compare_groups", {"by": by.column}, ("...",))
 
 
 def first_of(queries: pl.DataFrame) -> str:

@@ -220,7 +220,7 @@ def preference(
 
     >>> import polars as pl, rankframe as rf
     >>> shown = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3, 4, 4], "team": ["new", "old"] * 4, "label": [1, 0, 1, 0, 1, 0, 1, 1]})
-    >>> found = shown.rank.preference(baseline="old").table
+    >>> found = shown.rank.clicks.preference(baseline="old").table
     >>> found["delta"].to_list(), found["wins"].to_list(), found["ties"].to_list(), found["p_value"].to_list()
     ([0.375], [3], [1], [0.25])
     """

@@ -155,7 +155,7 @@ def reproduces(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
     ...     "old": [2, 1, 2, 1], "again": [2, 1, 1, 2]})
-    >>> found = df.rank.reproduces("rr", original={"again": "old"}).table
+    >>> found = df.rank.collection.reproduces("rr", original={"again": "old"}).table
     >>> found["mean"].item(), found["ktu"].item(), found["rmse"].item()        # tau of 1 and -1; differences of 0 and 1/2
     (0.75, 0.0, 0.3535533905932738)
     """

@@ -31,7 +31,7 @@ def _in_parts(setup: Setup, whole: Any, *metrics: Any, **options: Any) -> Summar
 
 def summary_of(setup: Setup, whole: Mapping[str, float] | None, *metrics: Any, **options: Any) -> Summary:
     """The summary of metrics of queries, by people's labels or also by those of a model."""
-    kind = Summary if options["judge"] is None else JudgedSummary
+    kind = Summary if options["model_labels"] is None else JudgedSummary
     return kind.of(setup, whole, *metrics, **options)
 
 
@@ -49,7 +49,7 @@ def summarize(table: Table[R], *metrics: Any, **options: Any) -> R:
     if not of_items:
         summary = summary_of(table.setup, None, *others, **options)
         return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
-    for name in ("weights", "judge"):
+    for name in ("weights", "model_labels"):
         if options[name] is not None:
             says = f"{of_items[0].text} is no mean of queries that could be weighed; ask for it separately, without "
             raise InvalidOption(says, option(**{name: options[name]}))

@@ -186,7 +186,7 @@ class Summary:
         The largest labels of the whole table, for parts of it.
     cluster
         The column whose values are resampled, each with all its queries.
-    judge
+    model_labels
         The column of a model's labels, which a `JudgedSummary` reads.
     """
 
@@ -198,7 +198,7 @@ class Summary:
     resampling: Resampling
     whole: Mapping[str, float] | None = None
     cluster: str | None = None
-    judge: str | None = None
+    model_labels: str | None = None
 
     verb: ClassVar = "summarize"
 
@@ -216,7 +216,7 @@ class Summary:
         by: ColumnNames | None = None,
         weights: str | None = None,
         cluster: str | None = None,
-        judge: str | None = None,
+        model_labels: str | None = None,
         **intervals: Any,
     ) -> Self:
         """The summary that a call of a verb asks for."""
@@ -225,7 +225,7 @@ class Summary:
         slices = chosen.apart(setup, names_of(by))[1]
         refuse_names(list(FIGURES), slices, "by")
         resampling = Resampling(**{**NO_INTERVALS, **intervals})
-        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster, judge)
+        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster, model_labels)
 
     @property
     def slices(self) -> Mapping[str, str]:
@@ -546,7 +546,7 @@ def summarize(
     interval: SummaryInterval = "auto",
     weights: Column | None = None,
     cluster: Column | None = None,
-    judge: Column | None = None,
+    model_labels: Column | None = None,
     resamples: Resamples = 10_000,
     seed: Seed = 0,
     progress: bool = True,
@@ -584,7 +584,7 @@ def summarize(
         The column of the users, or of other clusters of queries that are not independent; the same in all rows of a query.
         Intervals then resample clusters, each with all its queries; a query without a value is a cluster of its own.
         ``None`` resamples queries.
-    judge
+    model_labels
         The column of a model's labels of every document, if people judged some queries only: all documents of these have a label,
         which is null or negative elsewhere. The mean is that of people over all queries (PPI++): moved by what the model says of the
         other queries, as far as both agree. It needs 30 queries that people judged in each slice, drawn at random, and SciPy; its
@@ -605,7 +605,7 @@ def summarize(
     of the sum of the clicks' weights over the sum of their squares), ``std`` (the standard deviation over the
     queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
     for other metrics), both Float64, and ``interval`` (String, its kind). The interval and its kind are null for
-    fewer than two queries and left out with ``ci=None``. With `judge`, after ``n_queries``: ``n_judged`` (UInt32, those that
+    fewer than two queries and left out with ``ci=None``. With `model_labels`, after ``n_queries``: ``n_judged`` (UInt32, those that
     people judged, of which ``std`` is), ``tuned_weight`` (Float64, of the model's labels: 0 to 1), ``variance_saved`` (Float64, their share
     of the variance of the people's mean) and ``queries_to_halve`` (Int64, about how many queries people would judge for an
     interval half as long; more than ``n_queries`` takes further queries); ``total`` is null.
@@ -616,13 +616,13 @@ def summarize(
     Raises
     ------
     InvalidData
-        If a query has several values of a slice or a weight, or a weight is not a number from 0 on. With `judge`, if people
+        If a query has several values of a slice or a weight, or a weight is not a number from 0 on. With `model_labels`, if people
         judged fewer than 30 queries of a slice or some query in part, or the model lacks a document.
 
     Warns
     -----
     RankframeWarning
-        With `judge`, if fewer than 10 judged queries differ from their median, so that the interval is too short; or if, by the model,
+        With `model_labels`, if fewer than 10 judged queries differ from their median, so that the interval is too short; or if, by the model,
         the judged queries are unlike the others.
 
     References
@@ -645,13 +645,13 @@ def summarize(
     A model judged 80 queries, 40 of which people judged, too. It is always right, and the other 40 have as many relevant documents:
 
     >>> df = pl.DataFrame({"query_id": range(80), "score": 1, "llm": [0, 1] * 40, "label": [0, 1] * 20 + [None] * 40})
-    >>> found = df.rank.summarize("rr", judge="llm")
+    >>> found = df.rank.summarize("rr", model_labels="llm")
     >>> found["mean"].to_list(), found["n_judged"].to_list(), found["n_queries"].to_list()
     ([0.5], [40], [80])
     """
     intervals = {"ci": ci, "interval": interval, "resamples": resamples, "seed": seed, "progress": progress}
     options: dict[str, Any] = {"runs": runs, "run": run, "by": by, "weights": weights, "cluster": cluster, **intervals}
-    summary = Summary.of(table.setup, None, *metrics, **options, judge=judge)
+    summary = Summary.of(table.setup, None, *metrics, **options, model_labels=model_labels)
     return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
 
 

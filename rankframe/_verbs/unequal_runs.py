@@ -128,7 +128,7 @@ class RunSizes:
             warn(
                 f"judged@{self.k} is {in_words(self.shares, '.2f')}: documents that nobody judged count as not relevant, "
                 "which favours the run whose documents were judged; judge those that ",
-                Advice("pool", {"depth": self.k, **self._named}),
+                Advice("collection.pool", {"depth": self.k, **self._named}),
                 " lists",
                 kind="runs judged unequally",
             )

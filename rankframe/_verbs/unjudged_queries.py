@@ -21,7 +21,7 @@ class UnjudgedQueries:
         self.setup, self.at = setup, at
         options = {} if call is None else call.arguments
         self.runs: Sequence[str] = () if call is None else call.runs.key
-        self.has_other_source = any(options.get(name) is not None for name in ("judge", "adjust"))
+        self.has_other_source = any(options.get(name) is not None for name in ("model_labels", "adjust"))
         self.queries, self.of = 0, 0
 
     def count(self, counted: Sequence[Unjudged]) -> None:

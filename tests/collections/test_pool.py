@@ -58,22 +58,22 @@ def pooled(depth: int | None, rbp: float | None) -> list[tuple[Any, ...]]:
 @each(("depth", "rbp"), [(1, None), (3, None), (12, None), (None, 0.8), (3, 0.5)])
 def test_a_pool_has_the_documents_of_the_runs_in_the_order_to_judge_them(depth: int | None, rbp: float | None) -> None:
     options: dict[str, Any] = {"depth": depth, "rbp": rbp}
-    found = DF.rank.pool(**options, runs=RUNS)
+    found = DF.rank.collection.pool(**options, runs=RUNS)
     wanted = pooled(depth, rbp)
     assert found.drop("attention", strict=False).rows() == [row[:4] for row in wanted]
     if rbp:
         assert found["attention"].to_list() == pytest.approx([row[4] for row in wanted], rel=1e-12)
     assert found.schema["rank"] == found.schema["n_runs"] == pl.UInt32
-    assert_frame_equal(LONG.rank.pool(**options, run="run"), found, check_row_order=False)
-    lazy = DF.lazy().rank.pool(**options, runs=RUNS)
+    assert_frame_equal(LONG.rank.collection.pool(**options, run="run"), found, check_row_order=False)
+    lazy = DF.lazy().rank.collection.pool(**options, runs=RUNS)
     assert_frame_equal(lazy.collect(), found, check_row_order=False)
-    in_pandas = DF.to_pandas().rank.pool(**options, runs=RUNS)
+    in_pandas = DF.to_pandas().rank.collection.pool(**options, runs=RUNS)
     assert isinstance(in_pandas, pd.DataFrame)
     assert in_pandas["doc_id"].tolist() == found["doc_id"].to_list()
 
 
 def test_a_pool_may_be_cut_at_a_size_of_each_query() -> None:
-    found = DF.rank.pool(rbp=0.8, size=2, runs=RUNS)
+    found = DF.rank.collection.pool(rbp=0.8, size=2, runs=RUNS)
     wanted = pooled(None, 0.8)
     assert found["doc_id"].to_list() == [
         row[1] for i, row in enumerate(wanted) if sum(x[0] == row[0] for x in wanted[:i]) < 2
@@ -81,36 +81,36 @@ def test_a_pool_may_be_cut_at_a_size_of_each_query() -> None:
 
 
 def test_runs_without_judgments_are_pooled_and_one_run_is_a_pool() -> None:
-    found = DF.drop("label").rank.pool(depth=2, runs=RUNS)
+    found = DF.drop("label").rank.collection.pool(depth=2, runs=RUNS)
     assert found.height == len({key for run in RUNS for key, rank in RANKS[run].items() if rank <= 2})
-    alone = DF.drop("label").rank.on(score="x").pool(depth=2)
+    alone = DF.drop("label").rank.on(score="x").collection.pool(depth=2)
     assert alone["n_runs"].unique().to_list() == [1]
     assert alone.height == sum(rank <= 2 for rank in RANKS["x"].values())
-    assert DF.clear().rank.pool(depth=2, runs=RUNS).columns == ["query_id", "doc_id", "rank", "n_runs"]
+    assert DF.clear().rank.collection.pool(depth=2, runs=RUNS).columns == ["query_id", "doc_id", "rank", "n_runs"]
 
 
 def test_a_document_that_was_judged_for_one_run_is_judged_for_all() -> None:
     once = pl.DataFrame({"run": ["a", "b"], "query_id": 1, "doc_id": "d", "score": 1, "label": [1, None]})
-    assert once.rank.pool(depth=5, run="run").is_empty()
+    assert once.rank.collection.pool(depth=5, run="run").is_empty()
 
 
 def test_a_pool_takes_a_depth_or_a_persistence_and_ids() -> None:
     with pytest.raises(
         rf.InvalidOption, match=r"a pool takes a depth, depth=10, or the persistence of readers, rbp=0\.8"
     ):
-        DF.rank.pool(runs=RUNS)
+        DF.rank.collection.pool(runs=RUNS)
     with pytest.raises(rf.InvalidOption, match="have the same id; say"):
-        DF.drop("doc_id").rank.pool(depth=3, runs=RUNS)
+        DF.drop("doc_id").rank.collection.pool(depth=3, runs=RUNS)
     with pytest.raises(rf.InvalidOption, match="second column 'rank'"):
-        DF.rename({"query_id": "rank"}).rank.on(query="rank").pool(depth=3, runs=RUNS)
+        DF.rename({"query_id": "rank"}).rank.on(query="rank").collection.pool(depth=3, runs=RUNS)
     with pytest.raises(rf.InvalidOption, match="rbp=1"):
-        DF.rank.pool(rbp=1, runs=RUNS)
+        DF.rank.collection.pool(rbp=1, runs=RUNS)
 
 
 def test_documents_without_a_judgment_are_in_pools_and_have_ranks_whatever_the_policy() -> None:
     dropping = DF.rank.on(unjudged="drop")
-    assert_frame_equal(dropping.pool(depth=3, runs=RUNS), DF.rank.pool(depth=3, runs=RUNS))
-    found = dropping.leave_one_run_out("map", runs=RUNS, depth=2)
+    assert_frame_equal(dropping.collection.pool(depth=3, runs=RUNS), DF.rank.collection.pool(depth=3, runs=RUNS))
+    found = dropping.collection.leave_one_run_out("map", runs=RUNS, depth=2)
     assert found["n_unique"].to_list() == [len(own(run, 2)) for run in RUNS]
 
 
@@ -126,7 +126,7 @@ def own(run: str, depth: int, teams: dict[str, str] | None = None) -> set[tuple[
 @each("depth", [1, 2, 100])
 def test_a_run_is_evaluated_without_the_judgments_of_its_own(depth: int, teams: dict[str, str] | None) -> None:
     metrics = ["map", "err@5", "gm_map", "num_nonrel_judged_ret"]
-    found = DF.rank.leave_one_run_out(*metrics, runs=RUNS, depth=depth, teams=teams)
+    found = DF.rank.collection.leave_one_run_out(*metrics, runs=RUNS, depth=depth, teams=teams)
     full = {run: DF.rank.on(score=run).evaluate(*metrics).drop("query_id").mean().row(0, named=True) for run in RUNS}
     largest = max(x for x in DF["label"] if x is not None)
     for row in found.iter_rows(named=True):
@@ -157,23 +157,23 @@ def test_a_run_is_evaluated_without_the_judgments_of_its_own(depth: int, teams: 
 
 
 def test_every_way_to_name_runs_gives_the_same_table() -> None:
-    wanted = DF.rank.leave_one_run_out("map", "ndcg@5", runs=RUNS, depth=2)
-    long = LONG.rank.leave_one_run_out("map", "ndcg@5", run="run", depth=2)
+    wanted = DF.rank.collection.leave_one_run_out("map", "ndcg@5", runs=RUNS, depth=2)
+    long = LONG.rank.collection.leave_one_run_out("map", "ndcg@5", run="run", depth=2)
     assert_frame_equal(long, wanted, rel_tol=1e-12)
-    lazy = DF.lazy().rank.leave_one_run_out("map", "ndcg@5", runs=RUNS, depth=2)
+    lazy = DF.lazy().rank.collection.leave_one_run_out("map", "ndcg@5", runs=RUNS, depth=2)
     assert_frame_equal(lazy.collect(), wanted, rel_tol=1e-12)
     tables = {run: DF.select("query_id", "doc_id", "label", score=run) for run in RUNS}
-    of_tables = tables["x"].rank.leave_one_run_out("map", "ndcg@5", runs=tables, depth=2)
+    of_tables = tables["x"].rank.collection.leave_one_run_out("map", "ndcg@5", runs=tables, depth=2)
     assert_frame_equal(of_tables, wanted, rel_tol=1e-12)
 
 
 def test_a_run_without_a_value_has_no_rank_and_judgments_are_needed() -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": ["a"], "label": [0], "x": [1.0], "y": [1.0]})
-    found = df.rank.on(no_relevant="null").leave_one_run_out("map", runs=["x", "y"])
+    found = df.rank.on(no_relevant="null").collection.leave_one_run_out("map", runs=["x", "y"])
     assert found.select("mean", "difference", "rank", "rank_without").row(0) == (None, None, None, None)
     with pytest.raises(rf.MissingColumn, match="no column 'label'"):
-        DF.drop("label").rank.leave_one_run_out("map", runs=RUNS)
+        DF.drop("label").rank.collection.leave_one_run_out("map", runs=RUNS)
     with pytest.raises(rf.InvalidOption, match="name the runs"):
-        DF.rank.leave_one_run_out("map")
+        DF.rank.collection.leave_one_run_out("map")
     with pytest.raises(rf.InvalidOption, match="teams: 'Z' is none of the runs, which are x, y, z"):
-        DF.rank.leave_one_run_out("map", runs=RUNS, teams={"x": "us", "Z": "us"})
+        DF.rank.collection.leave_one_run_out("map", runs=RUNS, teams={"x": "us", "Z": "us"})

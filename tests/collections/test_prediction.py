@@ -203,7 +203,7 @@ def abstained(predicted: list[float], metric: list[float]) -> float:
 
 def nauc(predicted: list[float], metric: list[float]) -> float | None:
     df = pl.DataFrame({"query_id": range(len(metric)), "score": 1.0, "label": 1, "x": predicted, "y": metric})
-    found = df.rank.prediction("value:x", of="value:y", resamples=99).filter(correlation="nauc")
+    found = df.rank.collection.difficulty("value:x", of="value:y", resamples=99).filter(correlation="nauc")
     value: float | None = found["value"].item()
     return value
 
@@ -226,7 +226,7 @@ def test_the_number_of_queries_that_are_left_out_is_rounded() -> None:
 
 
 def test_correlations_are_those_of_scipy() -> None:
-    found = SCORED.rank.prediction("wig@3", "sigma_max", of="ndcg@5", resamples=199)
+    found = SCORED.rank.collection.difficulty("wig@3", "sigma_max", of="ndcg@5", resamples=199)
     per_query = SCORED.rank.evaluate("wig@3", "sigma_max", "ndcg@5").drop_nulls()
     functions = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
     assert found["predictor"].to_list() == ["wig@3"] * 4 + ["sigma_max"] * 4
@@ -241,12 +241,14 @@ def test_correlations_are_those_of_scipy() -> None:
         assert (row["value"], row["p_value"]) == pytest.approx((wanted[0], wanted[1]), rel=1e-9)
         assert row["ci_low"] <= row["value"] <= row["ci_high"]
         assert row["n_queries"] == len(per_query)
-    shuffled = SCORED.sample(fraction=1.0, shuffle=True, seed=3).rank.prediction(
+    shuffled = SCORED.sample(fraction=1.0, shuffle=True, seed=3).rank.collection.difficulty(
         "wig@3", "sigma_max", of="ndcg@5", resamples=199
     )
     assert_frame_equal(shuffled, found, rel_tol=1e-9)
     assert_frame_equal(
-        SCORED.lazy().rank.prediction("wig@3", "sigma_max", of="ndcg@5", resamples=199).collect(), found, rel_tol=1e-9
+        SCORED.lazy().rank.collection.difficulty("wig@3", "sigma_max", of="ndcg@5", resamples=199).collect(),
+        found,
+        rel_tol=1e-9,
     )
 
 
@@ -256,7 +258,7 @@ def test_the_interval_of_a_linear_correlation_is_nearly_fishers() -> None:
     df = pl.DataFrame(
         {"query_id": range(200), "score": 1.0, "label": 1, "x": x, "y": 0.6 * x + 0.8 * rng.normal(size=200)}
     )
-    row = df.rank.prediction("value:x", of="value:y", resamples=499).row(0, named=True)
+    row = df.rank.collection.difficulty("value:x", of="value:y", resamples=499).row(0, named=True)
     ends = np.tanh(np.arctanh(row["value"]) + np.array([-1.96, 1.96]) / 197**0.5)
     assert [row["ci_low"], row["ci_high"]] == pytest.approx(ends, abs=0.03)
 
@@ -268,18 +270,18 @@ def test_intervals_hold_a_known_correlation() -> None:
         x = rng.normal(size=80)
         y = 0.6 * x + 0.8 * rng.normal(size=80)
         df = pl.DataFrame({"query_id": range(80), "score": 1.0, "label": 1, "x": x, "y": y})
-        row = df.rank.prediction("value:x", of="value:y", resamples=199, seed=seed).row(0, named=True)
+        row = df.rank.collection.difficulty("value:x", of="value:y", resamples=199, seed=seed).row(0, named=True)
         held += row["ci_low"] <= 0.6 <= row["ci_high"]
     assert held >= 51
 
 
 def test_equal_values_and_few_queries_have_no_correlation() -> None:
-    one = DF.head(1).rank.prediction("wig", of="rr", resamples=9 + 90)
+    one = DF.head(1).rank.collection.difficulty("wig", of="rr", resamples=9 + 90)
     assert one["value"].to_list() == one["ci_low"].to_list() == [None] * 4
-    equal = SCORED.with_columns(label=1).rank.prediction("value:c", of="value:label", resamples=99)
+    equal = SCORED.with_columns(label=1).rank.collection.difficulty("value:c", of="value:label", resamples=99)
     assert equal["value"].to_list() == [None] * 4
 
 
 def test_one_metric_is_predicted() -> None:
     with pytest.raises(rf.InvalidOption, match="names 2 metrics; predict one of them"):
-        SCORED.rank.prediction("wig", of="ndcg, map")
+        SCORED.rank.collection.difficulty("wig", of="ndcg, map")

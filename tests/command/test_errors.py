@@ -74,7 +74,7 @@ UNREACHED = (
         "differences('ndcg@10'",
         "catalog('coverage@10'",
         "items.compare('coverage@10'",
-        "gaps('ndcg@10'",
+        "compare_groups('ndcg@10'",
         "slices('ndcg@10'",
         "over('ndcg@10'",
         "plot.catalog('coverage'",
@@ -82,7 +82,7 @@ UNREACHED = (
         "oracle('ndcg@10'",
         "tune('wsum'",
         "rf.sql('ndcg@10'",
-        "judges('label'",
+        "label_agreement('label'",
         "reproduces('ndcg@10'",
     ),  # which `asked_as` takes
     *("write title=", "as in label='tab:runs'"),  # options of pages and tables, which commands fill in

@@ -75,7 +75,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged.select("query_id", "doc_id").head(99).write_csv("train.csv")
     judged.select("query_id", "doc_id", "label", market="digit").write_parquet("market.parquet")
     two = df.rename({"score": "old", "score_pca": "new"}).rank
-    lists = two.interleave(runs=["old", "new"], method="balanced", k=5).with_columns(
+    lists = two.clicks.interleave(runs=["old", "new"], method="balanced", k=5).with_columns(
         impression="query_id", clicked=pl.col("label") // 2, label=pl.col("label") // 2, market=pl.lit("low")
     )
     lists.with_columns(user_id=pl.col("query_id").rank("dense") // 2).write_csv("impressions.csv")

@@ -42,11 +42,11 @@ TABLES = {
     "fuse": "fuse bm25.run dense.run",
     "tune": "tune bm25.run dense.run --qrels qrels.txt --method rrf -m rr --folds 2 --resamples 99",
     "catalog": "catalog bm25.run --items 5 --resamples 99",
-    "gaps": "gaps market.csv -m rr --by market --resamples 99",
+    "compare_groups": "compare_groups market.csv -m rr --by market --resamples 99",
     "summarize": "summarize bm25.run --qrels qrels.txt -m rr --resamples 99",
     "pool": "pool bm25.run dense.run --depth 2",
     "propensities": "propensities clicks.csv --run ranker --k 2 --resamples 99",
-    "judges": "judges judged.csv --labels label,llm --resamples 99",
+    "label_agreement": "label_agreement judged.csv --labels label,llm --resamples 99",
     "reproduces": "reproduces bm25.run dense.run --qrels qrels.txt -m rr --original dense=bm25",
     "check": "check tied.run",
     "conventions": "conventions bm25.run --qrels qrels.txt -m rr",
@@ -430,11 +430,11 @@ def test_power_of_equal_runs_says_that_there_is_no_answer(out: Out) -> None:
     assert out(mixed).splitlines()[0].endswith("enough for 0 of them; 2 differences have no spread to go by")
 
 
-def test_gaps_print_their_answer_first(out: Out) -> None:
+def test_groups_print_their_answer_first(out: Out) -> None:
     # markets: x has the value 1; y 0, 1 and 1, of which the second user has the relevant document second: (0.5 + 1) / 2
-    lines = out(TABLES["gaps"]).splitlines()
-    assert lines[0].startswith("No significant gap of rr between groups of market: ")
-    assert (lines[1], lines[2].split()[:2]) == ("", ["metric", "gap"])
+    lines = out(TABLES["compare_groups"]).splitlines()
+    assert lines[0].startswith("No significant difference of rr of market y from x: -0.250, ")
+    assert (lines[1], lines[2].split()[:3]) == ("", ["metric", "baseline", "group"])
 
 
 GATE = "gate bm25.run dense.run --qrels qrels.txt --resamples 99"
@@ -479,5 +479,5 @@ def test_a_gate_tells_people_the_verdict_and_programs_its_table(out: Out) -> Non
 
 def test_names_of_groups_are_escaped_in_the_sentences_of_markdown(out: Out) -> None:
     Path("odd.csv").write_text("query_id,doc_id,score,label,a|b<i>\n1,a,2,1,x\n2,a,2,0,y\n")
-    said = out("gaps odd.csv -m rr --by a|b<i> --resamples 99 --format markdown").splitlines()[0]
+    said = out("compare_groups odd.csv -m rr --by a|b<i> --resamples 99 --format markdown").splitlines()[0]
     assert r"a\|b&lt;i>" in said

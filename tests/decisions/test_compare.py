@@ -224,8 +224,8 @@ def test_two_groups_of_queries_are_refused_as_runs_and_compared_by_their_gap(
     with pytest.raises(rf.InvalidData, match=says) as error:
         getattr(ranker, verb)(*asks, run="arm", baseline="a", **options)
     assert "missing" not in str(error.value)  # counting 0 for the other arm's users: 0.125 and 0.375
-    assert str(error.value).endswith("df.rank.gaps(..., by='arm')")
-    assert ranker.gaps(clicked, by="arm").table["value"][0] == 0.75 - 0.25
+    assert str(error.value).endswith("df.rank.compare_groups(..., by='arm')")
+    assert ranker.compare_groups(clicked, by="arm").table["difference"].to_list() == [0.25 - 0.75]
 
 
 def test_runs_with_hardly_a_query_in_common_are_two_groups_too_unless_a_rule_is_given() -> None:

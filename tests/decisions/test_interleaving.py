@@ -219,30 +219,33 @@ def in_order(found: Any) -> pl.DataFrame:
 @each("method", METHODS)
 def test_a_list_depends_on_its_query_and_the_seed_alone(method: Method) -> None:
     shuffled, options = DF.sample(fraction=1, shuffle=True, seed=1), {"runs": ["new", "old"], "method": method, "k": 5}
-    wanted = in_order(DF.rank.interleave(**options))
+    wanted = in_order(DF.rank.clicks.interleave(**options))
     forms = {
-        "rows in another order": shuffled.rank.interleave(**options),
-        "rows per run": LONG.sample(fraction=1, shuffle=True, seed=2).rank.interleave(run="run", method=method, k=5),
-        "pandas": shuffled.to_pandas().rank.interleave(**options),
-        "lazy": shuffled.lazy().rank.interleave(**options),
-        "lazy rows per run": LONG.lazy().rank.interleave(run="run", method=method, k=5),
-        "in buckets": shuffled.lazy().rank.on(memory_limit="20 KB").interleave(**options),
+        "rows in another order": shuffled.rank.clicks.interleave(**options),
+        "rows per run": LONG.sample(fraction=1, shuffle=True, seed=2).rank.clicks.interleave(
+            run="run", method=method, k=5
+        ),
+        "pandas": shuffled.to_pandas().rank.clicks.interleave(**options),
+        "lazy": shuffled.lazy().rank.clicks.interleave(**options),
+        "lazy rows per run": LONG.lazy().rank.clicks.interleave(run="run", method=method, k=5),
+        "in buckets": shuffled.lazy().rank.on(memory_limit="20 KB").clicks.interleave(**options),
         "half of the queries": pl.concat(
-            DF.filter(pl.col("query_id").str.ends_with("1") == x).rank.interleave(**options) for x in (True, False)
+            DF.filter(pl.col("query_id").str.ends_with("1") == x).rank.clicks.interleave(**options)
+            for x in (True, False)
         ),
     }
     with patch("rankframe._plan.parts.ROWS_OF_THREAD", 1), patch("rankframe._plan.parts.threads", lambda: 3):
-        forms["in parts"] = shuffled.rank.interleave(**options)
+        forms["in parts"] = shuffled.rank.clicks.interleave(**options)
     for form, found in forms.items():
         assert in_order(found).equals(wanted), form
-    other = in_order(DF.rank.interleave(**options, seed=1))
+    other = in_order(DF.rank.clicks.interleave(**options, seed=1))
     assert not other.equals(wanted)
-    longer = in_order(DF.rank.interleave(**options | {"k": 8})).filter(pl.col("rank") <= 5)
+    longer = in_order(DF.rank.clicks.interleave(**options | {"k": 8})).filter(pl.col("rank") <= 5)
     assert longer.equals(wanted)
 
 
 def test_rows_of_a_list_have_its_ranks_its_teams_and_the_labels() -> None:
-    found = DF.rank.interleave(runs=["old", "new"], k=None)
+    found = DF.rank.clicks.interleave(runs=["old", "new"], k=None)
     assert found.columns == ["query_id", "doc_id", "rank", "team", "credit", "team_rank", "other_rank", "label"]
     assert found.dtypes[2:7] == [pl.UInt32, pl.String, pl.Float64, pl.UInt32, pl.UInt32]
     assert (
@@ -268,14 +271,14 @@ def test_rows_of_a_list_have_its_ranks_its_teams_and_the_labels() -> None:
 
 def test_the_draws_of_a_query_come_from_its_id() -> None:
     one = pl.DataFrame({"q": [7] * 3, "doc_id": [*"abc"], "a": [3, 2, 1], "b": [1, 2, 3]})
-    found = one.rank.on(query="q").interleave(runs=["a", "b"], seed=3)
+    found = one.rank.on(query="q").clicks.interleave(runs=["a", "b"], seed=3)
     coins = uniforms(seeds_of(one[:1], ["q"], 3), 6)[:, 0]
     wanted = by_letter("team_draft", "abc", "cba", [*coins])
     assert list(found.select("doc_id", pl.col("team").replace_strict({"a": 0, "b": 1})).iter_rows()) == wanted
     first = (
         pl.concat(one.with_columns(q=pl.lit(i)) for i in range(2000))
         .rank.on(query="q")
-        .interleave(runs=["a", "b"], k=1)
+        .clicks.interleave(runs=["a", "b"], k=1)
     )
     assert stats.binomtest(int((first["team"] == "a").sum()), 2000).pvalue > 1e-3
 
@@ -286,26 +289,26 @@ def test_a_query_that_no_run_answers_has_no_list_and_an_empty_table_none() -> No
     schema = {"query_id": pl.Int64, "doc_id": pl.String, "rank": pl.UInt32, "team": pl.String, "credit": pl.Float64,
               "team_rank": pl.UInt32, "other_rank": pl.UInt32}  # fmt: skip
     for table in (df, df.clear()):
-        assert dict(table.rank.interleave(runs=["a", "b"]).schema) == schema
-        assert table.rank.interleave(runs=["a", "b"]).is_empty()
-    assert LONG.clear().rank.interleave(run="run").is_empty()
+        assert dict(table.rank.clicks.interleave(runs=["a", "b"]).schema) == schema
+        assert table.rank.clicks.interleave(runs=["a", "b"]).is_empty()
+    assert LONG.clear().rank.clicks.interleave(run="run").is_empty()
 
 
 @each(
     ("call", "error", "message"),
     [
-        (lambda: DF.rank.interleave(), rf.InvalidOption, "name the runs: runs="),
-        (lambda: DF.rank.interleave(runs=["old"]), rf.InvalidOption, r"runs=\['old'\] names 1 runs, and two are interleaved"),
-        (lambda: DF.rank.interleave(runs=["old", "new", "label"]), rf.InvalidOption, "names 3 runs, and two are interleaved"),
-        (lambda: LONG.filter(run="old").rank.interleave(run="run"), rf.InvalidOption, "run='run' names 1 runs"),
-        (lambda: DF.rank.on(ties="expected").interleave(runs=["old", "new"]), rf.InvalidOption, "interleave needs one, as with"),
-        (lambda: DF.drop("doc_id").rank.interleave(runs=["old", "new"]), rf.MissingColumn, "no column 'doc_id' for doc"),
-        (lambda: DF.rank.interleave(runs=["old", "nwe"]), rf.MissingColumn, "no column 'nwe' for runs"),
-        (lambda: DF.rank.interleave(runs=["old", "new"], method="draft"), rf.InvalidOption, "write one of 'team_draft'"),
-        (lambda: DF.rank.interleave(runs=["old", "new"], k=0), rf.InvalidOption, "k=0: write a whole number from 1 on or None"),
-        (lambda: DF.rank.on(label="team").interleave(runs=["old", "new"]), rf.InvalidOption, "a second column 'team'"),
-        (lambda: pl.concat([DF, DF]).rank.interleave(runs=["old", "new"]), rf.InvalidData, "holds the same 'doc_id' twice"),
-        (lambda: DF.with_columns(old=pl.lit(float("nan"))).rank.interleave(runs=["old", "new"]), rf.InvalidData, "holds NaN"),
+        (lambda: DF.rank.clicks.interleave(), rf.InvalidOption, "name the runs: runs="),
+        (lambda: DF.rank.clicks.interleave(runs=["old"]), rf.InvalidOption, r"runs=\['old'\] names 1 runs, and two are interleaved"),
+        (lambda: DF.rank.clicks.interleave(runs=["old", "new", "label"]), rf.InvalidOption, "names 3 runs, and two are interleaved"),
+        (lambda: LONG.filter(run="old").rank.clicks.interleave(run="run"), rf.InvalidOption, "run='run' names 1 runs"),
+        (lambda: DF.rank.on(ties="expected").clicks.interleave(runs=["old", "new"]), rf.InvalidOption, "interleave needs one, as with"),
+        (lambda: DF.drop("doc_id").rank.clicks.interleave(runs=["old", "new"]), rf.MissingColumn, "no column 'doc_id' for doc"),
+        (lambda: DF.rank.clicks.interleave(runs=["old", "nwe"]), rf.MissingColumn, "no column 'nwe' for runs"),
+        (lambda: DF.rank.clicks.interleave(runs=["old", "new"], method="draft"), rf.InvalidOption, "write one of 'team_draft'"),
+        (lambda: DF.rank.clicks.interleave(runs=["old", "new"], k=0), rf.InvalidOption, "k=0: write a whole number from 1 on or None"),
+        (lambda: DF.rank.on(label="team").clicks.interleave(runs=["old", "new"]), rf.InvalidOption, "a second column 'team'"),
+        (lambda: pl.concat([DF, DF]).rank.clicks.interleave(runs=["old", "new"]), rf.InvalidData, "holds the same 'doc_id' twice"),
+        (lambda: DF.with_columns(old=pl.lit(float("nan"))).rank.clicks.interleave(runs=["old", "new"]), rf.InvalidData, "holds NaN"),
     ],
     ids=lambda x: x if isinstance(x, str) else None,
 )  # fmt: skip
@@ -319,6 +322,6 @@ def test_queries_and_documents_may_have_ids_of_any_type(dtype: Any) -> None:
     df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": [1, 2, 1, 2], "a": [1, 2, 1, None], "b": [2, 1, 1, 2]})
     text = df.cast({"query_id": pl.String, "doc_id": pl.String})
     own = (text if dtype == pl.Categorical else df).cast({"query_id": dtype, "doc_id": dtype})
-    found = own.rank.interleave(runs=["a", "b"])
+    found = own.rank.clicks.interleave(runs=["a", "b"])
     assert found.schema["doc_id"] == dtype
     assert found["rank"].to_list() == [1, 2, 1, 2]

@@ -77,7 +77,7 @@ def values(df: pl.DataFrame, metric: str, score: str = "score", people: int = 40
 
 def test_the_mean_is_that_of_people_moved_by_the_model_and_its_interval_is_students() -> None:
     for metric in ("ndcg@3", "map", "num_relevant"):
-        row = DF.rank.summarize(metric, judge="llm").row(0, named=True)
+        row = DF.rank.summarize(metric, model_labels="llm").row(0, named=True)
         y, yh, yu = values(DF, metric)
         mean, weight, half = by_hand(y, yh, yu)
         assert (row["n_queries"], row["n_judged"], row["interval"]) == (120, 40, "prediction_powered")
@@ -88,26 +88,28 @@ def test_the_mean_is_that_of_people_moved_by_the_model_and_its_interval_is_stude
 
 def test_a_slice_is_summarized_as_the_table_of_its_queries() -> None:
     df = table(n=200, people=80)
-    found = df.rank.summarize("map", "ndcg@3", judge="llm", by="market")
+    found = df.rank.summarize("map", "ndcg@3", model_labels="llm", by="market")
     assert found.select("market", "metric").rows() == [("x", "map"), ("y", "map"), ("x", "ndcg@3"), ("y", "ndcg@3")]
     for market in "xy":
-        alone = df.filter(market=market).rank.summarize("map", "ndcg@3", judge="llm")
+        alone = df.filter(market=market).rank.summarize("map", "ndcg@3", model_labels="llm")
         assert_frame_equal(found.filter(market=market).drop("market"), alone)
 
 
 def test_each_run_is_summarized_by_itself() -> None:
-    found = DF.rank.summarize("map", judge="llm", **RUNS)
+    found = DF.rank.summarize("map", model_labels="llm", **RUNS)
     long = DF.drop("score").unpivot(
         ["old", "new"], index=["query_id", "doc_id", "label", "llm"], variable_name="run", value_name="score"
     )
-    assert_frame_equal(long.rank.summarize("map", judge="llm", run="run"), found)
+    assert_frame_equal(long.rank.summarize("map", model_labels="llm", run="run"), found)
     for run in ("old", "new"):
-        assert_frame_equal(found.filter(run=run).drop("run"), DF.rank.on(score=run).summarize("map", judge="llm"))
+        assert_frame_equal(
+            found.filter(run=run).drop("run"), DF.rank.on(score=run).summarize("map", model_labels="llm")
+        )
 
 
 def test_a_model_that_knows_nothing_leaves_the_interval_of_people() -> None:
     df = DF.with_columns(llm=pl.lit(1))
-    row = df.rank.summarize("map", judge="llm").row(0, named=True)
+    row = df.rank.summarize("map", model_labels="llm").row(0, named=True)
     alone = DF.filter(pl.col("query_id") < 40).rank.summarize("map", interval="t").row(0, named=True)
     assert row["tuned_weight"] == row["variance_saved"] == 0
     assert [row[x] for x in ("mean", "ci_low", "ci_high")] == pytest.approx(
@@ -118,60 +120,62 @@ def test_a_model_that_knows_nothing_leaves_the_interval_of_people() -> None:
 
 def test_a_model_that_is_always_right_makes_nearly_the_interval_of_all_queries() -> None:
     df = table(right=1.0)
-    row = df.rank.summarize("map", judge="llm").row(0, named=True)
+    row = df.rank.summarize("map", model_labels="llm").row(0, named=True)
     assert row["mean"] == pytest.approx(df.rank.on(label="llm").mean("map")["map"].item(), abs=0.02)
     assert row["variance_saved"] == pytest.approx(80 / 120, abs=0.05)
     assert row["queries_to_halve"] > 120
 
 
 def test_no_interval_has_no_columns_of_one() -> None:
-    found = DF.rank.summarize("map", judge="llm", ci=None)
+    found = DF.rank.summarize("map", model_labels="llm", ci=None)
     assert found.columns == ["metric", "mean", "n_queries", *ADDED, "std", "total"]
-    assert found["mean"].item() == DF.rank.summarize("map", judge="llm")["mean"].item()
+    assert found["mean"].item() == DF.rank.summarize("map", model_labels="llm")["mean"].item()
 
 
 def test_lazy_pandas_and_any_order_of_rows_give_the_same() -> None:
-    wanted = DF.rank.summarize("map", "ndcg@3", judge="llm", weights="w")
+    wanted = DF.rank.summarize("map", "ndcg@3", model_labels="llm", weights="w")
     shuffled = DF.sample(fraction=1.0, shuffle=True, seed=3)
-    lazy = shuffled.lazy().rank.summarize("map", "ndcg@3", judge="llm", weights="w")
+    lazy = shuffled.lazy().rank.summarize("map", "ndcg@3", model_labels="llm", weights="w")
     assert lazy.collect_schema() == wanted.schema
     assert_frame_equal(lazy.collect(), wanted, check_row_order=False)
-    assert_frame_equal(shuffled.rank.summarize("map", "ndcg@3", judge="llm", weights="w"), wanted)
-    of_pandas = DF.to_pandas().rank.summarize("map", "ndcg@3", judge="llm", weights="w")
+    assert_frame_equal(shuffled.rank.summarize("map", "ndcg@3", model_labels="llm", weights="w"), wanted)
+    of_pandas = DF.to_pandas().rank.summarize("map", "ndcg@3", model_labels="llm", weights="w")
     assert isinstance(of_pandas, pd.DataFrame)
     assert of_pandas["ci_low"].tolist() == pytest.approx(wanted["ci_low"].to_list())
 
 
 def test_parts_of_whole_queries_merge_to_the_summary_of_the_table() -> None:
-    call = call_of_verb(summarize, "map", "ndcg@3", judge="llm", by="market")
+    call = call_of_verb(summarize, "map", "ndcg@3", model_labels="llm", by="market")
     df = table(n=160, people=80)
     summary = call.mergeable(bound({}, arrow_kernel))
     assert summary is not None
     for parts in (1, 7):
         split = df.with_columns(part=pl.col("query_id") % parts).partition_by("part", include_key=False)
         merged = summary.merge(pl.concat([summary.part(part) for part in split]))
-        assert_frame_equal(merged, df.rank.summarize("map", "ndcg@3", judge="llm", by="market"), check_row_order=False)
+        assert_frame_equal(
+            merged, df.rank.summarize("map", "ndcg@3", model_labels="llm", by="market"), check_row_order=False
+        )
 
 
 def test_engines_of_tables_in_parts_give_the_same_and_refuse_the_same() -> None:
     df = table(n=160, people=80)
     for options in ({}, {"by": "market"}, {"runs": ["old", "new"]}, {"weights": "w"}):
-        wanted = df.rank.summarize("ndcg@3", "map", judge="llm", **options)
-        assert_same(asked(df, summarize, "ndcg@3", "map", judge="llm", **options), wanted)
+        wanted = df.rank.summarize("ndcg@3", "map", model_labels="llm", **options)
+        assert_same(asked(df, summarize, "ndcg@3", "map", model_labels="llm", **options), wanted)
     with pytest.raises(rf.InvalidOption, match="leave out interval='poisson'"):
-        asked(df, summarize, "map", judge="llm", interval="poisson")
+        asked(df, summarize, "map", model_labels="llm", interval="poisson")
     with pytest.raises(
         rf.InvalidData, match=r"judged; .* label \d+ more, or take the labels of the model alone: .*on\(label='llm'\)"
     ):
-        asked(df.filter(pl.col("query_id") > 60), summarize, "map", judge="llm")
+        asked(df.filter(pl.col("query_id") > 60), summarize, "map", model_labels="llm")
 
 
 def test_judged_queries_of_weight_0_are_none() -> None:
     """Three judged queries of weight 1 had an interval of one point, without a word."""
     df = DF.with_columns(w=pl.when(pl.col("query_id").is_between(3, 39)).then(0).otherwise(1))
     for ask in (
-        lambda: df.rank.summarize("map", judge="llm", weights="w"),
-        lambda: df.rank.compare("map", judge="llm", weights="w", **RUNS),
+        lambda: df.rank.summarize("map", model_labels="llm", weights="w"),
+        lambda: df.rank.compare("map", model_labels="llm", weights="w", **RUNS),
         lambda: df.rank.compare("map", adjust="known", weights="w", **RUNS),
     ):
         with pytest.raises(rf.InvalidData, match="takes 30 queries that people judged; 3 of 120 are and have a weight"):
@@ -182,41 +186,52 @@ def test_judged_queries_of_weight_0_are_none() -> None:
     )  # 20 and 40 judged ones
     kept = more.filter(pl.col("w") > 0)
     columns = ["mean", "ci_low", "ci_high", "n_judged"]
-    found = more.rank.summarize("map", judge="llm", weights="w").select(columns)
-    assert_frame_equal(found, kept.rank.summarize("map", judge="llm", weights="w").select(columns))
+    found = more.rank.summarize("map", model_labels="llm", weights="w").select(columns)
+    assert_frame_equal(found, kept.rank.summarize("map", model_labels="llm", weights="w").select(columns))
     heavy = DF.with_columns(w=pl.when(query_id=0).then(1e15).otherwise(1.0))  # one query is all the weight
-    assert heavy.rank.summarize("map", judge="llm", weights="w").select("ci_low", "ci_high").row(0) == (None, None)
+    assert heavy.rank.summarize("map", model_labels="llm", weights="w").select("ci_low", "ci_high").row(0) == (
+        None,
+        None,
+    )
 
 
 def test_a_query_is_judged_by_people_if_each_of_its_documents_has_a_label_that_is_not_negative() -> None:
-    wanted = DF.rank.summarize("map", judge="llm")
+    wanted = DF.rank.summarize("map", model_labels="llm")
     below = DF.with_columns(label=pl.when(pl.col("query_id") >= 40).then(-1).otherwise("label"))
-    assert_frame_equal(below.rank.summarize("map", judge="llm"), wanted)
+    assert_frame_equal(below.rank.summarize("map", model_labels="llm"), wanted)
     some = DF.with_columns(label=pl.when((pl.col("query_id") > 3) | (pl.col("doc_id") != "b")).then("label"))
     with pytest.raises(
         rf.InvalidData, match="people judged 4 queries in part, as 0; label all documents of a query or none"
     ):
-        some.rank.summarize("map", judge="llm")
+        some.rank.summarize("map", model_labels="llm")
 
 
 @each(
     ("change", "options", "message"),
     [
-        (lambda df: df, {"judge": "gpt"}, "no column 'gpt' for judge"),
-        (lambda df: df.drop("label"), {"judge": "llm"}, "no column 'label' for label"),
-        (lambda df: df.with_columns(llm=pl.lit("yes")), {"judge": "llm"}, "'llm' for judge holds String, not numbers"),
+        (lambda df: df, {"model_labels": "gpt"}, "no column 'gpt' for model_labels"),
+        (lambda df: df.drop("label"), {"model_labels": "llm"}, "no column 'label' for label"),
+        (
+            lambda df: df.with_columns(llm=pl.lit("yes")),
+            {"model_labels": "llm"},
+            "'llm' for model_labels holds String, not numbers",
+        ),
         (
             lambda df: df.filter(pl.col("query_id") > 10),
-            {"judge": "llm"},
+            {"model_labels": "llm"},
             "takes 30 queries that people judged; 29 of 109 are",
         ),
-        (lambda df: df, {"judge": "llm", "by": "market"}, "20 of 60 are of market x"),
+        (lambda df: df, {"model_labels": "llm", "by": "market"}, "20 of 60 are of market x"),
         (
             lambda df: df.with_columns(llm=pl.when(pl.col("doc_id") != "a").then("llm")),
-            {"judge": "llm"},
+            {"model_labels": "llm"},
             "120 of 720 rows have no label",
         ),
-        (lambda df: df, {"judge": "llm", "interval": "bca"}, "has its own interval and test; leave out interval='bca'"),
+        (
+            lambda df: df,
+            {"model_labels": "llm", "interval": "bca"},
+            "has its own interval and test; leave out interval='bca'",
+        ),
     ],
 )
 def test_what_gives_no_valid_interval_is_refused(change: Any, options: Any, message: str) -> None:
@@ -233,20 +248,20 @@ def test_what_gives_no_valid_interval_is_refused(change: Any, options: Any, mess
 )
 def test_means_that_people_and_model_have_on_other_scales_are_refused(metric: str, message: str) -> None:
     with pytest.raises(rf.InvalidOption, match=message):
-        DF.rank.summarize(metric, judge="llm")
-    assert DF.rank.summarize("err(max_label=3)@5", judge="llm")["n_judged"].item() == 40
+        DF.rank.summarize(metric, model_labels="llm")
+    assert DF.rank.summarize("err(max_label=3)@5", model_labels="llm")["n_judged"].item() == 40
 
 
 @pytest.mark.filterwarnings("ignore:every row has a score and a label")
 def test_a_geometric_mean_is_refused_where_plain_means_are_taken() -> None:
     known: Any = {**RUNS, "adjust": "known"}
     for ask in (
-        lambda: DF.rank.compare("gm_map", judge="llm", **RUNS),
+        lambda: DF.rank.compare("gm_map", model_labels="llm", **RUNS),
         lambda: DF.rank.compare("gm_map", **known),
         lambda: DF.rank.gate({"gm_map": 0.1}, **known),
         lambda: DF.rank.compare("gm_map", test="bayes", rope=0.1, **RUNS),
-        lambda: DF.rank.reproduces("gm_map", original={"new": "old"}),
-        lambda: DF.rank.judges("label", "llm", metric="gm_map", **RUNS),
+        lambda: DF.rank.collection.reproduces("gm_map", original={"new": "old"}),
+        lambda: DF.rank.collection.label_agreement("label", "llm", metric="gm_map", **RUNS),
     ):
         with pytest.raises(rf.InvalidOption, match="gm_map is summed up by its geometric mean"):
             ask()
@@ -255,21 +270,21 @@ def test_a_geometric_mean_is_refused_where_plain_means_are_taken() -> None:
 def test_a_weight_that_reads_labels_is_refused_and_one_that_reads_none_is_not() -> None:
     """Queries would weigh by people's labels or by the model's, so that the two parts are means of other things."""
     with pytest.raises(rf.InvalidOption, match="weights='num_rel' reads labels"):
-        DF.rank.summarize("map", judge="llm", weights="num_rel")
-    assert DF.rank.summarize("map", judge="llm", weights="num_ret")["n_judged"].item() == 40
+        DF.rank.summarize("map", model_labels="llm", weights="num_rel")
+    assert DF.rank.summarize("map", model_labels="llm", weights="num_ret")["n_judged"].item() == 40
 
 
 def test_a_query_without_a_value_is_refused() -> None:
     df = DF.with_columns(label=pl.when(pl.col("query_id") == 0).then(0).otherwise("label"))
     with pytest.raises(rf.InvalidData, match="takes a value of map for each query"):
-        df.rank.on(no_relevant="null").summarize("map", judge="llm")
+        df.rank.on(no_relevant="null").summarize("map", model_labels="llm")
 
 
 def test_an_empty_table_has_a_row_of_nulls_and_with_slices_none() -> None:
-    found = DF.clear().rank.summarize("map", judge="llm")
+    found = DF.clear().rank.summarize("map", model_labels="llm")
     assert found.row(0)[:6] == ("map", None, None, None, 0, 0)
-    assert found.schema == DF.rank.summarize("map", judge="llm").schema
-    assert DF.clear().rank.summarize("map", judge="llm", by="market").height == 0
+    assert found.schema == DF.rank.summarize("map", model_labels="llm").schema
+    assert DF.clear().rank.summarize("map", model_labels="llm", by="market").height == 0
 
 
 def test_judged_queries_that_are_not_like_the_others_warn() -> None:
@@ -277,7 +292,7 @@ def test_judged_queries_that_are_not_like_the_others_warn() -> None:
     with pytest.warns(
         rf.RankframeWarning, match="holds for judged queries that were drawn at random: judged queries have"
     ):
-        easy.rank.summarize("num_relevant", judge="llm")
+        easy.rank.summarize("num_relevant", model_labels="llm")
 
 
 def test_values_of_which_few_differ_warn() -> None:
@@ -285,14 +300,14 @@ def test_values_of_which_few_differ_warn() -> None:
     with pytest.warns(
         rf.RankframeWarning, match="of rr is too short: [1-5] of the 40 judged queries differ from the median"
     ):
-        df.rank.summarize("rr", judge="llm")
+        df.rank.summarize("rr", model_labels="llm")
 
 
 # compare
 
 
 def test_a_difference_is_that_of_people_moved_by_the_model_and_means_are_those_of_summarize() -> None:
-    found = DF.rank.compare("map", judge="llm", **RUNS)
+    found = DF.rank.compare("map", model_labels="llm", **RUNS)
     row = found.table.row(0, named=True)
     sides = [values(DF, "map", run) for run in ("old", "new")]
     d, dh, du = (b - a for a, b in zip(*sides, strict=True))
@@ -302,21 +317,21 @@ def test_a_difference_is_that_of_people_moved_by_the_model_and_means_are_those_o
     t = mean / (half / stats.t.ppf(0.975, 38))
     assert row["p_value"] == row["p_adjusted"] == pytest.approx(2 * stats.t.sf(abs(t), 38))
     assert [row["baseline_mean"], row["mean"]] == pytest.approx(
-        DF.rank.summarize("map", judge="llm", **RUNS)["mean"].to_list()
+        DF.rank.summarize("map", model_labels="llm", **RUNS)["mean"].to_list()
     )
     assert row["effect_size"] == pytest.approx(mean / np.std(d, ddof=1))
     both = np.append(d, du)  # by people where they judged, otherwise by the model
     assert (row["wins"], row["ties"], row["losses"]) == ((both > 0).sum(), (both == 0).sum(), (both < 0).sum())
     assert (row["n_queries"], row["n_judged"]) == (120, 40)
     assert found.per_query_delta["map"].to_numpy() == pytest.approx(both)
-    assert found.settings["judge"] == "llm"
+    assert found.settings["model_labels"] == "llm"
     assert found.settings["test"] == "prediction_powered"
     assert SAVED.match(found.sentences()[-1])
     assert "Student's test of the prediction-powered mean" in repr(found)
 
 
 def test_where_less_is_better_a_smaller_value_wins() -> None:
-    found = DF.rank.on(no_relevant="zero").compare("average_relevance_position", judge="llm", **RUNS)
+    found = DF.rank.on(no_relevant="zero").compare("average_relevance_position", model_labels="llm", **RUNS)
     d = found.per_query_delta["average_relevance_position"].to_numpy()
     row = found.table.row(0, named=True)
     assert (row["wins"], row["losses"]) == ((d < 0).sum(), (d > 0).sum())
@@ -326,16 +341,16 @@ def test_where_less_is_better_a_smaller_value_wins() -> None:
 
 def test_slices_and_many_pairs_are_compared_as_each_by_itself() -> None:
     df = table(n=160, people=70).with_columns(third=pl.col("old") + pl.col("new") / 2)
-    found = df.rank.compare("map", "ndcg@3", runs=["old", "new", "third"], judge="llm", by="market")
+    found = df.rank.compare("map", "ndcg@3", runs=["old", "new", "third"], model_labels="llm", by="market")
     assert found.table.height == 12
     assert (found.table["p_adjusted"] >= found.table["p_value"]).all()
-    alone = df.filter(market="x").rank.compare("map", runs=["old", "third"], judge="llm").table
+    alone = df.filter(market="x").rank.compare("map", runs=["old", "third"], model_labels="llm").table
     row = found.table.filter(market="x", metric="map", baseline="old", run="third").drop("market", "p_adjusted")
     assert_frame_equal(row, alone.drop("p_adjusted"))
     assert "People judged 35 queries" in found.sentences()[-1]
 
 
-@each("options", [{"judge": "llm"}, {"adjust": "known"}, {"test": "bayes", "resamples": 99}])
+@each("options", [{"model_labels": "llm"}, {"adjust": "known"}, {"test": "bayes", "resamples": 99}])
 @each("by", [None, "market"])
 def test_the_table_of_runs_has_a_row_per_run_and_slice(options: Any, by: Any) -> None:
     df = table(n=160, people=70).with_columns(third=pl.col("old") + pl.col("new") / 2)
@@ -353,34 +368,34 @@ def test_queries_that_a_run_lacks_count_0_by_both_or_are_left_out() -> None:
     )
     long = long.filter((pl.col("run") == "old") | (pl.col("query_id") != 50))
     with pytest.raises(rf.InvalidData, match="lacks 1 of 120 queries"):
-        long.rank.compare("map", run="run", judge="llm")
-    dropped = long.rank.compare("map", run="run", judge="llm", missing="drop").table
-    wanted = DF.filter(pl.col("query_id") != 50).rank.compare("map", judge="llm", **RUNS).table
+        long.rank.compare("map", run="run", model_labels="llm")
+    dropped = long.rank.compare("map", run="run", model_labels="llm", missing="drop").table
+    wanted = DF.filter(pl.col("query_id") != 50).rank.compare("map", model_labels="llm", **RUNS).table
     assert_frame_equal(dropped, wanted)
-    zero = long.rank.compare("map", run="run", judge="llm", missing="zero").table
+    zero = long.rank.compare("map", run="run", model_labels="llm", missing="zero").table
     nothing = DF.with_columns(new=pl.when(pl.col("query_id") != 50).then("new"))
-    assert_frame_equal(zero, nothing.rank.compare("map", judge="llm", **RUNS).table)
+    assert_frame_equal(zero, nothing.rank.compare("map", model_labels="llm", **RUNS).table)
 
 
 def test_equal_runs_have_no_difference_and_p_is_1() -> None:
     with pytest.warns(rf.RankframeWarning, match="the interval of differences of map is too short: 0 of the 40"):
-        row = DF.with_columns(new="old").rank.compare("map", judge="llm", **RUNS).table.row(0, named=True)
+        row = DF.with_columns(new="old").rank.compare("map", model_labels="llm", **RUNS).table.row(0, named=True)
     assert (row["difference"], row["p_value"], row["ties"], row["effect_size"]) == (0, 1, 120, None)
 
 
 @each(
     "options",
     [
-        {"judge": "llm", "test": "t"},
-        {"judge": "llm", "test": "bayes"},
-        {"judge": "llm", "interval": "t"},
+        {"model_labels": "llm", "test": "t"},
+        {"model_labels": "llm", "test": "bayes"},
+        {"model_labels": "llm", "interval": "t"},
         {"adjust": "known", "test": "tukey"},
-        {"judge": "llm", "adjust": "known"},
+        {"model_labels": "llm", "adjust": "known"},
         {"adjust_mean": 3.0},
         {"adjust": "known", "adjust_mean": 3.0, "by": "market"},
         {"rope": 0.1},
         {"test": "bayes", "weights": "w"},
-        {"by": "tuned_weight", "judge": "llm"},
+        {"by": "tuned_weight", "model_labels": "llm"},
     ],
 )
 def test_options_that_do_not_go_together_are_refused(options: Any) -> None:
@@ -473,22 +488,22 @@ def test_without_labels_every_query_is_judged() -> None:
 
 def test_a_gate_goes_by_the_bound_of_the_difference_and_by_the_judged_queries() -> None:
     df = table(n=300, people=100)
-    found = df.rank.gate({"map": 0.2}, judge="llm", **RUNS)
-    compared = df.rank.compare("map", judge="llm", ci=0.9, **RUNS).table.row(0, named=True)
+    found = df.rank.gate({"map": 0.2}, model_labels="llm", **RUNS)
+    compared = df.rank.compare("map", model_labels="llm", ci=0.9, **RUNS).table.row(0, named=True)
     row = found.table.row(0, named=True)
     assert [row["difference"], row["bound"]] == [compared["difference"], compared["ci_low"]]
     assert (row["n_queries"], row["queries_needed"], row["verdict"]) == (100, 50, "passed")
-    few = DF.rank.gate({"map": 0.2}, judge="llm", **RUNS)
+    few = DF.rank.gate({"map": 0.2}, model_labels="llm", **RUNS)
     assert few.table["verdict"].to_list() == ["too few queries"]
     assert "too few queries to tell: 40, and a budget of 0.2 takes 50 or more" in few.lines()[0]
     adjusted = df.rank.gate({"map": 0.2}, adjust="known", **RUNS).table.row(0, named=True)
     assert adjusted["bound"] == df.rank.compare("map", adjust="known", ci=0.9, **RUNS).table["ci_low"].item()
     with pytest.raises(rf.InvalidOption, match="leave out interval='bca'"):
-        df.rank.gate({"map": 0.2}, judge="llm", interval="bca", **RUNS)
+        df.rank.gate({"map": 0.2}, model_labels="llm", interval="bca", **RUNS)
 
 
 def test_the_queries_that_moved_show_the_labels_that_count() -> None:
-    moved = DF.rank.gate({"ndcg@3": 0.2}, judge="llm", most_moved=100, **RUNS).moved
+    moved = DF.rank.gate({"ndcg@3": 0.2}, model_labels="llm", most_moved=100, **RUNS).moved
     merged = pl.when(pl.col("query_id") < 40).then("label").otherwise("llm")
     labels = DF.select("query_id", "doc_id", wanted=merged.cast(pl.Float64))
     both = moved.join(labels, on=["query_id", "doc_id"])
@@ -550,15 +565,15 @@ def test_a_run_that_always_gains_is_better_and_one_that_changes_nothing_equivale
 
 
 def test_an_empty_table_compares_to_nulls() -> None:
-    found = DF.clear().rank.compare("map", judge="llm", **RUNS).table
-    assert found.schema == DF.rank.compare("map", judge="llm", **RUNS).table.schema
+    found = DF.clear().rank.compare("map", model_labels="llm", **RUNS).table
+    assert found.schema == DF.rank.compare("map", model_labels="llm", **RUNS).table.schema
     assert found.select("difference", "n_judged", "tuned_weight").row(0) == (None, None, None)
 
 
 def test_a_metric_that_gives_the_same_value_by_any_labels_needs_no_people() -> None:
     """Both columns hold the same labels, so that the mean is that of all queries."""
     df = DF.with_columns(label=pl.when(pl.col("query_id") < 40).then("llm"))
-    row = df.rank.summarize("map", judge="llm").row(0, named=True)
+    row = df.rank.summarize("map", model_labels="llm").row(0, named=True)
     y = df.rank.on(label="llm").evaluate("map")["map"].to_numpy()
     assert row["mean"] == pytest.approx(by_hand(y[:40], y[:40], y[40:])[0])
     assert row["mean"] == pytest.approx(y.mean(), abs=0.002)

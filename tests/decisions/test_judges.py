@@ -56,7 +56,7 @@ def random_judges(seed: int, queries: int = 30, documents: int = 8) -> pl.DataFr
 
 
 def test_measures_of_six_documents_are_those_by_hand() -> None:
-    found = DF.rank.judges("people", "llm", resamples=99)
+    found = DF.rank.collection.label_agreement("people", "llm", resamples=99)
     wanted = {
         "agreement": 4 / 6,
         "bias": 0 / 6,
@@ -77,7 +77,7 @@ def test_measures_of_six_documents_are_those_by_hand() -> None:
 @each("seed", range(3))
 def test_kappas_and_sensitivity_are_those_of_scikit_learn(seed: int) -> None:
     df = random_judges(seed)
-    found = df.rank.judges("people", "llm", "coin", resamples=99)
+    found = df.rank.collection.label_agreement("people", "llm", "coin", resamples=99)
     for one, other in combinations(("people", "llm", "coin"), 2):
         for measure, weights in (("kappa", None), ("kappa_linear", "linear"), ("kappa_quadratic", "quadratic")):
             row = of(found, measure, one, other)
@@ -88,62 +88,65 @@ def test_kappas_and_sensitivity_are_those_of_scikit_learn(seed: int) -> None:
         assert of(found, "specificity", one, other)["value"] == pytest.approx(recall_score(*relevant, pos_label=False))
         assert of(found, "bias", one, other)["value"] == pytest.approx((df[other] - df[one]).mean())
     assert of(found, "alpha", None, None)["n_documents"] == 240
-    strict = df.rank.on(relevant=2).judges("people", "llm", resamples=99)
+    strict = df.rank.on(relevant=2).collection.label_agreement("people", "llm", resamples=99)
     assert of(strict, "relevant")["value"] == pytest.approx((df["llm"] == 2).mean())
 
 
 def test_the_interval_is_that_of_resampled_queries() -> None:
     """Of two queries, one agrees on all its documents and one on none: a resample has 0, a half or 1."""
     df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": [*"abab"], "people": [1, 0, 1, 0], "llm": [1, 0, 0, 1]})
-    row = of(df.rank.judges("people", "llm"), "agreement")
+    row = of(df.rank.collection.label_agreement("people", "llm"), "agreement")
     assert (row["value"], row["ci_low"], row["ci_high"]) == (0.5, 0, 1)
-    one = of(df.filter(query_id=1).rank.judges("people", "llm"), "agreement")
+    one = of(df.filter(query_id=1).rank.collection.label_agreement("people", "llm"), "agreement")
     assert (one["value"], one["ci_low"], one["ci_high"]) == (1, None, None)
 
 
 def test_equal_seeds_give_equal_intervals_for_any_order_of_the_rows() -> None:
     df, options = random_judges(7), {"runs": ["a", "b", "c"], "metric": "map", "resamples": 99}
-    wanted = df.rank.judges("people", "llm", "coin", **options)
-    found = df.sample(fraction=1, shuffle=True, seed=1).rank.judges("people", "llm", "coin", **options)
+    wanted = df.rank.collection.label_agreement("people", "llm", "coin", **options)
+    found = df.sample(fraction=1, shuffle=True, seed=1).rank.collection.label_agreement(
+        "people", "llm", "coin", **options
+    )
     for name in ("table", "bias"):
         assert_frame_equal(getattr(found, name), getattr(wanted, name))
 
 
 def test_judges_as_columns_tables_and_rows_give_the_same() -> None:
-    wanted = DF.rank.judges("people", "llm", resamples=99)
+    wanted = DF.rank.collection.label_agreement("people", "llm", resamples=99)
     people, llm = (DF.select("query_id", "doc_id", label=name).drop_nulls() for name in ("people", "llm"))
-    tables = people.rank.judges(tables={"people": people, "llm": llm}, resamples=99)
+    tables = people.rank.collection.label_agreement(tables={"people": people, "llm": llm}, resamples=99)
     rows = pl.concat([x.with_columns(who=pl.lit(name)) for name, x in (("people", people), ("llm", llm))])
-    by_row = rows.rank.judges(judge="who", resamples=99)
+    by_row = rows.rank.collection.label_agreement(judge="who", resamples=99)
     for found in (tables, by_row):
         assert_frame_equal(found.table, wanted.table)
         assert_frame_equal(found.confusion, wanted.confusion)
         assert found.bias.height == found.runs.height == 0
     lazy = people.lazy()
     assert_frame_equal(
-        lazy.rank.judges(tables={"people": lazy, "llm": llm.lazy()}, resamples=99).table.collect(), wanted.table
+        lazy.rank.collection.label_agreement(tables={"people": lazy, "llm": llm.lazy()}, resamples=99).table.collect(),
+        wanted.table,
     )
     frame = people.to_pandas()
-    of_pandas = frame.rank.judges(tables={"people": frame, "llm": llm.to_pandas()}, resamples=99)
+    of_pandas = frame.rank.collection.label_agreement(tables={"people": frame, "llm": llm.to_pandas()}, resamples=99)
     assert isinstance(of_pandas.table, pd.DataFrame)
     assert of_pandas.table["value"].tolist() == pytest.approx(wanted.table["value"].to_list())
 
 
 def test_labels_that_are_null_or_negative_are_none_and_types_do_not_matter() -> None:
-    wanted = DF.rank.judges("people", "llm", resamples=99).table
+    wanted = DF.rank.collection.label_agreement("people", "llm", resamples=99).table
     below = DF.with_columns(pl.col("people").fill_null(-1), pl.col("llm").cast(pl.Float64).fill_null(-2.0))
-    assert_frame_equal(below.rank.judges("people", "llm", resamples=99).table, wanted)
+    assert_frame_equal(below.rank.collection.label_agreement("people", "llm", resamples=99).table, wanted)
 
 
 def test_bias_is_by_run_and_part_of_the_ranking() -> None:
-    found = DF.rank.judges("people", "llm", resamples=99).bias
+    found = DF.rank.collection.label_agreement("people", "llm", resamples=99).bias
     rows = {row["ranks"]: (row["run"], row["bias"], row["n_documents"]) for row in found.iter_rows(named=True)}
     assert rows == {  # ranks 1: 2-2 and 0-1; ranks 2 and 3: 1-0, 0-0, 1-1, 0-0
         "1": ("score", 0.5, 2),
         "2-5": ("score", -0.25, 4),
         "all": ("score", 0, 6),
     }
-    runs = DF.with_columns(other=-pl.col("score")).rank.judges(
+    runs = DF.with_columns(other=-pl.col("score")).rank.collection.label_agreement(
         "people", "llm", runs=["score", "other"], metric="rr", resamples=99
     )
     turned = runs.bias.filter(run="other", ranks="1")
@@ -152,7 +155,7 @@ def test_bias_is_by_run_and_part_of_the_ranking() -> None:
     long = long.unpivot(
         ["a", "b"], index=["query_id", "doc_id", "people", "llm"], variable_name="run", value_name="score"
     )
-    by_column = long.rank.judges("people", "llm", run="run", metric="rr", resamples=99)
+    by_column = long.rank.collection.label_agreement("people", "llm", run="run", metric="rr", resamples=99)
     assert by_column.bias["bias"].to_list() == runs.bias["bias"].to_list()
     assert_frame_equal(by_column.table, runs.table)
 
@@ -160,7 +163,7 @@ def test_bias_is_by_run_and_part_of_the_ranking() -> None:
 @each("seed", range(3))
 def test_the_order_of_the_runs_is_that_of_their_means_under_each_judge(seed: int) -> None:
     df, names = random_judges(seed), ["a", "b", "c"]
-    found = df.rank.judges("people", "coin", runs=names, metric="map", resamples=199)
+    found = df.rank.collection.label_agreement("people", "coin", runs=names, metric="map", resamples=199)
     means = {
         judge: [df.rank.on(score=run, label=judge).mean("map")["map"].item() for run in names]
         for judge in ("people", "coin")
@@ -183,7 +186,7 @@ def test_the_order_of_the_runs_is_that_of_their_means_under_each_judge(seed: int
 
 def test_runs_with_equal_means_do_not_flip() -> None:
     df = random_judges(0).with_columns(b="a")
-    found = df.rank.judges("people", "coin", runs=["a", "b"], resamples=99)
+    found = df.rank.collection.label_agreement("people", "coin", runs=["a", "b"], resamples=99)
     assert found.flips.height == 0
     assert of(found, "kendall_tau", "people", "coin")["value"] is None
 
@@ -198,7 +201,7 @@ def test_means_that_differ_by_rounding_errors_only_are_tied() -> None:
     for run, places in ranks.items():
         orders = [[*range(1, rank), 0, *range(rank, 8)] for rank in places]
         docs = docs.with_columns(pl.Series(run, [-order.index(doc) for order in orders for doc in range(8)]))
-    found = docs.rank.judges("people", "llm", metric="rr", runs=["a", "b"], resamples=99)
+    found = docs.rank.collection.label_agreement("people", "llm", metric="rr", runs=["a", "b"], resamples=99)
     assert found.runs["mean"].to_list()[:2] == pytest.approx([sums[0] / 5] * 2)
     assert found.flips.height == 0
     assert of(found, "kendall_tau")["value"] is None
@@ -206,9 +209,11 @@ def test_means_that_differ_by_rounding_errors_only_are_tied() -> None:
 
 def test_the_order_is_on_queries_that_every_judge_judged() -> None:
     df = random_judges(0).with_columns(people=pl.when(pl.col("query_id") < 20).then("people"))
-    found = df.rank.judges("people", "llm", runs=["a", "b"], resamples=99)
+    found = df.rank.collection.label_agreement("people", "llm", runs=["a", "b"], resamples=99)
     assert found.runs["n_queries"].to_list() == [20] * 4
-    nothing = df.with_columns(people=pl.lit(None, pl.Int64)).rank.judges("people", "llm", runs=["a", "b"], resamples=99)
+    nothing = df.with_columns(people=pl.lit(None, pl.Int64)).rank.collection.label_agreement(
+        "people", "llm", runs=["a", "b"], resamples=99
+    )
     assert nothing.runs.height == nothing.flips.height == 0
     assert nothing.sentences() == ["No document has labels of two judges"]
     assert of(nothing, "kappa")["value"] is None
@@ -216,33 +221,35 @@ def test_the_order_is_on_queries_that_every_judge_judged() -> None:
 
 def test_queries_without_a_value_do_not_count_in_the_order() -> None:
     df = random_judges(1).with_columns(people=pl.when(pl.col("query_id") < 5).then(0).otherwise("people"))
-    found = df.rank.on(no_relevant="null").judges("people", "llm", runs=["a", "b"], metric="rr", resamples=99)
+    found = df.rank.on(no_relevant="null").collection.label_agreement(
+        "people", "llm", runs=["a", "b"], metric="rr", resamples=99
+    )
     assert {*found.runs["n_queries"].to_list()} == {25}
     none = (
         df.with_columns(people=0)
         .rank.on(no_relevant="null")
-        .judges("people", "llm", runs=["a", "b"], metric="rr", resamples=99)
+        .collection.label_agreement("people", "llm", runs=["a", "b"], metric="rr", resamples=99)
     )
     assert none.runs["mean"].to_list() == [None] * 4
     assert of(none, "kendall_tau")["value"] is None
 
 
 def test_without_documents_each_row_is_one() -> None:
-    found = DF.drop("doc_id").rank.judges("people", "llm", resamples=99)
-    assert_frame_equal(found.table, DF.rank.judges("people", "llm", resamples=99).table)
+    found = DF.drop("doc_id").rank.collection.label_agreement("people", "llm", resamples=99)
+    assert_frame_equal(found.table, DF.rank.collection.label_agreement("people", "llm", resamples=99).table)
 
 
 def test_an_empty_table_has_rows_of_nulls() -> None:
-    found = DF.clear().rank.judges("people", "llm", resamples=99)
+    found = DF.clear().rank.collection.label_agreement("people", "llm", resamples=99)
     assert {*found.table["value"].to_list()} == {None}
     assert {*found.table["n_documents"].to_list()} == {0}
-    three = DF.clear().with_columns(x="llm").rank.judges("people", "llm", "x", resamples=99)
+    three = DF.clear().with_columns(x="llm").rank.collection.label_agreement("people", "llm", "x", resamples=99)
     assert of(three, "alpha", None, None)["value"] is None
 
 
 def test_the_result_shows_measures_bias_and_flips() -> None:
     df = random_judges(2)
-    found = df.rank.judges("people", "llm", "coin", runs=["a", "b", "c"], resamples=99)
+    found = df.rank.collection.label_agreement("people", "llm", "coin", runs=["a", "b", "c"], resamples=99)
     text = repr(found)
     assert text.count("Labels of `coin` against those of `people`: kappa ") == 1
     assert "judge   other  measure" in text
@@ -254,7 +261,9 @@ def test_the_result_shows_measures_bias_and_flips() -> None:
     assert found.settings["judges"] == ["people", "llm", "coin"]
     assert found.settings["runs"] == ["a", "b", "c"]
     assert ("Pairs of runs in another order" in text) == bool(found.flips.height)
-    turned = df.with_columns(llm=2 - pl.col("people")).rank.judges("people", "llm", runs=["a", "c"], resamples=99)
+    turned = df.with_columns(llm=2 - pl.col("people")).rank.collection.label_agreement(
+        "people", "llm", runs=["a", "c"], resamples=99
+    )
     assert turned.flips.height == 1
     assert "Pairs of runs in another order" in repr(turned)
     assert "2-5" in repr(turned)
@@ -263,8 +272,8 @@ def test_the_result_shows_measures_bias_and_flips() -> None:
 @each(
     ("table", "call", "message"),
     [
-        (DF, ("people",), "judges compares two columns of labels or more"),
-        (DF, ("people", "people"), "judges compares two columns of labels or more"),
+        (DF, ("people",), "label_agreement compares two columns of labels or more"),
+        (DF, ("people", "people"), "label_agreement compares two columns of labels or more"),
         (DF, ("people", "gpt"), "no column 'gpt' for label"),
         (DF.with_columns(llm=pl.lit("yes")), ("people", "llm"), "'llm' for label holds String, not numbers"),
         (DF.with_columns(llm=math.nan), ("people", "llm"), "column 'llm' holds a label that is NaN or infinite"),
@@ -278,17 +287,17 @@ def test_the_result_shows_measures_bias_and_flips() -> None:
 )
 def test_what_is_no_comparison_of_judges_is_refused(table: pl.DataFrame, call: Any, message: str) -> None:
     with pytest.raises(rf.RankframeError, match=message):
-        table.rank.judges(*call)
+        table.rank.collection.label_agreement(*call)
 
 
 def test_repeated_equal_labels_count_once_and_scores_are_no_grades() -> None:
     assert_frame_equal(
-        pl.concat([DF, DF]).drop("score").rank.judges("people", "llm", resamples=99).table,
-        DF.drop("score").rank.judges("people", "llm", resamples=99).table,
+        pl.concat([DF, DF]).drop("score").rank.collection.label_agreement("people", "llm", resamples=99).table,
+        DF.drop("score").rank.collection.label_agreement("people", "llm", resamples=99).table,
     )
     many = pl.DataFrame({"query_id": range(99), "doc_id": "a", "x": np.arange(99) / 7, "y": np.arange(99) / 7})
     with pytest.raises(rf.InvalidOption, match="judges gave 99 different labels, which are no grades"):
-        many.rank.judges("x", "y")
+        many.rank.collection.label_agreement("x", "y")
 
 
 @each(
@@ -297,4 +306,4 @@ def test_repeated_equal_labels_count_once_and_scores_are_no_grades() -> None:
 )
 def test_judges_are_named_in_one_way(options: Any) -> None:
     with pytest.raises(rf.InvalidOption, match="name them in one way"):
-        DF.rank.judges(**options)
+        DF.rank.collection.label_agreement(**options)

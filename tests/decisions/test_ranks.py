@@ -93,7 +93,7 @@ def test_a_run_that_another_beats_is_not_tied_for_the_top_although_judged_querie
         {"query_id": np.arange(300).repeat(6), "doc_id": [*"uvwxyz"] * 300, "model": label.ravel(), **scores}
     )
     few = df.with_columns(label=pl.when(pl.col("query_id") < 30).then("model"))
-    found = few.rank.compare("map", runs=[*"abc"], judge="model")
+    found = few.rank.compare("map", runs=[*"abc"], model_labels="model")
     best = found.ranks.row(0, named=True)
     assert (best["run"], best["beaten_by"]) == ("c", 1)
     assert dict(found.ranks.select("run", "group").rows()) == {"c": 2, "b": 1, "a": 3}
@@ -250,5 +250,5 @@ def test_with_labels_of_a_model_the_means_are_those_of_queries_that_people_judge
     many = pl.concat([STEPS.with_columns(query_id=pl.col("query_id") + QUERIES * i) for i in range(6)])
     df = many.with_columns(model=1 - pl.col("label"), label=pl.when(pl.col("query_id") < 40).then("label"))
     df = df.with_columns(model=pl.when(pl.col("query_id") % 3 == 0).then("model").otherwise(1 - pl.col("model")))
-    found = df.rank.compare("rr", runs=FOUR, judge="model").ranks
+    found = df.rank.compare("rr", runs=FOUR, model_labels="model").ranks
     assert dict(found.select("run", "mean").rows()) == {"a": 1.0, "b": 1.0, "c": 0.5, "d": pytest.approx(1 / 3)}

@@ -123,7 +123,7 @@ def test_looks_and_chances_are_those_of_its_values() -> None:
 
 
 def test_only_a_comparison_takes_it_and_no_test_that_permutes_values_among_runs() -> None:
-    for wrong in ({"test": "tukey"}, {"judge": "old"}, {"adjust": "num_retrieved"}):
+    for wrong in ({"test": "tukey"}, {"model_labels": "old"}, {"adjust": "num_retrieved"}):
         with pytest.raises(rf.InvalidOption, match=" needs a value of each run, and rpp compares two; leave it out"):
             DF.rank.compare("rpp", runs=["old", "new"], **wrong)
     with pytest.raises(rf.UnknownMetric, match=r"unknown metric 'rpp'. Did you mean 'rpp' \(of agreement\)\?"):

@@ -44,7 +44,9 @@ def means(metric: str) -> list[float]:
 def test_discriminative_power_is_the_share_of_pairs_with_a_p_value_below_alpha(
     test: Any, scipys: Any, alpha: float
 ) -> None:
-    found = MANY.rank.reliability("map", "rr", runs=FIVE, test=test, alpha=alpha, **FAST | {"resamples": 999})
+    found = MANY.rank.collection.reliability(
+        "map", "rr", runs=FIVE, test=test, alpha=alpha, **FAST | {"resamples": 999}
+    )
     for metric in ("map", "rr"):
         each_run = [values(run, metric, MANY) for run in FIVE]
         p = [scipys(a, b).pvalue for a, b in combinations(each_run, 2)]
@@ -56,7 +58,7 @@ def test_discriminative_power_is_the_share_of_pairs_with_a_p_value_below_alpha(
 
 
 def test_kendalls_tau_is_scipys() -> None:
-    found = MANY.rank.reliability("map", "rr", "ndcg@3", runs=FIVE, **FAST)
+    found = MANY.rank.collection.reliability("map", "rr", "ndcg@3", runs=FIVE, **FAST)
     rows = found.table.filter(figure="tau").select("metric", "other", "value").rows()
     assert [row[:2] for row in rows] == [*combinations(["map", "rr", "ndcg@3"], 2)]
     for metric, other, value in rows:
@@ -66,7 +68,9 @@ def test_kendalls_tau_is_scipys() -> None:
 def test_kendalls_tau_of_tied_runs_is_scipys_and_less_is_better_where_it_is() -> None:
     df = MANY.with_columns(same="new")
     runs = ["old", "new", "same", "good"]
-    found = df.rank.reliability("map", "average_relevance_position", runs=runs, **FAST).table.filter(figure="tau")
+    found = df.rank.collection.reliability("map", "average_relevance_position", runs=runs, **FAST).table.filter(
+        figure="tau"
+    )
     one, other = ([values(run, metric, df).mean() for run in runs] for metric in ("map", "average_relevance_position"))
     assert found["value"].item() == pytest.approx(scipy_stats.kendalltau(one, [-x for x in other]).statistic)
 
@@ -74,7 +78,7 @@ def test_kendalls_tau_of_tied_runs_is_scipys_and_less_is_better_where_it_is() ->
 def test_the_swap_rate_is_about_that_of_all_halves() -> None:
     """The 70 ways to split eight queries in two, and a thousand draws of them."""
     df = MANY.filter(pl.col("query_id").is_in([f"q{i}" for i in range(8)]))
-    found = df.rank.reliability("map", runs=FIVE, difference=[0.05, 0.1], halves=1_000, resamples=39)
+    found = df.rank.collection.reliability("map", runs=FIVE, difference=[0.05, 0.1], halves=1_000, resamples=39)
     x = np.array([values(run, "map", df) for run in FIVE])
     for least in (0.0, 0.05, 0.1):
         swapped = counted = 0
@@ -93,7 +97,7 @@ X = rf.value("x", bounds=(-1, 1))
 
 
 def test_of_an_odd_number_of_queries_the_second_half_has_one_more() -> None:
-    found = ANSWERS.rank.reliability(X, run="run", halves=2_000, resamples=39, difference=0.2).table.filter(
+    found = ANSWERS.rank.collection.reliability(X, run="run", halves=2_000, resamples=39, difference=0.2).table.filter(
         figure="swap_rate"
     )
     for least, value in found.select("difference", "value").rows():
@@ -107,7 +111,7 @@ def test_of_an_odd_number_of_queries_the_second_half_has_one_more() -> None:
 
 def test_the_least_difference_is_that_of_the_first_half() -> None:
     """Its two queries differ by 0.3 or more, on average, if they have the first: 0.375 or 0.5, and the others -0.5 / 3 or less."""
-    found = ANSWERS.rank.reliability(X, run="run", difference=0.3, **FAST).table
+    found = ANSWERS.rank.collection.reliability(X, run="run", difference=0.3, **FAST).table
     assert found.filter(figure="swap_rate", difference=0.3)["value"].item() == 1.0
 
 
@@ -116,7 +120,7 @@ def test_six_gains_have_a_p_value_of_one_in_thirty_two(alpha: float, share: floa
     df = pl.DataFrame(
         {"query_id": [*range(6)] * 2, "run": ["a"] * 6 + ["b"] * 6, "x": [0.0] * 6 + [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]}
     )
-    found = df.rank.reliability(X, run="run", alpha=alpha, **FAST).table
+    found = df.rank.collection.reliability(X, run="run", alpha=alpha, **FAST).table
     assert found.filter(figure="discriminative_power")["value"].item() == share
 
 
@@ -135,14 +139,14 @@ def test_in_a_resample_students_t_decides_which_pairs_differ() -> None:
 
 
 def test_a_difference_that_no_half_has_has_no_swap_rate() -> None:
-    found = ANSWERS.rank.reliability(X, run="run", difference=0.9, **FAST)
+    found = ANSWERS.rank.collection.reliability(X, run="run", difference=0.9, **FAST)
     row = found.table.filter(figure="swap_rate", difference=0.9).row(0, named=True)
     assert (row["value"], row["ci_low"], row["ci_high"]) == (None, None, None)
     assert "from 0.9 on" in repr(found)
 
 
 def test_runs_that_are_equal_are_neither_told_apart_nor_swapped_nor_ordered() -> None:
-    found = MANY.with_columns(same="new").rank.reliability("map", "rr", runs=["new", "same"], **FAST)
+    found = MANY.with_columns(same="new").rank.collection.reliability("map", "rr", runs=["new", "same"], **FAST)
     known = found.table.filter(pl.col("value").is_not_null())
     assert known.select("figure", "value").unique().sort("figure").rows() == [
         ("discriminative_power", 0.0),
@@ -152,13 +156,13 @@ def test_runs_that_are_equal_are_neither_told_apart_nor_swapped_nor_ordered() ->
 
 def test_a_constant_difference_is_told_apart_in_every_resample() -> None:
     df = ANSWERS.with_columns(x=pl.when(run="b").then(0.5).otherwise(0.25))
-    found = df.rank.reliability(X, run="run", test="t", **FAST).table.filter(figure="discriminative_power")
+    found = df.rank.collection.reliability(X, run="run", test="t", **FAST).table.filter(figure="discriminative_power")
     assert found.select("value", "ci_low", "ci_high").row(0) == (1.0, 1.0, 1.0)
 
 
 @each("n", [0, 1, 3, 4])
 def test_fewer_than_four_queries_have_no_figures(n: int) -> None:
-    found = MANY.filter(pl.col("query_id").is_in([f"q{i}" for i in range(n)])).rank.reliability(
+    found = MANY.filter(pl.col("query_id").is_in([f"q{i}" for i in range(n)])).rank.collection.reliability(
         "map", "rr", runs=FIVE, **FAST
     )
     assert found.table["n_queries"].unique().to_list() == [n]
@@ -171,7 +175,7 @@ def test_a_value_that_another_metric_lacks_does_not_count_in_the_tests() -> None
     """Of twelve gains of x, y has values beside four: all signs of four give a p-value of 2 / 16, those of twelve 2 / 4,096."""
     rows = {"query_id": [*range(12)] * 2, "run": ["a"] * 12 + ["b"] * 12, "x": [0.1] * 12 + [0.5] * 12}
     df = pl.DataFrame({**rows, "y": ([0.2] * 4 + [None] * 8) * 2})
-    both, alone = (df.rank.reliability(*map(rf.value, names), run="run", **FAST) for names in ("xy", "x"))
+    both, alone = (df.rank.collection.reliability(*map(rf.value, names), run="run", **FAST) for names in ("xy", "x"))
     for found, value, n in ((alone, 1.0, 12), (both, 0.0, 4)):
         row = of(found, "discriminative_power", "value:x")
         assert (row["value"], row["n_queries"]) == (value, n)
@@ -181,7 +185,7 @@ def test_only_queries_with_all_values_count() -> None:
     nothing = pl.when(pl.col("query_id") != "q7").then("label")
     ranker = MANY.with_columns(label=nothing).rank.on(no_relevant="null")
     with pytest.warns(rf.RankframeWarning, match="^1 of 50 queries have no judgments"):
-        found = ranker.reliability("map", "rr", runs=FIVE, **FAST)
+        found = ranker.collection.reliability("map", "rr", runs=FIVE, **FAST)
     with_values = {
         query for query, total in MANY.group_by("query_id").agg(pl.col("label").sum()).rows() if total and query != "q7"
     }
@@ -191,30 +195,32 @@ def test_only_queries_with_all_values_count() -> None:
 @each("kind", ["lazy", "pandas", "shuffled", "rows"])
 def test_every_form_of_the_table_gives_the_same(kind: str) -> None:
     runs: Any = {"runs": ["old", "new", "odd"]}
-    wanted = DF.rank.reliability("map", "rr", **runs, **FAST).table
+    wanted = DF.rank.collection.reliability("map", "rr", **runs, **FAST).table
     if kind == "rows":
-        found: Any = LONG.rank.reliability("map", "rr", run="system", **FAST).table
+        found: Any = LONG.rank.collection.reliability("map", "rr", run="system", **FAST).table
     elif kind == "lazy":
-        found = DF.lazy().rank.reliability("map", "rr", **runs, **FAST).table.collect()
+        found = DF.lazy().rank.collection.reliability("map", "rr", **runs, **FAST).table.collect()
     elif kind == "pandas":
-        frame = DF.to_pandas().rank.reliability("map", "rr", **runs, **FAST).table
+        frame = DF.to_pandas().rank.collection.reliability("map", "rr", **runs, **FAST).table
         assert isinstance(frame, pd.DataFrame)
         found = pl.from_pandas(frame)
     else:
-        found = DF.sample(fraction=1, shuffle=True, seed=1).rank.reliability("map", "rr", **runs, **FAST).table
+        found = (
+            DF.sample(fraction=1, shuffle=True, seed=1).rank.collection.reliability("map", "rr", **runs, **FAST).table
+        )
     assert_frame_equal(found, wanted, check_dtypes=False)
     assert wanted.columns == COLUMNS
 
 
 def test_equal_seeds_give_equal_numbers_and_others_do_not() -> None:
-    one, same, other = (DF.rank.reliability("map", runs=RUNS, **FAST, seed=seed).table for seed in (1, 1, 2))
+    one, same, other = (DF.rank.collection.reliability("map", runs=RUNS, **FAST, seed=seed).table for seed in (1, 1, 2))
     assert_frame_equal(one, same)
     assert one["ci_high"].to_list() != other["ci_high"].to_list()
 
 
 def test_intervals_are_percentiles_over_resamples_whose_halves_have_no_query_in_common() -> None:
     """By SciPy's tests of resampled queries; a half has all copies of a query, or none."""
-    found = DF.rank.reliability("map", "rr", runs=RUNS, alpha=0.3, resamples=1_000, ci=0.8)
+    found = DF.rank.collection.reliability("map", "rr", runs=RUNS, alpha=0.3, resamples=1_000, ci=0.8)
     by_metric = [np.array([values(run, metric) for run in RUNS]) for metric in ("map", "rr")]
     rng, drawn = np.random.default_rng(0), []
     for _ in range(400):
@@ -234,10 +240,10 @@ def test_intervals_are_percentiles_over_resamples_whose_halves_have_no_query_in_
 
 
 def test_the_result_shows_sentences_and_a_table() -> None:
-    found = ANSWERS.rank.reliability(X, run="run", halves=20, resamples=39, difference=0.2)
+    found = ANSWERS.rank.collection.reliability(X, run="run", halves=20, resamples=39, difference=0.2)
     assert found.sentences() == ["Two runs cannot tell how far an order of runs can be relied on; give three or more"]
     assert "Discriminative power: share with p < 0.05 by the paired permutation test, over 5 queries." in repr(found)
-    two = MANY.rank.reliability("map", "rr", runs=FIVE, **FAST)
+    two = MANY.rank.collection.reliability("map", "rr", runs=FIVE, **FAST)
     assert two.sentences()[0].endswith("] of 10 pairs of runs apart")
     assert two.sentences()[-1].startswith("map and rr order the runs with a Kendall's tau of 0.")
     assert [len(grid.rows) for grid in two.grids(3)] == [3]
@@ -248,11 +254,11 @@ def test_the_result_shows_sentences_and_a_table() -> None:
 def test_what_is_no_level_or_difference_is_refused() -> None:
     for options, says in (({"alpha": 1}, "alpha=1"), ({"difference": 0}, "difference=0"), ({"halves": 0}, "halves=0")):
         with pytest.raises(rf.InvalidOption, match=says):
-            MANY.rank.reliability("map", runs=FIVE, **options)  # type: ignore[arg-type]
+            MANY.rank.collection.reliability("map", runs=FIVE, **options)  # type: ignore[arg-type]
     with pytest.raises(rf.InvalidOption, match="there is one run to compare"):
-        MANY.rank.reliability("map", runs=["old"])
+        MANY.rank.collection.reliability("map", runs=["old"])
     with pytest.raises(rf.InvalidOption, match=r"reliability\('ndcg@10'"):
-        MANY.rank.reliability(runs=FIVE)
+        MANY.rank.collection.reliability(runs=FIVE)
 
 
 def test_the_command_has_its_options(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
@@ -260,5 +266,5 @@ def test_the_command_has_its_options(tmp_path: Any, monkeypatch: pytest.MonkeyPa
     MANY.write_parquet("runs.parquet")
     line = "reliability runs.parquet --runs old,new,good,best,poor -m map --difference 0.03 --halves 20 --resamples 99 --format csv"
     assert main(line.split()) == 0
-    wanted = MANY.rank.reliability("map", runs=FIVE, difference=[0.03], **FAST).table
+    wanted = MANY.rank.collection.reliability("map", runs=FIVE, difference=[0.03], **FAST).table
     assert_frame_equal(pl.read_csv(capsys.readouterr().out.encode()), wanted, check_dtypes=False)

@@ -432,7 +432,7 @@ def test_any_value_per_query_within_bounds_may_be_read_at_every_look() -> None:
 
 
 def test_a_sequential_test_does_not_go_with_labels_of_a_model_nor_with_a_column_known_before() -> None:
-    for known in ({"judge": "label"}, {"adjust": "asked"}):
+    for known in ({"model_labels": "label"}, {"adjust": "asked"}):
         with pytest.raises(rf.InvalidOption, match="leave out test='sequential'"):
             DF.rank.compare("map", **TWO, test="sequential", **known)
         with pytest.raises(rf.InvalidOption, match=r"leave out sequential=\.\.\."):

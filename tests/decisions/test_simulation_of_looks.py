@@ -185,7 +185,9 @@ def test_the_intervals_of_reliability_hold_in_about_95_of_100_experiments(n: int
             }
         )
         metrics = [rf.value(name, bounds=(0, 1)) for name in "xy"]
-        found = df.rank.reliability(*metrics, run="run", difference=0.5, halves=20, resamples=199, test="t").table
+        found = df.rank.collection.reliability(
+            *metrics, run="run", difference=0.5, halves=20, resamples=199, test="t"
+        ).table
         found = found.filter(pl.col("metric").str.starts_with("value:x") & (pl.col("difference").fill_null(0) == 0))
         for row in found.rows(named=True):
             held[row["figure"]] += row["ci_low"] - 1e-9 <= wanted[row["figure"]] <= row["ci_high"] + 1e-9

@@ -106,12 +106,12 @@ def test_each_method_finds_the_better_run_and_prefers_no_equal_one(method: Metho
     rng, found, deltas, times = np.random.default_rng(3), 0, [], 300
     for i in range(times):
         df = searched(rng, 300, {"new": 0.5 if better else 0.6, "old": 0.6})
-        lists = df.rank.interleave(runs=["new", "old"], method=method, seed=i)
+        lists = df.rank.clicks.interleave(runs=["new", "old"], method=method, seed=i)
         clicked = rng.random(lists.height) < np.where(lists["label"] == 1, 0.7, 0.1) * 0.8 ** (
             lists["rank"].to_numpy() - 1
         )
         shown = lists.with_columns(label=pl.Series(clicked).cast(pl.Int8))
-        row = shown.rank.preference(method=method, baseline="old", interval="t").table.row(0, named=True)
+        row = shown.rank.clicks.preference(method=method, baseline="old", interval="t").table.row(0, named=True)
         found += row["p_value"] < 0.05
         deltas.append(row["delta"])
     print(

@@ -50,7 +50,7 @@ def test_a_run_of_unjudged_documents_is_said_to_be_so_and_is_as_good_once_they_a
         found = compared(BY_OLD, "precision@2")
     assert found.table["difference"].to_list() == [-0.5]  # the trap: an unjudged document counts as not relevant
     (text,) = (str(x.message) for x in caught)
-    advice = "df.rank.pool(depth=2, runs=['old', 'new'])"
+    advice = "df.rank.collection.pool(depth=2, runs=['old', 'new'])"
     assert text.endswith(f"judge those that {advice} lists")
     pool = eval(advice, {"df": BY_OLD})
     assert {*pool["doc_id"]} == {"c", "d"}

@@ -309,7 +309,7 @@ def test_a_value_has_the_figures_of_a_metric_with_the_same_values() -> None:
     powers = (table.rank.power(x, run="run", difference=0.1) for x in (value, "precision@1"))
     same(*powers)
     one = table.filter(run="a")
-    same(one.rank.gaps(value, by="half").table, one.rank.gaps("precision@1", by="half").table)
+    same(one.rank.compare_groups(value, by="half").table, one.rank.compare_groups("precision@1", by="half").table)
 
 
 def test_a_comparison_tests_the_differences_of_the_values() -> None:

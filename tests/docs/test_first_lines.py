@@ -59,15 +59,15 @@ def test_start_here_ends_with_one_line_for_each_verb() -> None:
     table = PAGES["start.md"].partition("\n## Which verb\n")[2]
     named = {*vars(ranker.FrameRanker)} - {
         *vars(ranker.AllMetrics),
-        "fusion",
-        "items",
-        "preferences",
+        *ranker.TOPICS,
         "metrics",
         "plot",
     } | {"plot.curve"}
     named |= {f"fusion.{name}" for name in {*vars(ranker.FusionVerbs)} - {"fuse", "tune"}}
     named |= {f"items.{name}" for name in vars(ranker.ItemVerbs)}
-    named |= {f"preferences.{name}" for name in (*vars(ranker.PreferenceVerbs), *vars(ranker.Interleaving))}
+    named |= {f"preferences.{name}" for name in vars(ranker.PreferenceVerbs)}
+    named |= {f"collection.{name}" for name in vars(ranker.CollectionVerbs)}
+    named |= {f"clicks.{name}" for name in vars(ranker.ClickVerbs)}
     assert (
         sorted(
             name for name in named if "_" not in (name[0], name.partition(".")[2][:1]) and f".rank.{name}" not in table

@@ -108,7 +108,7 @@ def test_every_verb_within_queries_runs_on_the_three_methods(function: Any, args
 def test_a_part_has_the_rows_of_all_runs_of_a_query_where_these_are_brought_together(query: Any) -> None:
     df = pl.concat(DF.with_columns(pl.col("score") * (i - 1), system=pl.lit(f"s{i}")) for i in range(3))
     found = asked(df, expected_exposure, run="system", on={"query": query})
-    assert_same(found, df.rank.expected_exposure(run="system"))
+    assert_same(found, df.rank.items.expected_exposure(run="system"))
 
 
 def test_a_new_verb_runs_on_an_engine_by_its_declaration() -> None:
@@ -275,7 +275,7 @@ def test_summarize_has_the_same_parameters_and_defaults_on_every_engine(monkeypa
     monkeypatch.setattr(spark, "run_on", lambda engine, table, setup, call, **two: calls.append((setup, call)))
     given: dict[str, Any] = {
         "runs": ["score", "label"], "run": None, "by": "slice", "ci": 0.9, "interval": "poisson", "weights": "asked",
-        "resamples": 99, "seed": 3, "progress": False, "cluster": None, "judge": None,
+        "resamples": 99, "seed": 3, "progress": False, "cluster": None, "model_labels": None,
     }  # fmt: skip
     assert {*given} == {*inspect.signature(PolarsRanker.summarize).parameters} - {"table", "metrics"}
     spark.summarize(None, "rr", **given, relevant=2)

@@ -32,14 +32,14 @@ from rankframe._table import (
 from rankframe._table.table import Table, Whole
 from rankframe._verbs import (
     catalog as items_catalog,
+    compare_groups as items_compare_groups,
     entries,
     evaluate as verbs,
     fuse,
-    gaps as items_gaps,
     item_exposure as items_exposure,
     item_tables,
     judged,
-    judges,
+    label_agreement,
     recount,
     reproduces,
     running,
@@ -192,7 +192,7 @@ CASES = {
         "ADVICE.evaluate('q_measure')", r"df\.rank\.on",
     ),
     "a ratio over all queries": Case(
-        "LOG", "df.rank.on(propensity='p').gaps('recall', by='query_id')",
+        "LOG", "df.rank.on(propensity='p').compare_groups('recall', by='query_id')",
         "df.rank.on(propensity='p').summarize('recall', by='query_id', ci=None)",
     ),
     "ratios beside sums": Case(
@@ -665,9 +665,16 @@ CASES = {
         "STACK.filter(pl.col('run') == 'a')", "df.rank.items.compare('hhi', run='run')",
         "STACK.rank.items.compare('hhi', run='run', resamples=99)",
     ),
-    "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.gaps('rr', by=[])", "df.rank.gaps('rr', ADVICE, resamples=99)", r"as (by='age')$"),
+    "gaps between no groups": Case("OK.with_columns(age=pl.Series([1, 1, 2]))", "df.rank.compare_groups('rr', by=[])", "df.rank.compare_groups('rr', ADVICE, resamples=99)", r"as (by='age')$"),
+    "a baseline that is no group": Case(
+        "OK", "df.rank.compare_groups('rr', by='query_id', baseline='3')", "df.rank.compare_groups('rr', by='query_id', baseline='2')"
+    ),
+    "a cluster in two groups": Case(
+        "OK.with_columns(g='query_id', c=pl.lit('u'))", "df.rank.compare_groups('rr', by='g', cluster='c')",
+        "df.rank.compare_groups('rr', by='g', cluster='query_id')",
+    ),
     "a gap of one group": Case(
-        "OK.with_columns(one=pl.lit(1))", "df.rank.gaps('rr', by='one')", "df.rank.gaps('rr', by='query_id', resamples=99)"
+        "OK.with_columns(one=pl.lit(1))", "df.rank.compare_groups('rr', by='one')", "df.rank.compare_groups('rr', by='query_id', resamples=99)"
     ),
     # methods
     'a method that is a text': Case('OK', 'df.rank.mrr', 'df.rank.evaluate(ADVICE)', r"mean ('\w+')"),
@@ -799,29 +806,29 @@ CASES = {
     # labels of people and of a model, and columns known before
     "queries that people judged in part": Case(
         "JUDGED.with_columns(label=pl.when((pl.col('query_id') != 3) | (pl.col('doc_id') != 'b')).then('label'))",
-        "df.rank.summarize('map', judge='llm')", "ADVICE.rank.summarize('map', judge='llm')",
+        "df.rank.summarize('map', model_labels='llm')", "ADVICE.rank.summarize('map', model_labels='llm')",
     ),
     "a document that the model lacks": Case(
-        "JUDGED.with_columns(llm=pl.when(pl.col('doc_id') != 'b').then('llm'))", "df.rank.summarize('map', judge='llm')",
-        "rf.rank(df.fillna({'llm': 0}) if hasattr(df, 'fillna') else df.with_columns(pl.col('llm').fill_null(0))).summarize('map', judge='llm')",
+        "JUDGED.with_columns(llm=pl.when(pl.col('doc_id') != 'b').then('llm'))", "df.rank.summarize('map', model_labels='llm')",
+        "rf.rank(df.fillna({'llm': 0}) if hasattr(df, 'fillna') else df.with_columns(pl.col('llm').fill_null(0))).summarize('map', model_labels='llm')",
     ),
     "few judged queries": Case(
-        "JUDGED.with_columns(label=pl.when(pl.col('query_id') < 29).then('label'))", "df.rank.summarize('map', judge='llm')",
+        "JUDGED.with_columns(label=pl.when(pl.col('query_id') < 29).then('label'))", "df.rank.summarize('map', model_labels='llm')",
         "ADVICE.summarize('map')",
     ),
     "a geometric mean with a model": Case(
-        "JUDGED", "df.rank.summarize('gm_map', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"ask for (\w+)$"
+        "JUDGED", "df.rank.summarize('gm_map', model_labels='llm')", "df.rank.summarize('ADVICE', model_labels='llm')", r"ask for (\w+)$"
     ),
     "the largest label with a model": Case(
-        "JUDGED", "df.rank.summarize('err', judge='llm')", "df.rank.summarize('ADVICE', judge='llm')", r"as (err\(.*\))$"
+        "JUDGED", "df.rank.summarize('err', model_labels='llm')", "df.rank.summarize('ADVICE', model_labels='llm')", r"as (err\(.*\))$"
     ),
     "a query without a value with a model": Case(
-        "JUDGED", "df.rank.on(no_relevant='null').summarize('map', judge='llm')", "ADVICE.summarize('map', judge='llm')",
+        "JUDGED", "df.rank.on(no_relevant='null').summarize('map', model_labels='llm')", "ADVICE.summarize('map', model_labels='llm')",
         r"df\.rank\.on\(",
     ),
     "clicks beside a model": Case(
-        "JUDGED.with_columns(p=0.5)", "df.rank.on(propensity='p').summarize('dcg@2', judge='llm')",
-        "df.rank.summarize('dcg@2', judge='llm')",
+        "JUDGED.with_columns(p=0.5)", "df.rank.on(propensity='p').summarize('dcg@2', model_labels='llm')",
+        "df.rank.summarize('dcg@2', model_labels='llm')",
     ),
     "an interval of another estimator than the test's": Case(
         "TWO", "df.rank.compare('rr', runs=['score', 'new'], test='permutation', interval='bounded', resamples=99)",
@@ -832,7 +839,7 @@ CASES = {
         "df.rank.compare('rr', runs=['score', 'new'], test='tukey', resamples=99).table",
     ),
     "an interval beside a model": Case(
-        "JUDGED", "df.rank.summarize('map', judge='llm', interval='bca')", "df.rank.summarize('map', judge='llm')"
+        "JUDGED", "df.rank.summarize('map', model_labels='llm', interval='bca')", "df.rank.summarize('map', model_labels='llm')"
     ),
     "a column that saves nothing": Case(
         "MODELLED", f"df.rank.compare('map', adjust='known', {OF_TWO})",
@@ -843,7 +850,7 @@ CASES = {
         f"df.rank.compare('map', ADVICE, adjust_mean=2.0, {OF_TWO}).table", r"(adjust=\.\.\.)", fill="'known'",
     ),
     "a model and a column": Case(
-        "JUDGED", f"df.rank.compare('map', judge='llm', adjust='known', {OF_TWO})",
+        "JUDGED", f"df.rank.compare('map', model_labels='llm', adjust='known', {OF_TWO})",
         f"df.rank.compare('map', adjust='known', {OF_TWO}).table",
     ),
     "a column with nulls": Case(
@@ -854,56 +861,56 @@ CASES = {
         "JUDGED", f"df.rank.compare('map', adjust='rr', {OF_TWO})", f"df.rank.compare('map', adjust='known', {OF_TWO}).table"
     ),
     "judges without columns": Case(
-        "MODELLED.with_columns(label_llm='llm')", "df.rank.judges()", "ADVICE.table", r"df\.rank\.judges\("
+        "MODELLED.with_columns(label_llm='llm')", "df.rank.collection.label_agreement()", "ADVICE.table", r"df\.rank\.collection\.label_agreement\("
     ),
-    "judges of two kinds": Case("MODELLED", "df.rank.judges(judge='llm', run='new')", "df.rank.judges('label', 'llm').table"),
+    "judges of two kinds": Case("MODELLED", "df.rank.collection.label_agreement(judge='llm', run='new')", "df.rank.collection.label_agreement('label', 'llm').table"),
     "labels that are infinite": Case(
-        "MODELLED.with_columns(llm=INF)", "df.rank.judges('label', 'llm')", "rf.rank(MODELLED).judges('label', 'llm').table"
+        "MODELLED.with_columns(llm=INF)", "df.rank.collection.label_agreement('label', 'llm')", "rf.rank(MODELLED).collection.label_agreement('label', 'llm').table"
     ),
     "two labels of a document": Case(
-        "pl.concat([MODELLED, MODELLED.with_columns(pl.col('llm') + 1)])", "df.rank.judges('label', 'llm')",
-        "rf.rank(MODELLED).judges('label', 'llm').table",
+        "pl.concat([MODELLED, MODELLED.with_columns(pl.col('llm') + 1)])", "df.rank.collection.label_agreement('label', 'llm')",
+        "rf.rank(MODELLED).collection.label_agreement('label', 'llm').table",
     ),
     "labels that are no grades": Case(
-        "MODELLED.with_columns(llm=pl.col('query_id') / 7)", "df.rank.judges('label', 'llm')",
-        "df.round(0).rank.judges('label', 'llm').table if hasattr(df, 'iloc') else "
-        "df.with_columns(pl.col('llm').round()).rank.judges('label', 'llm').table",
+        "MODELLED.with_columns(llm=pl.col('query_id') / 7)", "df.rank.collection.label_agreement('label', 'llm')",
+        "df.round(0).rank.collection.label_agreement('label', 'llm').table if hasattr(df, 'iloc') else "
+        "df.with_columns(pl.col('llm').round()).rank.collection.label_agreement('label', 'llm').table",
     ),
     "a run as its own original": Case(
-        "MODELLED", "df.rank.reproduces('map', original={'new': 'new', 'score': 'new'})",
-        "df.rank.reproduces('map', original={'new': 'score'}).table",
+        "MODELLED", "df.rank.collection.reproduces('map', original={'new': 'new', 'score': 'new'})",
+        "df.rank.collection.reproduces('map', original={'new': 'score'}).table",
     ),
     "no document to reproduce": Case(
-        "MODELLED.rename({'doc_id': 'd'})", "df.rank.reproduces('map', original={'new': 'score'})",
-        "ADVICE.reproduces('map', original={'new': 'score'}).table", r"df\.rank\.on\(", fill="'d'",
+        "MODELLED.rename({'doc_id': 'd'})", "df.rank.collection.reproduces('map', original={'new': 'score'})",
+        "ADVICE.collection.reproduces('map', original={'new': 'score'}).table", r"df\.rank\.on\(", fill="'d'",
     ),
     "a pair in a test of single values": Case(
         "TWO", f"df.rank.compare('rpp', {OF_TWO}, test='tukey')", f"df.rank.compare('rpp', {OF_TWO}, resamples=99).table"
     ),
     "three runs in one list": Case(
-        "TWO", "df.rank.interleave(runs=['score', 'new', 'label'])", f"df.rank.interleave({OF_TWO})"
+        "TWO", "df.rank.clicks.interleave(runs=['score', 'new', 'label'])", f"df.rank.clicks.interleave({OF_TWO})"
     ),
     "lists of tied documents": Case(
-        "TWO", f"df.rank.on(ties='expected').interleave({OF_TWO})", f"df.rank.on(ADVICE).interleave({OF_TWO})", r"as with (.*)$"
+        "TWO", f"df.rank.on(ties='expected').clicks.interleave({OF_TWO})", f"df.rank.on(ADVICE).clicks.interleave({OF_TWO})", r"as with (.*)$"
     ),
     "a correction at a chosen look": Case(
-        "SHOWN", "df.rank.preference(test='sequential', correction='bh')",
-        "df.rank.preference(test='sequential', ADVICE).table", r"write (.*)$",
+        "SHOWN", "df.rank.clicks.preference(test='sequential', correction='bh')",
+        "df.rank.clicks.preference(test='sequential', ADVICE).table", r"write (.*)$",
     ),
     "a look of one look": Case(
-        "SHOWN.with_columns(day=1)", "df.rank.preference(look='day')", "df.rank.preference(look='day', ADVICE).table", r"is for (.*)$"
+        "SHOWN.with_columns(day=1)", "df.rank.clicks.preference(look='day')", "df.rank.clicks.preference(look='day', ADVICE).table", r"is for (.*)$"
     ),
-    "one team": Case("SHOWN.filter(team='a')", "df.rank.preference()", "rf.rank(SHOWN).preference().table"),
-    "a baseline that is no team": Case("SHOWN", "df.rank.preference(baseline='c')", "df.rank.preference(baseline='b').table"),
+    "one team": Case("SHOWN.filter(team='a')", "df.rank.clicks.preference()", "rf.rank(SHOWN).clicks.preference().table"),
+    "a baseline that is no team": Case("SHOWN", "df.rank.clicks.preference(baseline='c')", "df.rank.clicks.preference(baseline='b').table"),
     "a document shown twice": Case(
-        "pl.concat([SHOWN, SHOWN])", "df.rank.preference()", "rf.rank(SHOWN).preference().table"
+        "pl.concat([SHOWN, SHOWN])", "df.rank.clicks.preference()", "rf.rank(SHOWN).clicks.preference().table"
     ),
     "a click that is infinite": Case(
-        "SHOWN.with_columns(label=pl.Series([1.0, INF, 0, 1]))", "df.rank.preference()", "rf.rank(SHOWN).preference().table"
+        "SHOWN.with_columns(label=pl.Series([1.0, INF, 0, 1]))", "df.rank.clicks.preference()", "rf.rank(SHOWN).clicks.preference().table"
     ),
     "a user with two names": Case(
-        "SHOWN.with_columns(user=pl.Series(['x', 'y', 'x', 'x']))", "df.rank.preference(user='user')",
-        "rf.rank(SHOWN.with_columns(user=pl.lit('x'))).preference(user='user').table",
+        "SHOWN.with_columns(user=pl.Series(['x', 'y', 'x', 'x']))", "df.rank.clicks.preference(user='user')",
+        "rf.rank(SHOWN.with_columns(user=pl.lit('x'))).clicks.preference(user='user').table",
     ),
     "a winner that did not take part": Case(
         "PAIRS.with_columns(winner=pl.lit('c'))", "df.rank.preferences.bradley_terry()",
@@ -1108,10 +1115,10 @@ MODULES: list[ModuleType] = [
     exposure_words,
     items_catalog,
     items_exposure,
-    items_gaps,
+    items_compare_groups,
     item_tables,
     judged,
-    judges,
+    label_agreement,
     recount,
     reproduces,
 ]

@@ -21,7 +21,7 @@ from tests.support.each import each
 from tests.support.hostile import DECLARE, FUNCTIONS, HOSTILE, SAME, SLOW, TABLE, VERBS, Works
 
 FRONTS: list[Callable[[pl.DataFrame], Any]] = [pl.DataFrame.clone, pl.DataFrame.to_pandas, pl.DataFrame.lazy]
-NAMESPACES = ("fusion", "items", "preferences", "plot")
+NAMESPACES = ("fusion", "items", "collection", "clicks", "preferences", "plot")
 NOT_THERE = FileNotFoundError, IsADirectoryError
 """What an option that names a file may raise."""
 

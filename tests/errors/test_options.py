@@ -85,12 +85,15 @@ def test_no_runs_in_a_list_or_a_mapping_are_no_runs() -> None:
         (lambda r: r.on(label=("label", "score")), r"^label=\('label', 'score'\) is no column name"),
         (lambda r: r.on(features=[]), r"^features=\[\] names no column; name at least one, as features=\['x', 'y'\]"),
         (lambda r: r.on(weight="\ud800").dcg(), r"^no column '\\\\ud800' for weight"),
-        (lambda r: r.preferences.preference(credit=[]), r"^credit=\[\]: name three columns, as credit=\['credit', "),
-        (lambda r: r.judges("label", "s2", runs=TABLE), "^runs=a DataFrame: write a list of columns' names"),
-        (lambda r: r.judges("label", ["s2"]), "^labels=.*: write a list"),
-        (lambda r: r.propensities(context=["side", "doc_id"]), "^context='doc_id' names the documents"),
+        (lambda r: r.clicks.preference(credit=[]), r"^credit=\[\]: name three columns, as credit=\['credit', "),
+        (
+            lambda r: r.collection.label_agreement("label", "s2", runs=TABLE),
+            "^runs=a DataFrame: write a list of columns' names",
+        ),
+        (lambda r: r.collection.label_agreement("label", ["s2"]), "^labels=.*: write a list"),
+        (lambda r: r.clicks.propensities(context=["side", "doc_id"]), "^context='doc_id' names the documents"),
         (lambda r: r.power("map", difference=[], **TWO), r"^difference=\[\] names no difference"),
-        (lambda r: r.reliability("map", difference=[], **TWO), r"^difference=\[\] names no difference"),
+        (lambda r: r.collection.reliability("map", difference=[], **TWO), r"^difference=\[\] names no difference"),
         (lambda r: r.power("map", difference=pl.Series([0.1]), **TWO), "^difference=a Series: write"),
         (
             lambda r: r.gate("dcg", margin=1e308, **TWO),
@@ -122,9 +125,9 @@ def test_a_column_that_is_named_twice_is_one() -> None:
 
 def test_a_pool_has_the_queries_in_the_order_of_the_table() -> None:
     rows = {"query_id": [2, 2, 1, 1], "doc_id": [*"abab"], "x": [None, None, 1.0, 2.0], "y": [1.0, 2.0, None, None]}
-    found = pl.DataFrame(rows).rank.pool(depth=1, runs=["x", "y"])
+    found = pl.DataFrame(rows).rank.collection.pool(depth=1, runs=["x", "y"])
     assert found.rows() == [(2, "b", 1, 1), (1, "b", 1, 1)]
-    assert pl.DataFrame(rows).rank.pool(depth=1, runs=["x", "y"], size=2**64).equals(found)
+    assert pl.DataFrame(rows).rank.collection.pool(depth=1, runs=["x", "y"], size=2**64).equals(found)
 
 
 def test_deep_json_of_a_trained_method_is_refused() -> None:

@@ -86,10 +86,20 @@ def test_intervals_of_gaps_hold_the_gap_and_tests_see_it(groups: int, size: int,
         group = np.arange(size * groups) % groups
         users = pl.DataFrame({"query_id": np.arange(size * groups), "score": 1.0, "group": group})
         users = users.with_columns(label=(rng.random(size * groups) < rates[group]).astype(int))
-        table = users.rank.gaps("rr", by="group", resamples=RESAMPLES, seed=seed).table
+        found = users.rank.compare_groups("rr", by="group", resamples=RESAMPLES, seed=seed)
+        table = found.spread
+        if groups == 2:  # the second group less the first, and over it
+            table = found.table.select(
+                gap=pl.lit("difference"), value="difference", ci_low="ci_low", ci_high="ci_high", p_value="p_value"
+            )
+            ratios = found.table.select(
+                gap=pl.lit("ratio"), value="ratio", ci_low="ratio_low", ci_high="ratio_high", p_value="p_value"
+            )
+            table = pl.concat([table, ratios])
+            figures["ratio"] = rates[1] / rates[0]
         for row in table.filter(pl.col("gap").is_in([*figures])).iter_rows(named=True):
-            if row["value"] is None:  # a ratio of zeros
-                row["ci_low"], row["ci_high"] = 0.0, 1.0
+            if row["ci_low"] is None:  # a ratio to zeros
+                row["ci_low"], row["ci_high"] = 0.0, math.inf
             held[row["gap"]] += row["ci_low"] <= figures[row["gap"]] <= row["ci_high"]
             seen[row["gap"]] += (row["p_value"] or 1.0) <= 0.05
     shares = {name: (held[name] / EXPERIMENTS, seen[name] / EXPERIMENTS) for name in figures}

@@ -63,13 +63,19 @@ DECISIONS: dict[str, tuple[pl.DataFrame, Callable[[Any], Any]]] = {
     "compare at looks": (DF, lambda x: x.compare("map", test="sequential", look="day", **TWO)),
     "compare in the table's order": (DF, lambda x: x.compare("map", test="sequential", **TWO)),
     "compare, adjusted": (PARTLY, lambda x: x.compare("map", adjust="before", **TWO)),
-    "compare by a model's labels": (PARTLY, lambda x: x.compare("map", judge="llm", **TWO)),
+    "compare by a model's labels": (PARTLY, lambda x: x.compare("map", model_labels="llm", **TWO)),
     "gate": (DF, lambda x: x.gate({"ndcg@5": 0.1, "err(max_label=2)": 0.05}, by="market", weights="users", **TWO)),
     "gate of a column of runs": (LONG, lambda x: x.gate("map", margin=0.1, baseline="old", **NAMED)),
     "gate at looks": (DF, lambda x: x.gate("map", margin=0.1, sequential=True, **TWO)),
     "power": (DF, lambda x: x.power("map", "rr", difference=[0.02, 0.1], by="market", runs=["old", "new"])),
-    "gaps": (DF, lambda x: x.on(score="old").gaps("map", "rr", by="market", resamples=200, progress=False)),
-    "reliability": (DF, lambda x: x.reliability("map", "rr", runs=["old", "new", "other"], halves=10, resamples=50)),
+    "compare_groups": (
+        DF,
+        lambda x: x.on(score="old").compare_groups("map", "rr", by="market", resamples=200, progress=False),
+    ),
+    "reliability": (
+        DF,
+        lambda x: x.collection.reliability("map", "rr", runs=["old", "new", "other"], halves=10, resamples=50),
+    ),
 }
 FRAMES = ("table", "per_query", "per_query_delta", "ranks", "failures", "moved", "state", "groups")
 KINDS: dict[str, dict[str, Any]] = {"in memory": {}, "spilled": {"memory_limit": 1}, "grouped": {"grouped": True}}

@@ -470,15 +470,15 @@ def test_a_ratio_is_not_compared_beside_a_sum_nor_averaged_query_by_query() -> N
     with pytest.raises(rf.InvalidOption, match=r"recall@2 weighs queries by their clicks"):
         RUNS.rank.on(propensity="p").compare("recall@2", "dcg@2", runs=["score", "new"])
     with pytest.raises(rf.InvalidOption, match=r"recall@2 is a ratio of sums over all queries"):
-        SLICED.rank.on(propensity="p").gaps("recall@2", by="slice")
+        SLICED.rank.on(propensity="p").compare_groups("recall@2", by="slice")
     snips, runs = RUNS.rank.on(propensity="p", estimate="snips"), ["score", "new"]
     for ask in (
         lambda: snips.compare("dcg@3", runs=runs, test="bayes"),
         lambda: snips.compare("dcg@3", runs=runs, test="sequential"),
         lambda: snips.gate({"precision@3": 0.1}, runs=runs, sequential=True),
-        lambda: snips.reliability("dcg@3", runs=runs),
-        lambda: snips.reproduces("dcg@3", original={"new": "score"}),
-        lambda: snips.judges("label", "label2", metric="dcg@3", runs=runs),
+        lambda: snips.collection.reliability("dcg@3", runs=runs),
+        lambda: snips.collection.reproduces("dcg@3", original={"new": "score"}),
+        lambda: snips.collection.label_agreement("label", "label2", metric="dcg@3", runs=runs),
     ):
         with pytest.raises(rf.InvalidOption, match="is a ratio of sums over all queries"):
             ask()
@@ -488,7 +488,9 @@ def test_a_ratio_is_not_compared_beside_a_sum_nor_averaged_query_by_query() -> N
     ):  # a click of a small propensity counts more than 1
         with pytest.raises(rf.InvalidOption, match="precision@3 has no bounds, without which no interval holds"):
             ask()
-    assert SLICED.rank.on(propensity="p").gaps("dcg@2", by="slice", resamples=99).table.height == 4
+    with pytest.warns(rf.RankframeWarning, match="of dcg@2 over 12 and 9 queries is Welch's"):
+        found = SLICED.rank.on(propensity="p").compare_groups("dcg@2", by="slice", resamples=99)
+    assert found.spread.height == 4
 
 
 def test_runs_have_the_same_clicks_for_a_query() -> None:
@@ -540,7 +542,11 @@ def test_clicks_on_the_order_that_was_shown_are_found_with_what_to_do() -> None:
     log = shown()
     found = log.rank.check().rows.filter(problem=PROBLEM)
     assert found.select("severity", "rows").row(0) == ("note", 300)
-    for part in ("column 'position' is the order", "df.rank.propensities(run=...)", "df.rank.on(propensity=...)"):
+    for part in (
+        "column 'position' is the order",
+        "df.rank.clicks.propensities(run=...)",
+        "df.rank.on(propensity=...)",
+    ):
         assert part in found["advice"].item()
     assert PROBLEM in problems(log.to_pandas())
     assert PROBLEM in problems(log.drop("score"), rank="position")

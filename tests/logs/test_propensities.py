@@ -86,7 +86,7 @@ def test_one_swap_gives_the_ratio_of_clicks_by_every_method() -> None:
         .cast(pl.Int64)
     )
     for method in ("harvest", "swap", "adjacent"):
-        found = log.rank.on(rank="rank").propensities(run="ranker", method=method, k=2, resamples=99)
+        found = log.rank.on(rank="rank").clicks.propensities(run="ranker", method=method, k=2, resamples=99)
         assert found["propensity"].to_list() == pytest.approx([1.0, 0.25], rel=1e-9)  # 8 and 2 clicks
         assert found.select("n_documents", "n_clicks").rows() == [(12, 8), (12, 2)]
         assert found.schema == {
@@ -102,10 +102,10 @@ def test_documents_of_two_ranks_weigh_as_mantel_and_haenszel_have_it() -> None:
         ("adjacent", np.cumprod([1.0, *(clicks[i + 1, i] / clicks[i, i + 1] for i in range(K - 1))]).tolist()),
         ("harvest", most_likely(clicks).tolist()),
     ):
-        found = RANKER.propensities(context="query", method=method, **OPTIONS)["propensity"].to_list()
+        found = RANKER.clicks.propensities(context="query", method=method, **OPTIONS)["propensity"].to_list()
         assert found == pytest.approx(wanted, rel=1e-4 if method == "harvest" else 1e-9)
     # AllPairs, which also looks at documents without a click, sees much the same
-    assert RANKER.propensities(context="query", **OPTIONS)["propensity"].to_list() == pytest.approx(
+    assert RANKER.clicks.propensities(context="query", **OPTIONS)["propensity"].to_list() == pytest.approx(
         all_pairs(clicks, shown), rel=0.05
     )
 
@@ -165,76 +165,82 @@ def test_ranks_without_shared_documents_are_rows_without_values() -> None:
     log = lists(
         ("a", "1", "xyz"), ("b", "1", "yxw"), clicked={("a", "x"): 1, ("a", "y"): 1, ("b", "y"): 1, ("b", "x"): 1}
     )
-    found = log.rank.on(rank="rank").propensities(run="ranker", k=4, resamples=99)
+    found = log.rank.on(rank="rank").clicks.propensities(run="ranker", k=4, resamples=99)
     assert found["propensity"].to_list() == [1.0, 1.0, None, None]
     assert found["n_documents"].to_list() == [2, 2, 0, 0]
     assert found["ci_low"].to_list() == [1.0, 1.0, None, None]
 
 
 def test_lists_are_told_apart_by_their_ranker_or_their_session() -> None:
-    of_sessions = RANKER.propensities(context="query", **OPTIONS)
+    of_sessions = RANKER.clicks.propensities(context="query", **OPTIONS)
     of_both = LOG.rank.on(query=["session", "query"], rank="position", label="clicked")
-    assert_frame_equal(of_both.propensities(context="query", **OPTIONS), of_sessions)
-    assert_frame_equal(of_both.propensities(context=["query"], run="ranker", **OPTIONS), of_sessions)
+    assert_frame_equal(of_both.clicks.propensities(context="query", **OPTIONS), of_sessions)
+    assert_frame_equal(of_both.clicks.propensities(context=["query"], run="ranker", **OPTIONS), of_sessions)
     few = LOG.unique(["query", "ranker", "doc_id"], maintain_order=True)
     by_ranker = few.rank.on(query="query", rank="position", label="clicked")
     named = few.rank.on(query=["ranker", "query"], rank="position", label="clicked")
-    assert_frame_equal(by_ranker.propensities(run="ranker", **OPTIONS), named.propensities(run="ranker", **OPTIONS))
+    assert_frame_equal(
+        by_ranker.clicks.propensities(run="ranker", **OPTIONS), named.clicks.propensities(run="ranker", **OPTIONS)
+    )
 
 
 def test_every_kind_of_frame_gives_the_same_table_and_the_order_of_rows_does_not_matter() -> None:
-    wanted = RANKER.propensities(context="query", **OPTIONS)
+    wanted = RANKER.clicks.propensities(context="query", **OPTIONS)
     on: dict[str, Any] = {"query": "session", "rank": "position", "label": "clicked"}
-    lazy = LOG.lazy().rank.on(**on).propensities(context="query", **OPTIONS)
+    lazy = LOG.lazy().rank.on(**on).clicks.propensities(context="query", **OPTIONS)
     assert isinstance(lazy, pl.LazyFrame)
     assert_frame_equal(lazy.collect(), wanted)
-    small = LOG.lazy().rank.on(**on, memory_limit="1MB").propensities(context="query", **OPTIONS).collect()
+    small = LOG.lazy().rank.on(**on, memory_limit="1MB").clicks.propensities(context="query", **OPTIONS).collect()
     assert_frame_equal(small, wanted, rel_tol=1e-8)
-    frame = LOG.to_pandas().rank.on(**on).propensities(context="query", **OPTIONS)
+    frame = LOG.to_pandas().rank.on(**on).clicks.propensities(context="query", **OPTIONS)
     assert isinstance(frame, pd.DataFrame)
     assert frame["propensity"].tolist() == wanted["propensity"].to_list()
-    shuffled = LOG.sample(fraction=1.0, shuffle=True, seed=1).rank.on(**on).propensities(context="query", **OPTIONS)
+    shuffled = (
+        LOG.sample(fraction=1.0, shuffle=True, seed=1).rank.on(**on).clicks.propensities(context="query", **OPTIONS)
+    )
     assert_frame_equal(shuffled, wanted, rel_tol=1e-8)
 
 
 def test_labels_are_clicks_and_null_is_a_document_that_was_not_logged() -> None:
     some = LOG.with_columns(clicked=pl.when(pl.col("ranker") == "a").then("clicked"))
     with pytest.raises(rf.InvalidData, match="no document of a query was shown at two of the first 5 ranks"):
-        some.rank.on(query="session", rank="position", label="clicked").propensities(context="query", k=K)
+        some.rank.on(query="session", rank="position", label="clicked").clicks.propensities(context="query", k=K)
     known = pl.Series(np.random.default_rng(0).random(LOG.height) < 0.7)
     few = LOG.with_columns(clicked=pl.when(known).then("clicked")).rank.on(
         query="session", rank="position", label="clicked"
     )
     clicks = by_hand(LOG.filter(known), K)[0]
     for ranker in (few, few.on(unjudged="drop")):  # the other documents keep their ranks
-        found = ranker.propensities(context="query", method="swap", **OPTIONS)["propensity"].to_list()
+        found = ranker.clicks.propensities(context="query", method="swap", **OPTIONS)["propensity"].to_list()
         assert found[1:] == pytest.approx(clicks[1:, 0] / clicks[0, 1:], rel=1e-9)
     with pytest.raises(rf.InvalidData, match="neither 0 nor 1"):
-        LOG.rank.on(query="session", rank="position", label="position").propensities(context="query")
+        LOG.rank.on(query="session", rank="position", label="position").clicks.propensities(context="query")
 
 
 def test_a_log_without_swaps_or_documents_is_refused_with_what_to_say() -> None:
     with pytest.raises(
         rf.InvalidData, match=r"as run='ranker', or of what sessions have in common, as context='query'"
     ):
-        RANKER.propensities()
+        RANKER.clicks.propensities()
     with pytest.raises(rf.InvalidOption, match=r"known by their ids; say df\.rank\.on\(doc=\.\.\.\)"):
-        LOG.rename({"doc_id": "item"}).rank.on(query="session", rank="position", label="clicked").propensities(
+        LOG.rename({"doc_id": "item"}).rank.on(query="session", rank="position", label="clicked").clicks.propensities(
             context="query"
         )
     with pytest.raises(rf.MissingColumn, match="no column 'text' for context"):
-        RANKER.propensities(context="text")
+        RANKER.clicks.propensities(context="text")
     with pytest.raises(rf.MissingColumn, match="no column 'system' for run"):
-        RANKER.propensities(run="system")
-    empty = LOG.clear().rank.on(query="session", rank="position", label="clicked").propensities(context="query", k=2)
+        RANKER.clicks.propensities(run="system")
+    empty = (
+        LOG.clear().rank.on(query="session", rank="position", label="clicked").clicks.propensities(context="query", k=2)
+    )
     assert empty["propensity"].to_list() == [None, None]
 
 
 def test_more_contexts_than_groups_share_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = RANKER.propensities(context="query", **OPTIONS)
+    wanted = RANKER.clicks.propensities(context="query", **OPTIONS)
     monkeypatch.setattr("rankframe._verbs.propensities.CELLS", 10)
     monkeypatch.setattr("rankframe._verbs.propensities.FEWEST_GROUPS", 10)
-    found = RANKER.propensities(context="query", **OPTIONS)
+    found = RANKER.clicks.propensities(context="query", **OPTIONS)
     assert_frame_equal(found.drop("ci_low", "ci_high"), wanted.drop("ci_low", "ci_high"), rel_tol=1e-9)
     assert not found["ci_low"].equals(wanted["ci_low"])
 
@@ -242,7 +248,7 @@ def test_more_contexts_than_groups_share_groups(monkeypatch: pytest.MonkeyPatch)
 def test_the_plot_draws_the_table_with_its_intervals() -> None:
     chart = RANKER.plot.propensities(context="query", k=K).to_dict()
     assert chart["title"]["text"] == "Examination of each rank"
-    wanted = RANKER.propensities(context="query", k=K)
+    wanted = RANKER.clicks.propensities(context="query", k=K)
     rows = [row for rows in chart["datasets"].values() for row in rows]
     assert {round(row["y"], 9) for row in rows if "y2" not in row} == {round(x, 9) for x in wanted["propensity"]}
     assert {round(row["y2"], 9) for row in rows if "y2" in row} == {round(x, 9) for x in wanted["ci_high"]}
@@ -253,7 +259,7 @@ def test_the_plot_draws_the_table_with_its_intervals() -> None:
 
 
 def test_estimated_propensities_join_the_log() -> None:
-    found = RANKER.propensities(context="query", resamples=99)
+    found = RANKER.clicks.propensities(context="query", resamples=99)
     joined = LOG.drop("p").join(
         found.select(position="rank", p=pl.col("propensity").clip(0.01, 1)).cast({"position": pl.Int64}), on="position"
     )

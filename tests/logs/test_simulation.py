@@ -84,7 +84,7 @@ def test_propensities_are_those_of_the_model_and_intervals_hold_them(method: Any
     found, held = [], []
     for seed in range(TIMES):
         log = World(seed, queries=200).log(seed, sessions=6000)
-        table = log.rank.on(query="session", rank="position", label="clicked").propensities(
+        table = log.rank.on(query="session", rank="position", label="clicked").clicks.propensities(
             context="query", method=method, k=K, resamples=RESAMPLES, seed=seed
         )
         found.append(table["propensity"].to_numpy())

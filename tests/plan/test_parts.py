@@ -135,14 +135,14 @@ ASKED: dict[str, Callable[[pl.DataFrame, list[str], dict[str, Any]], pl.DataFram
     "explain_fusion of a column of runs": lambda df, query, on: (
         by_run(df).rank.on(query=query, ties=tie(on)).fusion.explain("rrf", run="run")
     ),
-    "expected_exposure": lambda df, query, on: df.rank.on(query=query, **{**on, "ties": tie(on)}).expected_exposure(
-        **RUNS
-    ),
+    "expected_exposure": lambda df, query, on: df.rank.on(
+        query=query, **{**on, "ties": tie(on)}
+    ).items.expected_exposure(**RUNS),
     "expected_exposure of a column of runs": lambda df, query, on: (
         by_run(df)
         .sample(fraction=1, shuffle=True, seed=0)
         .rank.on(query=query, **{**on, "ties": tie(on)})
-        .expected_exposure(run="run", k=2)
+        .items.expected_exposure(run="run", k=2)
     ),
     "conventions": of_conventions,
 }
@@ -239,7 +239,7 @@ FAULTS: dict[str, tuple[dict[int, pl.Expr], Callable[[Any], object], str]] = {
     "agreement": ({2: NAN_OTHER, 9: TWICE}, lambda r: r.agreement("other", "rbo"), "twice"),
     "other score": ({2: NAN_OTHER}, lambda r: r.agreement("other", "rbo"), "'other' holds NaN"),
     "fuse": ({2: NAN_OTHER, 9: TWICE}, lambda r: r.fuse("rrf", runs=["score", "other"]), "twice"),
-    "exposure": ({2: NAN_OTHER}, lambda r: r.expected_exposure(runs=["score", "other"]), "'other' holds NaN"),
+    "exposure": ({2: NAN_OTHER}, lambda r: r.items.expected_exposure(runs=["score", "other"]), "'other' holds NaN"),
 }
 
 

@@ -55,8 +55,7 @@ def test_a_ranker_shows_the_size_of_its_table_and_the_role_of_each_column() -> N
         "policies": "the defaults",
         "verbs": (
             "evaluate, with_metrics, with_ranks, curve, explain, judge, check, agreement, conventions, mean, summarize, compare, "
-            "power, gate, judges, reproduces, propensities, reliability, pool, leave_one_run_out, prediction, fuse, tune, expected_exposure, gaps, "
-            "report, fusion, items, preferences, metrics, plot, on"
+            "compare_groups, power, gate, fuse, tune, report, fusion, items, collection, clicks, preferences, metrics, plot, on"
         ),
         "metrics": f"ndcg, average_precision, reciprocal_rank and {len(rf.METRICS) - 3} more",
         "such as": ".rank.evaluate('ndcg@10', 'map')",

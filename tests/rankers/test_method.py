@@ -95,7 +95,7 @@ PANDAS = RANKERS["pandas"][0]
 PLOTS = [name for name in dir(PANDAS.plot) if not name.startswith("_")]
 
 
-TOPICS = ["fusion", "items", "plot", "preferences"]
+TOPICS = ["fusion", "items", "collection", "clicks", "plot", "preferences"]
 NAMES = [
     *(name for name in dir(PANDAS) if name not in (*TOPICS, "metrics")),
     *(f"{topic}.{name}" for topic in TOPICS for name in dir(getattr(PANDAS, topic)) if not name.startswith("_")),
@@ -219,29 +219,22 @@ def test_a_ranker_names_its_verbs_before_its_metrics_to_tools_that_do_not_sort()
 
 
 @each("name", OF_FRAMES)
-def test_a_ranker_has_some_twenty_verbs_thirty_metrics_and_five_topics(name: str) -> None:
+def test_a_ranker_has_nineteen_verbs_thirty_metrics_and_seven_topics(name: str) -> None:
     listed = {*dir(RANKERS[name][0])}
     metrics = listed & {x.formula.__name__ for x in rf.METRICS.values()}
-    topics = {"fusion", "items", "preferences", "metrics", "plot"}
+    topics = {"fusion", "items", "collection", "clicks", "preferences", "metrics"}
     assert topics <= listed
-    assert (len(metrics), len(listed - metrics - topics)) == (30, 27)
+    assert (len(metrics), len(listed - metrics - topics)) == (30, 20)  # `on` makes a ranker
 
 
 TOPICS_OF_FRAMES = {
     "fusion": ["fuse", "explain", "overlap", "oracle", "tune", "fit"],
-    "items": ["catalog", "compare", "counts", "exposure", "without"],
-    "preferences": ["evaluate", "bradley_terry", "interleave", "preference"],
+    "items": ["catalog", "compare", "counts", "exposure", "expected_exposure", "without"],
+    "collection": ["pool", "leave_one_run_out", "label_agreement", "reliability", "reproduces", "difficulty"],
+    "clicks": ["propensities", "interleave", "preference"],
+    "preferences": ["evaluate", "bradley_terry"],
     "metrics": [x.formula.__name__ for x in rf.METRICS.values()],
 }
-
-
-@each("name", OF_FRAMES)
-def test_interleaving_is_listed_by_its_topic_and_typed_without_it(name: str) -> None:
-    ranker, kind, _ = RANKERS[name]
-    for verb in ("interleave", "preference"):
-        assert verb not in dir(ranker)
-        assert repr(getattr(ranker, verb)).startswith(f"df.rank.{verb}(*, ")
-    assert inspect.signature(ranker.interleave).return_annotation is kind
 
 
 @each("topic", TOPICS_OF_FRAMES)
@@ -272,6 +265,12 @@ def test_a_method_of_a_topic_shows_its_call_and_the_kind_of_frame_that_it_return
         ("judged", "metrics.judged"),
         ("slices", "plot.slices"),
         ("unj", "metrics.unjudged"),
+        ("gaps", "compare_groups"),
+        ("judges", "collection.label_agreement"),
+        ("prediction", "collection.difficulty"),
+        ("pool", "collection.pool"),
+        ("interleave", "clicks.interleave"),
+        ("expected_exposure", "items.expected_exposure"),
     ],
 )
 def test_a_name_of_a_topic_is_answered_by_where_it_is(name: str, there: str, owner: str) -> None:

@@ -114,7 +114,7 @@ def test_clicks_that_follow_a_column_of_positions_are_told_of_whatever_score_is_
     assert "clicks on the order shown" in problems(clicked, rank="position", label="clicked")
     found = LOG.rank.check().rows.filter(problem="clicks on the order shown")
     assert "column 'position' is the order" in found["advice"].item()
-    assert "df.rank.propensities(run=...), and say df.rank.on(propensity=...)" in found["advice"].item()
+    assert "df.rank.clicks.propensities(run=...), and say df.rank.on(propensity=...)" in found["advice"].item()
 
     def of(ranker: Any) -> float:
         return float(ranker.mean("dcg@1").item())

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._lift.ranker import FrameRanker, FusionVerbs, ItemVerbs, PreferenceVerbs
+from rankframe._lift.ranker import TOPICS, FrameRanker, Topic
 from rankframe._support.methods import Lifted
 from tests.support.each import each
 
@@ -130,17 +130,17 @@ VERBS = {
     "compare": (("rr",), TWO | QUICK),
     "power": (("rr",), {**TWO, "difference": 0.1}),
     "gate": (({"rr": 0.1},), TWO | QUICK),
-    "judges": (("label", "llm"), {**TWO, **QUICK}),
-    "reproduces": (("rr",), {"original": {"new": "score"}}),
-    "reliability": (("rr",), TWO | {"seed": 1}),
-    "pool": ((), {"depth": 2, **TWO}),
-    "leave_one_run_out": (("rr",), TWO),
-    "prediction": (("wig@2",), {"of": "rr"}),
-    "interleave": ((), TWO),
+    "collection.label_agreement": (("label", "llm"), {**TWO, **QUICK}),
+    "collection.reproduces": (("rr",), {"original": {"new": "score"}}),
+    "collection.reliability": (("rr",), TWO | {"seed": 1}),
+    "collection.pool": ((), {"depth": 2, **TWO}),
+    "collection.leave_one_run_out": (("rr",), TWO),
+    "collection.difficulty": (("wig@2",), {"of": "rr"}),
+    "clicks.interleave": ((), TWO),
     "fuse": (("wsum",), TWO),
     "tune": (("wsum",), TWO | QUICK | {"step": 0.5, "folds": 2}),
-    "expected_exposure": ((), TWO),
-    "gaps": (("rr",), {"by": "side", **QUICK}),
+    "items.expected_exposure": ((), TWO),
+    "compare_groups": (("rr",), {"by": "side", **QUICK}),
     "fusion.explain": (("rrf",), TWO),
     "fusion.overlap": ((), TWO),
     "fusion.oracle": (("rr",), TWO | QUICK),
@@ -149,7 +149,14 @@ VERBS = {
     "items.without": ((OTHER,), {}),
 }  # fmt: skip
 """Verbs of the judged frame, which has two runs."""
-BESIDE = {"judge", "report", "propensities", "preferences.evaluate", "preferences.bradley_terry"}
+BESIDE = {
+    "judge",
+    "report",
+    "clicks.propensities",
+    "clicks.preference",
+    "preferences.evaluate",
+    "preferences.bradley_terry",
+}
 """Verbs that make such a frame, write a file, or read a table of clicks or preferences."""
 
 
@@ -196,7 +203,10 @@ def verbs_of(kind: type) -> list[str]:
 
 
 def test_the_law_has_a_call_of_every_verb() -> None:
-    kinds = {"": FrameRanker, "fusion.": FusionVerbs, "items.": ItemVerbs, "preferences.": PreferenceVerbs}
+    kinds: dict[str, type] = {
+        "": FrameRanker,
+        **{f"{x._name}.": x for x in Topic.__subclasses__() if x._name in TOPICS},
+    }
     lifted = {topic + name for topic, kind in kinds.items() for name in verbs_of(kind)}
     missing = {name for name in lifted if not {name, name.removeprefix("fusion.")} & VERBS.keys()}
     assert missing == BESIDE

@@ -30,7 +30,7 @@ RUNS: dict[str, Any] = {"runs": ["old", "new"]}
 RESULTS = {
     "compare": lambda rank: rank.compare("rr", **RUNS, resamples=39),
     "gate": lambda rank: rank.gate({"rr": 0.1}, **RUNS, baseline="old"),
-    "gaps": lambda rank: rank.on(score="old").gaps("rr", by="market", resamples=39),
+    "compare_groups": lambda rank: rank.on(score="old").compare_groups("rr", by="market", resamples=39),
     "overlap": lambda rank: rank.fusion.overlap(**RUNS),
     "oracle": lambda rank: rank.fusion.oracle("rr", **RUNS, resamples=39),
     "fit": lambda rank: rank.fusion.fit("posfuse", **RUNS),

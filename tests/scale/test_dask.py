@@ -443,7 +443,10 @@ def test_runs_of_a_column_and_groups_of_queries_are_compared_by_values_from_the_
     pd.testing.assert_frame_equal(found, df.to_pandas().rank.power("map", run="system", difference=0.1))
     groups = {"by": "market", "resamples": 100, "progress": False}
     of_one = df.filter(pl.col("system") == "old")
-    found, wanted = to_dask(of_one).rank.gaps("map", **groups), of_one.to_pandas().rank.gaps("map", **groups)
+    found, wanted = (
+        to_dask(of_one).rank.compare_groups("map", **groups),
+        of_one.to_pandas().rank.compare_groups("map", **groups),
+    )
     pd.testing.assert_frame_equal(found.table, wanted.table)
 
 

@@ -558,7 +558,7 @@ def test_power_and_reliability_take_values_per_query_from_the_buckets(spark: Any
     assert_same(found, df.rank.power("map", runs=runs, difference=0.05))
     fast = {"halves": 10, "resamples": 50, "progress": False}
     found = rankframe.spark.reliability(sdf, "map", "rr", runs=runs, buckets=2, **fast)
-    assert_same(found.table, df.rank.reliability("map", "rr", runs=runs, **fast).table)
+    assert_same(found.table, df.rank.collection.reliability("map", "rr", runs=runs, **fast).table)
 
 
 def test_a_comparison_tells_at_once_what_is_wrong_and_of_rows_in_the_job(spark: Any) -> None:

@@ -239,5 +239,5 @@ def test_mteb_on_abstention(seed: int) -> None:
     confidences = {"max": top.max(), "std": pl.col("score").std(ddof=0), "diff1": top.max() - top.min()}
     for name, confidence in confidences.items():
         predicted = rf.value(confidence.alias(name))
-        found = df.rank.prediction(predicted, of="ndcg@10", resamples=99).filter(correlation="nauc")
+        found = df.rank.collection.difficulty(predicted, of="ndcg@10", resamples=99).filter(correlation="nauc")
         assert found["value"].item() == pytest.approx(theirs[f"nAUC_ndcg_{name}"])

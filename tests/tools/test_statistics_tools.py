@@ -58,7 +58,7 @@ def test_krippendorff_has_the_same_alpha_with_missing_grades(seed: int) -> None:
     names = [f"judge{i}" for i in range(5)]
     table = pl.DataFrame(dict(zip(names, grades, strict=True))).fill_nan(None)
     table = table.with_row_index("query_id").with_columns(doc_id=pl.lit("d"))
-    found = table.rank.judges(*names, resamples=99).table
+    found = table.rank.collection.label_agreement(*names, resamples=99).table
     assert found.filter(pl.col("judge").is_null())["value"].item() == pytest.approx(wanted, rel=1e-12)
 
 
@@ -119,7 +119,7 @@ def test_repro_eval_prints_the_same_order_error_effect_and_p(seed: int) -> None:
         from repro_eval.measure.statistics import ttest
 
     table, metrics = ranked(seed), ("ndcg@10", "map")
-    found = table.rank.reproduces(*metrics, original={"new_b": "b", "new_a": "a"}, union="sorted").table
+    found = table.rank.collection.reproduces(*metrics, original={"new_b": "b", "new_a": "a"}, union="sorted").table
     scores = {}
     for run in RUNS:
         values = table.rank.on(score=run).evaluate(*metrics)

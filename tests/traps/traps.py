@@ -336,10 +336,10 @@ users = pl.DataFrame({"user": np.arange(4_000), "variant": variant, "clicked": c
 clicks = rf.value("clicked", bounds=(0, 1))
 users.rank.on(query="user").compare(clicks, run="variant", missing="zero")""",
         "",
-        "gaps",
+        "compare_groups",
         """\
 clicks = rf.value("clicked", bounds=(0, 1))
-users.rank.on(query="user").gaps(clicks, by="variant").table["value"][0]""",
+users.rank.on(query="user").compare_groups(clicks, by="variant").table["difference"][0]""",
         "0.037",
         RUNS,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 from unittest.mock import patch
 
@@ -68,7 +69,7 @@ VERBS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = {
         {},
     ),
     "agreement": (verbs.agreement, ("other", "kendall_tau", "overlap@3"), {}),
-    "expected_exposure": (expected_exposure, (), {"runs": ["score", "other"], "k": 4}),
+    "items.expected_exposure": (expected_exposure, (), {"runs": ["score", "other"], "k": 4}),
     "summarize": (
         summarize,
         ("ndcg@3", "err(max_label=2)"),
@@ -97,7 +98,7 @@ def on_lists(name: str) -> pl.DataFrame:
 
 def asked(ranker: Any, name: str) -> Any:
     _, args, options = VERBS[name]
-    return getattr(ranker, name)(*args, **options)
+    return attrgetter(name)(ranker)(*args, **options)
 
 
 FRONTS: dict[str, Callable[[str], pl.DataFrame]] = {
@@ -208,8 +209,9 @@ def test_a_ranker_lists_what_people_type_and_metrics_lists_all(kind: Any) -> Non
     assert len(verbs_of_it) < 36
     assert {*dir(kind.rank.metrics)} == METHODS
     assert dir(kind.rank.fusion) == ["explain", "fit", "fuse", "oracle", "overlap", "tune"]
-    assert dir(kind.rank.items) == ["catalog", "compare", "counts", "exposure", "without"]
-    assert dir(kind.rank.preferences) == ["bradley_terry", "evaluate", "interleave", "preference"]
+    assert dir(kind.rank.items) == ["catalog", "compare", "counts", "expected_exposure", "exposure", "without"]
+    assert dir(kind.rank.preferences) == ["bradley_terry", "evaluate"]
+    assert dir(kind.rank.clicks) == ["interleave", "preference", "propensities"]
 
 
 def test_a_verb_of_a_topic_is_the_verb_of_the_ranker() -> None:

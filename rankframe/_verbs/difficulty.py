@@ -29,7 +29,7 @@ CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kend
 
 
 @verb(gives="table", among=METRICS)
-def prediction(
+def difficulty(
     table: Table[R],
     *predictors: Request,
     of: str,
@@ -80,12 +80,12 @@ def prediction(
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2, 3, 3], "doc_id": list("ab") * 3, "score": [9, 1, 6, 4, 5, 4],
     ...     "label": [1, 0, 0, 1, 0, 0]})
-    >>> found = df.rank.prediction("sigma_max", of="rr")              # deviations 4, 1, 1/2 and reciprocal ranks 1, 1/2, 0
+    >>> found = df.rank.collection.difficulty("sigma_max", of="rr")              # deviations 4, 1, 1/2 and reciprocal ranks 1, 1/2, 0
     >>> found["correlation"].to_list()[2], found["value"].to_list()[2]
     ('kendall', 1.0)
     """
-    calls = averaged(predictors, "prediction('nqc@100', of='map')")
-    metric, *others = averaged([of], "prediction(of='map')")
+    calls = averaged(predictors, "collection.difficulty('nqc@100', of='map')")
+    metric, *others = averaged([of], "collection.difficulty(of='map')")
     if others:
         raise InvalidOption(option(of=of), f" names {1 + len(others)} metrics; predict one of them")
     refuse_bounds(table.setup)

@@ -68,13 +68,13 @@ MOST_GRADES = 50
 
 
 @dataclass(frozen=True, repr=False)
-class Judges(Result[R_co]):
+class LabelAgreement(Result[R_co]):
     """The agreement of judges.
 
     Attributes
     ----------
     table
-        A row per pair of judges and measure: ``judge``, ``other``, ``measure`` (as :meth:`judges` lists them), ``value`` with its
+        A row per pair of judges and measure: ``judge``, ``other``, ``measure`` (as :meth:`label_agreement` lists them), ``value`` with its
         interval from ``ci_low`` to ``ci_high`` (Float64; null where undefined), ``n_documents`` that both judged (null for
         Kendall's tau) and ``n_queries`` (UInt32). Of three judges or more, ``"alpha"`` of all has null in ``judge`` and ``other``.
     confusion
@@ -147,7 +147,7 @@ def _runs(tables: Any = None, judge: str | None = None, runs: TheRuns | None = N
 
 
 @verb(gives="whole", runs=_runs)
-def judges(
+def label_agreement(
     table: Table[R],
     *labels: Column,
     tables: Mapping[Column, object] | None = None,
@@ -160,7 +160,7 @@ def judges(
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     progress: bool = True,
-) -> Judges[R]:
+) -> LabelAgreement[R]:
     """How far judges agree, such as people and a model: kappa, alpha, bias, and the order of the runs under each.
 
     The labels of a judge are a column, or a table of its own (`tables`), or the rows that name the judge (`judge`). Documents are
@@ -186,7 +186,7 @@ def judges(
 
     Returns
     -------
-    A :class:`rankframe.results.Judges`, whose ``table``, ``confusion``, ``bias``, ``runs`` and ``flips`` are frames of the caller's
+    A :class:`rankframe.results.LabelAgreement`, whose ``table``, ``confusion``, ``bias``, ``runs`` and ``flips`` are frames of the caller's
     kind. A LazyFrame is collected first. ``table`` has these measures:
 
     - ``"agreement"``: the share of documents with equal labels.
@@ -219,12 +219,12 @@ def judges(
 
     >>> import polars as pl, rankframe as rf
     >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 1, 0, 0], "llm": [1, 0, 0, 0]})
-    >>> found = df.rank.judges("label", "llm").table
+    >>> found = df.rank.collection.label_agreement("label", "llm").table
     >>> dict(zip(found["measure"].to_list()[:2], found["value"].to_list()[:2]))
     {'agreement': 0.75, 'kappa': 0.5}
     >>> people = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "label": [1, 0]})
     >>> llm = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "c"], "label": [1, 1]})
-    >>> found = people.rank.judges(tables={"people": people, "llm": llm}).table      # both judged document a
+    >>> found = people.rank.collection.label_agreement(tables={"people": people, "llm": llm}).table      # both judged document a
     >>> int(found["value"][0]), int(found["n_documents"][0])
     (1, 1)
     """
@@ -232,14 +232,14 @@ def judges(
     of_rows = tables is not None or judge is not None
     compares, example = (
         not of_rows and bool(chosen.columns),
-        "judges('label', 'label_llm', metric='ndcg@10', runs=['bm25', 'ltr'])",
+        "collection.label_agreement('label', 'label_llm', metric='ndcg@10', runs=['bm25', 'ltr'])",
     )
     calls = refuse_geometric(averaged([metric], example, table.setup if compares else None))
     chosen.require(frame, table.setup)
     names = chosen.names(frame) if of_rows else [*dict.fromkeys(labels)]
     if len(names) < 2:
-        advice = Code("df.rank.judges('label', 'label_llm')")
-        says = "judges compares two columns of labels or more, or the labels of two judges in one column; name the columns, as "
+        advice = Code("df.rank.collection.label_agreement('label', 'label_llm')")
+        says = "collection.label_agreement compares two columns of labels or more, or the labels of two judges in one column; name the columns, as "
         raise InvalidOption(says, advice)
     frame = frame.with_columns(_cleaned(frame, name) for name in ([label] if of_rows else names))
     this = pl.col(chosen.column or "").cast(pl.String)
@@ -256,7 +256,7 @@ def judges(
     options = {"ci": ci, "resamples": resamples, "seed": seed, "judges": names, "run": chosen.column}
     settings = settings_of(table, calls, options, runs=runs_)
     measured, counted, biases, under, turned = map(table.give, found)
-    return Judges(measured, counted, biases, under, turned, settings)
+    return LabelAgreement(measured, counted, biases, under, turned, settings)
 
 
 def _cleaned(frame: pl.DataFrame, name: str) -> pl.Expr:
