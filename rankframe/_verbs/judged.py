@@ -76,7 +76,7 @@ class Control:
             says = " and have a weight" * bool((weights == 0).any())
             few = f" takes {LEAST} queries that people judged; {n:,} of {len(other):,} are{says}{where}; label {LEAST - n} more"
             alone: list[Text] = (
-                [", or take the labels of the model alone: ", on(label=self.name)] if self.of == "judge" else []
+                [", or take the labels of the model alone: ", on(label=self.name)] if self.of == "model_labels" else []
             )
             raise InvalidData(of, few, *alone)
         if self.of == "adjust" and self.mean is None and not len(theirs):
