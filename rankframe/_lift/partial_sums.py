@@ -24,6 +24,7 @@ from .._table.runs import names_of
 from .._table.table import R
 from .._verbs.compare import TABLE, Comparison, adjusted
 from .._verbs.gate import Verdict, budgets_of, judged, queries_needed
+from .._verbs.summary import FIGURES
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, option, warn
 from .callers_frames import in_polars
 
@@ -144,7 +145,8 @@ class PartialSums(Generic[R]):
                 total=pl.when(Mean.of(call).figure == "total").then(n * mean),
                 mean=pl.when(n > 0).then(mean),
             )
-            parts.append(found if ci is None else self._with_interval(found, "mean", "std", ci))
+            found = found if ci is None else self._with_interval(found, "mean", "std", ci)
+            parts.append(found.select(*keys, *(name for name in FIGURES if name in found.columns)))
         return self._give(pl.concat(parts))
 
     def compare(

@@ -109,7 +109,7 @@ class Verdict(Result[R_co]):
             body.append(
                 (verdict, *named(row, *names), *numbers(row, "baseline_mean", "mean", digits=4), *map(Cell, judged))
             )
-        units = ("queries",) if self.settings["cluster"] is None else ("queries", "clusters")
+        units = ("queries", "clusters") if any("n_clusters" in row for row in rows) else ("queries",)
         figures = ("baseline mean", "mean", "difference", "at worst", "budget", *units, "needed")
         note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * self.settings['confidence']:.6g}% confidence."
         notes = (note, *unequal(self.settings), *price(self.settings), *left_out(self, rows, most))

@@ -35,6 +35,7 @@ ON: dict[str, Any] = {"interactions": TRAIN, "items": ITEMS}
 ASKED = ("ndcg@2", "novelty@2", "coverage@2", "gini@2", "precision@1")
 
 
+@pytest.mark.filterwarnings("ignore:the interval of novelty@2 over 12 queries is Student's t")
 def test_both_kinds_have_the_figures_of_their_own_verbs_in_the_order_given() -> None:
     ranker = RECS.rank.on(**ON)
     found = ranker.summarize(*ASKED, resamples=500)
