@@ -148,9 +148,9 @@ def summarize(
 
     Returns
     -------
-    A Spark table with the columns of ``df.rank.summarize``: the run and the slice's columns, ``metric``, ``mean`` (for ``gm_map``
-    and ``gm_bpref`` the geometric mean), ``ci_low`` and ``ci_high``, all doubles, ``n_queries`` (long, the queries whose value is not
-    null), ``std`` and ``total`` (doubles), and ``interval`` (string, the kind of the interval). The interval and its kind are null for
+    A Spark table with the columns of ``df.rank.summarize``: the run and the slice's columns, ``metric``, ``n_queries`` (long,
+    the queries whose value is not null), ``std``, ``total``, ``mean`` (for ``gm_map`` and ``gm_bpref`` the geometric mean),
+    ``ci_low`` and ``ci_high``, all doubles, and ``interval`` (string, the kind of the interval); the last three are null for
     fewer than two queries and left out with ``ci=None``.
 
     Raises

@@ -14,13 +14,10 @@ from .._plan.per_query import measure
 from .._table.setup import Setup
 from ..errors import InvalidOption, option
 from .judged import KINDS, OF_JUDGED, PEOPLE, Control, Help, by_people, in_addition
-from .summary import OF_INTERVALS, Summary, in_slices, weigher
+from .summary import FIGURES, OF_INTERVALS, Summary, in_slices, weigher
 
 OF_MODEL = "#model "
 """The prefix of a metric's column by the model's labels."""
-
-FIRST = ("metric", "mean", "ci_low", "ci_high", "n_queries")
-"""The figures before those of judged queries."""
 
 OF_QUERY = ("people", "known", "by_model", "weight")
 """What a part has of a query and a metric, with a model as judge: whether people judged the query; the value by their labels, or else the
@@ -37,9 +34,8 @@ class JudgedSummary(Summary):
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
         """The columns of the summary without the slices."""
-        own = super().figures
-        first = {name: dtype for name, dtype in own.items() if name in FIRST}
-        return {**first, **OF_JUDGED, **own}
+        own = {name: dtype for name, dtype in super().figures.items() if name not in ("metric", "n_queries")}
+        return {"metric": FIGURES["metric"], "n_queries": FIGURES["n_queries"], **OF_JUDGED, **own}
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
         if any(call.labels and call.metric.from_clicks != "same" for call in weigher(self.weights, frame.schema)):

@@ -50,11 +50,11 @@ PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Floa
 pairs of value and weight with their counts, null for more than `FEW`. Of estimates from clicks also `OF_CLICKS`."""
 
 FIGURES = {
-    "metric": pl.String(), "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "n_queries": pl.UInt32(),
-    "n_clicks": pl.UInt32(), "effective_sample_size": pl.Float64(),
-    "std": pl.Float64(), "total": pl.Float64(), "interval": pl.String(),
+    "metric": pl.String(), "n_queries": pl.UInt32(), "n_clicks": pl.UInt32(), "effective_sample_size": pl.Float64(),
+    "std": pl.Float64(), "total": pl.Float64(),
+    "interval": pl.String(), "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
 }  # fmt: skip
-"""The columns beside the slices: what is asked first."""
+"""The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
 
 OF_INTERVALS = ("ci_low", "ci_high", "interval")
 """The figures that are left out with ``ci=None``."""
@@ -599,12 +599,12 @@ def summarize(
     Returns
     -------
     A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns,
-    ``metric``, ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and ``ci_high`` (its
-    interval), all Float64, ``n_queries`` (UInt32, the queries whose value is not null), with ``on(propensity=...)`` ``n_clicks`` (UInt32)
+    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), with ``on(propensity=...)`` ``n_clicks`` (UInt32)
     and ``effective_sample_size`` (Float64, the number of clicks with equal weights whose mean would vary as much: the square
     of the sum of the clicks' weights over the sum of their squares), ``std`` (the standard deviation over the
     queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
-    for other metrics), both Float64, and ``interval`` (String, its kind). The interval and its kind are null for
+    for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
+    ``ci_high`` (the interval of ``mean``), all Float64, and before these ``interval`` (String, its kind); interval and kind are null for
     fewer than two queries and left out with ``ci=None``. With `model_labels`, after ``n_queries``: ``n_judged`` (UInt32, those that
     people judged, of which ``std`` is), ``tuned_weight`` (Float64, of the model's labels: 0 to 1), ``variance_saved`` (Float64, their share
     of the variance of the people's mean) and ``queries_to_halve`` (Int64, about how many queries people would judge for an

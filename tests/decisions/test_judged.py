@@ -128,7 +128,7 @@ def test_a_model_that_is_always_right_makes_nearly_the_interval_of_all_queries()
 
 def test_no_interval_has_no_columns_of_one() -> None:
     found = DF.rank.summarize("map", model_labels="llm", ci=None)
-    assert found.columns == ["metric", "mean", "n_queries", *ADDED, "std", "total"]
+    assert found.columns == ["metric", "n_queries", *ADDED, "std", "total", "mean"]
     assert found["mean"].item() == DF.rank.summarize("map", model_labels="llm")["mean"].item()
 
 
@@ -282,7 +282,7 @@ def test_a_query_without_a_value_is_refused() -> None:
 
 def test_an_empty_table_has_a_row_of_nulls_and_with_slices_none() -> None:
     found = DF.clear().rank.summarize("map", model_labels="llm")
-    assert found.row(0)[:6] == ("map", None, None, None, 0, 0)
+    assert found.row(0)[:4] == ("map", 0, 0, None)
     assert found.schema == DF.rank.summarize("map", model_labels="llm").schema
     assert DF.clear().rank.summarize("map", model_labels="llm", by="market").height == 0
 

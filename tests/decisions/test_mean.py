@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -144,6 +145,9 @@ def test_no_print_of_a_summary_hides_its_mean_or_its_interval() -> None:
         for name in ("mean", "ci_low", "ci_high"):
             assert f" {name} " in shown
             assert f" {name}" in pandas
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        shown = str(rf.load_example().to_pandas().rank.summarize("ndcg@10", runs=["score", "score_pca"], resamples=99))
+    assert shown.splitlines()[0].split() == ["run", "metric", "n_queries", "...", "mean", "ci_low", "ci_high"]
 
 
 def test_no_print_of_a_power_hides_the_queries_that_it_takes() -> None:

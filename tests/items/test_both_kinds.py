@@ -53,7 +53,7 @@ def test_coverage_is_the_share_of_the_catalog_that_lists_show() -> None:
     top = RECS.filter(pl.col("score") > 1)
     found = RECS.rank.on(**ON).summarize("coverage@2", ci=None)
     assert found["mean"].item() == top["doc_id"].n_unique() / 10
-    assert found.columns == ["metric", "mean", "n_queries", "std", "total"]
+    assert found.columns == ["metric", "n_queries", "std", "total", "mean"]
 
 
 def test_intervals_take_at_most_a_thousand_resamples_of_users() -> None:

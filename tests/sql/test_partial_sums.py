@@ -42,7 +42,7 @@ def test_merged_sums_are_the_summary_of_the_values(sums: pl.DataFrame) -> None:
         wanted = RUNS.rank.summarize(*METRICS, run="system", interval="t", by=by)
         keys = ["system", *([by] if by else []), "metric"]
         assert_frame_equal(found.summarize(by=by).sort(keys), wanted.sort(keys), check_exact=False, abs_tol=1e-9)
-    assert found.summarize(ci=None).columns == ["system", "metric", "mean", "n_queries", "std", "total"]
+    assert found.summarize(ci=None).columns == ["system", "metric", "n_queries", "std", "total", "mean"]
 
 
 def test_sums_of_differences_give_the_paired_t_test(sums: pl.DataFrame) -> None:
