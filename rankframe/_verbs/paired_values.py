@@ -297,8 +297,9 @@ def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, s
     found = in_order(table.by_parts(work), table, query)
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
-    facts = [*_facts_in(found), "#weight", *([] if design.cluster is None else [CLUSTER])]
-    queries = found.select(*query, *facts).unique(query, keep="first", maintain_order=True)
+    facts = _facts_in(found)
+    of_query = [*facts, "#weight", *([] if design.cluster is None else [CLUSTER])]
+    queries = found.select(*query, *of_query).unique(query, keep="first", maintain_order=True)
     if weighing:
         queries = queries.with_columns(_of_metric(found, runs, weighing[0], queries.select(query)))
     queries = queries.with_columns(lifted(pl.col("#weight"), pl.col("#weight").max()))
@@ -330,7 +331,7 @@ def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, s
         """The values of all queries under other labels; or another metric of the baseline."""
         asked = others or calls
         named = [design.baseline or runs[0]] if others else runs
-        of_runs = table.by_parts(ValuesOfRuns(design, calls, asked, label))
+        of_runs = table.by_parts(ValuesOfRuns(design, calls, asked, label, bool(weighing)))
         array, there = _in_arrays(of_runs, named, [call.text for call in asked], queries.select(query))
         return array if design.missing == "error" else np.where(there[..., None], array, 0.0)
 
