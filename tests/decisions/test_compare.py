@@ -225,7 +225,7 @@ def test_two_groups_of_queries_are_refused_as_runs_and_compared_by_their_gap(
         getattr(ranker, verb)(*asks, run="arm", baseline="a", **options)
     assert "missing" not in str(error.value)  # counting 0 for the other arm's users: 0.125 and 0.375
     assert str(error.value).endswith("df.rank.compare_groups(..., by='arm')")
-    assert ranker.compare_groups(clicked, by="arm").table["difference"].to_list() == [0.25 - 0.75]
+    assert ranker.compare_groups(clicked, by="arm").table["difference"].to_list() == [0.75 - 0.25]
 
 
 def test_runs_with_hardly_a_query_in_common_are_two_groups_too_unless_a_rule_is_given() -> None:

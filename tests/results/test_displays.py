@@ -195,7 +195,7 @@ def test_a_verdict_counts_what_passed_and_has_a_line_for_each_row(kind: str) -> 
     assert read.texts[1:12] == [*head, "queries", "needed"]
     failed, few, passed = (read.texts[i : i + 11] for i in (12, 23, 34))
     assert failed[:7] == ["failed", "hit_rate@1", "old", "new", "1.0000", "0.1667", "-0.8333"]
-    assert failed[8:] == ["0.01", "6", "299"]
+    assert failed[8:] == ["0.01", "6", ""]  # enough to tell
     assert few[:7] == ["too few queries", "recall", "old", "new", "1.0000", "1.0000", "+0.0000"]
     assert passed[:7] == ["passed", "rr", "old", "new", "1.0000", "0.5833", "-0.4167"]
     assert read.texts[45] == "At worst: the bound of the difference, mean less baseline mean, with 95% confidence."
