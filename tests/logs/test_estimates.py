@@ -549,7 +549,8 @@ def test_clicks_on_the_order_that_was_shown_are_found_with_what_to_do() -> None:
     ):
         assert part in found["advice"].item()
     assert PROBLEM in problems(log.to_pandas())
-    assert PROBLEM in problems(log.drop("score"), rank="position")
+    clicked = log.drop("score").rename({"label": "clicked"})
+    assert PROBLEM in problems(clicked, rank="position", label="clicked")
     assert PROBLEM in {*log.lazy().rank.check().rows.collect()["problem"]}
 
 

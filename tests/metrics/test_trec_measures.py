@@ -77,6 +77,7 @@ def test_values_are_those_of_trec_eval_10(run: dict[str, Any]) -> None:
     assert compared
 
 
+@pytest.mark.filterwarnings("ignore:the interval of .* is Student's t:rankframe.RankframeWarning")
 def test_the_summary_is_that_of_trec_eval_10() -> None:
     run = next(run for run in RECORD["runs"] if not run["options"])
     answered = [query for query in run["queries"] if query != "all"]

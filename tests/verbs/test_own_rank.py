@@ -42,7 +42,7 @@ def test_ranks_stand_beside_a_column_of_that_name(kind: str) -> None:
 
 @each("kind", KINDS)
 def test_ranks_that_are_the_scores_may_be_counted_anew_and_explained(kind: str) -> None:
-    ranker = KINDS[kind](DF).rank.on(rank="rank")
+    ranker = KINDS[kind](DF).rank.on(rank="rank", ranks="order")
     assert polars(ranker.with_ranks())["new_rank"].to_list() == [3, 1, 2, 1]
     explained = polars(ranker.explain("map")).sort("query_id", "new_rank")
     assert explained.select("rank", "new_rank", "map").rows()[:3] == [
@@ -61,7 +61,7 @@ def test_a_name_that_is_taken_is_refused_with_the_option_that_names_another() ->
 
 def test_a_gate_shows_the_ranks_of_the_runs_and_not_a_column_of_the_table() -> None:
     runs = pl.concat([DF.with_columns(run=pl.lit("old")), DF.with_columns(run=pl.lit("new"), rank=40 - pl.col("rank"))])
-    moved = runs.rank.on(rank="rank").gate({"map": 0.1}, run="run", baseline="old").moved
+    moved = runs.rank.on(rank="rank", ranks="order").gate({"map": 0.1}, run="run", baseline="old").moved
     assert moved.filter(query_id=1, doc_id="a").select("baseline_rank", "rank").rows() == [(3, 1)]
 
 
