@@ -10,6 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Collection, Sequence
+from functools import partial
 from io import TextIOWrapper
 
 import polars as pl
@@ -83,6 +84,10 @@ FIRST = (verbs.evaluate, verbs.compare, verbs.check)
 """The commands shown without arguments."""
 
 
+HELP_COLUMN = 16
+"""Where the help of a command begins; a longer name stands in a line of its own."""
+
+
 def start(arguments: argparse.Namespace) -> Outcome:
     """Show the commands to begin with."""
     lines = [line for command in FIRST for line in (command.examples[0], f"    {command.help}", "")]
@@ -96,7 +101,7 @@ def parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
         prog="rankframe",
         description="Ranking metrics of a table, or of runs and their judgments.\n'rankframe COMMAND --help' tells more.",
         epilog=epilog([command.examples[0] for command in COMMANDS]),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=HELP_COLUMN),
     )
     top.set_defaults(command=start, parser=top)
     top.add_argument("--version", action="version", version=f"rankframe {rf.__version__}")
