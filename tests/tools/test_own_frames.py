@@ -1,10 +1,12 @@
-"""The frames of ranx, RePlay, RecTools and LensKit, read by their own names: their numbers."""
+"""The frames of ranx, RePlay, RecTools, LensKit and boosters, read by their own names: their numbers."""
 
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -76,3 +78,50 @@ def test_ir_measures_its_own_objects() -> None:
     theirs = ir_measures.calc_aggregate(measures, qrels, run)
     ours = rf.evaluate(run, qrels, measures).row(0)[1:]
     assert ours == pytest.approx([theirs[measure] for measure in measures])
+
+
+def training_rows(query: str) -> pl.DataFrame:
+    """Rows of training as boosters take them: queries one after the other, a feature, and grades."""
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 4, 600)
+    return pl.DataFrame({query: np.repeat(np.arange(30), 20), "feature": label + rng.normal(size=600), "label": label})
+
+
+def test_xgboost_its_own_frame_with_a_column_qid() -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rows = training_rows("qid")
+    ranker = xgboost.XGBRanker(n_estimators=5, eval_metric="ndcg@5", objective="rank:ndcg")
+    features = rows.select("qid", "feature").to_pandas()  # it reads the queries from the column
+    ranker.fit(features, rows["label"].to_numpy(), eval_set=[(features, rows["label"].to_numpy())], verbose=False)
+    (theirs,) = (values[-1] for values in ranker.evals_result()["validation_0"].values())
+    scored = rows.with_columns(score=pl.Series(ranker.predict(features)))
+    ours = scored.rank.on(names="xgboost", convention="xgboost").mean("ndcg@5").item()
+    assert ours == pytest.approx(theirs, abs=1e-6)
+
+
+def test_lightgbm_its_own_file_with_a_column_of_queries(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rows = training_rows("query").select("label", "query", "feature")
+    rows.write_csv(tmp_path / "train.csv")
+    columns = {"header": True, "label_column": "name:label", "group_column": "name:query", "verbosity": -1}
+    data = lightgbm.Dataset(tmp_path / "train.csv", params=columns)
+    options = {**columns, "objective": "lambdarank", "metric": "ndcg", "eval_at": [5], "min_data_in_leaf": 1}
+    found: dict[str, Any] = {}
+    booster = lightgbm.train(options, data, 5, valid_sets=[data], callbacks=[lightgbm.record_evaluation(found)])
+    scored = rows.with_columns(score=pl.Series(booster.predict(rows.drop("label").to_numpy())))
+    ours = scored.rank.on(names="lightgbm", convention="lightgbm").mean("ndcg@5").item()
+    assert ours == pytest.approx(found["training"]["ndcg@5"][-1])
+
+
+def test_catboost_its_own_pool_with_a_column_of_groups() -> None:
+    catboost = pytest.importorskip("catboost")
+    rows = training_rows("group_id")
+    pool = catboost.Pool(
+        rows.select("feature").to_numpy(), rows["label"].to_numpy(), group_id=rows["group_id"].to_numpy()
+    )
+    model = catboost.CatBoostRanker(iterations=5, loss_function="YetiRank", verbose=False, allow_writing_files=False)
+    model.fit(pool)
+    theirs = model.eval_metrics(pool, "NDCG:top=5;type=Base", ntree_start=4)["NDCG:top=5;type=Base"][-1]
+    scored = rows.with_columns(score=pl.Series(model.predict(pool)))
+    ours = scored.rank.on(names="catboost", convention="catboost").mean("ndcg@5").item()
+    assert ours == pytest.approx(theirs)
