@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.scale
+from tests.support.tables import BY_CHANCE
+
+pytestmark = [BY_CHANCE, pytest.mark.scale]
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,10 @@ from rankframe._verbs.summary import Summary
 from rankframe.dask import DaskEngine
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
-from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, random_table
 from tests.support.two_runs import two_runs
 
-pytestmark = [pytest.mark.scale, pytest.mark.filterwarnings("ignore:.* judged queries are not in the run")]
+pytestmark = [BY_CHANCE, pytest.mark.scale, pytest.mark.filterwarnings("ignore:.* judged queries are not in the run")]
 
 TABLE = random_table(6, labels=FRACTIONAL_LABELS)
 DF = frame(TABLE)

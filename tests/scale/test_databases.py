@@ -10,8 +10,10 @@ import pytest
 
 from tests.sql import laws
 from tests.sql.databases import ClickHouse, Database, MariaDB, Postgres, Spark
+from tests.support.tables import BY_CHANCE
 
 pytestmark = [
+    BY_CHANCE,
     pytest.mark.scale,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

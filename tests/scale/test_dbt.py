@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 
 from rankframe._command import main
+from tests.support.tables import BY_CHANCE
 
-pytestmark = pytest.mark.scale
+pytestmark = [BY_CHANCE, pytest.mark.scale]
 
 PAGE = Path(__file__).parents[2] / "docs" / "recipes" / "dbt.md"
 

@@ -23,9 +23,9 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 import rankframe.dask  # which registers the accessor
 from tests.scale.conftest import java_home
-from tests.support.tables import frame, random_table
+from tests.support.tables import BY_CHANCE, frame, random_table
 
-pytestmark = pytest.mark.scale
+pytestmark = [BY_CHANCE, pytest.mark.scale]
 
 PACKAGE = Path(rf.__file__).parents[1]
 PAGE = PACKAGE / "docs" / "scale.md"

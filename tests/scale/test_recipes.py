@@ -12,9 +12,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rankframe as rf
-from tests.support.tables import frame, random_table
+from tests.support.tables import BY_CHANCE, frame, random_table
 
-pytestmark = [pytest.mark.scale, pytest.mark.filterwarnings("ignore:.* judged queries are not in the run")]
+pytestmark = [BY_CHANCE, pytest.mark.scale, pytest.mark.filterwarnings("ignore:.* judged queries are not in the run")]
 
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 DF = frame(random_table(9)).with_columns(market=pl.col("query_id").str.len_chars().cast(pl.Int64))

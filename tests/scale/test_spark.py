@@ -23,10 +23,11 @@ from rankframe.errors import Advice, Code, InvalidData
 from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
-from tests.support.tables import FRACTIONAL_LABELS, frame, random_table
+from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, random_table
 from tests.support.two_runs import two_runs
 
 pytestmark = [
+    BY_CHANCE,
     pytest.mark.filterwarnings("ignore:.* judged queries are not in the run"),
     pytest.mark.scale,
     # of PySpark 4, which works all the same

@@ -435,7 +435,7 @@ def names_that_break_lines(db: Database) -> None:
 
 def ranks_as_given(db: Database) -> None:
     """A rank that counts as given is that of the frame; ranks that are shared, or no whole numbers from 1, are refused."""
-    ranks = [(1, "a", 9, 1.0), (1, "b", 3, 0.0), (1, "c", None, 1.0), (2, "a", 1, 2.0), (3, "a", None, 1.0)]
+    ranks = [("p", "a", 9, 1.0), ("p", "b", 3, 0.0), ("p", "c", None, 1.0), ("q", "a", 1, 2.0), ("r", "a", None, 1.0)]
     df = pl.DataFrame(ranks, schema=["query_id", "doc_id", "rank", "label"], orient="row")
     db.load("documents", df)
     given = {"rank": "rank", "ranks": "as_given"}
@@ -443,9 +443,9 @@ def ranks_as_given(db: Database) -> None:
     names = {text: f"v{i}" for i, text in enumerate(calls)}
     statement = rf.sql(*calls, dialect=db.dialect, table="documents", names=names, **given)
     wanted = [
-        (1, 1 / 9, 0.0, 1 / 18, 1 / math.log2(10), 0.0, 0.0),
-        (2, 1.0, 1.0, 1.0, 2.0, 1.0, 1.0),
-        (3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        ("p", 1 / 9, 0.0, 1 / 18, 1 / math.log2(10), 0.0, 0.0),
+        ("q", 1.0, 1.0, 1.0, 2.0, 1.0, 1.0),
+        ("r", 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     ]
     by_query = [dict(zip(("query_id", *names.values()), row, strict=True)) for row in wanted]
     assert_rows(db.run(statement), by_query, ["query_id"])
