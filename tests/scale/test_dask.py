@@ -329,8 +329,8 @@ def test_what_is_wrong_is_told_in_words_of_pandas() -> None:
         ddf.rank.check()
     with pytest.raises(rf.InvalidOption, match=r"conventions needs the whole table in one piece"):
         ddf.rank.conventions("ndcg@10")
-    with pytest.raises(rf.InvalidOption, match=r"compare needs the whole table in one piece"):
-        ddf.rank.compare("map", runs=["score", "label"])
+    with pytest.raises(rf.InvalidOption, match=r"tune needs the whole table in one piece"):
+        ddf.rank.tune("wsum", runs=["score", "label"])
     with pytest.raises(rf.InvalidOption, match=r"judged needs the whole table in one piece"):
         ddf.rank.plot.judged("map")
     for frame_, options in ((ddf, {"ties": "order"}), (ddf.drop(columns="doc_id"), {}), (ddf, {"convention": "ranx"})):
