@@ -668,7 +668,7 @@ def test_scores_of_hits_in_another_order_are_one_over_their_ranks() -> None:
 def test_a_line_of_thousands_of_objects_in_objects_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(
-        '{"query_id": "1", "doc_id": "a", "label": 1, "x": ' + '{"a":' * 5_000 + "1" + "}" * 5_000 + "}\n"
+        '{"query_id": "1", "doc_id": "a", "label": 1, "x": ' + '{"a":' * 50_000 + "1" + "}" * 50_000 + "}\n"
     )
     with pytest.raises(InvalidData, match=r"line 1: .* is no JSON object"):
         rf.read_qrels(path)
