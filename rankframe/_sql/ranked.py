@@ -264,6 +264,7 @@ class Ranks:
 
     def _ranked(self) -> Step:
         policies = self.setup.policies
+        of = "rf_kept" if policies.drops_after_cut else "rf_placed" if policies.depth is None else "rf_cut"
         score = exp.column("rank_score" if policies.depth is None else "cut_score")
         place = exp.column("new_place" if policies.drops_after_cut else "first_place")
         rank = place if policies.drops_after_cut else self._given_place
@@ -276,12 +277,11 @@ class Ranks:
             "place": place,
             "doc_rank": case((there(score), rank), otherwise=None),
             "score": score,
-            self.given_grade: exp.column("grade"),
+            self.given_grade: exp.column("grade", of),  # of the step before: ClickHouse reads the new grade otherwise
             "grade": grade,
             "label": case((grade > 0, grade), otherwise=exp.cast(exp.convert(0), "double")),
             "fault": exp.column("fault"),
         }
-        of = "rf_kept" if policies.drops_after_cut else "rf_placed" if policies.depth is None else "rf_cut"
         says = (
             "rank from 1 on, the given label as grade, and the label that counts, 0 for a document that nobody judged"
         )
