@@ -260,7 +260,10 @@ class Ranks:
     @property
     def _given_place(self) -> Tree:
         """The place of each document, or its rank where ranks count as they are given."""
-        return exp.cast(exp.column("rank_score"), "double") if self.setup.takes_ranks else exp.column("first_place")
+        if not self.setup.takes_ranks:
+            return exp.column("first_place")
+        rank = exp.cast(exp.column("rank_score"), "double")
+        return case((rank >= 1, rank), otherwise=None)  # a lower one is a fault, which a division by 0 would hide
 
     def _ranked(self) -> Step:
         policies = self.setup.policies
