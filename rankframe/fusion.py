@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from ._catalog.fusions import FUSIONS, NORMALIZATIONS, TRAINED_FUSIONS
 from ._support.option_kinds import Column, ReadInside
 from ._table.runs import TheRuns
-from ._verbs.fitted import FittedFusion, FusionMethod, fit as fit_verb
-from ._verbs.fuse import fuse as fuse_verb
+from ._verbs.fuse.fitted import FittedFusion, FusionMethod, fit as fit_verb
+from ._verbs.fuse.fuse import fuse as fuse_verb
 from .errors import with_code_of
 from .evaluation import apart, as_keywords, runs_by_name, table_of, taking_options_of
 

@@ -15,19 +15,19 @@ from __future__ import annotations
 from ._results.grid import Cell, Grid
 from ._results.result import Format, Result, render
 from ._table.check import PROBLEMS
-from ._verbs.catalog import CatalogComparison, ItemCounts
-from ._verbs.compare import Comparison
-from ._verbs.compare_groups import GroupComparison
-from ._verbs.fitted import FittedFusion
-from ._verbs.gate import Verdict
-from ._verbs.judge import Findings
-from ._verbs.label_agreement import LabelAgreement
-from ._verbs.overlap import Oracle, Overlap
-from ._verbs.preference import Preference
-from ._verbs.reliability import Reliability
-from ._verbs.reproduces import Reproduction
-from ._verbs.tool_comparison import Conventions
-from ._verbs.tuning import TunedFusion
+from ._verbs.audit.overlap import Oracle, Overlap
+from ._verbs.audit.reproduces import Reproduction
+from ._verbs.audit.tool_comparison import Conventions
+from ._verbs.collections.label_agreement import LabelAgreement
+from ._verbs.collections.preference import Preference
+from ._verbs.collections.reliability import Reliability
+from ._verbs.decide.compare import Comparison
+from ._verbs.decide.gate import Verdict
+from ._verbs.fuse.fitted import FittedFusion
+from ._verbs.fuse.tuning import TunedFusion
+from ._verbs.groups.compare_groups import GroupComparison
+from ._verbs.items.catalog import CatalogComparison, ItemCounts
+from ._verbs.measure.judge import Findings
 
 __all__ = [
     "PROBLEMS",

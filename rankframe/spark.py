@@ -25,16 +25,16 @@ from ._table.columns import fresh
 from ._table.run_and_judgments import Unmatched as Unmatched
 from ._table.setup import TABLES
 from ._table.table import refuse_names
-from ._verbs.catalog import catalog as catalog_verb
-from ._verbs.compare import Comparison, compare as compare_verb
-from ._verbs.declaration import verb_of
-from ._verbs.evaluate import evaluate as evaluate_verb
-from ._verbs.fitted import FittedFusion
-from ._verbs.fuse import explain as explain_fusion_verb, fuse as fuse_verb
-from ._verbs.gate import Verdict, gate as gate_verb
-from ._verbs.power import power as power_verb
-from ._verbs.reliability import Reliability, reliability as reliability_verb
-from ._verbs.summary import mean as mean_verb, summarize as summarize_verb
+from ._verbs.collections.reliability import Reliability, reliability as reliability_verb
+from ._verbs.decide.compare import Comparison, compare as compare_verb
+from ._verbs.decide.gate import Verdict, gate as gate_verb
+from ._verbs.decide.power import power as power_verb
+from ._verbs.fuse.fitted import FittedFusion
+from ._verbs.fuse.fuse import explain as explain_fusion_verb, fuse as fuse_verb
+from ._verbs.items.catalog import catalog as catalog_verb
+from ._verbs.measure.evaluate import evaluate as evaluate_verb
+from ._verbs.measure.summary import mean as mean_verb, summarize as summarize_verb
+from ._verbs.sample.declaration import verb_of
 from .errors import InvalidData, InvalidOption
 
 if TYPE_CHECKING:

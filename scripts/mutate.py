@@ -48,8 +48,8 @@ class Area:
     tests: tuple[str, ...]
 
 
-def _verbs(*names: str) -> tuple[str, ...]:
-    return tuple(f"_verbs/{name}.py" for name in names)
+def _verbs(room: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"_verbs/{room}/{name}.py" for name in names or ["*"])
 
 
 AREAS = {
@@ -58,7 +58,7 @@ AREAS = {
     "metrics": Area(32, ("metrics/*.py",), ("tests/metrics", "tests/catalog", "tests/items")),
     "fusions": Area(
         21,
-        ("fusions/*.py", *_verbs("entries", "fitted", "fuse", "overlap", "tuning")),
+        ("fusions/*.py", *_verbs("fuse"), *_verbs("sample", "entries"), *_verbs("audit", "overlap")),
         ("tests/fusion", "tests/decisions", "tests/results"),
     ),
     "files": Area(15, ("_files/*.py",), ("tests/files", "tests/command", "tests/shapes")),
@@ -69,40 +69,28 @@ AREAS = {
             "stats.py",
             "_support/draws.py",
             *(f"_statistics/{name}.py" for name in ("estimators", "sample", "weighted_means")),
-            *_verbs(
-                "compare",
-                "compare_groups",
-                "spread_of_groups",
-                "gate",
-                "paired_values",
-                "power",
-                "resampling",
-                "summary",
-            ),
+            *_verbs("decide", "compare", "gate", "power"),
+            *_verbs("groups"),
+            *_verbs("measure", "paired_values", "summary"),
+            *_verbs("sample", "resampling", "slices"),
         ),
         ("tests/decisions", "tests/items", "tests/results"),
     ),
     "items": Area(
         15,
-        _verbs("catalog", "expected_exposure", "item_exposure", "item_tables", "recount"),
+        _verbs("items"),
         ("tests/items", "tests/metrics", "tests/fusion"),
     ),
     "sql": Area(12, ("_sql/*.py",), ("tests/sql",)),
     "statistics": Area(21, ("_statistics/*.py",), ("tests/decisions", "tests/logs")),
     "judges": Area(
         25,
-        _verbs(
-            *(
-                "interleave",
-                "judged",
-                "judged_summary",
-                "label_agreement",
-                "pool",
-                "difficulty",
-                "preference",
-                "propensities",
-            ),
-            *("reliability", "reproduces", "sequential", "stated_preferences"),
+        (
+            *_verbs("collections"),
+            *_verbs("sample", "judged"),
+            *_verbs("measure", "judged_summary"),
+            *_verbs("decide", "sequential"),
+            *_verbs("audit", "reproduces"),
         ),
         ("tests/decisions", "tests/logs", "tests/collections"),
     ),

@@ -34,13 +34,13 @@ from .._table.conventions import CONVENTIONS, Convention
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import in_memory, refuse_names
-from .._verbs.gate import Style, passing
-from .._verbs.judge import Findings, check as check_verb, failing, refuse_unknown
-from .._verbs.paired_values import values
-from .._verbs.power import power_sentences
-from .._verbs.sequential import price
-from .._verbs.tool_comparison import conventions as compared, explained, short
-from .._verbs.unequal_runs import unequal
+from .._verbs.audit.tool_comparison import conventions as compared, explained, short
+from .._verbs.decide.gate import Style, passing
+from .._verbs.decide.power import power_sentences
+from .._verbs.decide.sequential import price
+from .._verbs.measure.judge import Findings, check as check_verb, failing, refuse_unknown
+from .._verbs.measure.paired_values import values
+from .._verbs.sample.unequal_runs import unequal
 from ..errors import InvalidOption, RankframeWarning
 from . import reading
 from .command import COLUMNS, DEFAULT_METRICS, POSITIVE, Outcome, command, help_of

@@ -22,9 +22,9 @@ from .._support.statistical_options import Confidence, Correction
 from .._table.run_and_judgments import is_usual
 from .._table.runs import names_of
 from .._table.table import R
-from .._verbs.compare import TABLE, Comparison, adjusted
-from .._verbs.gate import Verdict, budgets_of, judged, queries_needed
-from .._verbs.summary import FIGURES
+from .._verbs.decide.compare import TABLE, Comparison, adjusted
+from .._verbs.decide.gate import Verdict, budgets_of, judged, queries_needed
+from .._verbs.measure.summary import FIGURES
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, option, warn
 from .callers_frames import in_polars
 

@@ -26,33 +26,33 @@ from .._table.runs import Runs
 from .._table.setup import JOINED, OPTIONS, TABLES, Setup
 from .._table.table import R
 from .._table.ties import Ties
-from .._verbs import evaluate as verbs
-from .._verbs.catalog import catalog, compare as compare_catalogs, counts
-from .._verbs.compare import compare
-from .._verbs.compare_groups import compare_groups
-from .._verbs.declaration import Verb, VerbCall, call_of_verb
-from .._verbs.difficulty import difficulty
-from .._verbs.expected_exposure import expected_exposure
-from .._verbs.fitted import fit
-from .._verbs.fuse import explain as explain_fusion, fuse
-from .._verbs.gate import gate
-from .._verbs.interleave import interleave
-from .._verbs.item_exposure import exposure
-from .._verbs.item_tables import without
-from .._verbs.judge import check, judge
-from .._verbs.label_agreement import label_agreement
-from .._verbs.overlap import oracle, overlap
-from .._verbs.pool import leave_one_run_out, pool
-from .._verbs.power import power
-from .._verbs.preference import preference
-from .._verbs.propensities import propensities
-from .._verbs.reliability import reliability
-from .._verbs.reproduces import reproduces
-from .._verbs.stated_preferences import bradley_terry, evaluate as evaluate_preferences
-from .._verbs.summarize import summarize
-from .._verbs.summary import mean
-from .._verbs.tool_comparison import conventions
-from .._verbs.tuning import tune
+from .._verbs.audit.overlap import oracle, overlap
+from .._verbs.audit.reproduces import reproduces
+from .._verbs.audit.tool_comparison import conventions
+from .._verbs.collections.difficulty import difficulty
+from .._verbs.collections.interleave import interleave
+from .._verbs.collections.label_agreement import label_agreement
+from .._verbs.collections.pool import leave_one_run_out, pool
+from .._verbs.collections.preference import preference
+from .._verbs.collections.propensities import propensities
+from .._verbs.collections.reliability import reliability
+from .._verbs.collections.stated_preferences import bradley_terry, evaluate as evaluate_preferences
+from .._verbs.decide.compare import compare
+from .._verbs.decide.gate import gate
+from .._verbs.decide.power import power
+from .._verbs.fuse.fitted import fit
+from .._verbs.fuse.fuse import explain as explain_fusion, fuse
+from .._verbs.fuse.tuning import tune
+from .._verbs.groups.compare_groups import compare_groups
+from .._verbs.items.catalog import catalog, compare as compare_catalogs, counts
+from .._verbs.items.expected_exposure import expected_exposure
+from .._verbs.items.item_exposure import exposure
+from .._verbs.items.item_tables import without
+from .._verbs.items.summarize import summarize
+from .._verbs.measure import evaluate as verbs
+from .._verbs.measure.judge import check, judge
+from .._verbs.measure.summary import mean
+from .._verbs.sample.declaration import Verb, VerbCall, call_of_verb
 from ..errors import InvalidOption, did_you_mean
 from ..plot import PLOTS, Plots
 from .all_metrics import AllMetrics

@@ -20,10 +20,10 @@ from .._table.runs import RUN, RUN_OF_TABLE, Runs
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
 from .._table.trec_eval import LEVELS
-from .._verbs.fitted import FusionMethod, runs_for, text_of
-from .._verbs.fuse import explain
-from .._verbs.overlap import overlap as overlap_of
-from .._verbs.propensities import Method, Ranks, propensities as estimated
+from .._verbs.audit.overlap import overlap as overlap_of
+from .._verbs.collections.propensities import Method, Ranks, propensities as estimated
+from .._verbs.fuse.fitted import FusionMethod, runs_for, text_of
+from .._verbs.fuse.fuse import explain
 from ..errors import InvalidOption, option
 from .figure import (
     CI,

@@ -49,18 +49,18 @@ from .._table.roles import carried, require
 from .._table.runs import RUN, Runs, TheRuns, names_of
 from .._table.setup import Setup
 from .._table.table import Table, in_memory
-from .._verbs.compare import Comparison, compare
-from .._verbs.declaration import verb
-from .._verbs.evaluate import with_ranks
-from .._verbs.fitted import FusionMethod, text_of
-from .._verbs.gate import Verdict
-from .._verbs.judge import Findings
-from .._verbs.overlap import oracle, overlap
-from .._verbs.paired_values import explained, values, with_own_rank
-from .._verbs.ranks import tied_for_top
-from .._verbs.resampling import Resampling
-from .._verbs.summary import summarize
-from .._verbs.unequal_runs import unequal
+from .._verbs.audit.overlap import oracle, overlap
+from .._verbs.decide.compare import Comparison, compare
+from .._verbs.decide.gate import Verdict
+from .._verbs.decide.ranks import tied_for_top
+from .._verbs.fuse.fitted import FusionMethod, text_of
+from .._verbs.measure.evaluate import with_ranks
+from .._verbs.measure.judge import Findings
+from .._verbs.measure.paired_values import explained, values, with_own_rank
+from .._verbs.measure.summary import summarize
+from .._verbs.sample.declaration import verb
+from .._verbs.sample.resampling import Resampling
+from .._verbs.sample.unequal_runs import unequal
 from ..errors import InvalidOption, MissingExtra, RankframeError, once_each, option
 from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes

@@ -13,9 +13,9 @@ from .._support.floats import np
 from .._support.option_kinds import Column
 from .._support.statistical_options import INTERVALS
 from .._table.table import Table
-from .._verbs.paired_values import Design, differences, paired_values
-from .._verbs.resampling import limits
-from .._verbs.sequential import PLANNED, Planned, Sequential, State
+from .._verbs.decide.sequential import PLANNED, Planned, Sequential, State
+from .._verbs.measure.paired_values import Design, differences, paired_values
+from .._verbs.sample.resampling import limits
 from .figure import CI, Axis, Estimated, Figure, Mark, banded, one_call, plot, unpacked
 from .plots import spaced
 

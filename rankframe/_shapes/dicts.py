@@ -15,7 +15,7 @@ from .._support.threads import use_polars
 from .._table.columns import Columns
 from .._table.setup import Setup
 from .._table.table import in_memory
-from .._verbs.judge import judge
+from .._verbs.measure.judge import judge
 from ..errors import InvalidData, InvalidOption, shown
 
 RunDict: TypeAlias = Mapping[Any, "Mapping[Any, float] | Sequence[Any]"]

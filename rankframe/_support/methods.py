@@ -101,7 +101,7 @@ class Method:
         for polars, own in self.__self__._examples:
             text = text.replace(polars, own)
         kind = inspect.formatannotation(self._returns)
-        kind = re.sub(r"\brankframe\._verbs\.\w+\.", "rankframe.results.", kind)
+        kind = re.sub(r"\brankframe\._verbs\.\w+\.\w+\.", "rankframe.results.", kind)
         kind = re.sub(r"\b(polars|pandas|dask|rankframe)\.(?!results)[\w.]*\b(\w+)", r"\1.\2", kind)
         about = self.__self__._gives if hasattr(self.__func__, "formula") else ""
         found = RETURNS.search(text)

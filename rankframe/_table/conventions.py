@@ -25,7 +25,7 @@ class Otherwise(NamedTuple):
     says
         Its definition, as a clause.
     value
-        Computes it from other metrics, which `_verbs.tool_comparison` evaluates; ``None`` if they do not determine it.
+        Computes it from other metrics, which `_verbs.audit.tool_comparison` evaluates; ``None`` if they do not determine it.
     """
 
     says: str

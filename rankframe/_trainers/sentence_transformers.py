@@ -20,9 +20,9 @@ from .._support.statistical_options import Confidence, Resamples, Seed, SummaryI
 from .._table.policies import Cutoff
 from .._table.runs import Runs
 from .._table.table import Whole, in_memory
-from .._verbs.judge import judge
-from .._verbs.resampling import Resampling
-from .._verbs.summary import Summary
+from .._verbs.measure.judge import judge
+from .._verbs.measure.summary import Summary
+from .._verbs.sample.resampling import Resampling
 from ..errors import InvalidData, InvalidOption, MissingExtra, shown
 from .means import MetricMeans
 

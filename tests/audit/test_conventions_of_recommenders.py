@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._verbs.tool_comparison import explained
+from rankframe._verbs.audit.tool_comparison import explained
 from tests.support.each import each
 
 RECS = pl.DataFrame(

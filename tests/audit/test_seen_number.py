@@ -11,7 +11,7 @@ import pytest
 import rankframe as rf
 from rankframe._table.conventions import CONVENTIONS
 from rankframe._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
-from rankframe._verbs.tool_comparison import IN_WORDS, explained, in_words
+from rankframe._verbs.audit.tool_comparison import IN_WORDS, explained, in_words
 from rankframe._words import ranking
 from tests.support.each import each
 

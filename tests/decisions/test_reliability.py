@@ -14,7 +14,7 @@ from scipy import stats as scipy_stats
 
 import rankframe as rf
 from rankframe._command import main
-from rankframe._verbs.reliability import _figures
+from rankframe._verbs.collections.reliability import _figures
 from tests.support.each import each
 from tests.support.runs import DF, LONG, RUNS, table, values
 

@@ -19,7 +19,7 @@ from statsmodels.stats.multitest import multipletests
 import rankframe as rf
 from rankframe._command import main
 from rankframe._statistics.confidence_sequences import confidence_sequence
-from rankframe._verbs.sequential import price
+from rankframe._verbs.decide.sequential import price
 from tests.support.each import each
 from tests.support.runs import DF, RUNS, table, values
 

@@ -20,7 +20,7 @@ from rankframe._statistics.estimators import ESTIMATORS, estimated
 from rankframe._statistics.sample import Limits, Sample
 from rankframe._support.progress import Progress
 from rankframe._support.statistical_options import FEW
-from rankframe._verbs.resampling import Resampling
+from rankframe._verbs.sample.resampling import Resampling
 
 pytestmark = pytest.mark.nightly
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rankframe._statistics.prediction_powered import estimates
-from rankframe._verbs.judged import LEAST
+from rankframe._verbs.sample.judged import LEAST
 from tests.decisions.test_simulation import MEANS, POPULATIONS, changes, topics
 
 pytestmark = pytest.mark.nightly

@@ -16,7 +16,7 @@ import pytest
 from rankframe import stats
 from rankframe._statistics.sample import Limits
 from rankframe._support.progress import Progress
-from rankframe._verbs.resampling import Resampling
+from rankframe._verbs.sample.resampling import Resampling
 from tests.support.each import each
 
 SIZES = [4, 8, 12, 20, 30, 50, 200]

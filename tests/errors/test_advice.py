@@ -44,8 +44,8 @@ from rankframe._verbs import (
     reproduces,
     running,
 )
-from rankframe._verbs.recount import resamples_of
-from rankframe._verbs.resampling import Resampling
+from rankframe._verbs.items.recount import resamples_of
+from rankframe._verbs.sample.resampling import Resampling
 from rankframe._words import exposure as exposure_words, rankings
 from rankframe.fusions import search_engines
 from tests.support.each import each

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import rankframe as rf
-from rankframe._verbs import evaluate as verbs
+from rankframe._verbs.measure import evaluate as verbs
 from tests.support.each import each
 
 PACKAGE = str(Path(rf.__file__).parent)

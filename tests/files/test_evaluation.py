@@ -21,13 +21,13 @@ from ir_measures import AP, RR, P, nDCG
 import rankframe as rf
 from rankframe._support.option_kinds import kinds_of
 from rankframe._table.setup import OPTIONS
-from rankframe._verbs.compare import compare
-from rankframe._verbs.evaluate import evaluate
-from rankframe._verbs.fitted import fit
-from rankframe._verbs.fuse import fuse
-from rankframe._verbs.gate import gate
-from rankframe._verbs.summarize import summarize
-from rankframe._verbs.summary import mean
+from rankframe._verbs.decide.compare import compare
+from rankframe._verbs.decide.gate import gate
+from rankframe._verbs.fuse.fitted import fit
+from rankframe._verbs.fuse.fuse import fuse
+from rankframe._verbs.items.summarize import summarize
+from rankframe._verbs.measure.evaluate import evaluate
+from rankframe._verbs.measure.summary import mean
 from tests.support.each import each
 
 

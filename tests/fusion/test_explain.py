@@ -14,7 +14,7 @@ import rankframe as rf
 from rankframe._catalog.fusions import NORMALIZATIONS
 from rankframe._table.setup import Setup
 from rankframe._table.table import Whole, in_memory
-from rankframe._verbs.fuse import fuse
+from rankframe._verbs.fuse.fuse import fuse
 from tests.support.each import each
 
 from .test_worked_values import LONG, WIDE

@@ -365,7 +365,7 @@ def test_a_tuned_fusion_is_shown_with_what_was_chosen_and_what_it_gains(
 
 
 def test_the_progress_of_tuning_is_told_by_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankframe._verbs import tuning
+    from rankframe._verbs.fuse import tuning
 
     told: list[tuple[int, int]] = []
 

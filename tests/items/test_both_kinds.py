@@ -12,9 +12,9 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._lift.engine import run as run_on_engine
 from rankframe._table.setup import Setup
-from rankframe._verbs.declaration import call_of_verb
-from rankframe._verbs.summarize import summarize
-from rankframe._verbs.summary import summarize as of_queries
+from rankframe._verbs.items.summarize import summarize
+from rankframe._verbs.measure.summary import summarize as of_queries
+from rankframe._verbs.sample.declaration import call_of_verb
 from tests.support.each import each
 
 USERS = 12

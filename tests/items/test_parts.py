@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._table.setup import Setup
-from rankframe._verbs.item_exposure import Exposures, Weighing
+from rankframe._verbs.items.item_exposure import Exposures, Weighing
 from tests.support.each import each
 
 from .oracles import ORACLES

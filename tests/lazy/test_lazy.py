@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 
 import rankframe as rf
 from rankframe._plan import node, rows_on_disk
-from rankframe._verbs import evaluate as verbs
+from rankframe._verbs.measure import evaluate as verbs
 from tests.support.calls import ALL, POLICIES, SOME, Options, spell
 from tests.support.each import each
 from tests.support.tables import BY_CHANCE, DOCS, frame, random_pairs, random_table
@@ -351,7 +351,7 @@ def test_files_go_away_when_a_bucket_fails_or_nobody_reads_on(temporary: Path) -
 
 SLOW = """
 import sys, threading, time, polars as pl, rankframe as rf
-from rankframe._verbs import evaluate as verbs
+from rankframe._verbs.measure import evaluate as verbs
 from rankframe._plan import node
 df = pl.DataFrame({"query_id": [i // 3 for i in range(3000)], "doc_id": range(3000), "score": [1.0] * 3000, "label": [1] * 3000})
 lazy = df.lazy().rank.on(memory_limit=3000).evaluate("map")

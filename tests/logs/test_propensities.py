@@ -238,8 +238,8 @@ def test_a_log_without_swaps_or_documents_is_refused_with_what_to_say() -> None:
 
 def test_more_contexts_than_groups_share_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = RANKER.clicks.propensities(context="query", **OPTIONS)
-    monkeypatch.setattr("rankframe._verbs.propensities.CELLS", 10)
-    monkeypatch.setattr("rankframe._verbs.propensities.FEWEST_GROUPS", 10)
+    monkeypatch.setattr("rankframe._verbs.collections.propensities.CELLS", 10)
+    monkeypatch.setattr("rankframe._verbs.collections.propensities.FEWEST_GROUPS", 10)
     found = RANKER.clicks.propensities(context="query", **OPTIONS)
     assert_frame_equal(found.drop("ci_low", "ci_high"), wanted.drop("ci_low", "ci_high"), rel_tol=1e-9)
     assert not found["ci_low"].equals(wanted["ci_low"])

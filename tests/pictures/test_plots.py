@@ -29,7 +29,7 @@ from rankframe._pictures.plots import BARS, CELLS
 from rankframe._table.runs import Runs
 from rankframe._table.setup import Setup
 from rankframe._table.table import in_memory
-from rankframe._verbs.resampling import Resampling
+from rankframe._verbs.sample.resampling import Resampling
 from rankframe.plot import PLOTS
 
 mpl.use("Agg")

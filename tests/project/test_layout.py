@@ -18,13 +18,17 @@ from tests.support.each import each
 
 PACKAGE = Path(rankframe.__file__).parent
 
+# The rooms of `_verbs`, bottom up.
+ROOMS = ("sample", "measure", "decide", "groups", "fuse", "items", "collections", "audit")
+
 # The folders of the package and its public modules, bottom up: each imports nothing but itself and those before it.
 FLOORS = [
     *("errors", "_support", "_statistics", "stats"),
     "_table",
     *("_words", "_catalog", "metrics", "fusions"),
     *("_results", "report"),
-    *("_plan", "_verbs"),
+    "_plan",
+    *(f"_verbs/{name}" for name in ROOMS),
     *("_pictures", "plot", "results"),
     *("_lift", "hook", "spark", "dask"),
     "_sql",
@@ -34,7 +38,7 @@ FLOORS = [
 ]  # fmt: skip
 PATHS = sorted(PACKAGE.rglob("*.py"))
 MODULES = {path.relative_to(PACKAGE).with_suffix("").parts: path for path in PATHS}
-PRIVATE = {folder for folder in FLOORS if folder.startswith("_") and not folder.startswith("__")}
+PRIVATE = {folder.split("/")[0] for folder in FLOORS if folder.startswith("_") and not folder.startswith("__")}
 
 
 @cache
@@ -65,12 +69,22 @@ def _imports(module: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def room(module: tuple[str, ...]) -> str:
-    """The folder of a module, or the public module itself."""
-    return module[0]
+    """The folder of a module, with the room in `_verbs`, or the public module itself."""
+    return "/".join(module[:2]) if module[0] == "_verbs" else module[0]
 
 
 def test_every_folder_and_public_module_has_its_floor() -> None:
-    assert sorted(FLOORS) == sorted({room(module) for module in MODULES})
+    assert sorted(FLOORS) == sorted({room(module) for module in MODULES} - {"_verbs/__init__"})
+
+
+def test_no_room_of_verbs_has_more_than_2000_lines() -> None:
+    lines = {
+        name: sum(
+            path.read_text("utf-8").count("\n") for path in (PACKAGE / "_verbs" / name).iterdir() if path.is_file()
+        )
+        for name in ROOMS
+    }
+    assert {name: count for name, count in lines.items() if count > 2_000} == {}
 
 
 def test_imports_between_folders_run_one_way() -> None:
@@ -148,7 +162,7 @@ def test_one_import_brings_neither_the_optional_libraries_nor_the_command_line()
 def test_the_map_of_folders_names_what_is_there() -> None:
     guide = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = guide[guide.index("## Where things are") :]
-    entries = re.findall(r"^(\w+)/ +(.*(?:\n {14}.*)*)", section, re.MULTILINE)
+    entries = re.findall(r"^([\w/]+)/ +(.*(?:\n {14}.*)*)", section, re.MULTILINE)
     floors = [name for name in FLOORS if (PACKAGE / name).is_dir()]
     assert sorted(folder for folder, _ in entries) == sorted(floors)
     public = [f"{'/'.join(module)}.py" for module in MODULES if len(module) == 1]

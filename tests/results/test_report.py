@@ -20,8 +20,8 @@ from rankframe import report
 from rankframe._results.grid import letters
 from rankframe._statistics.estimators import ESTIMATORS
 from rankframe._support.statistical_options import CORRECTIONS, INTERVALS, TESTS, Correction, OfDifferences, Test
-from rankframe._verbs.compare import Comparison
-from rankframe._verbs.judged import KINDS
+from rankframe._verbs.decide.compare import Comparison
+from rankframe._verbs.sample.judged import KINDS
 from rankframe.errors import InvalidOption
 from tests.support.each import each
 from tests.support.undrawn import undrawn, unpainted

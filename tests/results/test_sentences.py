@@ -4,7 +4,7 @@ from itertools import combinations
 from typing import Any
 
 from rankframe._results.sentences import IN_HTML, SENTENCES, headlines, sentence
-from rankframe._verbs.power import power_sentences
+from rankframe._verbs.decide.power import power_sentences
 from tests.support.each import each
 
 SETTINGS = {"by": (), "test": "permutation", "ci": 0.95, "correction": None, "metrics": ["ndcg@10"]}

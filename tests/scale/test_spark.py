@@ -18,7 +18,7 @@ import rankframe as rf
 import rankframe.spark
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._lift.spark_tables import Guarded
-from rankframe._verbs.summary import Summary
+from rankframe._verbs.measure.summary import Summary
 from rankframe.errors import Advice, Code, InvalidData
 from tests.scale.conftest import CONNECT
 from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell

@@ -17,10 +17,10 @@ from polars.testing import assert_frame_equal
 import rankframe as rf
 from rankframe._lift.engine import Side, Work, run
 from rankframe._table.setup import Setup
-from rankframe._verbs import evaluate as verbs, summary
-from rankframe._verbs.declaration import call_of_verb
-from rankframe._verbs.expected_exposure import expected_exposure
-from rankframe._verbs.summary import mean, summarize
+from rankframe._verbs.items.expected_exposure import expected_exposure
+from rankframe._verbs.measure import evaluate as verbs, summary
+from rankframe._verbs.measure.summary import mean, summarize
+from rankframe._verbs.sample.declaration import call_of_verb
 from tests.support.each import each
 
 QUERIES = 12

@@ -1,0 +1,395 @@
+"""What fusing several runs may gain: the overlap of their rankings, and the best run of each query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any, cast
+
+import polars as pl
+
+from ..._catalog.call import Call, call_of
+from ..._catalog.registry import AGREEMENTS, METRICS
+from ..._catalog.requests import Request, averaged
+from ..._plan.per_query import measure
+from ..._results.grid import Cell, Grid, estimated, intervals_of, left_out, named, numbers, percent, queries_of, records
+from ..._results.result import MOST_ROWS, R_co, Result
+from ..._results.sentences import IN_TEXT, Quotes, best_of, quoted
+from ..._support.floats import Booleans, Floats, Integers, np
+from ..._support.option_kinds import Column
+from ..._support.progress import Progress
+from ..._support.statistical_options import Confidence, Interval, Resamples, Seed
+from ..._table.policies import Cutoff
+from ..._table.roles import require_number
+from ..._table.runs import Runs, TheRuns
+from ..._table.setup import Roles, Setup
+from ..._table.table import R, Table, in_memory
+from ...errors import InvalidOption
+from ..decide.compare import compared_values
+from ..fuse.fitted import FittedFusion, FusionMethod, text_of
+from ..fuse.fuse import SCORE, fuse
+from ..measure.evaluate import agreement
+from ..measure.paired_values import Design, Lacking, PairedValues, paired_values, two_or_more
+from ..sample.declaration import call_of_verb, verb
+from ..sample.entries import Entries, entries_of
+from ..sample.resampling import Resampling, warn_of_t
+from ..sample.settings import settings_of
+
+PAIRS = {
+    "run": pl.String, "other": pl.String, "overlap": pl.Float64, "jaccard": pl.Float64, "rbo": pl.Float64,
+    "n_queries": pl.UInt32,
+}  # fmt: skip
+OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "only_relevant"], pl.UInt32)}
+
+
+@dataclass(frozen=True, repr=False)
+class Overlap(Result[R_co]):
+    """The overlap of several runs.
+
+    Attributes
+    ----------
+    table
+        A row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both, over k),
+        ``jaccard`` (that number over the number of documents in the top k of either) and ``rbo`` (rank-biased overlap of
+        the whole rankings, with a persistence of 0.9), all Float64 from 0 to 1: the means over the queries for which
+        either run retrieves a document; and the number of these, ``n_queries`` (UInt32).
+    runs
+        A row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``, and how many of them no
+        other run has in its top k, ``only``; the same of relevant documents, ``relevant`` and ``only_relevant``, which
+        are null if the table has no labels; all UInt32.
+    settings
+        How it was computed: the cutoff, the runs, the policies, the versions.
+    """
+
+    table: R_co
+    runs: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The pairs of runs with the largest and the least overlap, and the documents of each run alone."""
+        pairs = [row for row in records(self.table) if row["jaccard"] is not None]
+        if not pairs:
+            return ["No run has a document"]
+        most, least = (how(pairs, key=lambda row: float(row["jaccard"])) for how in (max, min))
+        share = f"of the documents{self._top} of either"
+        common = f"{_both(most, quotes)} have {_share(most)} {share} in common"
+        if len(pairs) > 1:
+            common = f"{_both(most, quotes)} have most in common, {_share(most)} {share}, and {_both(least, quotes)} least, {_share(least)}"
+        runs = records(self.runs)
+        judged = all(row["relevant"] is not None for row in runs)
+        kind, counted = ("Relevant documents", "only_relevant") if judged else ("Documents", "only")
+        alone = ", ".join(f"{quoted(row['run'], quotes)} {row[counted]:,}" for row in runs)
+        return [common, f"{kind}{self._top} of one run only: {alone}"]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """The figures of pairs of runs and of single runs."""
+        pairs, runs, k = records(self.table), records(self.runs), self.settings["k"]
+        figures = ("overlap", "jaccard", "rbo")
+        body = [(*named(row, "run", "other"), *numbers(row, *figures)) for row in pairs[:most]]
+        over = "the length of the longer ranking" if k is None else k
+        note = f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over those of either run; rbo: rank-biased overlap of the whole rankings."
+        names = ("retrieved", "only", "relevant", "only_relevant")
+        counts = [name for name in names if any(row[name] is not None for row in runs)]
+        of_runs = [(*named(row, "run"), *(Cell(f"{row[name]:,}", row[name]) for name in counts)) for row in runs]
+        own = f"Documents{self._top} over all queries; only: those that no other run has there."
+        of_pairs = Grid(("run", "other"), figures, body, (note,))
+        heads = tuple(name.replace("_", " ") for name in counts)
+        return [of_pairs, Grid(("run",), heads, of_runs, (own, *left_out(self, pairs, most)))]
+
+    @property
+    def _top(self) -> str:
+        k = self.settings["k"]
+        return "" if k is None else f" in the top {k}"
+
+
+@verb(gives="whole", labels=True)
+def overlap(
+    table: Table[R], *, runs: TheRuns | None = None, run: Column | None = None, k: Cutoff | None = 10
+) -> Overlap[R]:
+    """The overlap of the rankings of every two runs, and the documents that each run finds alone.
+
+    Parameters
+    ----------
+    runs, run
+        The runs, as for :meth:`fuse`.
+    k
+        How many documents of each ranking count, except for rank-biased overlap; ``None`` counts all.
+
+    Returns
+    -------
+    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. A LazyFrame
+    is collected first.
+
+    - ``table`` has a row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both,
+      over k), ``jaccard`` (over the number in the top k of either) and ``rbo`` (rank-biased overlap of the whole rankings
+      with a persistence of 0.9), all Float64 from 0 to 1, the means over the queries for which either run retrieves a
+      document, null if there is none; and the number of these queries, ``n_queries`` (UInt32).
+    - ``runs`` has a row per run: ``run``; how many documents its top k hold over all queries, ``retrieved``, and how many
+      of these no other run has in its top k, ``only``; the same of relevant documents, ``relevant`` and
+      ``only_relevant``, null if the table has no labels; all UInt32.
+    - ``settings`` is a dictionary of how it was computed.
+
+    Ranks follow the tie rule.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or `k` is no whole number from 1 on.
+    MissingColumn, InvalidData
+        As for :meth:`fuse`.
+
+    References
+    ----------
+    Webber, Moffat, Zobel, A similarity measure for indefinite rankings, ACM TOIS 28(4), 2010.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": list("abc"), "bm25": [3, 2, 1], "dense": [None, 2, 1], "label": [1, 0, 0]})
+    >>> found = df.rank.fusion.overlap(runs=["bm25", "dense"], k=2)             # a and b; b and c
+    >>> found.table["overlap"].item(), found.table["jaccard"].item()
+    (0.5, 0.3333333333333333)
+    >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
+    (['bm25', 'dense'], [1, 1], [1, 0])
+    """
+    eager, setup, chosen = table.rows, table.setup, Runs.of(runs, run).required()
+    names = two_or_more(chosen.names(eager))
+    entries = entries_of(eager, setup, chosen, names, depth=setup.policies.depth, absent=False)
+    ranks = _ranks(entries)
+    top = ranks < (math.inf if k is None else k + 1)
+    pairs = combinations(range(len(names)), 2)
+    rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
+    of_runs = _of_runs(entries, top, names, setup)
+    settings = settings_of(table, k=k, runs=names, run=chosen.column)
+    return Overlap(table.give(pl.DataFrame(rows, schema=PAIRS, orient="row")), table.give(of_runs), settings)
+
+
+def _ranks(entries: Entries) -> Floats:
+    """The rank of each document in each run; infinite in a run that lacks it."""
+    ranks = np.full((entries.documents.height, entries.n_runs), math.inf)
+    rows = entries.rows.select("#document", "#run", "#rank").collect(engine="in-memory")
+    ranks[rows["#document"].to_numpy(), rows["#run"].to_numpy()] = rows["#rank"].to_numpy()
+    return ranks
+
+
+def _in_common(
+    query: Integers, ranks: Floats, top: Booleans, pair: tuple[int, int], k: int | None
+) -> tuple[float | None, float | None, float | None, int]:
+    """Of two runs, the means over queries: overlap, Jaccard index and rank-biased overlap; and the number of queries."""
+    one, other = pair
+    scores = {name: pl.Series(-ranks[:, run]) for name, run in zip(("one", "other"), pair, strict=True)}
+    rows = pl.DataFrame({"query": query, "document": np.arange(len(query)), **scores})
+    rows = rows.with_columns(pl.when(pl.col(name).is_finite()).then(name).alias(name) for name in scores)
+    rows = rows.filter(pl.any_horizontal(pl.col(*scores).is_not_null()))
+    calls = call_of(AGREEMENTS["overlap"], (), {"k": k}), call_of(AGREEMENTS["rbo"], (), {})
+    of_rows = Setup(Roles(query=("query",), doc="document", score="one"))
+    values = call_of_verb(agreement, "other", *calls).on(in_memory(rows, of_rows))
+    common, either = (np.bincount(query[x]) for x in (top[:, one] & top[:, other], top[:, one] | top[:, other]))
+    shared = np.pad(common, (0, len(either) - len(common)))[either > 0] / either[either > 0]
+    jaccard = float(shared.mean()) if len(shared) else None
+    overlap, rbo = (cast("float | None", values[call.text].mean()) for call in calls)
+    return overlap, jaccard, rbo, values.height
+
+
+def _of_runs(entries: Entries, top: Booleans, names: Sequence[str], setup: Setup) -> pl.DataFrame:
+    """A row per run: how many documents it retrieves, and how many only it retrieves."""
+    counts = [names, *_counts(top)]
+    label = setup.roles.label
+    if label in entries.documents.columns:
+        require_number(entries.documents.schema, label, "label")
+        relevant = pl.col(label).cast(pl.Float64) >= setup.policies.relevant
+        counts += _counts(top[entries.documents.select(relevant.fill_null(False)).to_series().to_numpy()])
+    else:
+        counts += [[None] * len(names)] * 2
+    return pl.DataFrame(dict(zip(OF_RUNS, counts, strict=True)), schema=OF_RUNS)
+
+
+def _counts(top: Booleans) -> tuple[list[int], list[int]]:
+    """The number of documents of each run, and of documents that no other run has."""
+    alone = top & (top.sum(axis=1, keepdims=True) == 1)
+    return top.sum(axis=0).tolist(), alone.sum(axis=0).tolist()
+
+
+def _both(row: Mapping[str, Any], quotes: tuple[str, str]) -> str:
+    return " and ".join(quoted(row[name], quotes) for name in ("run", "other"))
+
+
+def _share(row: Mapping[str, Any]) -> str:
+    share = 100 * row["jaccard"]
+    return f"{share:.{int(0 < share < 10)}f}%"
+
+
+ORACLE = "oracle"
+"""The name of the oracle among the runs."""
+
+TABLE = {
+    "metric": "metric", "run": "baseline", "mean": "baseline_mean", "oracle": "mean", "gain": "difference",
+    "ci_low": "ci_low", "ci_high": "ci_high", "interval": "interval", "better": "wins", "n_queries": "n_queries",
+}  # fmt: skip
+"""The columns of the table, by the names that a comparison with each run as the baseline gives them."""
+
+
+@dataclass(frozen=True, repr=False)
+class Oracle(Result[R_co]):
+    """The gain of choosing the best run for each query.
+
+    Attributes
+    ----------
+    table
+        A row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle`` (the mean of
+        the best run of each query, over the queries where the run has a value), ``gain`` (the oracle less the run), its
+        interval from ``ci_low`` to ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how
+        many have a value, ``n_queries`` (UInt32).
+    per_query
+        A row per run and query, of the runs, the fusion and the oracle: the query, ``run``, and a column per metric.
+    settings
+        How it was computed: the metrics, the runs, the fusion, the interval, the policies, the versions.
+    """
+
+    table: R_co
+    per_query: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The gain of the best run of each query over the best single run and over the fusion: a sentence per metric."""
+        rows, fusion = records(self.table), self.settings["fusion"]
+        lines = []
+        for metric in self.settings["metrics"]:
+            own = [row for row in rows if row["metric"] == metric and row["mean"] is not None]
+            single = [row for row in own if row["run"] != fusion]
+            if not single:
+                lines.append(f"No query has a value of {metric}")
+                continue
+            best = best_of(single)
+            over = [f"{estimated(best, 'gain').line} over {quoted(best['run'], quotes)}, the best single run"]
+            fused = (estimated(row, "gain").line for row in own if row["run"] == fusion)
+            over += [f"{gain} over the fusion {quoted(fusion, quotes)}" for gain in fused]
+            says = f"{metric} would be {best['oracle']:.3f} with the best run of each query"
+            lines.append(f"{says}: {', and '.join(over)}")
+        return lines
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric and run."""
+        rows = records(self.table)
+        body = []
+        for row in rows[:most]:
+            better = Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"])
+            means = numbers(row, "mean", "oracle")
+            body.append((*named(row, "metric", "run"), *means, estimated(row, "gain"), better))
+        note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries. "
+        note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
+        figures = ("mean", "oracle", f"gain [{percent(self.settings)} interval]", "better")
+        return [Grid(("metric", "run"), figures, body, (note, *left_out(self, rows, most)))]
+
+
+@verb(gives="whole", among=METRICS, watched=True)
+def oracle(
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    fusion: FusionMethod | None = "rrf",
+    ci: Confidence = 0.95,
+    interval: Interval = "auto",
+    weights: Column | None = None,
+    missing: Lacking = "error",
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> Oracle[R]:
+    """The gain of choosing the best run for each query, over each single run and over a fusion.
+
+    The oracle knows the labels, so no rule that chooses one run for each query has a higher mean. A fusion, which mixes
+    the documents of the runs, may have a higher mean.
+
+    Parameters
+    ----------
+    *metrics
+        Texts and functions, as for :meth:`evaluate`.
+    runs, run
+        The runs, as for :meth:`fuse`.
+    fusion
+        The method that fuses them, with its options, or a trained one, as for :meth:`fuse`; ``None`` for no fusion.
+    ci
+        The confidence of the interval of each gain.
+    interval, weights, resamples, seed, progress
+        As for :meth:`summarize`.
+    missing
+        Queries that a run lacks, as for :meth:`compare`.
+
+    Returns
+    -------
+    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. A
+    LazyFrame is collected first.
+
+    - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
+      (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
+      run; at most 0 for metrics where less is better, except over a fusion), its interval from ``ci_low`` to
+      ``ci_high``, all Float64, and its kind, ``interval``; on how many queries the oracle is better, ``better``, and how many queries have a value,
+      ``n_queries`` (UInt32).
+    - ``per_query`` has a row per run and query, also of the fusion and of the ``"oracle"``: the query, ``run``, and a
+      Float64 column per metric.
+    - ``settings`` is a dictionary of how it was computed.
+
+    The intervals are those of :meth:`compare`. There are no p-values: the oracle is never worse than a run that it
+    chooses from.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or a run has the name ``"oracle"`` or that of the fusion.
+    InvalidData
+        If a run lacks queries and `missing` is ``"error"``.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...                    "bm25": [2, 1, 1, 2], "dense": [1, 2, 2, 1]})                       # each is right once
+    >>> found = df.rank.fusion.oracle("rr", runs=["bm25", "dense"], fusion=None).table
+    >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
+    (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
+    """
+    design = Design(Runs.of(runs, run), None, (), None, missing)
+    resampling = Resampling(ci, interval, resamples, seed, progress)
+    calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
+    found = paired_values(table, calls, design)
+    singles = found.runs
+    best = _best(found.values, calls)
+    if fusion is not None:
+        found = _with(found, text_of(fusion), _of_fusion(table, design, fusion, found))
+    found = _with(found, ORACLE, best)
+    pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
+    (of_all,) = found.slices
+    with Progress("comparing runs", resampling.progress) as bar:
+        figures, _ = compared_values(found, of_all, pairs, resampling, bar)
+    warn_of_t(figures, resampling)
+    figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
+    fused = None if fusion is None else text_of(fusion)
+    settings = settings_of(table, calls, design.settings, asdict(resampling), fusion=fused, runs=singles)
+    return Oracle(table.give(figures), table.give(found.long()), settings)
+
+
+def _best(values: Floats, calls: Sequence[Call]) -> Floats:
+    """The best value of the runs for each query and metric; NaN where none has one."""
+    sign = np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
+    best: Floats = sign * np.fmax.reduce(sign * values)
+    return best
+
+
+def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
+    """The values, with one more run."""
+    if name in found.runs:
+        raise InvalidOption(f"a run has the name {name!r}, which names a row of the result; rename the run")
+    return replace(found, runs=[*found.runs, name], values=np.concatenate([found.values, values[None]]))
+
+
+def _of_fusion(table: Table[Any], design: Design, fusion: str | FittedFusion[object], found: PairedValues) -> Floats:
+    """The values of the fused run for the same queries; NaN where it has none."""
+    fused = fuse(in_memory(table.rows, table.setup), fusion, runs=design.runs.scores or None, run=design.runs.column)
+    values = measure(fused, design.runs.queries(table.setup).changed(score=SCORE, ascending=False), *found.calls)
+    queries, query = found.queries.select(found.query), found.query
+    own = queries.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
+    return own.select(pl.col(call.text).fill_null(math.nan) for call in found.calls).to_numpy()

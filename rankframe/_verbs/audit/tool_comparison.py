@@ -1,0 +1,589 @@
+"""The number that each tool prints for a table, the choices that change it, and the tool behind a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeVar
+
+import polars as pl
+
+from ..._catalog.call import Call, call_of
+from ..._catalog.means import Mean
+from ..._catalog.registry import CATALOG_METRICS, METRICS
+from ..._catalog.requests import averaged, calls_of
+from ..._plan.per_query import measure
+from ..._results.grid import Cell, Grid, Record, left_out, number, numbers, records
+from ..._results.result import MOST_ROWS, Result
+from ..._results.sentences import IN_TEXT, Quotes
+from ..._table.conventions import CONVENTIONS, Convention, Otherwise
+from ..._table.policies import IN_WORDS as POLICIES_IN_WORDS, Policies, declared
+from ..._table.setup import Setup, refuse_bounds
+from ..._table.table import R, Table, in_memory
+from ...errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Verbatim, asked_as, on, option, worded
+from ..items.catalog import catalog
+from ..items.item_tables import Unknown
+from ..sample.declaration import call_of_verb, verb
+from ..sample.resampling import Resampling
+from ..sample.settings import settings_of
+
+IN_WORDS: Mapping[str, Mapping[object, str]] = {
+    "k": {None: "it goes down the whole ranking", ...: "it stops at rank {}"},
+    "gain": {
+        None: "a relevant document gains 1",
+        "linear": "a document gains its label",
+        "exponential": "a document gains 2^label - 1",
+        "binary": "a relevant document gains 1, whatever its label",
+        "scaled": "a document gains its label over the query's largest",
+        ...: "a document gains {}",
+    },
+    "discount": {
+        "log2": "the gain at a rank is divided by log2(rank + 1)",
+        "original": "the gain at a rank is divided by log2(rank), from rank 2 on",
+        "rank": "the gain at a rank is divided by the rank",
+        ...: "the gain at a rank is discounted by {}",
+    },
+    "ideal": {
+        "judged": "its ideal is made of the best judged documents, as many as the cutoff",
+        "as_many": "its ideal has no more documents than were retrieved",
+        "all": "its ideal has all judged documents, also beyond the cutoff",
+        "retrieved": "its ideal is made of retrieved documents only",
+        "perfect": "its ideal has a best document at every rank, also where there are not as many",
+    },
+    "divisor": {
+        "k": "it divides by the cutoff",
+        "min(k,n)": "it divides by the number of retrieved documents, at most the cutoff",
+        "min(k,R)": "it divides by the number of relevant documents, at most the cutoff",
+        "min(n,R)": "it divides by the number of relevant documents, at most those retrieved",
+        "R": "it divides by the number of relevant documents",
+        "hits": "it divides by the number of relevant documents that were found",
+        "list": "it divides by the length of the list",
+        "pairs": "it divides by the number of pairs",
+    },
+    "rounding": {
+        "nearest": "the number of relevant documents at a level of recall is rounded",
+        "up": "the number of relevant documents at a level of recall is rounded up",
+    },
+    "shown": {
+        "list": "a list shorter than the cutoff has as many documents as it has",
+        "k": "a list shorter than the cutoff counts as full",
+    },
+    "max_label": {
+        None: "the top of the scale is the table's largest label",
+        "query": "the top of the scale is each query's largest label",
+        ...: "the top of the scale is label {}",
+    },
+    "min_label": {None: "every label counts", ...: "labels below {} count as 0"},
+    "unseen_items": {
+        "rarest": "an item without interactions counts like the least popular one",
+        "skip": "items without interactions are left out",
+        "zero": "an item without interactions counts 0",
+        "error": "an item without interactions is refused",
+    },
+    "base": {
+        "users": "popularity is a share of the users",
+        "interactions": "popularity is a share of the interactions",
+    },
+    "distance": {
+        "cosine": "the distance of two items is 1 less the cosine of their features",
+        "hamming": "the distance of two items is the number of features in which they differ",
+        "euclidean": "the distance of two items is that of their features",
+    },
+    "against": {
+        "popularity": "an item surprises by being less popular than its rank tells",
+        "co_occurrence": "an item surprises by sharing few users with those that the user had",
+        "features": "an item surprises by features unlike those that the user had",
+    },
+    "relevance": {False: "items count whatever their labels"},
+    "tail": {...: "the tail is {} of the items"},
+    "weight": {
+        "equal": "all ranks count the same",
+        "count": "all ranks count the same",
+        "log2": "a rank counts 1 / log2(rank + 1)",
+        "rbp": "a rank counts as a reader who goes on with probability p reaches it",
+        ...: "a rank counts {}^(rank - 1)",
+    },
+    "p": {...: "the reader goes on with probability {}"},
+    "first_rank": {...: "it numbers the ranks of the other ranking from {} on"},
+    "at": {
+        "ranks": "it is the mean of the recall at all ranks",
+        "relevant": "it adds up the recall at the ranks of the relevant documents",
+    },
+    "no_pairs": {
+        "null": "a list without a pair has no value",
+        "zero": "a list without a pair counts 0",
+        "one": "a list without a pair counts 1",
+    },
+    "tied": {...: "a pair with equal scores counts {}"},
+}
+"""The effect of each value of an option, as a clause; ``...`` stands for any other value, which takes the place of {}."""
+
+
+def in_words(name: str, value: object, shown: str) -> str:
+    """The effect of a value of a policy or an option; `shown` is the value as text."""
+    clauses = {**POLICIES_IN_WORDS, **IN_WORDS}.get(name, {})
+    known = value if value is None or isinstance(value, (str, bool)) else ...
+    clause = clauses.get(known, clauses.get(..., f"{name} is {{}}"))
+    return clause.format(shown)
+
+
+SCHEMA = {
+    "tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String,
+    "says": pl.String,
+}  # fmt: skip
+OURS, ONE_CHOICE = "rankframe", "one choice"
+
+NO_TOOL_COUNTS = ("NaN score", "label not finite", "repeated document")
+"""The faults of a table for which no tool's convention defines a number."""
+
+MOST_THRESHOLDS = 20
+"""The most different labels that are tried as thresholds of relevance."""
+
+
+PLAIN = Resampling(None, "percentile", 1, 0, False)
+"""Values without intervals."""
+
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Conventions(Result[R_co]):
+    """The value of a metric that each tool would print for a table.
+
+    Attributes
+    ----------
+    table
+        A row per tool that has the metric, or another number under its name, rankframe first: ``tool``; ``value``, the
+        tool's mean over queries (Float64; null if it cannot be reproduced, with the reason in ``note`` or ``says``);
+        ``metric``, the text of the metric as computed, null if the tool has another formula; ``differs_by``, the tool's
+        settings that change the value; ``note``, behaviour that no setting reproduces; and ``says``, the settings, or the
+        other formula, in words. With `observed` the rows are sorted by closeness, ``difference`` is the value less the
+        observed number, and ``says`` is a sentence about the value.
+    settings
+        The metric, the observed number, the policies, the versions.
+    """
+
+    table: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """How many values the tools print; of an observed number, who prints it."""
+        rows = records(self.table)
+        if self.settings["observed"] is not None:
+            return [row["says"] for row in rows if row["tool"] in (OURS, ONE_CHOICE) or row["difference"] == 0]
+        values = [value for value, _ in by_value(rows)]
+        if len(values) == 1:
+            return [f"All tools here print the same {self.settings['metric']}"]
+        least, most = (number(value, DIGITS) for value in (min(values), max(values)))
+        return [f"{len(values)} values of {self.settings['metric']}, from {least} to {most}"]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per value: the tools that print it, and why it is another one than rankframe's."""
+        rows = records(self.table)
+        body = [
+            (*numbers({"value": value}, "value", digits=DIGITS), Cell(reasons_of(tools)), Cell(tools_in(tools)))
+            for value, tools in by_value(rows)
+        ]
+        unknown = ", ".join(row["tool"] for row in rows if row["value"] is None)
+        notes = [f"Not known here: {unknown}."] if unknown else []
+        return [Grid((), ("value",), body, (*notes, *left_out(self, [], None)), ("because", "tools"))]
+
+
+DIGITS = 4
+"""The digits of a tool's value."""
+
+SAME = 12
+"""Values are the same number if they agree to so many decimals."""
+
+
+def by_value(rows: Sequence[Record]) -> list[tuple[float, list[Record]]]:
+    """The rows of each value, rankframe's first, then those of most tools."""
+    known = [row for row in rows if row["value"] is not None]
+    known.sort(key=lambda row: row["tool"] != OURS)
+    groups: dict[float, list[Record]] = {}
+    for row in known:
+        groups.setdefault(round(row["value"], SAME), []).append(row)
+    first, *others = groups.items() if groups else [(math.nan, [])]
+    others.sort(key=lambda group: -len(group[1]))
+    return [first, *others] if groups else []
+
+
+def tools_in(rows: Sequence[Record]) -> str:
+    """The names of the tools."""
+    return ", ".join(row["tool"] for row in rows)
+
+
+def reasons_of(rows: Sequence[Record]) -> str:
+    """The settings of the tools that change the value, each once; the words of another formula."""
+    reasons = (row["differs_by"] or ("" if row["metric"] else row["says"]) for row in rows)
+    return " or ".join(dict.fromkeys(filter(None, reasons)))
+
+
+@verb(gives="whole")
+def conventions(table: Table[R], metric: str, observed: float | str | None = None) -> Conventions[R]:
+    """The value that each tool would print for this table, and the settings of the tool that cause the difference.
+
+    Parameters
+    ----------
+    metric
+        A text, as ``"ndcg@10"``, or of a metric of the whole table, as ``"coverage@10"``; the catalog and past interactions
+        are those of ``on(items=..., interactions=...)``.
+    observed
+        A number that another tool printed, a mean over queries: the rows then show which tool prints it. A value
+        matches if it rounds to the digits given; write the number as a text to keep a last zero, as ``"0.80"``.
+
+    Returns
+    -------
+    A :class:`rankframe.results.Conventions`, which prints a row per value, with the tools that print it and why. Its
+    ``table`` has a row per tool. If neither rankframe nor any tool gives an `observed` number, each row with the tool
+    ``one choice`` changes a single policy, or a single option of the metric, so that it does; if no such change exists,
+    ``says`` in the row of rankframe tells this. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If `metric` is not one metric, or `observed` is no number.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 2 + [2], "doc_id": list("aba"), "score": [3, 2, 1], "label": [1, 2, 0]})
+    >>> found = df.rank.conventions("ndcg@10").table
+    >>> [choices for tool, choices in zip(found["tool"], found["differs_by"]) if tool == "lightgbm"]
+    ['no_relevant=one, gain=exponential']
+    >>> short = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b"], "score": [1, None], "label": [1, 1]})
+    >>> found = short.rank.conventions("ndcg@10", observed=1.0).table
+    >>> next(says for tool, says in zip(found["tool"], found["says"]) if tool == "mlflow")
+    '1.0 is what mlflow prints: its ideal has no more documents than were retrieved; the definition says 0.6'
+    """
+    setup = table.setup
+    refuse_bounds(setup)
+    call, seen = _only(metric), None if observed is None else Seen.of(observed)
+    numbers = _Numbers(table.rows, setup, call, table.spelling)
+    rows = [numbers.row(OURS, setup, call), *(numbers.of_tool(*meant) for meant in _meant(call))]
+    if seen is not None and not any(seen.matches(row.value) for row in rows):
+        rows += [row for row in numbers.single_choices() if seen.matches(row.value)]
+    says = [row.clauses for row in rows] if seen is None else list(_sentences(rows, seen))
+    result = _table(rows, says)
+    if seen is not None:
+        result.insert_column(2, (result["value"] - float(seen.number)).alias("difference"))
+        result = result.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
+    settings = settings_of(table, metric=call.text, observed=None if seen is None else seen.text)
+    return Conventions(table.give(result), settings)
+
+
+def explained(text: str) -> pl.DataFrame:
+    """One row per tool that has the metric: all choices in which the tool differs from the defaults, without a table."""
+    call, setup = _only(text), Setup()
+    rows = [Row(OURS, None, call.text, (), call.metric.doc.partition("\n")[0])]
+    for tool, convention, other in _meant(call):
+        if other is not None:
+            rows.append(Row(tool, None, None, (), convention.note, other.says))
+            continue
+        theirs, meant = setup.counted_as(tool).resolve(call)
+        choices = tuple(choice for choice, _ in _choices(theirs, meant, setup, call))
+        rows.append(Row(tool, None, meant.text, choices, convention.note))
+    return _table(rows, [row.clauses for row in rows]).drop("value")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value of a policy or of an option."""
+
+    name: str
+    value: object
+
+    @property
+    def text(self) -> str:
+        """The choice as text."""
+        return f"{self.name}={short(self.value)}"
+
+    @property
+    def says(self) -> str:
+        """Its effect, in words."""
+        return in_words(self.name, self.value, short(self.value))
+
+
+@dataclass(frozen=True)
+class Row:
+    """The answer of a tool: the number, the metric as computed, the choices that change the number, and a note.
+
+    For a tool with another formula under the metric's name, `metric` is None, and `formula` describes it.
+    """
+
+    tool: str
+    value: float | None
+    metric: str | None
+    choices: tuple[Choice, ...]
+    note: str
+    formula: str = ""
+
+    @property
+    def differs_by(self) -> str:
+        """The choices as they are written."""
+        return ", ".join(choice.text for choice in self.choices)
+
+    @property
+    def clauses(self) -> str:
+        """The choices, or the other formula, in words."""
+        return self.formula or "; ".join(choice.says for choice in self.choices)
+
+
+def _table(rows: Sequence[Row], says: Sequence[str]) -> pl.DataFrame:
+    """A row per tool, and what it says."""
+    found = ((row.tool, row.value, row.metric, row.differs_by, row.note, x) for row, x in zip(rows, says, strict=True))
+    return pl.DataFrame([*found], SCHEMA, orient="row")
+
+
+class _Numbers:
+    """The numbers of one table and metric, by the setup and the call that give them."""
+
+    def __init__(self, table: pl.DataFrame, setup: Setup, call: Call, spelling: Spelling) -> None:
+        self.table, self.setup, self.call, self.spelling = table, setup, call, spelling
+        self._found: dict[tuple[Setup, Call], float | None] = {}
+
+    def value(self, setup: Setup, call: Call) -> float | None:
+        """The mean over the queries that count; of a metric of the whole table, its value."""
+        if (setup, call) not in self._found:
+            of_whole = CATALOG_METRICS.get(call.metric.name) is call.metric
+            self._found[setup, call] = (of_table if of_whole else mean_of)(self.table, setup, call)
+        return self._found[setup, call]
+
+    def of_tool(self, tool: str, convention: Convention, other: Otherwise | None) -> Row:
+        """The number that a tool prints, by options of ours or by another formula."""
+        theirs = self.setup.counted_as(tool)
+        if other is None:
+            return self.row(tool, *theirs.resolve(self.call), convention.note)
+        value, note = None, convention.note
+        if other.value is not None:
+            try:
+                value = other.value(_Values(self, replace(theirs, convention=None)))
+            except RankframeError as error:
+                note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
+        return Row(tool, None if value is None or math.isnan(value) else value, None, (), note, other.says)
+
+    def row(self, tool: str, setup: Setup, call: Call, note: str = "") -> Row:
+        """The number that a tool with this setup and call prints, with the choices that change it."""
+        try:
+            here = self.value(setup, call)
+        except RankframeError as error:  # such as tied scores under a rule of the tool that we lack
+            if isinstance(error, InvalidData) and error.kind in NO_TOOL_COUNTS:
+                raise
+            note = "; ".join(x for x in (worded(error.parts, self.spelling), note) if x)
+            return Row(tool, None, call.text, (), note)
+        choices = list(_choices(setup, call, self.setup, self.call))
+        matter = [choice for choice, ours in choices if not _same(here, self._without(setup, call, choice, ours))]
+        if not matter and tool != OURS and not _same(here, self._without(self.setup, self.call)):
+            matter = [choice for choice, _ in choices]  # several choices make the same difference
+        return Row(tool, here, call.text, tuple(matter), note)
+
+    def _without(self, setup: Setup, call: Call, choice: Choice | None = None, ours: object = None) -> float | None:
+        """The value with our choice in place of the tool's; NaN if it does not go with the other choices."""
+        try:
+            return self.value(*(_with(setup, call, choice.name, ours) if choice else (setup, call)))
+        except RankframeError:
+            return math.nan
+
+    def single_choices(self) -> Iterator[Row]:
+        """The number that each single choice gives: another word of an option, or a number that a tool uses."""
+        name = self.call.metric.name
+        sets = [x for tool in CONVENTIONS.values() for x in (tool.policies, tool.metrics.get(name, {}))]
+        settings = [setting for some in sets for setting in some.items()]
+        label = self.setup.roles.label
+        labels = self.table[label].drop_nulls().unique().sort().to_list() if label in self.table.columns else []
+        settings += [("relevant", label) for label in labels if label > 0 and len(labels) <= MOST_THRESHOLDS]
+        for name, policy in declared(Policies).items():
+            settings += [(name, value) for value in (*policy.words, *((True, False) if bool in policy.kinds else ()))]
+        settings += [(name, word) for name, kind in self.call.metric.kinds.items() if kind for word in kind.words]
+        settings += [("k", None)] if "k" in self.call.metric.parameters else []
+        for name, value in dict.fromkeys(settings):
+            if (name, value) == ("unjudged", "bounds"):
+                continue  # it gives two numbers
+            with suppress(RankframeError):  # the choice may exclude another one
+                setup, call = _with(self.setup, self.call, name, value)
+                if (setup, call) != (self.setup, self.call):
+                    yield Row(ONE_CHOICE, self.value(setup, call), call.text, (Choice(name, value),), "")
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The values of metrics for a table, as the other formula of a tool reads them."""
+
+    numbers: _Numbers
+    setup: Setup
+
+    @property
+    def past_items(self) -> pl.Series:
+        """The items of past interactions, each once."""
+        past, roles = self.setup.background.interactions, self.setup.roles
+        doc = roles.doc_in(self.numbers.table.columns)
+        if past is None or doc is None:
+            raise InvalidOption("it reads past interactions; give them, as ", on(interactions=Verbatim("train")))
+        return past.named(roles.query, doc).counts[doc]
+
+    @property
+    def n_queries(self) -> int:
+        """The number of users."""
+        return self.numbers.table.select(self.setup.roles.query).n_unique()
+
+    @property
+    def call(self) -> Call:
+        """The call that is asked for."""
+        return self.numbers.call
+
+    def of(self, text: str, items: object = None, **options: object) -> float:
+        """The value of a metric at the call's cutoff, with options that no text holds; NaN if undefined."""
+        (call,) = _named(text)
+        k = self.call.arguments.get("k")
+        call = call_of(call.metric, (), {**call.arguments, "k": k, **options}, call.relevant)
+        table, setup = self.numbers.table, self.setup
+        known = self.numbers.value
+        value = known(setup, call) if items is None else of_table(table, setup.on(items=items), call, "drop")
+        return math.nan if value is None else value
+
+
+def mean_of(table: pl.DataFrame, setup: Setup, call: Call) -> float | None:
+    """The mean of a metric over the queries that count."""
+    mean = Mean.of(call).unweighted(pl.col(call.text))
+    value: float | None = measure(table, setup, call).lazy().select(mean).collect().item()
+    return value
+
+
+def of_table(table: pl.DataFrame, setup: Setup, call: Call, unknown: Unknown = "error") -> float | None:
+    """The value of a metric of the whole table."""
+    found = call_of_verb(catalog, call, ci=None, unknown_items=unknown).on(in_memory(table, setup))
+    value: float | None = found["value"].item()
+    return value
+
+
+def _named(text: str) -> list[Call]:
+    """The calls that a text names, of one query's ranking or of the whole table."""
+    for among in (METRICS, CATALOG_METRICS):
+        with suppress(RankframeError):
+            return calls_of(text, among=among)
+    return calls_of(text, example="conventions('ndcg@10')")  # refuses it
+
+
+def _only(text: str) -> Call:
+    """The metric that a text names."""
+    calls = _named(text)
+    if len(calls) != 1:
+        says = f"{text!r} names {len(calls)} metrics; ask for one, as in "
+        raise InvalidOption(says, asked_as("conventions('ndcg@10')"))
+    return averaged(calls, "conventions('ndcg@10')", of_rankings=True)[0]
+
+
+def _meant(call: Call) -> Iterator[tuple[str, Convention, Otherwise | None]]:
+    """Each tool that has the metric, or another number by its name."""
+    name = call.metric.name
+    for tool, convention in CONVENTIONS.items():
+        if name in convention.metrics or name in convention.otherwise:
+            yield tool, convention, convention.otherwise.get(name)
+
+
+def _choices(setup: Setup, call: Call, ours: Setup, our_call: Call) -> Iterator[tuple[Choice, object]]:
+    """Each choice in which a setup and a call differ from ours, with our value in its place."""
+    for name in declared(Policies):
+        chosen, our_choice = getattr(setup.policies, name), getattr(ours.policies, name)
+        if chosen != our_choice:
+            yield Choice(name, chosen), our_choice
+    for name, parameter in call.metric.parameters.items():
+        chosen, our_choice = (dict(x.options).get(name, parameter.default) for x in (call, our_call))
+        if chosen != our_choice:
+            yield Choice(name, chosen), our_choice
+
+
+def _with(setup: Setup, call: Call, name: str, value: object) -> tuple[Setup, Call]:
+    """The setup and the call with another value of a policy or of an option."""
+    if name not in call.metric.parameters:
+        return setup.changed(**{name: value}), call
+    return setup, call_of(call.metric, (), {**call.arguments, name: value}, call.relevant)
+
+
+def _sentences(rows: list[Row], seen: Seen) -> Iterator[str]:
+    """The sentence of each row, ours first, on the observed number."""
+    ours, *others = rows
+    defined = f"the definition says {seen.like(ours.value)}"
+    if seen.matches(ours.value):
+        yield f"{seen.text} is what the definition says"
+    elif others and others[-1].tool == ONE_CHOICE:
+        yield f"no tool here prints {seen.text}; {defined}"
+    elif any(seen.matches(row.value) for row in others):
+        yield defined
+    else:
+        yield f"no tool here prints {seen.text}, and no single choice gives it; {defined}"
+    for row in others:
+        why = f": {row.clauses}" if row.clauses else ", as the definition says"
+        if row.value is None:
+            yield f"what {row.tool} prints is not known here"
+        elif not seen.matches(row.value):
+            yield f"{row.tool} prints {seen.like(row.value)}{why}"
+        else:
+            who = "one choice gives" if row.tool == ONE_CHOICE else f"{row.tool} prints"
+            yield f"{seen.text} is what {who}{why}" + (f"; {defined}" if row.clauses else "")
+
+
+def _same(a: float | None, b: float | None) -> bool:
+    return a is b or (a is not None and b is not None and math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-12))
+
+
+def short(choice: object) -> str:
+    """A choice as text; a threshold just above a number is written with ``above``."""
+    if isinstance(choice, float) and choice in (math.nextafter(0.5, 1), math.nextafter(0, 1)):
+        return f"above {choice:.1g}" if choice > 0.1 else "above 0"
+    return str(choice)
+
+
+NOISE = 1e-12
+"""The relative difference allowed for another order of computation."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A number as it was printed.
+
+    Attributes
+    ----------
+    number
+        The number, with as many digits as were given.
+    """
+
+    number: Decimal
+
+    @classmethod
+    def of(cls, given: float | str) -> Seen:
+        """Read a number, or its text."""
+        try:
+            number = Decimal(str(given).strip())
+        except InvalidOperation:
+            number = Decimal("NaN")
+        if not number.is_finite():
+            says = " is no number; give the one that was printed, with its digits, as "
+            raise InvalidOption(option(observed=given), says, Code("observed=0.81", command="--observed 0.81"))
+        return cls(number)
+
+    @property
+    def text(self) -> str:
+        """The number as it was given."""
+        return f"{self.number:f}"
+
+    @property
+    def unit(self) -> Decimal:
+        """The value of 1 in the last digit."""
+        return Decimal(1).scaleb(int(self.number.as_tuple().exponent))
+
+    def matches(self, value: float | None) -> bool:
+        """Whether a value, rounded to the digits given, is this number; a half may be rounded up or down."""
+        if value is None or not math.isfinite(value):
+            return False
+        return abs(Decimal(value) - self.number) <= self.unit / 2 + abs(self.number) * Decimal(NOISE)
+
+    def like(self, value: float | None) -> str:
+        """A value rounded to the same digits."""
+        if value is None or not math.isfinite(value):
+            return "nothing"
+        return f"{Decimal(value).quantize(min(self.unit, Decimal(1))):f}"

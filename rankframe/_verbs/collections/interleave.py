@@ -1,0 +1,137 @@
+"""The verb that shows the rankings of two runs as one list."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from ..._plan.parts import in_parts
+from ..._statistics.interleaving import NO_TEAM, Method, Pick, interleaved
+from ..._support.draws import seeds_of, uniforms
+from ..._support.floats import np
+from ..._support.option_kinds import Column
+from ..._support.statistical_options import Seed
+from ..._table.policies import Cutoff
+from ..._table.roles import ROW, require
+from ..._table.runs import Runs, TheRuns
+from ..._table.setup import Setup
+from ..._table.table import R, Table, refuse_names
+from ...errors import InvalidOption, option
+from ..measure.evaluate import refuse_averages
+from ..sample.declaration import verb
+from ..sample.entries import entries_of
+
+SHOWN: dict[Any, Any] = {
+    "rank": pl.UInt32, "team": pl.String, "credit": pl.Float64, "team_rank": pl.UInt32, "other_rank": pl.UInt32,
+}  # fmt: skip
+"""The columns between the document and the label."""
+
+
+@verb(gives="list")
+def interleave(
+    table: Table[R],
+    *,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    method: Method = "team_draft",
+    k: Cutoff | None = 10,
+    seed: Seed = 0,
+) -> R:
+    """The rankings of two runs as one list for each query, with the run that each document counts for.
+
+    Show the list to users, record their clicks, and :meth:`preference` computes which run they prefer.
+
+    Parameters
+    ----------
+    runs, run
+        The two runs, as for :meth:`compare`.
+    method
+        How the list is made. ``"team_draft"``: in rounds; in each round a coin says which run picks first, and each run
+        picks its best document that is not in the list yet. ``"balanced"``: one coin says which run is first; the runs
+        take turns down their rankings, and documents that are in the list are skipped. ``"probabilistic"``: for each
+        rank a coin says which run draws one of its documents that are not in the list yet, with chances that fall with
+        their ranks as 1 / rank^3.
+    k
+        The length of the list; ``None`` for all documents.
+    seed
+        The seed of the draws. Those of a query depend on its id and the seed alone: neither on other queries nor on the
+        order of the rows. If a query is asked several times, name a column of the occasion, too, as in
+        ``on(query=["query_id", "session_id"])``, so that the draws differ.
+
+    Returns
+    -------
+    A frame of the caller's kind with a row per document of a list, query by query from the top; lazy frames have no
+    defined order of queries: the query columns, the document, and
+
+    - ``rank`` (UInt32), its place in the list;
+    - ``team`` (String), the name of the run that picked it. Below the end of the shorter ranking, documents follow
+      that have no team (null), so that the run with more documents has no advantage;
+    - ``credit`` (Float64), the probability that it comes from its team, given the list: 1, but for ``"probabilistic"``;
+    - ``team_rank`` and ``other_rank`` (UInt32), its rank in the run of its team, and in the other; null if that one lacks it;
+    - the label, if the table has one.
+
+    Raises
+    ------
+    InvalidOption
+        If there are not two runs, or ``ties="expected"`` leaves their order open.
+    MissingColumn, InvalidData
+        As for :meth:`fuse`.
+
+    References
+    ----------
+    F. Radlinski, M. Kurup, T. Joachims (2008), How does clickthrough data reflect retrieval quality?, CIKM (team draft).
+    T. Joachims (2003), Evaluating retrieval performance using clickthrough data (balanced). K. Hofmann, S. Whiteson,
+    M. de Rijke (2011), A probabilistic method for inferring preferences from clicks, CIKM.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": 1, "doc_id": ["x", "y", "z"], "old": [3, 2, None], "new": [None, 2, 3]})
+    >>> lists = df.rank.clicks.interleave(runs=["old", "new"], method="balanced", k=2)
+    >>> lists["doc_id"].to_list(), lists["team"].to_list()
+    (['x', 'z'], ['old', 'new'])
+    """
+    chosen = Runs.of(runs, run).required()
+    setup, doc = chosen.queries(table.setup), str(table.setup.roles.doc_name)
+    refuse_averages(setup, "interleave")
+    require(table.rows.schema, doc, "doc")
+    refuse_names([*SHOWN], [*setup.roles.query, doc, setup.roles.label], "the table")
+    names = chosen.names(table.rows) if table.whole is None or table.whole.runs is None else table.whole.runs
+    names = sorted(names) if chosen.key else [*names]  # the order of rows must not say which run is first
+    if len(names) != 2 and (table.rows.height or not chosen.key):
+        named = option(run=chosen.column) if chosen.key else option(runs=names)
+        raise InvalidOption(named, f" names {len(names)} runs, and two are interleaved; leave the others out")
+    work = partial(_lists, setup=setup, runs=chosen, names=names, method=method, k=k, seed=seed)
+    return table.give(in_parts(table.rows, setup, chosen.columns, work))
+
+
+def _lists(
+    frame: pl.DataFrame, setup: Setup, runs: Runs, names: list[str], method: Method, k: int | None, seed: int
+) -> pl.DataFrame:
+    """The lists of a part's queries, in the order in which these first appear."""
+    entries = entries_of(frame, setup, runs, names, depth=setup.policies.depth, absent=False)
+    documents = entries.documents
+    rows = entries.rows.select("#list", "#document", "#run", "#rank").collect(engine="in-memory")
+    ranks = np.full((documents.height, 2), np.nan)
+    ranks[rows["#document"].to_numpy(), rows["#run"].to_numpy()] = rows["#rank"].to_numpy()
+    ranked = dict(rows.group_by("#list").agg("#document").iter_rows())
+    first = np.unique(entries.query, return_index=True)[1]
+    picks, lengths = list[Pick](), np.zeros(len(first), dtype=np.int64)
+    for query, number in enumerate(seeds_of(documents[first], setup.roles.query, seed)):
+        of_runs = [ranked.get(2 * query + team, []) for team in (0, 1)]
+        n = min(len({*of_runs[0], *of_runs[1]}), documents.height if k is None else k)
+        picks += interleaved(method, of_runs, uniforms(number, 2 * n)[:, 0]) if n else []
+        lengths[query] = n
+    document, team = (np.array([pick[i] for pick in picks], dtype=np.int64) for i in (0, 1))
+    start, other = np.repeat(np.cumsum(lengths) - lengths, lengths), (team == 0).astype(np.int64)
+    place, credit = np.arange(1, len(picks) + 1) - start, np.array([pick[2] for pick in picks], dtype=np.float64)
+    of_teams = [np.where(team == NO_TEAM, np.nan, ranks[document, x]) for x in (team, other)]
+    named = [None if x == NO_TEAM else names[x] for x in team]
+    shown = pl.DataFrame(dict(zip(SHOWN, (place, named, credit, *of_teams), strict=True))).fill_nan(None).cast(SHOWN)
+    found = documents[document].with_columns(shown)
+    last = [name for name in (setup.roles.label, ROW) if name in documents.columns]
+    if ROW in documents.columns:
+        found = found.with_columns(documents[ROW][first.repeat(lengths)])
+    return found.select(*setup.roles.query, str(setup.roles.doc_name), *SHOWN, *last)

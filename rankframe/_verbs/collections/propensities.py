@@ -1,0 +1,183 @@
+"""How often users examine each rank, from logs in which documents of a query were shown at several ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import polars as pl
+
+from ..._plan.rank_order import numbered
+from ..._statistics.examination import chained, harvested, swapped
+from ..._support.draws import resampled
+from ..._support.floats import Floats, Integers, np
+from ..._support.option_kinds import Column, ColumnNames
+from ..._support.option_values import Range
+from ..._support.progress import Progress
+from ..._support.statistical_options import Confidence, Resamples, Seed
+from ..._table.columns import TEXTS, Columns, unfit_clicks
+from ..._table.roles import require
+from ..._table.runs import Runs, names_of
+from ..._table.table import Table
+from ...errors import InvalidData, InvalidOption, on, option
+from ..measure.evaluate import ranks_of
+from ..sample.declaration import verb
+
+R = TypeVar("R")
+
+Method: TypeAlias = Literal["harvest", "swap", "adjacent"]
+Ranks: TypeAlias = Annotated[int, Range(least=2, most=100)]
+
+ESTIMATES: Mapping[str, Callable[[Floats], Floats]] = {"harvest": harvested, "swap": swapped, "adjacent": chained}
+
+TABLE = {
+    "rank": pl.UInt32(), "propensity": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
+    "n_documents": pl.UInt32(), "n_clicks": pl.UInt32(),
+}  # fmt: skip
+
+CELLS = 5_000_000
+"""The most numbers in memory, k^2 for each group of contexts; of more contexts, several share a group, and are resampled as one."""
+
+FEWEST_GROUPS = 100
+"""The number of groups that is kept even if they take more memory."""
+
+
+def _shown(
+    table: Table[Any], *, run: str | None = None, context: ColumnNames | None = None, k: int = 10, **_: object
+) -> pl.DataFrame:
+    """A row per context, document and rank of a part: how often it was shown there, and clicked."""
+    setup, rows = table.setup.of_table(table.rows.columns), table.rows
+    query = Runs.of(run=run).queries(setup).roles.query
+    contexts, doc = names_of(context) or query, setup.roles.doc_name
+    if doc in contexts:
+        says = " names the documents; a context is what several have in common, as "
+        raise InvalidOption(option(context=doc), says, option(context="query_id"))
+    if doc is None:
+        raise InvalidOption("documents that were shown at several ranks are known by their ids; say ", on(doc=...))
+    for name in (*contexts, *([] if run is None else [run])):
+        require(rows.schema, name, "context" if name in contexts else "run")
+    Columns.of(setup, rows.schema)
+    lists = setup if run is None or run in setup.roles.query else setup.changed(query=(run, *setup.roles.query))
+    label = pl.col(setup.roles.label).cast(pl.Float64)
+    if rows.select(unfit_clicks(label).any()).item():
+        raise InvalidData(*TEXTS["label is no click"](setup), kind="label is no click")
+    ranks = ranks_of(rows, lists.changed(unjudged="nonrelevant"), "#rank")  # a document without a label has a rank, too
+    shown = rows.hstack(ranks).filter(pl.col("#rank") <= k, label.is_not_null())
+    counts = {"#shown": pl.len(), "#clicks": label.sum()}
+    return shown.group_by(*contexts, doc, "#rank", maintain_order=True).agg(**counts)
+
+
+@verb(gives="table", keeps=_shown)
+def propensities(
+    table: Table[R],
+    *,
+    run: Column | None = None,
+    context: ColumnNames | None = None,
+    method: Method = "harvest",
+    k: Ranks = 10,
+    ci: Confidence = 0.95,
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> R:
+    """How often users examine each rank, over how often they examine rank 1: the propensities of clicks.
+
+    The rows are a log: all documents of the lists that were shown, with clicks 1 and 0 as labels. Ranks are counted in the
+    rows of a list, so that a document whose clicks are unknown needs a row with a null label. In a position-based model,
+    users click a document if they examine its rank, with a probability that depends on the rank alone, and find the
+    document relevant. So the click rates of a document for the same query at different ranks differ by these probabilities
+    alone. A document may have different ranks because several rankers were on line, or because documents were swapped on
+    purpose.
+
+    Parameters
+    ----------
+    run
+        The column that names the ranker of each row, if lists of several have the same query; ``None`` if the query columns
+        identify each list, as those of sessions do.
+    context
+        The column, or columns, of the query's text or of any other context in which a document is equally relevant, if the
+        query columns are those of sessions; default: the query columns.
+    method
+        ``"harvest"`` fits all pairs of ranks at once (intervention harvesting), and needs the fewest clicks. ``"swap"``
+        compares each rank with rank 1, as after swaps of these two; ``"adjacent"`` multiplies the ratios of adjacent ranks,
+        as after swaps of neighbours.
+    k
+        The last rank, from 2 to 100.
+    ci
+        The confidence of the intervals.
+    resamples, seed
+        The number of resamples of the contexts, each with all its documents, and the seed of the draws.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A frame with a row for each rank: ``rank`` (UInt32), ``propensity`` (Float64; 1 at rank 1; null for a rank that
+    clicks on shared documents do not connect with rank 1, or only by clicks at this rank and none at the other), ``ci_low`` and ``ci_high`` (Float64, percentiles of the resamples),
+    ``n_documents`` (UInt32: the documents of contexts that were shown at this rank and at another one) and ``n_clicks``
+    (UInt32: their clicks at this rank). A value above 1 comes by chance, or the model does not hold.
+
+    Raises
+    ------
+    InvalidOption
+        If the table has no column of documents.
+    InvalidData
+        If a label is neither 0 nor 1, or no document of a context was shown at two ranks.
+
+    References
+    ----------
+    Agarwal, Zaitsev, Wang, Li, Najork and Joachims, Estimating position bias without intrusive interventions, WSDM 2019: its
+    AllPairs, PivotOne and AdjacentChain. Where AllPairs estimates the relevance of each pair's documents, the likelihood here
+    is that of which rank a click is at, in which relevance does not occur (Bradley and Terry). Joachims, Swaminathan and
+    Schnabel, Unbiased learning-to-rank with biased feedback, WSDM 2017, for swaps. A document shown n times at one rank and
+    m times at the other weighs n m / (n + m): Mantel and Haenszel, JNCI 22, 1959.
+
+    Examples
+    --------
+    Ranker a shows x, y and ranker b shows y, x. For six queries, they get four clicks each at rank 1 and two at rank 2:
+
+    >>> import polars as pl, rankframe as rf
+    >>> log = pl.DataFrame({"query_id": [q for q in range(6) for _ in "xyyx"], "ranker": list("aabb") * 6,
+    ...     "doc_id": list("xyyx") * 6, "rank": [1, 2] * 12, "label": [1, 0, 1, 0] * 4 + [0, 1, 0, 1] * 2})
+    >>> found = log.rank.on(rank="rank").clicks.propensities(run="ranker", k=2)
+    >>> found["propensity"].round(6).to_list(), found["n_clicks"].to_list()
+    ([1.0, 0.5], [8, 4])
+    """
+    shown = _shown(table, run=run, context=context, k=k) if table.kept is None else table.kept
+    *key, doc = shown.columns[:-3]
+    own = [*key, doc, "#rank"]  # sorted, so that draws do not depend on the order of rows
+    counted = shown.group_by(own).agg(pl.col("#shown", "#clicks").sum().cast(pl.Float64)).sort(own)
+    number, group = (numbered(counted.select(names)).number.astype(np.int64) for names in ([*key, doc], key))
+    numbers = {"#document": pl.Series(number), "#group": pl.Series(group % max(CELLS // k**2, FEWEST_GROUPS))}
+    counted = counted.select(pl.col("#rank").cast(pl.Int64) - 1, "#shown", "#clicks", **numbers)
+    pairs = counted.join(counted, on="#document", maintain_order="left_right")
+    pairs = pairs.filter(pl.col("#rank") != pl.col("#rank_right"))
+    if pairs.is_empty() and not shown.is_empty():
+        says = f"no document of a query was shown at two of the first {k} ranks; name the column of the rankers, as "
+        of_sessions = ", or of what sessions have in common, as "
+        raise InvalidData(says, option(run="ranker"), of_sessions, option(context="query"))
+    here, there = pl.col("#shown"), pl.col("#shown_right")
+    clicks = _clicks(pairs.with_columns(weighed=pl.col("#clicks") * there / (here + there)), k)
+    found, ends = np.full(k, np.nan), np.full((2, k), np.nan)
+    if len(clicks):
+        found = ESTIMATES[method](clicks.sum(axis=0).reshape(k, k))
+        with Progress("resampling queries", progress) as step:
+            drawn = resampled(lambda x: ESTIMATES[method](x[0].reshape(-1, k, k)), [clicks], resamples, seed, step)
+        known = ~np.isnan(found) & ~np.isnan(drawn).all(axis=0)
+        ends[:, known] = np.nanquantile(drawn[:, known], [(1 - ci) / 2, (1 + ci) / 2], axis=0)
+    at_ranks = pairs.unique(["#document", "#rank"]).group_by("#rank")
+    counts = at_ranks.agg(n_documents=pl.len(), n_clicks=pl.col("#clicks").sum())
+    columns = {"#rank": np.arange(k), "propensity": found, "ci_low": ends[0], "ci_high": ends[1]}
+    result = pl.DataFrame(columns).fill_nan(None).with_columns(rank=pl.col("#rank") + 1)
+    result = result.join(counts, on="#rank", how="left", maintain_order="left")
+    result = result.with_columns(pl.col("n_documents", "n_clicks").fill_null(0))
+    return table.give(result.select(pl.col(name).cast(dtype) for name, dtype in TABLE.items()))
+
+
+def _clicks(pairs: pl.DataFrame, k: int) -> Floats:
+    """The weighed clicks of each pair of ranks, a row per group of contexts."""
+    groups: Integers = np.unique(pairs["#group"].to_numpy(), return_inverse=True)[1]
+    at = (groups * k + pairs["#rank"].to_numpy()) * k + pairs["#rank_right"].to_numpy()
+    n = int(groups.max(initial=-1)) + 1
+    sums: Floats = np.bincount(at, weights=pairs["weighed"].to_numpy(), minlength=n * k * k).astype(np.float64)
+    return sums.reshape(n, k * k)

@@ -1,0 +1,679 @@
+"""Compare runs on the same queries: paired tests, intervals of the differences, effect sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, TypeVar
+
+import polars as pl
+import polars.selectors as cs
+
+from ... import stats
+from ..._catalog.call import Call
+from ..._catalog.means import Mean, scaled, unscaled
+from ..._catalog.registry import COMPARED
+from ..._catalog.requests import Request, averaged, refuse_geometric
+from ..._results.grid import (
+    ALPHA,
+    Cell,
+    Grid,
+    Record,
+    estimated,
+    higher_is_better,
+    intervals_of,
+    left_out,
+    letters,
+    name_of,
+    named,
+    number,
+    numbers,
+    p_cell,
+    percent,
+    queries_of,
+    records,
+)
+from ..._results.markup import WIDTH, width
+from ..._results.result import MOST_ROWS, Block, Format, Result, quotes_of
+from ..._results.sentences import (
+    IN_TEXT,
+    Quotes,
+    chances_in,
+    chances_of,
+    correction_of,
+    headlines,
+    test_of,
+    uncorrected,
+)
+from ..._statistics.agreement import quotient
+from ..._statistics.bayes import signed_rank
+from ..._statistics.sample import Limits, difference_of_logarithms
+from ..._support.floats import Floats, Integers, np
+from ..._support.option_kinds import Column, ColumnNames
+from ..._support.option_values import Range
+from ..._support.progress import Progress
+from ..._support.statistical_options import Confidence, Correction, Family, OfDifferences, Resamples, Seed, Test
+from ..._table.runs import Runs, TheRuns, names_of
+from ..._table.table import Table, refuse_names
+from ...errors import InvalidOption, option
+from ..measure.paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values, sides
+from ..sample.declaration import verb
+from ..sample.judged import KINDS, NO_HELP, OF_JUDGED, Help, in_addition, sentences_of
+from ..sample.resampling import CLUSTER, Resampling, estimator_of, limits, warn_of_t
+from ..sample.settings import settings_of
+from ..sample.slices import in_slices
+from ..sample.unequal_runs import unequal
+from .ranks import ranks_of, tied_for_top
+from .sequential import PLANNED, Planned, Sequential, price
+
+R = TypeVar("R")
+
+R_co = TypeVar("R_co", covariant=True)
+
+TABLE = {
+    "metric": pl.String, "baseline": pl.String, "run": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
+    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "interval": pl.String,
+    "p_value": pl.Float64, "p_adjusted": pl.Float64, "effect_size": pl.Float64, "wins": pl.UInt32,
+    "ties": pl.UInt32, "losses": pl.UInt32, "n_queries": pl.UInt32,
+}  # fmt: skip
+
+OF_CLUSTERS: dict[str, Any] = {"n_clusters": pl.UInt32}
+"""The column with `cluster`."""
+
+CHANCES = {"p_better": pl.Float64, "p_equivalent": pl.Float64, "p_worse": pl.Float64}
+"""The columns of the Bayesian test."""
+
+MOST_RUNS = 8
+"""The most runs whose pairs a terminal and a notebook show; of more they show the ranking."""
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result[R_co]):
+    """Runs compared on the same queries.
+
+    Attributes
+    ----------
+    table
+        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
+        ``baseline_mean`` and ``mean`` (of the baseline and of the run, over the queries where both have a value),
+        ``difference`` (``mean`` less ``baseline_mean``), its interval from ``ci_low`` to ``ci_high`` and the kind of that
+        ``interval`` (String, such as ``"bounded"``), ``p_value``, ``p_adjusted``, ``effect_size`` (Cohen's d_z: the mean of the differences over their standard deviation; null
+        where they do not spread), all Float64; and ``wins``, ``ties``, ``losses`` (UInt32: on how many queries the run
+        is better than the baseline, equal, worse) and ``n_queries`` (UInt32: those where both have a value), with `cluster`
+        also ``n_clusters`` (UInt32). With
+        ``test="bayes"``, ``p_value`` is null, and ``p_better``, ``p_equivalent`` and ``p_worse`` (Float64, of the run) sum to 1. With
+        `model_labels` or `adjust`, ``n_judged``, ``tuned_weight`` (of the model's labels, or the column's coefficient), ``variance_saved`` and
+        ``queries_to_halve`` of the difference, as for `summarize`; with `model_labels`, each mean has a weight of its own, so that
+        ``difference`` is not exactly ``mean`` less ``baseline_mean``.
+    per_query
+        A row per run and query: the query, its slice, ``run``, and a column per metric.
+    per_query_delta
+        A row per pair of runs and query: the query, its slice, ``baseline``, ``run``, and the difference per metric.
+    ranks
+        A row per metric, slice and run, the best run first: the slice's columns, ``metric``, ``run``, ``mean`` (Float64, over
+        the queries where all runs have a value), its ``rank`` (UInt32: 1 is the best; equal means share the best rank), an
+        interval of the true rank from ``rank_low`` to ``rank_high`` (UInt32: percentiles over resamples of the queries, and
+        every rank that the corrected test leaves open), how many runs it ``beats`` and is ``beaten_by`` (UInt32: by that
+        test, at the level 1 - `ci`), and its ``group`` (UInt32: 1 has the runs tied for the top, which none beats; n + 1
+        those that are beaten by a run of group n, and by none of a later group; null without p-values, and with a `baseline`, as
+        other pairs have no test). With `model_labels` or `adjust`, ``mean`` and ``rank`` are over the queries that people judged, and
+        the tests those of ``table``. Where the correction is ``"holm"`` or the test Tukey's, the intervals of all runs hold at once.
+    settings
+        How it was computed: the runs, the test, the correction, the resamples, the seed, how many p-values are exact
+        (``"enumerated"``), the policies, the versions; of a sequential test, ``"sequential"``, with the method, the looks and
+        how many times as wide each row's interval is as that of a single look (``"width_ratio"``).
+    """
+
+    table: R_co
+    per_query: R_co
+    per_query_delta: R_co
+    ranks: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """Of more than two runs those tied for the top; then a sentence for each row, or for each pair of runs or metric."""
+        rows = records(self.table)
+        if self.settings["test"] == "bayes":
+            return chances_of(rows, self.settings, quotes)
+        tied = tied_for_top(records(self.ranks), self.settings, quotes)
+        return [*tied, *headlines(rows, self.settings, quotes), *sentences_of(rows, self.settings)]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric, slice and pair of runs."""
+        rows = records(self.table)
+        return [of_pairs(rows, self.settings, most, left_out(self, rows, most))]
+
+    def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
+        """A row per run and slice; letters name the runs that it is significantly better than."""
+        means = MeansOfRuns.of(records(self.table), self.settings, alpha).by_run(digits)
+        return replace(means, notes=(*means.notes, *unequal(self.settings)))
+
+    def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
+        """Of more than eight runs the ranking comes first; a notebook also has a row per run."""
+        rows, runs = records(self.table), self.settings["runs"]
+        legend, pairs = pairs_shown(rows, self.settings, how, most, left_out(self, rows, most))
+        means = MeansOfRuns.of(rows, self.settings, ALPHA)
+        by_run = [means.by_run(3)] if how == "html" and len(runs) > 2 else []
+        if len(runs) <= MOST_RUNS:
+            return [[*self.sentences(quotes_of(how)), *legend], pairs, *by_run]
+        return [
+            self.sentences(quotes_of(how)),
+            *(by_run or [means.ranking()]),
+            legend,
+            pairs,
+        ]
+
+
+@dataclass(frozen=True)
+class Significance:
+    """The test of a difference, and the correction for several tests in a family."""
+
+    test: Test
+    correction: Correction | None
+    family: Family = "all"
+
+    def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The table with its p-values corrected, family by family."""
+        return adjusted(table, self.correction, [] if self.family == "all" else ["metric"])
+
+
+def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequence[str]) -> pl.DataFrame:
+    """The table with its p-values corrected; those of a family have the same values in the columns `family`."""
+    p = np.full(table.height, np.nan)
+    for rows in in_slices(table.with_row_index("#row"), family).values():
+        p[rows["#row"].to_numpy()] = stats.adjust(rows["p_value"].fill_null(np.nan).to_numpy(), correction)
+    return table.with_columns(pl.Series("p_adjusted", p).fill_nan(None))
+
+
+@verb(gives="whole", among=COMPARED, watched=True, by_parts=True)
+def compare(
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    test: Test = "auto",
+    correction: Correction | None = "holm",
+    family: Family = "all",
+    by: ColumnNames | None = None,
+    ci: Confidence | None = 0.95,
+    interval: OfDifferences = "auto",
+    weights: Column | None = None,
+    cluster: Column | None = None,
+    missing: Lacking = "error",
+    rope: Annotated[float, Range(least=0)] = 0.0,
+    model_labels: Column | None = None,
+    adjust: Column | None = None,
+    adjust_mean: float | None = None,
+    look: Column | None = None,
+    planned: Planned = PLANNED,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> Comparison[R]:
+    """Compare two or more runs on the same queries, by paired tests.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, functions, values and expressions, as for :meth:`evaluate`; and ``"rpp"``, recall-paired preference, which has no value for one run:
+        its difference is the mean over the queries of how far the run is ahead of the baseline, and its means are null.
+    runs
+        The columns of the runs' scores, in a table with a row per document; null where a run does not retrieve it. Or a
+        table with labels for each run, including the table of `.rank`: ``{"old": df_old, "new": df_new}``. Other
+        arguments can only name columns that all tables have.
+    run
+        The column that names the run of each row, in a table with a row per run and document; instead of `runs`.
+    baseline
+        The run that the others are compared with; ``None`` compares all pairs.
+    test
+        The two-sided test of the differences per query, which also gives their interval: p is below 1 - `ci` exactly where the
+        interval leaves out 0. ``"auto"`` takes ``"permutation"`` where six queries or more differ from the commonest difference,
+        and elsewhere the interval ``"bounded"`` (Student's without bounds of the metric). ``"permutation"`` flips the signs of the
+        differences: in all ways if at most sixteen queries differ, else at random, with p = (b + 1) / (resamples + 1), so never
+        0. ``"t"`` is the paired t-test, ``"bootstrap"`` resamples Student's statistic. ``"tukey"`` is the randomised
+        honestly significant difference, whose p-values and intervals hold for all pairs of a metric and slice at once; it takes
+        only the queries where all runs have a value. ``"bayes"`` is the Bayesian
+        signed-rank test of baycomp, which gives probabilities that a run is better, equivalent and worse in place of p-values.
+        ``"sequential"`` may be read at every look while queries come in: its intervals (confidence sequences) and p-values hold at
+        all looks at once, and only shrink; metrics need bounds.
+    correction
+        The correction for several comparisons: ``"holm"`` bounds the chance of any false alarm, ``"bh"`` and
+        ``"by"`` (Benjamini-Hochberg, -Yekutieli) the share of false alarms among all alarms; ``None`` for no correction.
+        Tukey's test corrects by itself.
+    family
+        The rows of the table that are corrected together: ``"all"`` corrects all metrics and slices together, ``"metric"``
+        corrects each metric separately, which bounds the false alarms per metric and not over all metrics.
+    by
+        The columns whose values slice the queries, as for :meth:`summarize`.
+    ci
+        The confidence of the interval of each difference; ``None`` for no intervals: ``ci_low``, ``ci_high``, ``interval`` and the
+        intervals of ranks are null, and runs beat each other at the level 0.05.
+    interval
+        Instead of a test, the interval that gives p, too: ``"bounded"``, ``"bca"``, ``"percentile"``, as for :meth:`summarize`, or
+        a test by its name. The differences of a metric have bounds if the metric has.
+    weights
+        The column of the queries' weights, or a metric that is the same for all runs, such as ``"num_rel"``, as for :meth:`summarize`.
+    cluster
+        The column of the users, or of other clusters of queries that are not independent, as for :meth:`summarize`: the
+        unit of tests and intervals is then the cluster, whose difference is the weighted mean of those of its queries, and whose
+        sign is flipped as one. Figures such as ``wins`` and ``n_queries`` still count queries.
+    missing
+        With `run`, queries that a run lacks: ``"error"`` refuses them, ``"drop"`` leaves them out for all runs,
+        ``"zero"`` counts them as 0. With `runs`, a run retrieves nothing for a query without scores.
+    rope
+        With ``test="bayes"``, the region of practical equivalence: the largest difference of two queries' mean that counts as none.
+    model_labels
+        The column of a model's labels, as for :meth:`summarize`: differences per query are those by people's labels. Interval
+        and p-value are Student's. ``wins``, ``ties`` and ``losses`` count the model's labels where people judged nothing.
+    adjust
+        A column with one value per query that was known before, such as ``"score last month"``, or the text of a metric of the
+        baseline that reads no labels: the differences are adjusted for it, by its mean over more queries than people judged (CUPED).
+        Either some queries of the table have no label, or `adjust_mean` is given. Each slice needs 30 judged queries, drawn at
+        random; needs SciPy. The estimate is unbiased up to the error of
+        the coefficient; interval and p-value are Student's.
+    adjust_mean
+        The mean of `adjust` over all queries that the runs are for.
+    look
+        For the sequential test: the column that says when a query came, such as a day: values that sort, the same in all rows
+        of a query. Queries of one look enter in an order derived from their ids; queries without a look come last, so give each
+        one if you look again. ``None``: they enter in the order of the
+        table, which must have nothing to do with their values; append later queries to its end.
+    planned
+        For the sequential test: about how many queries will come. It chooses the method, betting below 10,000 and empirical
+        Bernstein from there on; keep it at all looks.
+    resamples, seed, progress
+        As for :meth:`summarize`; all metrics and runs share the same draws.
+
+    Returns
+    -------
+    A :class:`rankframe.results.Comparison`, whose ``table``, ``per_query``, ``per_query_delta`` and ``ranks`` are frames of the
+    caller's kind. Of a LazyFrame only the values per query are held in memory.
+
+    Raises
+    ------
+    InvalidOption
+        If there are fewer than two runs, or no such baseline; if a metric of a sequential test has no bounds.
+    InvalidData
+        If a run lacks queries and `missing` is ``"error"``.
+
+    References
+    ----------
+    M. D. Smucker, J. Allan, B. Carterette (2007), A comparison of statistical significance tests for information
+    retrieval evaluation, CIKM. J. A. Hartigan (1969), Using subsample values as typical values, JASA 64. F. Konietschke, M. Pauly
+    (2014), Bootstrapping and permuting paired t-test type statistics, Statistics and Computing 24. B. Carterette (2012), Multiple testing in statistical analysis of systems-based
+    information retrieval experiments, ACM TOIS 30. A. Benavoli, F. Mangili, G. Corani, M. Zaffalon, F. Ruggeri (2014), A Bayesian
+    Wilcoxon signed-rank test based on the Dirichlet process, ICML. A. Deng, Y. Xu, R. Kohavi, T. Walker (2013), Improving the
+    sensitivity of online controlled experiments by utilizing pre-experiment data, WSDM. I.
+    Waudby-Smith, A. Ramdas (2024), Estimating means of bounded random variables by betting, JRSS B 86.
+
+    Examples
+    --------
+    The new run is better on all six queries: of the 64 ways to flip signs, two give a sum as far from 0. As all six differ by the
+    same, the default would take the bounded estimator.
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3, 4, 5, 6] * 2, "doc_id": ["a"] * 6 + ["b"] * 6, "label": [1] * 6 + [0] * 6,
+    ...     "old": [0] * 6 + [1] * 6, "new": [1] * 6 + [0] * 6})
+    >>> table = df.rank.compare("rr", runs=["old", "new"], test="permutation").table
+    >>> float(table["difference"][0]), float(table["p_value"][0]), int(table["wins"][0])
+    (0.5, 0.03125, 6)
+    >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
+    True
+    """
+    known = Help(model_labels, adjust, adjust_mean)
+    known.checked(names_of(by), test=(test, "auto"), interval=(interval, "auto"), cluster=(cluster, None))
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
+    if test in ("bayes", "sequential"):
+        design.refuse_weights(option(test=test))
+    if test != "bayes" and rope:
+        raise InvalidOption(
+            option(rope=rope), " is the width of no difference for the Bayesian test; say ", option(test="bayes")
+        )
+    significance = Significance(test, correction, family)
+    resampling = Resampling(ci, estimator_of(test, interval), resamples, seed, progress)
+    example = "compare('ndcg@10', runs=['bm25', 'ltr'])"
+    calls = averaged(metrics, example, table.setup, weighs=test != "bayes")
+    if test == "bayes":
+        refuse_geometric(calls)
+    sequential = None
+    if test == "sequential":
+        if ci is None:
+            raise InvalidOption(option(ci=None), " leaves nothing that holds at every look; write ", option(ci=0.95))
+        sequential = Sequential(ci, planned, look).checked(calls, correction)
+    if look is not None and sequential is None:
+        raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
+    for call in calls:
+        if call.of_pairs and (test == "tukey" or known != NO_HELP):
+            wrong = (
+                option(test=test)
+                if test == "tukey"
+                else option(model_labels=model_labels)
+                if adjust is None
+                else option(adjust=adjust)
+            )
+            raise InvalidOption(wrong, f" needs a value of each run, and {call.text} compares two; leave it out")
+    found, figures, enumerated = compared(table, calls, design, test, resampling, rope, sequential)
+    if test != "tukey":
+        figures = significance.adjusted(figures)
+    warn_of_t(figures, resampling)
+    delta = pl.concat(
+        found.rows(
+            {"baseline": found.runs[a], "run": found.runs[b]},
+            differences(*found.sides([(a, b)], np.arange(len(found.queries)))),
+        )
+        for a, b in design.pairs(found.runs)
+    )
+    of_test = asdict(significance) | ({"correction": "tukey"} if test == "tukey" else {})
+    of_draws = asdict(resampling) | {"interval": interval}
+    if test == "bayes":
+        of_test |= {"correction": None, "rope": rope}
+    elif found.control is not None:
+        of_test["test"] = KINDS[found.control.of]
+    of_looks = {} if sequential is None else sequential.settings(found, figures["#ratio"])
+    settings = settings_of(
+        table,
+        calls,
+        design.settings,
+        of_test,
+        of_looks,
+        of_draws,
+        found.settings,
+        runs=found.runs,
+        enumerated=enumerated,
+    )
+    figures, ranks = figures.drop("#ratio", strict=False), ranks_of(found, figures, design, resampling)
+    return Comparison(table.give(figures), table.give(found.long()), table.give(delta), table.give(ranks), settings)
+
+
+def compared(
+    table: Table[Any],
+    calls: Sequence[Call],
+    design: Design,
+    test: Test | None,
+    resampling: Resampling,
+    rope: float = 0.0,
+    sequential: Sequential | None = None,
+) -> tuple[PairedValues, pl.DataFrame, int]:
+    """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
+    schema = TABLE | (OF_JUDGED if design.help != NO_HELP else {}) | (CHANCES if test == "bayes" else {})
+    schema |= OF_CLUSTERS if design.cluster is not None else {}
+    refuse_names([*schema], design.by, "by")
+    found = paired_values(table, calls, design, sized=True)
+    if sequential is not None:
+        found, schema = sequential.arranged(found, table), {**schema, "#ratio": pl.Float64}
+    pairs, enumerated = design.pairs(found.runs), 0
+    of_values = resampling if found.control is None else replace(resampling, ci=None, interval="t")  # replaced below
+    tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=schema)])]
+    with Progress("comparing runs", resampling.progress) as progress:
+        for rows in found.slices:
+            figures, exact = compared_values(found, rows, pairs, of_values, progress, test)
+            figures = helped(figures, found, rows, pairs, resampling.ci)
+            if test == "bayes":
+                figures = with_chances(figures, found, rows, pairs, rope, resampling, progress)
+            if sequential is not None:
+                ordered = rows[found.queries["#place"].to_numpy()[rows].argsort()]
+                figures = sequential.applied(figures, differences(*found.sides(pairs, ordered)), found.calls)
+            tables.append(pl.DataFrame([*found.of_slices(rows[:1].tolist() * figures.height), *figures]))
+            enumerated += exact
+    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
+    return found, pl.concat(tables).sort(by_metric, maintain_order=True), enumerated
+
+
+def compared_values(
+    found: PairedValues,
+    rows: Integers,
+    pairs: Pairs,
+    resampling: Resampling,
+    progress: Progress,
+    test: Test | None = None,
+) -> tuple[pl.DataFrame, int]:
+    """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
+    calls, weights = found.calls, found.queries["#weight"].to_numpy()[rows]
+    of_pairs = [call for call in calls for _ in pairs]
+    of_both = np.array([call.of_pairs for call in of_pairs])
+    geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])
+    a, b = found.sides(pairs, rows)
+    d = differences(a, b)
+    a, b = (np.where(np.isnan(d), np.nan, x) for x in (a, b))
+    on_scale_a, on_scale_b = (scaled(x, of_pairs) for x in (a, b))
+    mean_a, mean_b = (stats.means(x, weights) for x in (on_scale_a, on_scale_b))
+    low, high, declared = limits(found.values, calls).repeated(len(pairs))
+    least, greatest = np.where(of_both, low, low - high), np.where(of_both, high, high - low)
+    tested = d
+    if geometric.any():
+        defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
+        with np.errstate(invalid="ignore"):
+            tested = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
+    sample = found.sample(rows, tested, Limits(least, greatest, declared))
+    estimate, kinds = resampling.estimated(sample, progress)
+    low, high, p, enumerated = estimate.low, estimate.high, estimate.p, int(estimate.more["exact"].sum())
+    if test == "tukey":
+        low, high, p = _tukey(found, rows, pairs, resampling, progress)
+        kinds, enumerated = [None if np.isnan(end) else "tukey" for end in low], 0
+    if test == "bayes":
+        p, enumerated = np.full(len(of_pairs), np.nan), 0
+    on_scale = estimate.value, low, high
+    difference, low, high = (np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale)
+    mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = estimate.value / stats.spreads(tested, weights)
+    better = d * [1 if call.higher_is_better else -1 for call in of_pairs]
+    figures = {
+        "metric": [call.text for call in of_pairs],
+        "baseline": [found.runs[first] for first, _ in pairs] * len(calls),
+        "run": [found.runs[second] for _, second in pairs] * len(calls),
+        "baseline_mean": np.where(of_both, np.nan, mean_a),
+        "mean": np.where(of_both, np.nan, mean_b),
+        "difference": difference,
+        "ci_low": low,
+        "ci_high": high,
+        "interval": pl.Series(kinds, dtype=pl.String),
+        "p_value": p,
+        "p_adjusted": p,
+        "effect_size": np.where(np.isfinite(effect), effect, np.nan),
+        "wins": (better > 0).sum(axis=0),
+        "ties": (better == 0).sum(axis=0),
+        "losses": (better < 0).sum(axis=0),
+        "n_queries": (~np.isnan(d)).sum(axis=0),
+    }
+    if CLUSTER in found.queries:
+        figures["n_clusters"] = (~np.isnan(sample.values)).sum(axis=0)
+    table = pl.DataFrame(figures, schema_overrides=TABLE | OF_CLUSTERS)
+    return table.with_columns(cs.float().fill_nan(None)), enumerated
+
+
+def _tukey(
+    found: PairedValues, rows: Integers, pairs: Pairs, resampling: Resampling, progress: Progress
+) -> tuple[Floats, Floats, Floats]:
+    """The simultaneous intervals and the p-values by Tukey's test, from each metric's values of all runs."""
+    tables = []
+    for i, call in enumerate(found.calls):
+        values = scaled(found.values[:, rows, i, None], [call])[..., 0].T
+        values[np.isnan(values).any(axis=1)] = np.nan
+        sample = found.sample(rows, values)
+        weights = sample.weights if sample.weights.ndim == 1 else sample.weights[:, 0]  # the same for all runs
+        tables.append(
+            stats.tukey(sample.values, weights, resampling.resamples, resampling.seed, progress, resampling.ci)
+        )
+    first, second = np.transpose(pairs)
+    low, high, p = (np.concatenate([table[second, first] for table in of_end]) for of_end in zip(*tables, strict=True))
+    return low, high, p
+
+
+def helped(figures: pl.DataFrame, found: PairedValues, rows: Integers, pairs: Pairs, ci: float | None) -> pl.DataFrame:
+    """The figures of a slice, with means, intervals and p-values that use what is known of all queries."""
+    if found.control is None:
+        return figures
+    if not len(rows):
+        return figures.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in OF_JUDGED.items())
+    control, weights = found.control.of_slice(rows), found.queries["#weight"].to_numpy()[rows]
+    values = found.values[:, rows]
+    own, known = sides(values, pairs), sides(np.broadcast_to(control.values, values.shape), pairs)
+    d, e = differences(*own), differences(*known) if control.of == "model_labels" else known[0]
+    where = "".join(f" of {x.name} {x.item()}" for x in found.of_slices(rows[:1].tolist()))
+    name = f"differences of {', '.join(call.text for call in found.calls)}"
+    difference = control.estimated(name, where, d, e, weights)
+    mean, reach = difference.mean, difference.reach(np.nan if ci is None else ci)
+    spread = stats.spreads(d[control.judged], weights[control.judged])
+    columns = {
+        name: control.estimates(x, y, weights).mean
+        for name, x, y in zip(("baseline_mean", "mean"), own, known, strict=True)
+    }
+    columns |= {"difference": mean, "ci_low": mean - reach, "ci_high": mean + reach, "p_value": difference.p_values()}
+    columns["p_adjusted"], columns["effect_size"] = columns["p_value"], quotient(mean, spread)
+    nulls = {name: pl.Series(x).fill_nan(None) for name, x in columns.items()}
+    return figures.with_columns(
+        **nulls, interval=pl.lit(None if ci is None else KINDS[control.of], pl.String), **in_addition(difference)
+    )
+
+
+def with_chances(
+    figures: pl.DataFrame,
+    found: PairedValues,
+    rows: Integers,
+    pairs: Pairs,
+    rope: float,
+    draws: Resampling,
+    step: Progress,
+) -> pl.DataFrame:
+    """The figures of a slice, with the probabilities that each run is better than the baseline, equivalent and worse."""
+    signs = [1 if call.higher_is_better else -1 for call in found.calls for _ in pairs]
+    gains = (differences(*found.sides(pairs, rows)) * signs).T
+    worse, equivalent, better = np.transpose([signed_rank(x, rope, draws.resamples, draws.seed, step) for x in gains])
+    named = zip(CHANCES, (better, equivalent, worse), strict=True)
+    return figures.with_columns(pl.Series(name, x).fill_nan(None) for name, x in named)
+
+
+def of_pairs(
+    rows: Sequence[Record], settings: Mapping[str, Any], most: int | None = MOST_ROWS, notes: Sequence[str] = ()
+) -> Grid:
+    """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
+    names, bayes = (*settings["by"], "metric", "run", "baseline"), settings["test"] == "bayes"
+    corrected = correction_of(settings, len(rows)) is not None
+    tested = "better / equal / worse" if bayes else "p (adjusted)" if corrected else "p"
+    difference = "difference" if settings["ci"] is None else f"difference [{percent(settings)} interval]"
+    figures = ("baseline mean", "mean", difference, tested, "wins-ties-losses")
+    body = [
+        (
+            *named(row, *names),
+            *numbers(row, "baseline_mean", "mean"),
+            estimated(row, "difference"),
+            Cell(chances_in(row), row["p_better"]) if bayes else Cell(p_cell(row, corrected), row["p_adjusted"]),
+            Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
+        )
+        for row in rows[:most]
+    ]
+    kinds = intervals_of(row["interval"] for row in rows)
+    between = (
+        "the model's labels weigh as its variance asks" if "model_labels" in settings else "mean less baseline mean"
+    )
+    tested = f"{'Probabilities' if bayes else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}{in_clusters(rows)}. Difference: {between}. Interval: {kinds}."
+    tested += uncorrected(settings, len(rows))
+    return Grid(names, figures, body, (tested, *unequal(settings), *price(settings), *notes))
+
+
+def in_clusters(rows: Sequence[Record]) -> str:
+    """In how many clusters the queries of some rows are; empty without clusters."""
+    numbers = sorted({row["n_clusters"] for row in rows if "n_clusters" in row})
+    return f" in {' to '.join(f'{n:,}' for n in dict.fromkeys((numbers[0], numbers[-1])))} clusters" if numbers else ""
+
+
+def pairs_shown(
+    rows: Sequence[Record], settings: Mapping[str, Any], how: Format, most: int | None, notes: Sequence[str] = ()
+) -> tuple[list[str], Grid]:
+    """A row per pair of runs; in a terminal letters replace names that make it too wide, with a line for each letter."""
+    grid = of_pairs(rows, settings, most, notes)
+    if how == "text" and (wide := width(grid)) > WIDTH:
+        letter = {run: letters(i) for i, run in enumerate(settings["runs"])}
+        renamed = [{**row, **{x: letter[row[x]] for x in ("run", "baseline")}} for row in rows]
+        short = of_pairs(renamed, settings, most, notes)
+        if width(short) < wide:
+            return ["", *(f"{letter[run]} = {run}" for run in letter)], short
+    return [], grid
+
+
+@dataclass(frozen=True)
+class MeansOfRuns:
+    """The mean of each run by slice and metric, and the runs that it is significantly better than."""
+
+    rows: Sequence[Record]
+    settings: Mapping[str, Any]
+    alpha: float
+    by: Sequence[str]
+    of_run: Mapping[tuple[object, ...], float | None]
+    beaten: Mapping[tuple[object, ...], Sequence[str]]
+
+    @classmethod
+    def of(cls, rows: Sequence[Record], settings: Mapping[str, Any], alpha: float) -> MeansOfRuns:
+        """Those of a comparison's table."""
+        by = settings["by"]
+        means: dict[tuple[object, ...], float | None] = {}
+        beaten: dict[tuple[object, ...], list[str]] = {}
+        for row in rows:
+            at = (tuple(row[name] for name in by), row["metric"])
+            run, base, difference = row["run"], row["baseline"], row["difference"]
+            means[(*at, run)] = row["mean"]
+            if row["baseline_mean"] is not None:
+                means.setdefault((*at, base), row["baseline_mean"])
+            if row["p_adjusted"] is not None and row["p_adjusted"] < alpha and difference:
+                better = (difference > 0) == higher_is_better(row["metric"])
+                beaten.setdefault((*at, run if better else base), []).append(base if better else run)
+        return cls(rows, settings, alpha, by, means, beaten)
+
+    @property
+    def slices(self) -> list[tuple[object, ...]]:
+        """The slices, in the order of the table."""
+        return list(dict.fromkeys(tuple(row[name] for name in self.by) for row in self.rows))
+
+    def by_run(self, digits: int) -> Grid:
+        """A row per slice and run: its mean of each metric with the letters of the runs that it is better than, the best bold."""
+        runs, metrics = list(self.settings["runs"]), list(self.settings["metrics"])
+        letter = {run: letters(i) for i, run in enumerate(runs)}
+        rows = []
+        for part in self.slices:
+            cells = {}
+            for metric in metrics:
+                shown = {run: number(self.of_run.get((part, metric, run)), digits) for run in runs}
+                best = [shown[run] for run in self._in_order(part, metric)[:1]]
+                for run in runs:
+                    marks = [letter[other] for other in self.beaten.get((part, metric, run), ())]
+                    marks.sort(key=lambda mark: (len(mark), mark))
+                    cells[run, metric] = Cell(shown[run], best=shown[run] in best, marks=tuple(marks))
+            for run in runs:
+                head = (*(Cell(name_of(value)) for value in part), Cell(letter[run]), Cell(run))
+                rows.append((*head, *(cells[run, metric] for metric in metrics)))
+        notes = (
+            f"Letters name the runs that a run is significantly better than: {self._tested}.",
+            f"Bold: the best of its column. Means over {queries_of(self.rows)}.",
+        )
+        return Grid((*self.by, "", "run"), tuple(metrics), rows, notes)
+
+    def ranking(self) -> Grid:
+        """The runs of each slice by their mean of the first metric, each with the number of runs that it is better than."""
+        metrics = list(self.settings["metrics"])
+        rows = []
+        for part in self.slices:
+            ranked = self._in_order(part, metrics[0])
+            for run in [*ranked, *(run for run in self.settings["runs"] if run not in ranked)]:
+                figures = [
+                    text
+                    for at in ((part, metric, run) for metric in metrics)
+                    for text in (number(self.of_run.get(at), 3), f"{len(self.beaten.get(at, ())):,}")
+                ]
+                rows.append(tuple(map(Cell, (*map(name_of, part), run, *figures))))
+        notes = (
+            f"beats: the number of runs that a run is significantly better than, {self._tested}. "
+            f"Means over {queries_of(self.rows)}.",
+        )
+        return Grid((*self.by, "run"), tuple(name for metric in metrics for name in (metric, "beats")), rows, notes)
+
+    def _in_order(self, part: tuple[object, ...], metric: str) -> list[str]:
+        """The runs with a mean of the metric, the best first."""
+        means = {run: self.of_run.get((part, metric, run)) for run in self.settings["runs"]}
+        there = {run: mean for run, mean in means.items() if mean is not None}
+        return sorted(there, key=there.__getitem__, reverse=higher_is_better(metric))
+
+    @property
+    def _tested(self) -> str:
+        return f"p < {self.alpha:g} by {test_of(self.rows, self.settings)}"

@@ -1,0 +1,493 @@
+"""Whether runs may replace a baseline: budgets per metric and slice, a verdict, and the queries that moved most."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+
+import polars as pl
+
+from ... import stats
+from ..._catalog.call import Call
+from ..._catalog.means import Mean
+from ..._catalog.requests import Request, averaged
+from ..._plan.per_query import with_labels
+from ..._results.grid import Cell, Grid, Record, in_words, left_out, name_of, named, numbers, records
+from ..._results.markup import visible
+from ..._results.result import MOST_ROWS, Block, Format, Result
+from ..._results.sentences import IN_TEXT, Quotes
+from ..._statistics.weighted_means import effective_number, weighed
+from ..._support.floats import Floats, np
+from ..._support.option_kinds import Column, ColumnNames, check
+from ..._support.option_values import Range, is_number
+from ..._support.statistical_options import FEW, Bound, Resamples, Seed
+from ..._table.policies import GREATEST
+from ..._table.runs import Runs, TheRuns, names_of
+from ..._table.setup import Setup
+from ..._table.table import Table, refuse_names
+from ...errors import Code, InvalidOption, option, warn
+from ..measure.paired_values import Design, Lacking, PairedValues, differences, explained
+from ..sample.declaration import verb
+from ..sample.judged import KINDS, Help
+from ..sample.resampling import Resampling, limits
+from ..sample.settings import settings_of
+from ..sample.unequal_runs import unequal
+from .compare import OF_CLUSTERS, compared
+from .sequential import Planned, Sequential, State, price
+
+R = TypeVar("R")
+
+R_co = TypeVar("R_co", covariant=True)
+Style: TypeAlias = Literal["text", "github"]
+
+EXAMPLE = "gate({'ndcg@10': 0.01}, runs=['base', 'new'], baseline='base')"
+PASSED, FAILED, TOO_FEW, NOT_SHOWN = "passed", "failed", "too few queries", "not shown"
+COMPARED = ("metric", "baseline", "run", "baseline_mean", "mean", "difference")
+JUDGED = ("bound", "budget", "verdict", "passed", "n_queries", "queries_needed")
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(Result[R_co]):
+    """Whether all runs stay within their budgets; true if they do.
+
+    Attributes
+    ----------
+    passed
+        Whether every row of the table passed.
+    table
+        A row per metric, slice and run: the slice's columns, ``metric``, ``baseline``, ``run``, ``baseline_mean``,
+        ``mean`` (of the run), ``difference`` (``mean`` less ``baseline_mean``), ``bound`` (the confidence bound of the
+        difference, to the worse side; null for fewer than two queries), ``budget``, ``verdict`` (``"passed"``,
+        ``"failed"``, ``"too few queries"`` to tell, or ``"not shown"``, if the mean is not worse and a loss beyond the budget is
+        not ruled out: the last two are no pass, and need more queries), ``passed``, ``n_queries`` and
+        ``queries_needed`` (Int64: with fewer, only a run that gains enough passes, and by another interval than
+        ``"bounded"`` none does). With `cluster`, also ``n_clusters`` (UInt32), and ``queries_needed`` is a number of clusters.
+    failures
+        The rows of ``table`` that did not pass.
+    moved
+        The queries whose values changed most, by metric and run: the query, its slice, ``difference``, and, for each
+        document that contributed to the difference, its label, its ``rank`` and ``contribution`` in the run, and its
+        ``baseline_rank`` and ``baseline_contribution`` in the baseline; nulls if the metric is no sum over documents.
+    settings
+        How it was computed.
+    state
+        Of a sequential gate: what to give as `sequential` at the next look, a row per run and query: ``look`` (Int64, 1 for the
+        first), the query, its slices, ``run``, a column per metric, and what all looks share, ``planned`` (Int64) and
+        ``confidence`` (Float64). ``None`` of another gate.
+    """
+
+    passed: bool
+    table: R_co
+    failures: R_co
+    moved: R_co
+    settings: Mapping[str, Any]
+    state: R_co | None = None
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """How many rows pass, and a line for each."""
+        lines = self.lines()
+        counted = [] if len(lines) == 1 else [passing(records(self.table))]
+        return [*counted, *lines, *unequal(self.settings), *price(self.settings)]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """The figures: rows that did not pass come first."""
+        rows = sorted(records(self.table), key=lambda row: bool(row["passed"]))
+        names = (*self.settings["by"], "metric", "run", "baseline")
+        body = []
+        for row in rows[:most]:
+            verdict = Cell(row["verdict"], best=not row["passed"])
+            differences = ("" if row[name] is None else f"{row[name]:+.4f}" for name in ("difference", "bound"))
+            sizes = [f"{row[name]:,}" for name in ("n_queries", *OF_CLUSTERS) if name in row]
+            needed = f"{row['queries_needed']:,}" if row["verdict"] == TOO_FEW else ""
+            judged = (*differences, f"{row['budget']:g}", *sizes, needed)
+            body.append(
+                (verdict, *named(row, *names), *numbers(row, "baseline_mean", "mean", digits=4), *map(Cell, judged))
+            )
+        units = ("queries", "clusters") if any("n_clusters" in row for row in rows) else ("queries",)
+        figures = ("baseline mean", "mean", "difference", "at worst", "budget", *units, "needed")
+        note = f"At worst: the bound of the difference, mean less baseline mean, with {100 * self.settings['confidence']:.6g}% confidence."
+        notes = (note, *unequal(self.settings), *price(self.settings), *left_out(self, rows, most))
+        return [Grid(("verdict", *names), figures, body, notes)]
+
+    def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
+        """A line for each row in a terminal; elsewhere the table has these."""
+        rows = records(self.table)
+        if how == "text":
+            return [[*self.sentences(), *left_out(self, rows, None)]]
+        return [[passing(rows)], *self.grids(most)]
+
+    def lines(self, format: Style = "text") -> list[str]:
+        r"""One line per row of the table: plain text, or annotations that GitHub shows beside a change.
+
+        Parameters
+        ----------
+        format
+            ``"text"``, or ``"github"`` for workflow commands, ``::error`` and ``::notice``.
+
+        Examples
+        --------
+        >>> import polars as pl, rankframe as rf
+        >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0]})
+        >>> df = df.with_columns(old=pl.Series([2, 1, 2, 1]), new=pl.Series([2, 1, 1, 2]))
+        >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
+        >>> print(*verdict.lines("github"), sep="\n")
+        ::error title=rr of new::-0.2500 against old, too few queries to tell: 2, and a budget of 0.2 takes 14 or more
+        """
+        check("format", format, Style)
+        return [visible(_line(row, self.settings["by"], format)) for row in records(self.table)]
+
+
+@verb(gives="whole", watched=True, refuses=True, by_parts=True)
+def gate(
+    table: Table[R],
+    *budgets: Mapping[Request, float] | Request,
+    margin: Annotated[float, Range(least=0)] | None = None,
+    baseline: Column | None = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: ColumnNames | None = None,
+    confidence: Annotated[float, Range(above=0.5, below=1)] = 0.95,
+    interval: Bound = "bounded",
+    weights: Column | None = None,
+    cluster: Column | None = None,
+    missing: Lacking = "error",
+    model_labels: Column | None = None,
+    adjust: Column | None = None,
+    adjust_mean: float | None = None,
+    sequential: State | None = None,
+    planned: Planned | None = None,
+    most_moved: Annotated[int, Range(least=0, most=10**9)] = 10,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> Verdict[R]:
+    """Gate a release: pass only if the queries rule out that any metric fell by more than its budget, in any slice.
+
+    A run passes if the one-sided confidence bound of its loss against the baseline is within the budget. A run with too
+    few queries does not pass: if no query changes, a budget of 0.01 needs 299 queries, a budget of 0.05 needs 59. All
+    metrics, slices and runs have to pass, so no correction is needed.
+
+    Parameters
+    ----------
+    *budgets
+        How much worse the mean of each metric may be, 0 or more, as ``{"ndcg@10": 0.01, "map": 0.02}``: in units of the
+        metric, less than its range, with a warning above a quarter of it. Or texts, functions, values and expressions, as for
+        :meth:`evaluate`, all of which have the budget `margin`.
+    margin
+        One budget for all metrics, the margin of a test of noninferiority: ``gate("rr", "map", margin=0.01, ...)``.
+    baseline
+        The run that the others may replace; ``None`` is the first one. With `run`, name it.
+    runs, run, by, weights, cluster, missing
+        As for :meth:`compare`.
+    confidence
+        The confidence of the one-sided bound: if the queries are a random sample, a run that is worse by exactly the
+        budget passes with a probability of at most 1 - `confidence`, for any distribution of its losses.
+    interval
+        The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
+        bounds given) guarantees that probability. The other kinds need 50 queries, where queries whose weights differ count as
+        fewer. They pass more of the runs that are no worse, but also more of those with rare, large losses.
+    model_labels, adjust, adjust_mean
+        As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
+    sequential
+        For a gate that is read at every look while queries come in: ``True`` at the first look, and then the ``state`` of the
+        verdict before. Its bounds hold at all looks at once, and only get better, so that the first pass may release the run;
+        metrics need bounds. A query counts once, with the values of its first look; queries of one look enter in an order
+        derived from their ids. ``None`` for a gate that is read once.
+    planned
+        Of a sequential gate: about how many queries will come; ``None`` is 1,000, or what the state began with. As for
+        :meth:`compare`.
+    most_moved
+        How many queries to show per metric and run, those whose values changed most first.
+    resamples, seed, progress
+        As for :meth:`summarize`.
+
+    Returns
+    -------
+    A :class:`rankframe.results.Verdict`, true if all pass, whose ``table``, ``failures`` and ``moved`` are frames of the
+    caller's kind, as is ``state``. Of a LazyFrame only the values per query are held in memory, and the rows of queries that
+    moved, which a second pass reads.
+
+    References
+    ----------
+    E. Walker, A. S. Nowacki (2011), Understanding equivalence and noninferiority testing, JGIM 26.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...     "old": [2, 1, 2, 1], "new": [2, 1, 1, 2]})
+    >>> verdict = df.rank.gate({"rr": 0.2}, runs=["old", "new"], baseline="old")
+    >>> bool(verdict), verdict.failures["verdict"].to_list(), verdict.failures["queries_needed"].to_list()
+    (False, ['too few queries'], [14])
+
+    On each of thirty queries, the new run ranks the relevant document first and the old run ranks it second of three:
+
+    >>> label, old, new = (x * 30 for x in ([1, 0, 0], [2, 3, 1], [3, 2, 1]))
+    >>> df = pl.DataFrame({"query_id": [q for q in range(30) for _ in "abc"], "doc_id": list("abc") * 30, "label": label,
+    ...     "old": old, "new": new})
+    >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
+    True
+    """
+    known = Help(model_labels, adjust, adjust_mean)
+    looked = None if sequential is None else ...
+    known.checked(names_of(by), interval=(interval, "bounded"), sequential=(looked, None), cluster=(cluster, None))
+    setup = table.setup
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
+    resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
+    if design.baseline is None:
+        design = replace(design, baseline=_first(design.runs))
+    budget_of = budgets_of(budgets, margin, setup)
+    calls = list(budget_of)
+    for call in calls:
+        if interval == "bounded" and not call.of_ranking and None in call.bounds:
+            raise InvalidOption(
+                f"{call.text} has no bounds, within which ",
+                option(interval=interval),
+                " is valid for any losses; give them",
+                Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
+            )
+    refuse_names(JUDGED, design.by, "by")
+    looks = None
+    if sequential is not None:
+        design.refuse_weights("a sequential gate")
+        looks = Sequential.of_state(sequential, confidence, planned).checked(calls)
+    found, figures, _ = compared(table, calls, design, None, resampling, sequential=looks)
+    low, high, _ = limits(found.values, found.calls)
+    spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
+    kind = resampling.interval if found.control is None else KINDS[found.control.of]
+    if looks is None:
+        needed = [queries_needed(budget, span, confidence, call, kind) for (call, budget), span in spans]
+    else:
+        needed = [looks.needed(budget / span) for (_, budget), span in spans]
+    of_looks = {} if looks is None else looks.settings(found, figures["#ratio"])
+    figures = figures.with_columns(pl.Series("#number", _numbers(found, design)))
+    figures = judged(figures, budget_of, needed, design.by, kind if looks is None else None)
+    failures = figures.filter(~pl.col("passed"))
+    moved = _moved(table, found, design, calls, most_moved)
+    budget_by_text = {call.text: budget for call, budget in budget_of.items()}
+    of_interval = {name: x for name, x in asdict(resampling).items() if name != "ci"}
+    settings = settings_of(
+        table,
+        (),
+        {"budgets": budget_by_text, "confidence": confidence},
+        design.settings,
+        of_interval,
+        of_looks,
+        found.settings,
+        runs=found.runs,
+    )
+    state = None if looks is None else table.give(looks.kept(found))
+    return Verdict(failures.is_empty(), table.give(figures), table.give(failures), table.give(moved), settings, state)
+
+
+def judged(
+    figures: pl.DataFrame,
+    budget_of: Mapping[Call, float],
+    needed: Sequence[int],
+    by: Sequence[str],
+    interval: str | None,
+) -> pl.DataFrame:
+    """The verdict of each row of a comparison: its bound is the end of the interval to the worse side.
+
+    Without a kind of `interval` there may be later looks, so that only a run that is beyond its budget even at best failed.
+    """
+    of_metrics = {"metric": [call.text for call in budget_of], "#higher": [call.higher_is_better for call in budget_of]}
+    of_metrics |= {"#budget": [float(budget) for budget in budget_of.values()], "#needed": [*needed]}
+    figures = figures.join(pl.DataFrame(of_metrics), on="metric", how="left", maintain_order="left")
+    higher, allowed, takes = pl.col("#higher"), pl.col("#budget"), pl.col("#needed").cast(pl.Int64)
+    worst = pl.when(higher).then("ci_low").otherwise("ci_high")
+    within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
+    beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
+    n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
+    few = pl.lit(True) if interval is None else pl.col("#number") < takes
+    passed = (within if interval in ("bounded", None) else within & ~few).fill_null(False)
+    gains = pl.when(higher).then(pl.col("difference") >= 0).otherwise(pl.col("difference") <= 0).fill_null(False)
+    missed = pl.when(gains).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(FAILED))
+    verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(missed).otherwise(pl.lit(TOO_FEW))
+    columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
+    clusters = [name for name in OF_CLUSTERS if name in figures.columns]
+    return figures.select(*by, *COMPARED, **columns).hstack(figures.select(clusters))
+
+
+def _numbers(found: PairedValues, design: Design) -> Floats:
+    """How many queries of equal weight those of each row are worth, by metric, slice and pair of runs."""
+    calls, pairs = found.calls, design.pairs(found.runs)
+    numbers = [np.empty((len(calls), 0))]
+    for rows in found.slices:
+        there = ~np.isnan(differences(*found.sides(pairs, rows)))
+        there &= True if found.control is None else found.control.judged[rows, None]
+        sample = found.sample(rows, np.where(there, 0.0, np.nan))
+        numbers.append(effective_number(weighed(sample.values, sample.weights)[1]).reshape(len(calls), -1))
+    return np.concatenate(numbers, axis=1).ravel()
+
+
+def budgets_of(
+    given: Sequence[Mapping[Request, float] | Request], margin: float | None, setup: Setup | None = None
+) -> dict[Call, float]:
+    """The budget of each metric."""
+    found: dict[Call, float] = {}
+    each = [pair for x in given for pair in (x.items() if isinstance(x, Mapping) else [(x, margin)])]
+    for metric, budget in each:
+        if not (is_number(budget) and 0 <= budget < float("inf")):
+            lacks = f"{metric!r} has no budget" if budget is None else f"the budget of {metric!r} is {budget!r}"
+            raise InvalidOption(
+                f"{lacks}; give how much worse its mean may be",
+                Code(f"df.rank.{EXAMPLE}", phrase=", as {}", command="--budget ndcg@10=0.01"),
+            )
+        for call in averaged([metric], EXAMPLE, setup, weighs=True):
+            if call in found:
+                raise InvalidOption(
+                    f"{metric!r} has two budgets, as {call.text!r} was given before; give each metric one"
+                )
+            _compare_with_range(call, budget)
+            found[call] = budget
+    if not found:
+        averaged([], EXAMPLE)  # refuses it
+    return found
+
+
+def _compare_with_range(call: Call, budget: float) -> None:
+    """Refuse a budget that no loss exceeds, and warn of one that few do: most often a share given in percent."""
+    least, greatest = call.bounds
+    if least is None or greatest is None:
+        if budget > GREATEST:
+            raise InvalidOption(
+                f"a budget of {budget:g} allows any loss: no value of {call.text} is beyond {GREATEST:g}"
+            )
+        return
+    span, percent = greatest - least, f"; {budget:g}% is {budget / 100:g}"
+    if budget >= span:
+        raise InvalidOption(
+            f"a budget of {budget:g} allows any loss, as {call.text} goes from {least:g} to {greatest:g}{percent}"
+        )
+    if budget > span / 4:
+        warn(
+            f"a budget of {budget:g} is more than a quarter of the range of {call.text}, {least:g} to {greatest:g}{percent}"
+        )
+
+
+def _first(runs: Runs) -> str:
+    """The default baseline: the run that the others may replace."""
+    if named := [*runs.scores, *runs.tables]:
+        return named[0]
+    why = " without a baseline, the run that the others may replace: write "
+    raise InvalidOption(option(run=runs.column), why, option(baseline="base"))
+
+
+def queries_needed(budget: float, span: float, confidence: float, call: Call, interval: str) -> int:
+    """The fewest queries with which a run that changes nothing passes.
+
+    A run that loses the `span` of the metric's values on a share budget / span of all queries lowers the mean by the
+    budget, and changes none of n queries with probability (1 - budget / span)^n. An interval needs two queries.
+    """
+    if interval != "bounded":
+        return FEW
+    share = budget / span if span > 0 else 1.0
+    if share >= 1 or share < stats.NOISE or Mean.of(call).is_geometric:  # the formula does not apply
+        return 2
+    return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
+
+
+MOVED = {
+    "baseline_rank": pl.UInt32, "rank": pl.UInt32, "baseline_contribution": pl.Float64, "contribution": pl.Float64,
+}  # fmt: skip
+
+
+def _moved(table: Table[Any], found: PairedValues, design: Design, calls: Sequence[Call], most: int) -> pl.DataFrame:
+    """The queries that moved most, with the contributions of their documents in both runs."""
+    setup, pairs = table.setup, design.pairs(found.runs)
+    moved = [[_most_moved(found, i, pair, most) for pair in pairs] for i in range(len(found.calls))]
+    every = pl.concat(queries.select(found.query) for of_pairs in moved for queries in of_pairs)
+    table = table.of_queries(every.unique(maintain_order=True))
+    frame = with_labels(design.marked(table.rows, setup, calls)[0], setup, calls)
+    doc, label = setup.roles.doc_in(frame.columns), setup.roles.label
+    own: dict[str, Any] = {name: frame.schema[name] for name in (doc, label) if name is not None}
+    refuse_names(["difference", *MOVED], [*found.query, *design.by, *own], "the table")
+    nothing = [pl.lit(None, dtype=dtype).alias(name) for name, dtype in {**own, **MOVED}.items()]
+    parts = []
+    for call, of_pairs in zip(found.calls, moved, strict=True):
+        documents = dict[int, pl.DataFrame]()
+        if doc is not None and call.of_ranking:
+            with suppress(InvalidOption):  # the metric is no sum over documents
+                for which in {run for pair in pairs for run in pair}:
+                    run = found.runs[which]
+                    documents[which] = explained(frame, setup, design.runs, run, call, whole=table.whole)
+        for (a, b), queries in zip(pairs, of_pairs, strict=True):
+            if documents:
+                key = [*found.query, str(doc)]
+                parts.append(_with_documents(queries, found.query, key, label, documents[a], documents[b]))
+            else:
+                parts.append(queries.with_columns(nothing))
+    return pl.concat(parts)
+
+
+def _most_moved(found: PairedValues, metric: int, pair: tuple[int, int], most: int) -> pl.DataFrame:
+    """The queries whose values of a metric moved most between two runs, with the difference."""
+    (a, b), call = pair, found.calls[metric]
+    d = differences(found.values[a][:, [metric]], found.values[b][:, [metric]])
+    names = {"metric": call.text, "baseline": found.runs[a], "run": found.runs[b]}
+    queries = replace(found, calls=[call]).rows(names, d).rename({call.text: "difference"})
+    queries = queries.filter(pl.col("difference") != 0).sort(found.query)
+    return queries.sort(pl.col("difference").abs(), descending=True, maintain_order=True).head(most)
+
+
+def _with_documents(
+    queries: pl.DataFrame, query: list[str], key: list[str], label: str, before: pl.DataFrame, after: pl.DataFrame
+) -> pl.DataFrame:
+    """The queries, with a row per document whose contribution differs between the two runs; at least one row each."""
+    rank, other_rank, contribution, other = MOVED
+    before, after = (
+        x.join(queries, on=query, how="semi", nulls_equal=True).select(
+            *key, label, pl.col("rank").alias(at), pl.col(x.columns[-1]).alias(value)
+        )
+        for x, at, value in ((before, rank, contribution), (after, other_rank, other))
+    )
+    both = before.join(after, on=key, how="full", coalesce=True, nulls_equal=True, suffix="#after")
+    change = pl.col(other).fill_null(0) - pl.col(contribution).fill_null(0)
+    both = both.filter(change.abs() > stats.NOISE).sort(pl.min_horizontal(rank, other_rank), key[-1], nulls_last=True)
+    both = both.select(*key, pl.coalesce(label, f"{label}#after"), *MOVED)
+    return queries.join(both, on=query, how="left", nulls_equal=True, maintain_order="left_right")
+
+
+def _line(row: Record, by: Sequence[str], format: Style) -> str:
+    """One row of a verdict as a line."""
+    where = "".join(f", {name} {name_of(row[name])}" for name in by)
+    title = f"{in_words(row['metric'])} of {row['run']}{where}"
+    difference = "no difference" if row["difference"] is None else f"{row['difference']:+.4f}"
+    outcome, budget = f"{difference} against {row['baseline']}", f"budget of {row['budget']:g}"
+    unit, n = ("clusters", row["n_clusters"]) if "n_clusters" in row else ("queries", row["n_queries"])
+    at_worst = "no bound known" if row["bound"] is None else f"at worst {row['bound']:+.4f}"
+    if row["verdict"] == TOO_FEW:
+        takes = f"a {budget} takes {row['queries_needed']} or more" if n < row["queries_needed"] else at_worst
+        outcome = f"{outcome}, too few {unit} to tell: {n}, and {takes}"
+    elif row["verdict"] == NOT_SHOWN:
+        outcome = f"{outcome}, {at_worst}, beyond the {budget}: needs more {unit} than these {n}"
+    else:
+        kept = "within" if row["passed"] else "beyond"
+        outcome = f"{outcome}, {at_worst}, {kept} the {budget} ({n} {unit})"
+    if format == "text":
+        return f"{row['verdict'] if row['passed'] else row['verdict'].upper()}: {title}: {outcome}"
+    kind = "notice" if row["passed"] else "error"
+    return f"::{kind} title={_escaped(title, ':', ',')}::{_escaped(outcome)}"
+
+
+def _escaped(text: str, *further: str) -> str:
+    """Escape a text for GitHub's workflow commands."""
+    for character in ("%", "\r", "\n", *further):
+        text = text.replace(character, f"%{ord(character):02X}")
+    return text
+
+
+def passing(rows: Sequence[Record]) -> str:
+    """How many rows of a verdict pass, and how many have another verdict."""
+    counted = Counter(str(row["verdict"]) for row in rows if not row["passed"])
+    passed = len(rows) - counted.total()
+    others = "".join(f", {n:,} {verdict}" for verdict, n in counted.items())
+    return f"{'NOT PASSED' if counted else 'passed'}: {passed:,} of {len(rows):,} within the budget{others}"

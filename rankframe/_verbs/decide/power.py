@@ -1,0 +1,185 @@
+"""The number of queries needed to detect a difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import polars as pl
+
+from ... import stats
+from ..._catalog.registry import METRICS
+from ..._catalog.requests import Request, averaged, refuse_geometric
+from ..._results.grid import queries, queries_of
+from ..._results.sentences import IN_TEXT, SENTENCES, metric_of, quoted
+from ..._statistics.sample import Sample
+from ..._statistics.weighted_means import NOISE, by_column, means, spreads
+from ..._support.floats import np
+from ..._support.option_kinds import Column, ColumnNames
+from ..._support.option_values import Range
+from ..._table.runs import Runs, TheRuns, names_of
+from ..._table.table import Table, refuse_names
+from ...errors import InvalidOption, option
+from ..measure.paired_values import Design, Lacking, differences, paired_values
+from ..sample.declaration import verb
+from ..sample.judged import NO_HELP, Help
+from ..sample.slices import table_of
+
+R = TypeVar("R")
+
+Effect: TypeAlias = Annotated[float, Range(above=0)]
+Chance: TypeAlias = Annotated[float, Range(above=0, below=1)]
+
+TABLE = {
+    "metric": pl.String, "baseline": pl.String, "run": pl.String, "std": pl.Float64, "difference": pl.Float64,
+    "n_queries": pl.UInt32, "power": pl.Float64, "queries_needed": pl.Int64,
+}  # fmt: skip
+
+SAVED = {"variance_saved": pl.Float64}
+"""The column with `adjust`."""
+
+
+def effects_of(difference: Effect | Sequence[Effect]) -> tuple[Effect, ...]:
+    """The differences that an option names, one or several."""
+    effects = tuple(difference) if isinstance(difference, Iterable) else (difference,)
+    if not effects:
+        raise InvalidOption(option(difference=[]), " names no difference; write one, as ", option(difference=0.01))
+    return effects
+
+
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
+def power(
+    table: Table[R],
+    *metrics: Request,
+    difference: Effect | Sequence[Effect],
+    power: Chance = 0.8,
+    alpha: Chance = 0.05,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    by: ColumnNames | None = None,
+    weights: Column | None = None,
+    cluster: Column | None = None,
+    missing: Lacking = "error",
+    adjust: Column | None = None,
+) -> R:
+    """The number of queries needed to detect a difference, from the spread of the runs' differences per query.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, functions, values and expressions, as for :meth:`evaluate`.
+    difference
+        The difference of the means to detect, above 0; or several.
+    power
+        The required probability of detecting that difference.
+    alpha
+        The level of the two-sided paired t-test.
+    runs, run, baseline, by, weights, missing
+        As for :meth:`compare`.
+    cluster
+        The column of the users, or of other clusters of queries, as for :meth:`compare`: the test counts clusters, and
+        ``queries_needed`` takes as many queries in each as are in the table.
+    adjust
+        The column known before for which :meth:`compare` will adjust differences, with a known mean over all queries.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``baseline``, ``run``, ``std`` (of the differences per query) and
+    ``difference`` (Float64), ``n_queries`` (UInt32, in the table), ``power`` (Float64, with that number of queries) and
+    ``queries_needed`` (Int64; null if all differences are equal). With `adjust`, ``std`` is that of the adjusted differences, and
+    ``variance_saved`` (Float64) the share that adjusting takes from their variance. With `cluster`, ``std`` is that of the clusters'
+    differences. With `weights`, and of estimates that weigh queries by their clicks, ``std`` is the standard error of the difference times the root of ``n_queries``. Of a LazyFrame only
+    the values per query are held in memory.
+    Needs SciPy.
+
+    Raises
+    ------
+    InvalidOption
+        If a difference is not above 0, or a metric has a geometric mean.
+
+    References
+    ----------
+    J. Cohen (1988), Statistical power analysis for the behavioral sciences, chapter 2.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abab"), "label": [1, 0, 1, 0],
+    ...     "old": [1, 2, 2, 1], "new": [2, 1, 1, 2]})                # differences of 1/2 and -1/2
+    >>> found = df.rank.power("rr", runs=["old", "new"], difference=0.1)
+    >>> found["std"].to_list(), found["queries_needed"].to_list()
+    ([0.7071067811865476], [395])
+    """
+    known = Help(adjust=adjust).checked(names_of(by), cluster=(cluster, None))
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
+    effects = effects_of(difference)
+    example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
+    calls = refuse_geometric(averaged(metrics, example))
+    schema = TABLE | ({} if design.help == NO_HELP else SAVED)
+    refuse_names([*schema], design.by, "by")
+    found = paired_values(table, calls, design)
+    rows = []
+    for i, call in enumerate(calls):
+        for part in found.slices:
+            where = [x.item() for x in found.of_slices(part[:1].tolist())]
+            for a, b in design.pairs(found.runs):
+                d = differences(found.values[a][part, i], found.values[b][part, i])
+                weight, saved = found.queries["#weight"].to_numpy()[part], tuple[float, ...]()
+                n = int((~np.isnan(d)).sum())
+                units, std = _units(found.sample(part, d[:, None]))
+                if found.control is not None:
+                    control = replace(found.control.of_slice(part), mean=0.0)  # any: the spread counts
+                    saved = tuple(control.estimates(d[:, None], control.values[0], weight).saved.tolist())
+                    std *= math.sqrt(1 - saved[0])
+                for effect in effects:
+                    there = stats.power(effect / std, units, alpha) if std > 0 else None
+                    needed = stats.queries_needed(effect / std, power, alpha) if std > 0 else None
+                    if needed is not None and cluster is not None:
+                        needed = math.ceil(needed * n / units)  # with as many queries in a cluster
+                    names = call.text, found.runs[a], found.runs[b]
+                    rows.append((*where, *names, std if units > 1 else None, effect, n, there, needed, *saved))
+    return table.give(table_of(rows, design.by, found.queries.schema, schema))
+
+
+def _units(sample: Sample) -> tuple[int, float]:
+    """The number of queries or clusters with a difference, and its standard error times the root of that number."""
+    d, weights = sample.values, by_column(sample.weights)
+    known = ~np.isnan(d)
+    units = int(known.sum())
+    off = (d - means(d, weights)) * weights * units / (weights[known].sum() or np.nan)
+    off[np.abs(off) <= NOISE * np.nanmax(np.abs(d), initial=0.0)] = 0.0
+    return units, float(spreads(off, np.ones(len(off)))[0])
+
+
+def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
+    """How many queries it takes to detect differences: a sentence for each row, or one on all rows if they are many."""
+    chance, test = f"with a probability of {settings['power']:g}", f"t-test at level {settings['alpha']:g}"
+    if len(rows) <= SENTENCES:
+        return [_of_power(row, settings, chance, test) for row in rows]
+    known = [row for row in rows if row["queries_needed"] is not None]
+    unknown = f"; {len(rows) - len(known):,} differences have no spread to go by" if len(known) < len(rows) else ""
+    if not known:
+        return [f"No number of queries can be computed{unknown}"]
+    least, most = (end(row["queries_needed"] for row in known) for end in (min, max))
+    needed = f"{least:,} to {queries(most)}" if least < most else queries(most)
+    enough = sum(row["queries_needed"] <= row["n_queries"] for row in known)
+    return [
+        f"Detecting these {len(known):,} differences {chance} takes {needed} ({test}); {queries_of(rows)} are there, enough "
+        f"for {enough:,} of them{unknown}"
+    ]
+
+
+def _of_power(row: Mapping[str, Any], settings: Mapping[str, Any], chance: str, test: str) -> str:
+    """How many queries it takes to detect one difference, and the probability that those of the table detect it."""
+    between = " and ".join(quoted(row[name], IN_TEXT) for name in ("baseline", "run"))
+    n, what = row["n_queries"], f"a difference of {row['difference']:g} between {between} on {metric_of(row, settings)}"
+    if row["queries_needed"] is None:
+        why = f"{queries(n)} {'has' if n == 1 else 'have'} no spread" if n < 2 else "their differences are all equal"
+        return f"No number of queries can be computed for {what}: {why}"
+    return (
+        f"Detecting {what} {chance} takes {queries(row['queries_needed'])} ({test}); the {n:,} here detect it with a "
+        f"probability of {row['power']:.2g}"
+    )

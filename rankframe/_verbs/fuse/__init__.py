@@ -1,0 +1,1 @@
+"""Fusion of runs: the methods at work, their training and their tuning."""

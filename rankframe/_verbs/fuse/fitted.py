@@ -1,0 +1,295 @@
+"""Methods of fusion trained on judged rankings: the training, the learned values, and their application."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, TypeAlias, cast
+
+import polars as pl
+
+from ... import fusions  # noqa: F401 - fills the registry
+from ..._catalog.call import Call
+from ..._catalog.fusions import TRAINED_FUSIONS, Trained, fusion_of
+from ..._catalog.parse import parse
+from ..._plan.per_query import measure
+from ..._results.grid import Cell, Grid, number, queries, records
+from ..._results.result import MOST_ROWS, R_co, Result
+from ..._results.sentences import IN_TEXT, Quotes
+from ..._support.methods import called_by_users
+from ..._support.option_kinds import Column, ReadInside
+from ..._table.policies import Cutoff
+from ..._table.roles import require, require_number
+from ..._table.runs import Runs, TheRuns
+from ..._table.setup import Setup, refuse_bounds
+from ..._table.table import R, Table
+from ..._words.rankings import JudgedRankings, Learned, Missing, Rankings
+from ...errors import InvalidData, InvalidOption, on, shown
+from ..sample.declaration import verb
+from ..sample.entries import entries_of, of_run
+from ..sample.settings import settings_of
+
+FORMAT = 1
+"""The version of the JSON text."""
+
+MEMBERS = {"rankframe_fusion": int, "method": str, "runs": list, "learned": dict, "settings": dict}
+"""The members of the JSON text, and their types."""
+
+
+@dataclass(frozen=True, repr=False)
+class FittedFusion(Result[R_co]):
+    """A trained method of fusion, and the figures that it has learned.
+
+    Attributes
+    ----------
+    method
+        The text of the method, as ``"slidefuse(w=2)"``.
+    runs
+        The names of the runs, as score columns or in the column that names the run.
+    learned
+        A row per run and place: ``run``, then ``rank`` or ``segment`` (Int64, from 1 on; mapfuse has none), then
+        ``probability`` (Float64; of mapfuse ``map``). A rank or segment without a row counts 0.
+    settings
+        How it was trained: ``run``, the column that names the run of each row, or None; the number of queries; the
+        policies and versions.
+    """
+
+    method: str
+    runs: tuple[str, ...]
+    learned: R_co
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
+        """Fuse the runs of another table: ``df.rank.fuse(fitted)``, with the table's columns named as in training.
+
+        Parameters
+        ----------
+        frame
+            A table with the same runs, of Polars or pandas.
+        runs, run
+            As for `fuse`; default: as in training.
+        """
+        return ranker_of(frame).fuse(self, runs=runs, run=run)
+
+    @property
+    def where(self) -> Runs:
+        """The runs as the training table named them."""
+        return Runs(self.runs) if self.settings.get("run") is None else Runs(column=self.settings["run"])
+
+    @property
+    def call(self) -> Call:
+        """The method, bound to the learned values of each run, in the order of `runs`."""
+        call = fusion_of(self.method, TRAINED_FUSIONS)
+        formula, learned = call.metric.formula, self._by_place()
+
+        def bound(rankings: Rankings, **options: object) -> pl.Expr:
+            rankings.values = learned
+            return formula(rankings, **options)
+
+        return replace(call, metric=replace(call.metric, formula=bound))
+
+    def _by_place(self) -> list[list[float]]:
+        rows = records(self.learned)
+        at = [int(list(row.values())[1]) if len(row) > 2 else 1 for row in rows]
+        found = {run: [0.0] * max(at, default=0) for run in self.runs}
+        for row, place in zip(rows, at, strict=True):
+            *_, value = row.values()
+            found[row["run"]][place - 1] = float(value)
+        return list(found.values())
+
+    def in_order(self, runs: Runs) -> Runs:
+        """Score columns in the order of training; other ones are refused."""
+        return runs if runs.column is not None else replace(runs, scores=self.matched(runs.scores, every=True))
+
+    def matched(self, names: Sequence[str], *, every: bool = False) -> tuple[str, ...]:
+        """The runs in the order of training; a run that was not trained is refused, or also one that is missing."""
+        if not {*names} <= {*self.runs} or (every and len(names) < len(self.runs)):
+            trained = f"those on which {self.method} was trained, {', '.join(self.runs)}"
+            raise InvalidOption(f"the runs {', '.join(names)} are other ones than {trained}")
+        return self.runs
+
+    def to_json(self) -> str:
+        """The object as JSON, which `from_json` reads: ``Path("fitted.json").write_text(fitted.to_json())``."""
+        rows = records(self.learned)
+        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ["run"])}
+        of_json = (FORMAT, self.method, list(self.runs), columns, dict(self.settings))
+        return json.dumps(dict(zip(MEMBERS, of_json, strict=True)), indent=1, allow_nan=False)
+
+    @classmethod
+    @called_by_users
+    def from_json(cls, text: str) -> FittedFusion[pl.DataFrame]:
+        """A trained method from its JSON text; ``learned`` is a Polars DataFrame."""
+        members = _members(text)
+        if members is None:
+            raise InvalidData(f"{shown(text)} is no JSON of a trained method, as .to_json() of this release writes it")
+        _, method, runs, columns, settings = members
+        fusion_of(method, TRAINED_FUSIONS)
+        table = pl.DataFrame(columns, schema_overrides={"run": pl.String})
+        return FittedFusion(method, tuple(runs), table, settings)
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """What it was trained on."""
+        n = self.settings.get("n_queries")
+        counted = "" if n is None else f" and {queries(n)}"
+        return [f"{self.method}, trained on {', '.join(self.runs)}{counted}"]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """The learned values: a row per rank or segment and a column per run; of one value per run, a single row."""
+        rows = records(self.learned)
+        *place, value = [name for name in (rows[0] if rows else ("run", "probability")) if name != "run"]
+        found: dict[tuple[int, ...], dict[str, float]] = {}
+        for row in rows:
+            found.setdefault(tuple(row[name] for name in place), {})[row["run"]] = row[value]
+        body = []
+        for at in sorted(found)[:most]:
+            figures = (Cell(number(found[at].get(run, 0.0), 4)) for run in self.runs)
+            body.append((*(Cell(str(x)) for x in at), *figures))
+        cut = most is not None and len(found) > most
+        more = [f"The first {most} of {len(found):,} {place[0]}s; .learned has all."] if cut else []
+        return [Grid((), (*place, *self.runs), body, (f"Figures: {value}.", *more))]
+
+
+def _members(text: str) -> list[Any] | None:
+    """The members of the JSON text of a trained method; None for another text."""
+    try:
+        given = json.loads(text)
+        version, _, runs, columns, _ = members = [given[name] for name in MEMBERS]
+        fits = version == FORMAT and all(isinstance(given[name], kind) for name, kind in MEMBERS.items())
+        fits &= {*columns["run"]} <= {*runs} and all(isinstance(x, list) for x in columns.values())
+        return members if fits and len({*map(len, columns.values())}) == 1 else None
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return None
+
+
+@verb(gives="whole")
+def fit(
+    table: Table[R],
+    method: str,
+    *,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    qrels: object = None,
+    normalize: str | None = None,
+    missing: Missing | None = None,
+    depth: Cutoff | None = None,
+) -> FittedFusion[R]:
+    """Train a method of fusion on judged rankings.
+
+    Every query of the table is a training query. A document is relevant if its label is at least `on(relevant=...)`; a
+    document without a label is not relevant. Train on other queries than those whose values you report.
+
+    Parameters
+    ----------
+    method
+        ``"mapfuse"``, ``"posfuse"``, ``"slidefuse(w=5)"``, ``"probfuse(x=25)"``, ``"segfuse"`` or ``"bayesfuse"``;
+        ``rf.TRAINED_FUSIONS`` lists them all.
+    runs, run
+        As for :meth:`fuse`.
+    qrels
+        The judgments of runs without labels, as for :meth:`tune`.
+    normalize, missing
+        For segfuse, which multiplies scores: as for :meth:`fuse`. They also hold when the method is applied.
+    depth
+        How many documents of each ranking count, in the training and when the method is applied; ``None`` counts all.
+
+    Returns
+    -------
+    A :class:`rankframe.results.FittedFusion`, which ``df.rank.fuse(fitted)`` applies to a table with the same runs; its ``learned``
+    is a frame of the caller's kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If the method is unknown or needs no training, or an option is out of its range.
+    MissingColumn, InvalidData
+        If there are no labels, or no document is relevant; and as for :meth:`fuse` and, with `qrels`, :meth:`judge`.
+
+    Examples
+    --------
+    The first ranking has its relevant documents at ranks 1 and 2, the second at rank 2 alone:
+
+    >>> import polars as pl, rankframe as rf
+    >>> train = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "label": [1, 1, 0],
+    ...                       "bm25": [9.0, 7, None], "dense": [None, 0.6, 0.8]})
+    >>> fitted = train.rank.fusion.fit("posfuse", runs=["bm25", "dense"])
+    >>> fitted
+    posfuse, trained on bm25, dense and 1 query
+    <BLANKLINE>
+    rank    bm25   dense
+       1  1.0000  0.0000
+       2  1.0000  1.0000
+    Figures: probability.
+    >>> train.rank.fuse(fitted)["score"].to_list()
+    [1.0, 2.0, 0.0]
+    >>> rf.results.FittedFusion.from_json(fitted.to_json()).method
+    'posfuse'
+    """
+    setup, rows = table.setup, table.rows
+    call = fusion_of(method, TRAINED_FUSIONS, normalize=normalize, missing=missing, depth=depth)
+    refuse_bounds(setup)
+    chosen = Runs.of(runs, run).required()
+    names = chosen.names(rows)
+    learned = _learned(rows, setup, chosen, names, call)
+    run_of = pl.col("#run").replace_strict(range(len(names)), names, return_dtype=pl.String)
+    figures = [x for x in (learned.place, learned.value) if x is not None]
+    found = learned.table.select(run_of.alias("run"), *figures)
+    queries = rows.select(chosen.queries(setup).roles.query).n_unique()
+    settings = settings_of(table, run=chosen.column, n_queries=queries)
+    return FittedFusion(call.text, tuple(names), table.give(found), settings)
+
+
+def ranker_of(frame: Any) -> Any:
+    """The ranker of a table to fuse."""
+    if not hasattr(getattr(frame, "rank", None), "fuse"):
+        raise InvalidOption(f"{shown(frame)} is no run; give a frame of Polars or pandas, or the path of a file")
+    return frame.rank
+
+
+FusionMethod: TypeAlias = Annotated[str | FittedFusion[object], ReadInside]
+"""A method of fusion: its text, or the result of its training."""
+
+
+def text_of(method: str | FittedFusion[object]) -> str:
+    """The text that names a method."""
+    return method.method if isinstance(method, FittedFusion) else method
+
+
+def runs_for(
+    method: str | Call | FittedFusion[object], runs: Sequence[str] | Mapping[str, object] | None, run: str | None
+) -> Runs:
+    """The runs that a caller names; default for a trained method: those of its training."""
+    if isinstance(method, FittedFusion) and not runs and run is None:
+        return method.where
+    if not isinstance(method, (str, Call, FittedFusion)):
+        fusion_of(method)  # refuses it
+    return Runs.of(runs, run)
+
+
+def _learned(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Sequence[str], call: Call) -> Learned:
+    label, options = setup.roles.label, call.arguments
+    require(frame.schema, label, "label")
+    require_number(frame.schema, label, "label")
+    entries = entries_of(frame, setup, runs, names, depth=options.get("depth", setup.policies.depth), absent=False)
+    is_relevant = (entries.documents[label].cast(pl.Float64) >= setup.policies.relevant).fill_null(False)
+    if not is_relevant.any():
+        says = f"no document has a {label!r} of {setup.policies.relevant:g} or more, so there is nothing to learn"
+        raise InvalidData(f"{says}; join the judgments, or set the least relevant label, ", on(relevant=...))
+    relevant = pl.lit(is_relevant.cast(pl.Float64)).gather(pl.col("#document"))
+    if setup.policies.tie_rule.averages:
+        relevant = relevant.mean().over("#list", "#score")
+    length = pl.len().over("#list").cast(pl.Float64)
+    rows = entries.rows.with_columns(relevant.alias("#relevant"), length.alias("#length"))
+    counted = pl.col(label).cast(pl.Float64).fill_null(-1)  # so that a query without labels counts
+    n_queries = entries.documents.select(runs.queries(setup).roles.query).n_unique()
+
+    def means(metric: str) -> list[float]:
+        (call,) = parse(metric)
+        every_query = replace(entries, documents=entries.documents.with_columns(counted))
+        tables = (of_run(every_query, i, runs.queries(setup)) for i in range(len(names)))
+        found = [measure(table, of_run, call).lazy().select(pl.col(metric).mean()) for table, of_run in tables]
+        return pl.concat(found).collect().to_series().fill_null(0.0).to_list()
+
+    entry = call.metric
+    defaults = {name: x.default for name, x in entry.parameters.items()}
+    return cast(Trained, entry).learned(JudgedRankings(rows, n_queries, means), {**defaults, **options})

@@ -1,0 +1,594 @@
+"""Tune methods of fusion by cross-validation over the queries, and measure the gain on queries not used for the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
+from itertools import combinations, product
+from math import comb, prod
+from typing import Annotated, Any, Literal, TypeAlias
+
+import polars as pl
+
+from ... import fusions, stats  # noqa: F401 - fusions fills the registry
+from ..._catalog.call import Call, call_of
+from ..._catalog.fusions import fusion_of
+from ..._catalog.means import scaled, unscaled
+from ..._catalog.requests import Request, averaged
+from ..._plan.per_query import measure
+from ..._results.grid import Cell, Grid, interval, intervals_of, number, percent, queries_of, records
+from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
+from ..._results.sentences import IN_TEXT, Quotes, headlines
+from ..._support.floats import Floats, Integers, np
+from ..._support.option_kinds import Column, ReadInside
+from ..._support.option_values import Range
+from ..._support.progress import Progress
+from ..._support.statistical_options import Confidence, Correction, DifferenceTest, Interval, Resamples, Seed
+from ..._table.roles import require_all, require_number
+from ..._table.runs import Runs, TheRuns
+from ..._table.setup import Setup, refuse_bounds
+from ..._table.table import R, Table, refuse_names
+from ...errors import InvalidOption, option
+from ..decide.compare import Significance, compared_values, pairs_shown
+from ..measure.paired_values import PairedValues, two_or_more
+from ..sample.declaration import verb
+from ..sample.entries import Entries, entries_of, of_run
+from ..sample.resampling import Resampling, limits
+from ..sample.settings import settings_of
+from .fitted import ranker_of
+from .fuse import needs, scored
+
+Search: TypeAlias = Literal["grid", "coordinate"]
+Score: TypeAlias = Callable[[Sequence[Call]], Sequence[float]]
+"""The mean of each call over the training queries, the higher the better."""
+
+WEIGHTS = "weights"
+CHOICES: Mapping[str, Sequence[object]] = {
+    "k": (60, 0, 5, 10, 20, 40, 80, 100), "gamma": (1, 0, -1, -0.5, 0.5, 1.5, 2), "sigma": (0.01, 0, 0.05, 0.1, 0.2, 0.5, 1),
+    "phi": (0.8, 0.5, 0.6, 0.7, 0.85, 0.9, 0.95), WEIGHTS: (None,),
+}  # fmt: skip
+"""The values of an option that are tried if the caller gives none, the default first."""
+
+GRID_RUNS = 3
+"""The most runs whose weights are searched by a grid if the caller does not say."""
+MOST = 20_000
+"""The most settings of a grid."""
+SWEEPS = 10
+"""The most times that a coordinate search goes through all options."""
+GAIN = 1e-12
+"""The relative gain, more than rounding, by which a setting must beat another to replace it."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The settings of a call of `tune`.
+
+    Attributes
+    ----------
+    methods
+        The texts of the methods; options that a text gives stay as they are.
+    options
+        The values to try, by option.
+    step
+        The step of the weights, which add up to 1.
+    search
+        How settings are searched; ``None``: a grid for up to three runs, else coordinate by coordinate.
+    folds, seed
+        The number of parts of the queries, and the seed of the partition.
+    """
+
+    methods: tuple[str, ...]
+    options: Mapping[str, Sequence[object]]
+    step: float
+    search: Search | None
+    folds: int
+    seed: int
+
+    def __post_init__(self) -> None:
+        if abs(1 / self.step - self.n_steps) >= 1e-9:
+            raise InvalidOption(option(step=self.step), " does not divide 1 into equal steps")
+
+    @property
+    def n_steps(self) -> int:
+        """The number of steps from 0 to 1."""
+        return round(1 / self.step)
+
+    def searched(self, n_runs: int) -> Search:
+        """The search for a number of runs: a grid, or one coordinate at a time."""
+        return self.search or ("grid" if n_runs <= GRID_RUNS else "coordinate")
+
+
+@dataclass(frozen=True)
+class Space:
+    """The settings of one method.
+
+    Attributes
+    ----------
+    start
+        The method with the options that its text gives.
+    choices
+        The values to try of each other option, the untuned one first; for weights, full lists.
+    tuning, n_runs
+        The call of `tune`, and the number of runs.
+    """
+
+    start: Call
+    choices: Mapping[str, Sequence[object]]
+    tuning: Tuning
+    n_runs: int
+
+    @property
+    def untuned(self) -> Call:
+        """The setting to which tuning is compared: the first value of each option, and equal weights."""
+        return self._call({name: values[0] for name, values in self.choices.items()})
+
+    @cached_property
+    def grid(self) -> list[Call]:
+        """All settings, the untuned one first."""
+        settings = (self._call(dict(zip(self.choices, x, strict=True))) for x in product(*self.choices.values()))
+        return list(dict.fromkeys(settings))
+
+    def best(self, score: Score) -> Call:
+        """The setting with the highest mean; of equal ones the first tried."""
+        if self.tuning.searched(self.n_runs) == "grid":
+            return _best(self.grid, score)
+        chosen = {name: values[0] for name, values in self.choices.items()}
+        for _ in range(SWEEPS):
+            before = chosen
+            for name, run in self._coordinates():
+                values = [chosen[name], *self._values(name, run, chosen[name])]
+                settings = {self._call(x): x for x in ({**chosen, name: value} for value in values)}
+                chosen = settings[_best([*settings], score)]
+            if chosen == before:
+                break
+        return self._call(chosen)
+
+    @property
+    def steps_weights(self) -> bool:
+        """Whether the weights of the runs are searched by steps."""
+        return WEIGHTS in self.choices and WEIGHTS not in self.tuning.options
+
+    @property
+    def size(self) -> int:
+        """The number of settings in a grid."""
+        steps, further = self.tuning.n_steps, self.n_runs - 1
+        of_weights = {WEIGHTS: 1 + comb(steps + further, further)} if self.steps_weights else {}
+        return prod({**{name: len(values) for name, values in self.choices.items()}, **of_weights}.values())
+
+    def _coordinates(self) -> list[tuple[str, int | None]]:
+        """The options, and weights run by run."""
+        runs = range(self.n_runs) if self.steps_weights else ()
+        others = (name for name in self.choices if name != WEIGHTS or not self.steps_weights)
+        return [*((WEIGHTS, run) for run in runs), *((name, None) for name in others)]
+
+    def _values(self, name: str, run: int | None, now: object) -> Sequence[object]:
+        """The values of an option to try; for a run's weight, lists in which the other weights keep their ratios."""
+        if run is None:
+            return self.choices[name]
+        weights = now if isinstance(now, Sequence) else (1.0,) * self.n_runs
+        return [_with(weights, run, i / self.tuning.n_steps) for i in range(self.tuning.n_steps + 1)]
+
+    def _call(self, options: Mapping[str, object]) -> Call:
+        given = {name: x for name, x in options.items() if x is not None}
+        return call_of(self.start.metric, (), {**self.start.arguments, **given})
+
+
+def _best(calls: Sequence[Call], score: Score) -> Call:
+    best, highest = calls[0], None
+    for call, mean in zip(calls, score(calls), strict=True):
+        if highest is None or mean > highest + GAIN * abs(highest):
+            best, highest = call, mean
+    return best
+
+
+def _with(weights: Sequence[float], run: int, weight: float) -> tuple[float, ...]:
+    """The weights with a new one for a run; the others keep their ratios, and all add up to 1."""
+    rest = sum(weights) - weights[run]
+    shares = [x / rest if rest > 0 else 1 / (len(weights) - 1) for x in weights]
+    return tuple(round(weight if i == run else (1 - weight) * share, 6) for i, share in enumerate(shares))
+
+
+def spaces_of(tuning: Tuning, n_runs: int) -> list[Space]:
+    """The settings of each method; refused if there is nothing to choose, or too much for a grid."""
+    calls, methods = [fusion_of(text) for text in tuning.methods], ", ".join(tuning.methods)
+    spaces = [Space(call, _choices(call, tuning.options), tuning, n_runs) for call in calls]
+    for name in tuning.options:
+        if not any(name in space.choices for space in spaces):
+            raise InvalidOption(f"none of {methods} takes, or leaves open, the option {name!r} of options")
+    sizes = [space.size for space in spaces]
+    if sum(sizes) < 2 or 0 in sizes:
+        says = f"{methods or 'no method'} leaves nothing to choose; give options={{...}} with the values to try, "
+        so = "several methods, as ['comb_sum', 'comb_mnz'], or several normalisations, as "
+        raise InvalidOption(says, so, option(normalize=["min_max", "zmuv"]))
+    if tuning.searched(n_runs) == "coordinate":
+        return spaces
+    if sum(sizes) > MOST:
+        other = option(search="coordinate"), f", or a greater step than {tuning.step:g}"
+        raise InvalidOption(f"the grid has {sum(sizes):,} settings, and at most {MOST:,} are tried; write ", *other)
+    simplex = [None, *_simplex(tuning.n_steps, n_runs)] if any(x.steps_weights for x in spaces) else []
+    return [replace(x, choices={**x.choices, WEIGHTS: simplex}) if x.steps_weights else x for x in spaces]
+
+
+def _choices(call: Call, options: Mapping[str, Sequence[object]]) -> dict[str, Sequence[object]]:
+    """The values of each option that the text leaves open."""
+    found: dict[str, Sequence[object]] = {}
+    fixed = {name for name, _ in call.options} | call.given
+    for name in call.metric.parameters:
+        if name in fixed:
+            continue
+        if name in options:
+            found[name] = [tuple(x) if isinstance(x, list) else x for x in options[name]]
+        elif name in CHOICES:
+            found[name] = CHOICES[name]
+    return found
+
+
+def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
+    """All weights of n runs that are multiples of the step and add up to 1, the most equal first."""
+    bars = combinations(range(steps + n - 1), n - 1)
+    parts = [[b - a - 1 for a, b in zip((-1, *x), (*x, steps + n - 1), strict=True)] for x in bars]
+    return [tuple(x / steps for x in part) for part in sorted(parts, key=lambda part: sum(x * x for x in part))]
+
+
+TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
+"""The names of the rankings beside the single runs."""
+
+TABLE = {
+    "ranking": pl.String, "method": pl.String, "mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
+    "interval": pl.String, "n_queries": pl.UInt32,
+}  # fmt: skip
+
+COLUMNS = ("fold", "method", "ranking", *(TUNED, IN_SAMPLE, UNTUNED))
+"""The columns of the results, which no query column may have."""
+
+AT_ONCE = 4_000_000
+"""About how many fused scores are held at a time."""
+
+
+@dataclass(frozen=True, repr=False)
+class TunedFusion(Result[R_co]):
+    """A method of fusion with the options that are best on the judged queries, and its values on other queries.
+
+    Attributes
+    ----------
+    text
+        The method with the options chosen on all queries; its weights are in the order of `runs`.
+    runs
+        The names of the runs.
+    table
+        A row per ranking: ``ranking`` (the tuned method out of fold and in sample, the untuned one, and each run),
+        ``method`` (its text, null for a run and out of fold), ``mean``, ``ci_low``, ``ci_high`` and ``interval``, and ``n_queries``.
+        Out of fold, each query is fused by options that were chosen on the other folds.
+    comparison
+        The tuned method out of fold compared with the untuned one and each run: the columns of `Comparison.table`.
+    folds
+        A row per fold: ``fold``, ``n_queries``, ``method`` (chosen on the others), its mean on these others (``train``), and
+        on the fold (``test``).
+    per_query
+        A row per query: the query, ``fold``, ``method``, and a value for each ranking.
+    candidates
+        A row per setting that was tried: ``method`` and ``mean`` over all queries, in the order of trial.
+    settings
+        How it was computed.
+    """
+
+    text: str
+    runs: tuple[str, ...]
+    table: R_co
+    comparison: R_co
+    folds: R_co
+    per_query: R_co
+    candidates: R_co
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def fuse(self, frame: Any, *, runs: Sequence[str] | None = None, run: str | None = None) -> Any:
+        """Fuse another table with the same runs by the chosen method; weights are matched by the names of the runs.
+
+        Parameters
+        ----------
+        frame
+            A table of Polars or pandas.
+        runs, run
+            As for `df.rank.fuse`; default: as in tuning.
+        """
+        if not runs and run is None:
+            run = self.settings.get("run")
+            runs = self.runs if run is None else None
+        weights = self.settings.get("weights")
+        return ranker_of(frame).fuse(self.settings["unweighted"], runs=runs, run=run, weights=weights)
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The chosen method, and its means out of fold and in sample."""
+        rankings = records(self.table)
+        out, within = rankings[:2]
+        means = [number(row["mean"], 3) for row in (out, within)]
+        ends = interval(out["ci_low"], out["ci_high"], 3)
+        return [
+            f"{self.text}, chosen among {len(records(self.candidates)):,} settings on {queries_of([out])}",
+            f"{self.settings['metric']} out of fold {means[0]}{ends} ({self.settings['folds']} folds), in sample {means[1]}",
+        ]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per ranking with its mean."""
+        rankings = records(self.table)
+        body = []
+        for row in rankings:
+            mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"
+            body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
+        chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(self.folds))
+        kinds = f"Interval: {intervals_of(row['interval'] for row in rankings)}."
+        return [Grid(("ranking", "method"), (f"mean [{percent(self.settings)} interval]",), body, (kinds, *chosen))]
+
+    def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
+        """The comparison with the other rankings comes below."""
+        rows = records(self.comparison)
+        legend, pairs = pairs_shown(rows, self.settings, how, most)
+        lines = [[*headlines(rows, self.settings), *legend]] if how == "text" else []
+        return [*super().shown(how, most), *lines, pairs]
+
+
+class Values:
+    """The metric of each query under each setting, computed once."""
+
+    def __init__(
+        self, read: Callable[..., Entries], setup: Setup, metric: Call, progress: Callable[[int, int], None]
+    ) -> None:
+        self.read, self.setup, self.metric, self.progress = read, setup, metric, progress
+        self.sign = 1 if metric.higher_is_better else -1
+        self.known: dict[Call, Floats] = {}
+        self._entries: dict[tuple[int | None, bool], Entries] = {}
+
+    def entries(self, depth: int | None, absent: bool) -> Entries:
+        """The entries of all runs, as the methods that need the same share them."""
+        if (depth, absent) not in self._entries:
+            self._entries[depth, absent] = self.read(depth=depth, absent=absent)
+        return self._entries[depth, absent]
+
+    def of(self, calls: Sequence[Call]) -> Floats:
+        """Queries by settings, NaN where the metric has no value."""
+        groups: dict[tuple[int | None, bool], list[Call]] = {}
+        for call in dict.fromkeys(calls):
+            if call not in self.known:
+                groups.setdefault(needs(call, self.setup), []).append(call)
+        total = len(self.known) + sum(map(len, groups.values()))
+        for need, some in groups.items():
+            entries = self.entries(*need)
+            step = max(1, AT_ONCE // max(1, entries.documents.height))
+            for start in range(0, len(some), step):
+                table = scored(entries, some[start : start + step], expected=self.setup.policies.tie_rule.averages)
+                for i, call in enumerate(some[start : start + step]):
+                    self.known[call] = self.measured(table, self.setup.changed(score=f"#{i}", ascending=False))
+                    self.progress(len(self.known), total)
+        return np.column_stack([self.known[call] for call in calls])
+
+    def measured(self, table: pl.DataFrame, setup: Setup) -> Floats:
+        """The value of each query, on the scale of its mean, queries by first appearance in the table."""
+        found = measure(table, setup, self.metric).lazy().collect()[self.metric.text]
+        return scaled(found.fill_null(np.nan).to_numpy()[:, None], [self.metric])[:, 0]
+
+    def mean_of_parts(self, parts: Sequence[tuple[Call, Integers]]) -> float:
+        """The mean over queries in parts, each under its own setting, the higher the better."""
+        values = np.concatenate([self.of([call])[queries] for call, queries in parts])
+        return self.sign * float(np.nan_to_num(_means(values))[0])
+
+    def mean(self, queries: Integers) -> Callable[[Sequence[Call]], Sequence[float]]:
+        """The means of settings over some of the queries, the higher the better."""
+        return lambda calls: (self.sign * np.nan_to_num(_means(self.of(calls)[queries]))).tolist()
+
+
+def _means(values: Floats) -> Floats:
+    """The mean of each column; NaN without a value."""
+    return stats.means(values, np.ones(len(values)))
+
+
+@verb(gives="whole")
+def tune(
+    table: Table[R],
+    method: Annotated[str | Sequence[str], ReadInside],
+    *,
+    metric: Request = "ndcg@10",
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    qrels: object = None,
+    normalize: str | Sequence[str] | None = None,
+    options: Mapping[str, Sequence[object]] | None = None,
+    step: Annotated[float, Range(above=0, most=1)] = 0.1,
+    search: Search | None = None,
+    folds: Annotated[int, Range(least=2)] = 5,
+    seed: Seed = 0,
+    test: DifferenceTest = "auto",
+    correction: Correction | None = "holm",
+    ci: Confidence = 0.95,
+    interval: Interval = "auto",
+    resamples: Resamples = 10_000,
+    progress: bool = True,
+) -> TunedFusion[R]:
+    """Choose the weights and options of a method of fusion, and estimate their gain on other queries.
+
+    The queries are cut into folds. The queries of each fold are fused with the setting that has the best mean on the
+    other folds; the values of these fused rankings are the values *out of fold*. The setting to use is the one that is
+    best on all queries, but its mean on these queries is too high, the more so the more settings were tried.
+
+    No label of a query influences how it is fused out of fold, unless the metric uses the largest label of the table,
+    as err does without `max_label`. All rankings of a query are evaluated with the same relevant documents, those of
+    all runs.
+
+    Parameters
+    ----------
+    method
+        The text of a method. Options that the text sets are not changed; other weights, and other options such as `k`
+        of rrf, `gamma`, `sigma` and `phi`, are tuned. From a list of methods, one is chosen, too: for each fold, by
+        cross-validation among the other folds.
+    metric
+        A text or function, as for :meth:`evaluate`; the mean over the queries counts.
+    runs, run
+        As for :meth:`fuse`.
+    qrels
+        The judgments of runs without labels, a frame as for :meth:`judge`, which is joined with each run first; ``None``
+        if the runs have labels.
+    normalize
+        The normalisation as for :meth:`fuse`, or several of them to choose from.
+    options
+        The values to try, by option, in place of the usual ones: ``{"k": [10, 60], "weights": [[0.5, 0.5], [0.7, 0.3]]}``.
+        The first one is that of the untuned method. A single value fixes the option.
+    step
+        The step of the weights, which add up to 1: 0.1 gives 66 settings for three runs.
+    search
+        ``"grid"`` tries all settings; ``"coordinate"`` changes one weight or option at a time to its best value, and
+        repeats this until nothing improves. ``None``: a grid for up to three runs.
+    folds
+        How many parts the queries have, from 2 to the number of queries.
+    seed
+        The seed of the folds and of the resamples. The folds do not depend on the order of the rows, or on labels.
+    test, correction, ci, interval, resamples, progress
+        As for :meth:`compare`, with the tuned method against the untuned one and each run.
+
+    Returns
+    -------
+    A :class:`rankframe.results.TunedFusion`, whose tables are frames of the caller's kind. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption
+        If there is nothing to choose, there are more folds than queries, or an option is out of its range.
+    UnknownMetric, MissingColumn, InvalidData
+        As for :meth:`fuse` and :meth:`evaluate`; and, with `qrels`, as for :meth:`judge`.
+
+    Examples
+    --------
+    Each run is right on one query only, so that weights chosen on one query fail on the other:
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": ["x", "y", "x", "y"], "label": [1, 0, 1, 0],
+    ...                    "a": [2, 1, 1, 2], "b": [1, 2, 2, 1]})
+    >>> tuned = df.rank.tune("wsum", metric="rr", runs=["a", "b"], folds=2, step=1)
+    >>> tuned.text
+    'wsum(weights=[0,1])'
+    >>> tuned.table["ranking"].to_list()[:3], tuned.table["mean"].to_list()[:3]
+    (['tuned, out of fold', 'tuned, in sample', 'untuned'], [0.5, 0.75, 0.5])
+    >>> tuned.fuse(df)["score"].to_list()
+    [1.0, 2.0, 2.0, 1.0]
+    """
+    texts = tuple(method) if isinstance(method, Iterable) and not isinstance(method, str) else (method,)
+    choices = dict(options or {})
+    if normalize is not None:
+        choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
+    tuning = Tuning(texts, choices, step, search, folds, seed)
+    rows, setup, chosen_runs = table.rows, table.setup, Runs.of(runs, run).required()
+    significance, resampling = Significance(test, correction), Resampling(ci, interval, resamples, seed, progress)
+    (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
+    refuse_bounds(setup)
+    of_queries = chosen_runs.queries(setup)
+    query = list(of_queries.roles.query)
+    require_all(rows.schema, [*((name, "query") for name in query), (setup.roles.label, "label")])
+    require_number(rows.schema, setup.roles.label, "label")
+    names = two_or_more(chosen_runs.names(rows))
+    refuse_names([*COLUMNS, *names], query, "the query")
+    refuse_names([*COLUMNS], names, "the list of runs")
+    spaces = spaces_of(tuning, len(names))
+    queries = rows.select(query).unique(maintain_order=True)
+    if folds > queries.height:
+        raise InvalidOption(option(folds=folds), f" are more than the {queries.height} queries of the table")
+    with Progress("tuning", resampling.progress) as progressing:
+        values = Values(partial(entries_of, rows, setup, chosen_runs, names), of_queries, measured, progressing)
+        order = _shuffled(queries, seed)
+        fold = np.empty(len(order), dtype=np.int64)
+        fold[order] = np.arange(len(order)) % folds
+        chosen = [_chosen(spaces, values, order[fold[order] != i], folds) for i in range(folds)]
+        final = _chosen(spaces, values, order, folds)
+        untuned = spaces[0].untuned
+        in_sample, of_untuned = values.of([final, untuned]).T
+        of_folds = values.of(chosen)
+        rankings = {TUNED: of_folds[np.arange(len(fold)), fold], IN_SAMPLE: in_sample, UNTUNED: of_untuned}
+        full = values.entries(setup.policies.depth, False)
+        rankings |= {name: values.measured(*of_run(full, i, of_queries)) for i, name in enumerate(names)}
+    of_rankings = np.stack([unscaled(x[:, None], [measured]) for x in rankings.values()])
+    weighted = queries.with_columns(pl.lit(1.0).alias("#weight"))
+    found = PairedValues(query, [*rankings], [measured], weighted, of_rankings)
+    (of_all,) = found.slices
+    pairs = [(i, 0) for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
+    of_pairs = resampling if test == "auto" else replace(resampling, interval=test)
+    with Progress("comparing runs", resampling.progress) as progressing:
+        compared, _ = compared_values(found, of_all, pairs, of_pairs, progressing)
+    chosen_texts = [call.text for call in chosen]
+    methods = pl.Series("method", [chosen_texts[i] for i in fold], pl.String)
+    columns = [pl.Series(name, x[:, 0]).fill_nan(None) for name, x in zip(found.runs, found.values, strict=True)]
+    result = {
+        "table": _table(found, measured, {IN_SAMPLE: final.text, UNTUNED: untuned.text}, resampling),
+        "comparison": significance.adjusted(compared),
+        "folds": _folds(fold, chosen_texts, of_folds, measured),
+        "per_query": queries.with_columns(pl.Series("fold", fold + 1), methods, *columns),
+        "candidates": _candidates(values, measured),
+    }
+    weights = final.arguments.get("weights")
+    settings = settings_of(
+        table,
+        [measured],
+        asdict(tuning),
+        asdict(significance),
+        {name: x for name, x in asdict(resampling).items() if name != "seed"},
+        metric=measured.text,
+        by=(),
+        search=tuning.searched(len(names)),
+        run=chosen_runs.column,
+        runs=[name for name in found.runs if name != IN_SAMPLE],
+        unweighted=replace(final, options=tuple(x for x in final.options if x[0] != WEIGHTS)).text,
+        weights=None if weights is None else dict(zip(names, weights, strict=True)),
+    )
+    tables = {name: table.give(x) for name, x in result.items()}
+    return TunedFusion(final.text, tuple(names), **tables, settings=settings)
+
+
+def _shuffled(queries: pl.DataFrame, seed: int) -> Integers:
+    """The numbers of the queries in a random order, the same for any order of the rows."""
+    in_order = queries.with_row_index("#row").sort(queries.columns)["#row"].to_numpy().astype(np.int64)
+    drawn = np.random.PCG64(seed).random_raw(len(in_order))
+    return in_order[np.argsort(drawn, kind="stable")]
+
+
+def _chosen(spaces: Sequence[Space], values: Values, queries: Integers, folds: int) -> Call:
+    """The best setting on some queries; of several methods, that of the method with the best mean out of fold."""
+    score = values.mean(queries)
+    inner = min(folds, len(queries))
+    if len(spaces) == 1 or inner < 2:
+        calls = [space.best(score) for space in spaces]
+        return calls[int(np.argmax(score(calls)))]
+    fold = np.arange(len(queries)) % inner
+    out_of_fold = []
+    for space in spaces:
+        parts = [(space.best(values.mean(queries[fold != i])), queries[fold == i]) for i in range(inner)]
+        out_of_fold.append(values.mean_of_parts(parts))
+    return spaces[int(np.argmax(out_of_fold))].best(score)
+
+
+def _table(found: PairedValues, metric: Call, texts: Mapping[str, str], resampling: Resampling) -> pl.DataFrame:
+    """The mean of each ranking, with its interval."""
+    (of_all,) = found.slices
+    calls = [metric] * len(found.runs)
+    x, weights = scaled(found.values[:, of_all, 0].T, calls), np.ones(len(of_all))
+    within = limits(found.values, [metric]).repeated(len(calls))
+    with Progress("resampling queries", resampling.progress) as progress:
+        low, high, kinds = resampling.intervals(x, weights, within, progress)
+    figures = (unscaled(y, calls).tolist() for y in (stats.means(x, weights), low, high))
+    counted = (~np.isnan(x)).sum(axis=0).tolist()
+    rows = zip(found.runs, map(texts.get, found.runs), *figures, kinds, counted, strict=True)
+    return pl.DataFrame([*rows], TABLE, orient="row").fill_nan(None)
+
+
+def _folds(fold: Integers, texts: Sequence[str], of_folds: Floats, metric: Call) -> pl.DataFrame:
+    """The method chosen for each fold, and its means on the other folds and on this one."""
+
+    def means(i: int) -> Iterator[float]:
+        return (unscaled(_means(of_folds[at][:, [i]]), [metric]).item() for at in (fold != i, fold == i))
+
+    rows = [(i + 1, int((fold == i).sum()), text, *means(i)) for i, text in enumerate(texts)]
+    dtypes = {"fold": pl.Int64, "n_queries": pl.UInt32, "method": pl.String, "train": pl.Float64, "test": pl.Float64}
+    return pl.DataFrame(rows, dtypes, orient="row").with_columns(pl.col("train", "test").fill_nan(None))
+
+
+def _candidates(values: Values, metric: Call) -> pl.DataFrame:
+    """All settings that were tried, with their means over all queries."""
+    x = np.column_stack([*values.known.values()])
+    means = unscaled(_means(x), [metric] * x.shape[1])
+    return pl.DataFrame({"method": [call.text for call in values.known], "mean": means}).fill_nan(None)

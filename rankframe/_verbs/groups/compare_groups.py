@@ -1,0 +1,401 @@
+"""Groups of queries or users that share none, such as the arms of an A/B test: differences and ratios of their means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain, combinations
+from typing import Any
+
+import polars as pl
+
+from ..._catalog.call import Call
+from ..._catalog.means import Mean, scaled, unscaled
+from ..._catalog.registry import METRICS
+from ..._catalog.requests import Request, averaged
+from ..._results.grid import Cell, Grid, decimals, interval, left_out, name_of, named, number, p_cell, percent, records
+from ..._results.result import MOST_ROWS, R_co, Result
+from ..._results.sentences import IN_TEXT, Quotes, gap_sentence, group_sentence
+from ..._statistics.sample import Limits, Sample, difference_of_logarithms
+from ..._statistics.two_groups import contrasted
+from ..._statistics.weighted_means import means
+from ..._support.floats import Floats, np
+from ..._support.option_kinds import Column, ColumnNames
+from ..._support.progress import Progress
+from ..._support.statistical_options import (
+    CORRECTIONS,
+    OF_GROUPS,
+    VERY_FEW,
+    Confidence,
+    Correction,
+    OfGroups,
+    Resamples,
+    Seed,
+)
+from ..._table.run_and_judgments import runs_in
+from ..._table.runs import Runs, names_of
+from ..._table.setup import refuse_bounds
+from ..._table.table import R, Table, refuse_names
+from ...errors import InvalidData, InvalidOption, did_you_mean, option, warn
+from ..decide.compare import adjusted
+from ..measure.summary import Summary
+from ..sample.declaration import verb
+from ..sample.resampling import CLUSTER, Resampling, limits
+from ..sample.settings import settings_of
+from ..sample.slices import keys
+from .spread_of_groups import TABLE as SPREAD, Spread
+
+TABLE = {
+    "metric": pl.String, "baseline": pl.String, "group": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
+    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "ratio": pl.Float64,
+    "ratio_low": pl.Float64, "ratio_high": pl.Float64, "interval": pl.String, "p_value": pl.Float64,
+    "p_adjusted": pl.Float64, "n_baseline": pl.UInt32, "n_group": pl.UInt32,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class GroupComparison(Result[R_co]):
+    """The comparison of groups of queries or users that share none.
+
+    Attributes
+    ----------
+    table
+        A row per metric and pair of groups: ``metric``, ``baseline`` and ``group`` (the groups as text), ``baseline_mean`` and
+        ``mean``, ``difference`` (``mean`` less ``baseline_mean``) and its interval from ``ci_low`` to ``ci_high``, ``ratio``
+        (``mean`` over ``baseline_mean``) and its interval from ``ratio_low`` to ``ratio_high``, ``p_value`` and ``p_adjusted``
+        (all Float64), ``interval`` (String, the estimator of both intervals and of p: ``"t"``, ``"bounded"`` or
+        ``"permutation"``), ``n_baseline`` and ``n_group`` (UInt32: queries with a value, or clusters of them).
+    spread
+        For three groups or more, a row per metric and figure: ``metric``, ``gap`` (``"difference"``, the best group's mean
+        less the worst group's, ``"ratio"``, the smallest mean over the largest, ``"relative_std"``, the standard deviation of
+        the groups' means over their mean, ``"mean_difference"``, the mean difference of two groups), ``value``, its interval
+        from ``ci_low`` to ``ci_high``, ``p_value`` and ``p_adjusted`` (all Float64), the kind of the ``interval`` (String, as
+        of :meth:`summarize`), ``best`` and ``worst`` (the groups as text), ``best_mean`` and ``worst_mean`` (Float64),
+        ``n_groups`` and ``n_queries`` (UInt32: groups, and queries, with a value).
+    groups
+        A row per metric and group: ``metric``, the group's columns, ``mean`` (Float64) and ``n_queries`` (UInt32), the
+        best group first.
+    settings
+        How it was computed: the metrics, the columns of groups, the test, the correction, the resamples, the seed, the
+        policies, the versions.
+    """
+
+    table: R_co
+    spread: R_co
+    groups: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """The sentence of each metric's two groups, or of the best and the worst of several."""
+        spread = records(self.spread)
+        if spread:
+            return [gap_sentence(row, self.settings) for row in spread if row["gap"] == "difference"]
+        return [group_sentence(row, self.settings) for row in records(self.table)]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric and pair of groups, with difference, ratio and p; and one per metric and figure of the spread."""
+        grids = [self._pairs(most)]
+        return [*grids, self._spread(most)] if len(records(self.spread)) else grids
+
+    def _pairs(self, most: int | None) -> Grid:
+        rows = records(self.table)
+        body = []
+        for row in rows[:most]:
+            digits = decimals(row["difference"])
+            groups = [Cell(name_of(row[name])) for name in ("group", "baseline")]
+            figures = [Cell(number(row[name], digits)) for name in ("mean", "baseline_mean")]
+            ends = (("difference", "ci_low", "ci_high"), ("ratio", "ratio_low", "ratio_high"))
+            figures += [
+                Cell(f"{number(row[x], digits)}{interval(row[low], row[high], digits)}") for x, low, high in ends
+            ]
+            body.append((*named(row, "metric"), *groups, *figures, Cell(p_cell(row))))
+        of = f"[{percent(self.settings)} interval]"
+        figures_named = ("mean", "baseline's", f"difference {of}", f"ratio {of}", "p")
+        used = {row["interval"] for row in rows}
+        tests = " and ".join(text for name, text in OF_GROUPS.items() if name in used)
+        note = f"Intervals and p by {tests}{_corrected(self.settings, len(rows))}." if tests else ""
+        notes = (*filter(None, [note]), *left_out(self, rows, most))
+        return Grid(("metric", "group", "baseline"), figures_named, body, notes)
+
+    def _spread(self, most: int | None) -> Grid:
+        rows = records(self.spread)
+        body = []
+        for row in rows[:most]:
+            value = row["value"]
+            ends = interval(row["ci_low"], row["ci_high"], decimals(value))
+            shown = "" if value is None else f"{number(value, decimals(value))}{ends}"
+            groups = (Cell(name_of(row[name] or "")) for name in ("best", "worst"))
+            body.append((*named(row, "metric"), *groups, *named(row, "gap"), Cell(shown), Cell(p_cell(row))))
+        figures = (f"value [{percent(self.settings)} interval]", "p")
+        corrected = _corrected(self.settings, len(self.settings["metrics"]), "metrics")
+        note = f"Intervals and p by resampling inside the groups of {' and '.join(self.settings['by'])}{corrected}."
+        return Grid(("metric", "best", "worst", "gap"), figures, body, (note, *left_out(self, rows, most)))
+
+
+def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> str:
+    """The correction of the p-values of several metrics or comparisons, in words."""
+    correction = settings["correction"]
+    return f", p after {CORRECTIONS[correction]} for {n} {of}" if correction and n > 1 else ""
+
+
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
+def compare_groups(
+    table: Table[R],
+    *metrics: Request,
+    by: ColumnNames,
+    baseline: Column | None = None,
+    test: OfGroups = "auto",
+    correction: Correction | None = "holm",
+    ci: Confidence = 0.95,
+    weights: Column | None = None,
+    cluster: Column | None = None,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> GroupComparison[R]:
+    """Compare groups that share no query, such as the arms of an A/B test or users by age: the unpaired (two-sample) test.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, functions, values and expressions, as for :meth:`evaluate`.
+    by
+        The column, or columns, whose values tell the groups apart, as for :meth:`summarize`; null is a group, too.
+    baseline
+        The group, as text, that others are compared with, such as ``"control"``; of several columns, their values with
+        ``", "`` between them. ``None`` compares all pairs, each with the group that is first in the order of values.
+    test
+        What gives p and both intervals. ``"t"`` is Welch's t-test, for groups of unequal size and spread, which needs SciPy;
+        ``"permutation"`` assigns queries to groups at random, for groups that spread alike; ``"bounded"`` is valid for few and
+        skewed values within the metric's bounds. ``"auto"`` takes ``"t"``; but where fewer than six queries of a group
+        differ from its commonest value, ``"bounded"`` for a metric with bounds, and for any other ``"permutation"`` if all
+        values of each group are equal.
+    correction
+        The correction of the p-values of several metrics and pairs of groups together, as for :meth:`compare`.
+    ci
+        The confidence of the intervals.
+    weights
+        The column of the queries' weights, or a metric, as for :meth:`summarize`.
+    cluster
+        The column of the users, or of other clusters of queries that are not independent, if they and not queries were
+        assigned to groups. Each cluster counts as one unit, with the weighted mean of its queries and the sum of their weights.
+    resamples
+        The number of draws of ``"permutation"`` and ``"bounded"``, and of the spread of three groups or more.
+    seed
+        The seed of the draws. Equal seeds give equal results, for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A :class:`rankframe.results.GroupComparison`, whose ``table``, ``spread`` and ``groups`` are frames of the caller's kind. Of a
+    LazyFrame only the values per query are held in memory. Queries without a value do not count. A group of a single query has no interval. An interval
+    leaves out 0, and that of the ratio 1, exactly where ``p_value`` is below 1 - `ci`; the ratio has none where the baseline's
+    mean may be 0, or values may be negative.
+
+    Raises
+    ------
+    InvalidData
+        If all queries are in one group, a query has several values of `by`, or a cluster is in several groups.
+
+    References
+    ----------
+    B. L. Welch (1947), The generalization of Student's problem, Biometrika 34. E. C. Fieller (1954), Some problems in interval
+    estimation, JRSS B 16, for the ratio. Of the spread: Ekstrand, Tian, Azpiazu, Ekstrand, Anuyah, McNeill, Pera, All the cool
+    kids, how do they fit in?, FAT* 2018; Deldjoo, Anelli, Zamani, Bellogin, Di Noia, A flexible framework for evaluating user
+    and item fairness in recommender systems, UMUAI 31, 2021.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [*range(8)], "score": [1] * 8, "label": [1] * 5 + [0] * 3,
+    ...     "age": ["old"] * 4 + ["young"] * 4})
+    >>> table = df.rank.compare_groups("rr", by="age").table               # of the means 1 and 1/4
+    >>> table["group"][0], table["difference"].to_list(), table["ratio"].to_list()
+    ('young', [-0.75], [0.25])
+    """
+    of, resampling = names_of(by), Resampling(ci, "auto", resamples, seed, progress)
+    calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", table.setup)
+    refuse_bounds(table.setup)
+    refuse_names(["metric", "mean", "n_queries"], of, "by")
+    summary = Summary(tuple(calls), table.setup, Runs(), of, weights, resampling, cluster=cluster)
+    users = table.by_parts(summary.of_part)
+    for name in runs_in(table.setup):
+        if users[name].n_unique() > 1:
+            says = f"column {name!r} names runs, and each query counts once for each run"
+            warn(f"{says}, which makes differences look surer; keep one run")
+    groups = Groups.of(users, of, summary)
+    pairs = groups.pairs(baseline)
+    with Progress("resampling queries", progress) as bar:
+        of_pairs = groups.table(pairs, test, bar)
+        spread = groups.spread(bar)
+    if test == "auto":
+        warn_of_few(of_pairs, calls)
+    options = {"by": list(of), "baseline": baseline, "test": test, "correction": correction}
+    settings = settings_of(table, calls, options, asdict(resampling), weights=weights, cluster=cluster)
+    return GroupComparison(
+        table.give(adjusted(of_pairs, correction, [])),
+        table.give(adjusted(spread, correction, ["gap"])),
+        table.give(groups.means_by_group()),
+        settings,
+    )
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Units (queries, or clusters of them) in groups.
+
+    Attributes
+    ----------
+    columns
+        The values of the group's columns, a row per group.
+    samples
+        The units of each group, on the scales of the metrics' means.
+    calls, within
+        The metrics, and the limits of their values.
+    resampling
+        The confidence, the resamples and the seed.
+    """
+
+    columns: pl.DataFrame
+    samples: Sequence[Sample]
+    calls: Sequence[Call]
+    within: Limits
+    resampling: Resampling
+
+    @classmethod
+    def of(cls, per_query: pl.DataFrame, by: Sequence[str], summary: Summary) -> Groups:
+        """Those of the values of all queries."""
+        found = per_query.select(keys(by)).unique(maintain_order=True).sort(keys(by), nulls_last=True)
+        if found.height < 2:
+            says = "all queries are in one group; name the column, or columns, that tell groups apart, as "
+            raise InvalidData(says, option(by="age"))
+        rows = per_query.join(found.with_row_index("#group"), on=keys(by), nulls_equal=True)
+        rows = rows.sort("#group", *summary.setup.roles.query)
+        calls = summary.calls
+        values = rows.select(pl.col([call.text for call in calls]).fill_null(math.nan)).to_numpy()
+        within = limits(values, calls)
+        sample = Sample(scaled(values, calls), rows["#weight"].to_numpy(), within)
+        group = rows["#group"].to_numpy()
+        if summary.cluster is None:
+            samples = [_some(sample, group == i) for i in range(found.height)]
+        else:
+            refuse_clusters_of_several_groups(rows, summary.cluster)
+            number = rows[CLUSTER].rank("dense").to_numpy().astype(np.int64) - 1
+            samples = []
+            for i in range(found.height):
+                there = group == i
+                own = np.unique(number[there], return_inverse=True)[1]
+                samples.append(_some(sample, there).of_clusters(own))
+        columns = found.rename(dict(zip(keys(by), by, strict=True)))
+        return cls(columns, samples, calls, within, summary.resampling)
+
+    @property
+    def names(self) -> list[str]:
+        """The groups as text."""
+        texts = [pl.col(name).cast(pl.String).fill_null("null") for name in self.columns.columns]
+        return self.columns.select(pl.concat_str(texts, separator=", ")).to_series().to_list()
+
+    @property
+    def numbers(self) -> Floats:
+        """How many units of each group count for each metric."""
+        return np.stack([(~np.isnan(x.values) & (_weights(x) > 0)).sum(axis=0) for x in self.samples])
+
+    def pairs(self, baseline: str | None) -> list[tuple[int, int]]:
+        """The pairs of groups, the baseline first."""
+        names = self.names
+        if baseline is None:
+            return [*combinations(range(len(names)), 2)]
+        if baseline not in names:
+            hint = did_you_mean(baseline, names)
+            raise InvalidOption(
+                option(baseline=baseline), f" is no group; the groups are {', '.join(names[:10])}.{hint}"
+            )
+        first = names.index(baseline)
+        return [(first, i) for i in range(len(names)) if i != first]
+
+    def table(self, pairs: Sequence[tuple[int, int]], test: OfGroups, progress: Progress) -> pl.DataFrame:
+        """A row per metric and pair of groups."""
+        names, numbers = self.names, self.numbers
+        rows: list[list[tuple[object, ...]]] = [[] for _ in self.calls]
+        for done, (a, b) in enumerate(pairs, 1):
+            found = self._contrast(self.samples[a], self.samples[b], test)
+            for i, (call, figures) in enumerate(zip(self.calls, found, strict=True)):
+                rows[i].append((call.text, names[a], names[b], *figures, numbers[a, i], numbers[b, i]))
+            progress(done, len(pairs))
+        return pl.DataFrame([*chain.from_iterable(rows)], TABLE, orient="row").with_columns(
+            pl.col(pl.Float64).fill_nan(None)
+        )
+
+    def _contrast(self, a: Sample, b: Sample, test: OfGroups) -> Iterator[tuple[object, ...]]:
+        """The figures of two groups, from the baseline's mean to p, metric by metric."""
+        resampling = self.resampling
+        contrast, names = contrasted(a, b, test, resampling.ci, resampling.resamples, resampling.seed)
+        centers = means(a.values, a.weights), means(b.values, b.weights)
+        mean_a, mean_b = (unscaled(x, self.calls) for x in centers)
+        for i, call in enumerate(self.calls):
+            low, high, ratio_low, ratio_high, p = (float(x[i]) for x in vars(contrast).values())
+            if Mean.of(call).is_geometric:  # the ratio of geometric means is a difference of logarithms
+                of_ratio = np.array([low, high])
+                ratio_low, ratio_high = np.exp(of_ratio).tolist()
+                low, high = difference_of_logarithms(of_ratio, centers[0][i], centers[1][i]).tolist()
+            ratio = mean_b[i] / mean_a[i] if mean_a[i] > 0 else math.nan
+            if not mean_a[i] > 0:
+                ratio_low, ratio_high = math.nan, math.nan
+            kind = None if math.isnan(low) else names[i]
+            difference = float(mean_b[i] - mean_a[i])
+            yield (
+                *(float(mean_a[i]), float(mean_b[i]), difference, low, high),
+                *(float(ratio), ratio_low, ratio_high, kind, p, p),
+            )
+
+    def spread(self, progress: Progress) -> pl.DataFrame:
+        """A row per metric and figure of three groups or more; of two, none."""
+        if len(self.samples) < 3:
+            return pl.DataFrame(schema=SPREAD)
+        spread = Spread(self.samples, self.calls, self.within, self.resampling)
+        return spread.table(self.names, self.numbers, progress)
+
+    def means_by_group(self) -> pl.DataFrame:
+        """A row per metric and group, the best group of each metric first."""
+        found = np.stack([unscaled(means(x.values, x.weights), self.calls) for x in self.samples])
+        numbers, parts = self.numbers, []
+        for i, call in enumerate(self.calls):
+            mean = pl.Series("mean", found[:, i]).fill_nan(None)
+            size = pl.Series("n_queries", numbers[:, i]).cast(pl.UInt32)
+            part = self.columns.select(pl.lit(call.text).alias("metric"), pl.all(), mean, size)
+            parts.append(part.sort("mean", descending=call.higher_is_better, nulls_last=True, maintain_order=True))
+        return pl.concat(parts)
+
+
+def warn_of_few(table: pl.DataFrame, calls: Sequence[Call]) -> None:
+    """Warn of intervals of few values without bounds."""
+    unbounded = [call.text for call in calls if None in call.bounds]
+    few = pl.min_horizontal("n_baseline", "n_group") < VERY_FEW
+    found = table.filter(few, pl.col("metric").is_in(unbounded), interval="t")
+    if not found.is_empty():
+        row = found.row(0, named=True)
+        warn(
+            f"the interval of {row['metric']} over {row['n_baseline']} and {row['n_group']} queries is Welch's, too short for "
+            "skewed values; more queries, or a metric with bounds, have a safer one"
+        )
+
+
+def refuse_clusters_of_several_groups(rows: pl.DataFrame, cluster: str) -> None:
+    """Refuse a cluster whose queries are in several groups."""
+    several = rows.group_by(CLUSTER, maintain_order=True).agg(pl.col("#group").n_unique()).filter(pl.col("#group") > 1)
+    if several.height:
+        first = several[CLUSTER][0]
+        says = f"{several.height} values of {cluster!r} have queries in several groups, such as {first!r}"
+        raise InvalidData(f"{says}; keep the queries of one group each")
+
+
+def _some(sample: Sample, there: Any) -> Sample:
+    """The sample of some units."""
+    return Sample(sample.values[there], sample.weights[there], sample.limits)
+
+
+def _weights(sample: Sample) -> Floats:
+    """The weights as units by columns, or as one column."""
+    return sample.weights if sample.weights.ndim == 2 else sample.weights[:, None]

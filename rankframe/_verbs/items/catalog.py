@@ -1,0 +1,528 @@
+"""Metrics of the whole table, with intervals over users; their sums, which merge; and their comparison between runs.
+
+A part of a table, such as a day or the part of an engine, holds all rows of its users. Its sums, of each item and over
+users, merge by addition; intervals are not computed in parts, as a resample of users needs the lists of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from operator import itemgetter
+from typing import Any, TypeVar
+
+import polars as pl
+
+from ..._catalog.call import Call
+from ..._catalog.registry import CATALOG_METRICS
+from ..._catalog.requests import Request, calls_of
+from ..._results.grid import Cell, Grid, estimated, left_out, named, numbers, p_cell, percent, queries_of, records
+from ..._results.result import MOST_ROWS, Result
+from ..._results.sentences import IN_TEXT, Quotes, correction_of, test_of
+from ..._support.draws import each, words
+from ..._support.floats import Booleans, Floats, np
+from ..._support.option_kinds import Column, ColumnNames
+from ..._support.progress import Progress
+from ..._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
+from ..._table.runs import RUN, Runs, TheRuns, names_of
+from ..._table.setup import Setup
+from ..._table.table import R, Table, refuse_names
+from ...errors import InvalidOption, RankframeError, option, shown
+from ..decide.compare import Significance
+from ..measure.paired_values import Design, two_or_more
+from ..sample.declaration import verb
+from ..sample.resampling import Resampling
+from ..sample.settings import settings_of
+from ..sample.slices import Sliced, in_slices, keys, table_of
+from .item_tables import ITEM, Catalog, Unknown, catalog_and_past, lists_of
+from .recount import ItemMetrics, Recount, about, evaluated, resamples_of, users_of
+
+R_co = TypeVar("R_co", covariant=True)
+
+SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
+"""The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
+
+TABLE = {
+    "metric": pl.String(), "value": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
+    "n_queries": pl.UInt32(), "n_items": pl.Int64(),
+}  # fmt: skip
+"""The columns of catalog metrics, beside the slices."""
+
+WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.startswith("ci_")}
+
+
+def reads_labels(requests: Sequence[Request | Call]) -> bool:
+    """Whether one of the catalog metrics reads labels; False for a request that names none, which is refused elsewhere."""
+    try:
+        return any(call.labels for call in calls_of(*requests, among=CATALOG_METRICS))
+    except RankframeError:
+        return False
+
+
+def catalog_calls(requests: Sequence[Request | Call], setup: Setup, example: str) -> list[Call]:
+    """The catalog metrics that are named, with the options of the convention."""
+    calls = calls_of(*requests, example=example, among=CATALOG_METRICS)
+    return list(dict.fromkeys(setup.resolve(call)[1] for call in calls))
+
+
+@dataclass(frozen=True)
+class Parts(Sliced):
+    """Catalog metrics to compute in parts.
+
+    Attributes
+    ----------
+    metrics
+        The metrics.
+    setup
+        The roles of columns, and the policies.
+    by
+        The columns whose values slice the users.
+    unknown_items
+        The treatment of shown items that the catalog lacks.
+    """
+
+    metrics: tuple[Call, ...]
+    setup: Setup
+    by: tuple[str, ...]
+    unknown_items: Unknown = "error"
+
+    @classmethod
+    def of(
+        cls,
+        setup: Setup,
+        _: object,
+        *metrics: Request,
+        by: ColumnNames | None = None,
+        ci: float | None = None,
+        unknown_items: Unknown = "error",
+        **others: object,
+    ) -> Parts:
+        """The metrics that a call of a verb asks for."""
+        if ci is not None:
+            says = "an interval draws users of the whole table, of which each worker has a part; say "
+            raise InvalidOption(says, option(ci=None))
+        calls = catalog_calls(metrics, setup, "items.catalog('coverage@10', items=...)")
+        refuse_names([*TABLE], names_of(by), "by")
+        return cls(tuple(calls), setup, names_of(by), unknown_items)
+
+    def lists(self, frame: pl.DataFrame) -> tuple[ItemMetrics, pl.DataFrame]:
+        """The metrics of a table, and its users' lists; refuses a metric that lacks a table before anything runs."""
+        metrics = self._metrics(frame.schema)
+        return metrics, metrics.known.catalog.within(lists_of(frame, self.setup, self.by, metrics.columns))
+
+    def recounts(self, metrics: ItemMetrics, lists: pl.DataFrame) -> Iterator[tuple[tuple[Any, ...], Recount]]:
+        """The values of each slice, and its lists to count."""
+        query = self.setup.roles.query
+        for where, part in in_slices(lists, keys(self.by)).items():
+            yield where, Recount(part, query, users_of(part, query), metrics)
+
+    def part(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The sums of a part: a row per slice, sum and item, and a row per slice and sum over users."""
+        metrics, lists = self.lists(frame)
+        schema = {name: lists.schema[name] for name in keys(self.by)}
+        schema |= {ITEM: metrics.item_type(lists), SUM: pl.String(), VALUE: pl.Float64()}
+        found = [pl.DataFrame(schema=schema)]
+        for where, recount in self.recounts(metrics, lists):
+            ones = np.ones(recount.n)
+            items = recount.table(ones).select(ITEM, *metrics.counted.items)
+            items = items.unpivot(index=ITEM, variable_name=SUM, value_name=VALUE)
+            items = items.with_columns(pl.col(VALUE).cast(pl.Float64)).filter(pl.col(VALUE) != 0)
+            numbers = {**recount.numbers(ones), USERS: float(recount.n)}
+            over_users = pl.DataFrame({SUM: list(numbers), VALUE: list(numbers.values())})
+            slices = [pl.lit(x, dtype=schema[at]).alias(at) for at, x in zip(keys(self.by), where, strict=True)]
+            both = pl.concat([items, over_users], how="diagonal")
+            found.append(both.select(*slices, pl.col(ITEM).cast(schema[ITEM]), SUM, VALUE))
+        return pl.concat(found)
+
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """The metrics of the table, from the sums of its parts."""
+        metrics, sums = self._metrics_of(parts), added(parts)
+        items = metrics.counted.items
+        shown = [name for name, x in items.items() if not isinstance(x.depth, str)]
+        rows: list[tuple[object, ...]] = []
+        for where, part in in_slices(sums, keys(self.by)).items() if sums.height else ():
+            over_users = part.filter(pl.col(ITEM).is_null())
+            numbers = dict(zip(over_users[SUM], over_users[VALUE], strict=True))
+            table = part.filter(pl.col(ITEM).is_not_null())
+            columns = {name: pl.col(VALUE).filter(pl.col(SUM) == name).sum() for name in items}
+            table = metrics.known.described(table.group_by(ITEM).agg(**columns).sort(ITEM))
+            metrics.known.catalog.refuse_more(table.filter(pl.any_horizontal(False, pl.col(shown) > 0)).height)
+            values = evaluated(metrics, table, metrics.formulas(numbers)[0], check=True)
+            others = int(numbers[USERS]), metrics.size
+            rows += [(*where, call.text, x, *others) for call, x in zip(self.metrics, values, strict=True)]
+        return table_of(rows, self.by, parts.schema, WITHOUT_INTERVALS)
+
+    def _metrics(self, schema: pl.Schema) -> ItemMetrics:
+        """The metrics, with the catalog and the past of a table."""
+        known = catalog_and_past(self.setup, schema, self.unknown_items)
+        return ItemMetrics(self.metrics, known, self.setup.policies.relevant)
+
+    def _metrics_of(self, parts: pl.DataFrame) -> ItemMetrics:
+        """The metrics, with the catalog and the past, which were checked with each part."""
+        return self._metrics(pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
+
+    def catalog(self, parts: pl.DataFrame) -> Catalog:
+        """The items that could be shown."""
+        return self._metrics_of(parts).known.catalog
+
+
+def added(parts: pl.DataFrame) -> pl.DataFrame:
+    """Add up the sums of parts."""
+    return parts.group_by(pl.exclude(VALUE), maintain_order=True).agg(pl.col(VALUE).sum())
+
+
+@dataclass(frozen=True, repr=False)
+class ItemCounts:
+    """Counts of items of a part of a table, to be merged with those of other parts; ``df.rank.items.counts`` makes them.
+
+    Attributes
+    ----------
+    sums
+        A row per slice, sum and item.
+    """
+
+    parts: Parts
+    sums: pl.DataFrame
+
+    def merge(self, *others: ItemCounts) -> ItemCounts:
+        """The counts of these parts and others together, of the same metrics and the same catalog."""
+        for other in others:
+            if not isinstance(other, ItemCounts) or other._counted_by != self._counted_by:
+                raise InvalidOption(
+                    f"counts of {shown(other)} do not merge with those of {self!r}; count all parts with the same metrics, items, "
+                    "groups, slices and policies, such as relevant"
+                )
+        return ItemCounts(self.parts, added(pl.concat([self.sums, *(other.sums for other in others)], how="vertical")))
+
+    def catalog(self) -> pl.DataFrame:
+        """The metrics of all parts together, as ``df.rank.items.catalog`` with ``ci=None`` gives them: a Polars DataFrame."""
+        return self.parts.merge(self.sums)
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        return self.parts.catalog(self.sums)
+
+    @cached_property
+    def _counted_by(self) -> tuple[object, ...]:
+        """The choices that parts must share for their sums to merge."""
+        groups = self._catalog.groups
+        of_items = None if groups is None else set(groups.with_columns(pl.col("#group").cast(pl.String)).rows())
+        return self.parts.metrics, self.parts.by, self.parts.setup.policies, self._catalog.size, of_items
+
+    def __repr__(self) -> str:
+        users = int(self.sums.filter(pl.col(SUM) == USERS)[VALUE].sum())
+        texts: Sequence[str] = [call.text for call in self.parts.metrics]
+        of = self._catalog.size
+        size = "" if of is None else f" of {of:,}"
+        items = self.sums[ITEM].drop_nulls().n_unique()
+        return f"<ItemCounts of {', '.join(texts)}: {users:,} users, {items:,}{size} items>"
+
+
+@verb(gives="table", among=CATALOG_METRICS, labels=reads_labels, merges=Parts.of)
+def catalog(
+    table: Table[R],
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    by: ColumnNames | None = None,
+    ci: Confidence | None = 0.95,
+    unknown_items: Unknown = "error",
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> R:
+    """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and metric.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, as ``"coverage@10"`` or ``"gini(normalized=True)@10"``, of the metrics in ``rf.CATALOG_METRICS``; functions
+        declared with ``@rf.catalog_metric``.
+    items
+        The catalog, which coverage and Gini need: the number of its items, a frame with the column of items, or a list of
+        their ids; for metrics of groups of items a frame, with the column that ``on(group=...)`` names. Default: that of
+        ``on(items=...)``. It is never taken from the lists, which lack the items that nobody is shown.
+    interactions
+        The past choices of users, which ``popularity_lift``, ``rsp``, ``reo``, ``bias_disparity`` and the options `head` and
+        `tail` need: a frame with the columns of users and items; repeated pairs count once. Default: that of
+        ``on(interactions=...)``.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`, such as that of the runs.
+    ci
+        The confidence of the intervals. ``None`` for no intervals and no resampling.
+    unknown_items
+        Items that are shown, but are not in the catalog: ``"error"`` refuses them, ``"drop"`` does not count them; the
+        other items keep their ranks.
+    resamples
+        The number of resamples of the users of a slice; all metrics share the same draws.
+    seed
+        The seed of the draws. Equal seeds give equal intervals, for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A frame with the slice's columns, ``metric``, ``value`` (Float64; null where it is not defined, as the Gini index of
+    empty lists), ``ci_low`` and ``ci_high`` (Float64; null for fewer than two users; left out with ``ci=None``),
+    ``n_queries`` (UInt32, the users of the slice, including users who are shown nothing) and ``n_items`` (Int64, the
+    items of the catalog; null if it is not known). Slices are in the order of their first rows.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric needs `items`, `interactions` or groups of items, or no column names the items.
+    MissingColumn
+        If a metric reads labels, and the table has none.
+    InvalidData
+        If an item is shown that the catalog lacks, an item that is shown is null, ids of two tables have different types, a
+        user has several values of a slice, or a metric reads a label that is NaN or infinite.
+
+    See Also
+    --------
+    exposure : the table that these metrics are computed from.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2, 2], "doc_id": list("abac"), "score": [2.0, 1, 2, 1]})
+    >>> found = df.rank.items.catalog("coverage@1", "coverage@2", items=4)     # a; a, b and c
+    >>> found["metric"].to_list(), found["value"].to_list()
+    (['coverage@1', 'coverage@2'], [0.25, 0.75])
+    """
+    parts = Parts.of(table.setup, None, *metrics, by=by, unknown_items=unknown_items)
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    measured, lists = parts.lists(table.rows)
+    rows: list[tuple[object, ...]] = []
+    with Progress("resampling users", resampling.progress) as bar:
+        for where, recount in parts.recounts(measured, lists):
+            values = recount.plain()
+            ends = () if ci is None else about(values, resamples_of(recount, resampling, bar), ci, measured.calls)
+            figures = zip(measured.calls, values, *ends, strict=True)
+            rows += [(*where, call.text, *numbers, recount.n, measured.size) for call, *numbers in figures]
+    columns = WITHOUT_INTERVALS if ci is None else TABLE
+    return table.give(table_of(rows, parts.by, lists.schema, columns))
+
+
+@verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
+def counts(
+    table: Table[R],
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    by: ColumnNames | None = None,
+    unknown_items: Unknown = "error",
+) -> ItemCounts:
+    """The counts of items of a part of a table, such as a day, which merge by addition to catalog metrics of the whole.
+
+    Parameters
+    ----------
+    *metrics, items, interactions, by, unknown_items
+        As for :meth:`catalog`; the same for all parts.
+
+    Returns
+    -------
+    A :class:`rankframe.results.ItemCounts`. Its ``merge`` adds the counts of other parts. Its ``catalog()`` returns the table
+    that :meth:`catalog` with ``ci=None`` returns for all parts together, if each part has all rows of its users. Users
+    of different parts count as different users, whatever their ids. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption, InvalidData
+        As for :meth:`catalog`.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> monday = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1]})
+    >>> tuesday = pl.DataFrame({"query_id": [2, 2], "doc_id": ["a", "c"], "score": [2.0, 1]})
+    >>> found = [day.rank.items.counts("coverage@2", "gini@2", items=4) for day in (monday, tuesday)]
+    >>> found = found[0].merge(found[1]).catalog()
+    >>> found["metric"].to_list(), found["value"].to_list()
+    (['coverage@2', 'gini@2'], [0.75, 0.375])
+    """
+    parts = Parts.of(table.setup, None, *metrics, by=by, ci=None, unknown_items=unknown_items)
+    return ItemCounts(parts, parts.part(table.rows))
+
+
+COMPARED = {
+    "metric": pl.String(), "baseline": pl.String(), "run": pl.String(), "baseline_value": pl.Float64(),
+    "value": pl.Float64(), "n_queries": pl.UInt32(), "n_items": pl.Int64(), "p_value": pl.Float64(),
+    "difference": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "p_adjusted": pl.Float64(),
+}  # fmt: skip
+"""The columns; a frame prints its first and last ones, so the answer comes last."""
+
+NOISE = 1e-12
+"""Differences closer than this count as equal."""
+
+
+@dataclass(frozen=True, repr=False)
+class CatalogComparison(Result[R_co]):
+    """Runs compared by metrics of the whole table.
+
+    Attributes
+    ----------
+    table
+        A row per metric, slice and pair of runs: the slice's columns, ``metric``, ``baseline``, ``run``,
+        ``baseline_value``, ``value`` (Float64), ``n_queries`` (UInt32, the users of all runs; a user whom a run shows nothing
+        has an empty list), ``n_items`` (Int64, the items of the catalog; null if it is not known), ``p_value`` (two-sided),
+        ``difference`` (``value`` less ``baseline_value``), its interval from ``ci_low`` to ``ci_high``, and ``p_adjusted``
+        (all Float64).
+    settings
+        How it was computed: the metrics, the slices, the correction, the policies, the versions.
+    """
+
+    table: R_co
+    settings: Mapping[str, Any]
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """None: the grid is the answer."""
+        return []
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per metric, slice and pair of runs."""
+        rows, of = records(self.table), self.settings
+        names = (*of["by"], "metric", "run", "baseline")
+        corrected = correction_of(of, len(rows)) is not None
+        body = [
+            (
+                *named(row, *names),
+                *numbers(row, "baseline_value", "value"),
+                estimated(row, "difference"),
+                Cell(p_cell(row, corrected)),
+            )
+            for row in rows[:most]
+        ]
+        test = f"p by {test_of(rows, of)}, over {queries_of(rows)}. Difference: value less baseline value."
+        p = "p (adjusted)" if corrected else "p"
+        figures = ("baseline value", "value", f"difference [{percent(of)} interval]", p)
+        return [Grid(names, figures, body, (test, *left_out(self, rows, most)))]
+
+
+@verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
+def compare(
+    table: Table[R],
+    *metrics: Request,
+    items: object = None,
+    interactions: object = None,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    baseline: Column | None = None,
+    correction: Correction | None = "holm",
+    family: Family = "all",
+    by: ColumnNames | None = None,
+    ci: Confidence = 0.95,
+    unknown_items: Unknown = "error",
+    resamples: Resamples = 1_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> CatalogComparison[R]:
+    """Compare two or more runs by metrics of the whole table, such as coverage, on the same users.
+
+    Parameters
+    ----------
+    *metrics, items, interactions, unknown_items
+        As for :meth:`catalog`.
+    runs, run, baseline, correction, family
+        As for ``df.rank.compare``.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`.
+    ci
+        The confidence of the interval of each difference; users are resampled, the same ones for all runs.
+    resamples
+        The number of resamples, and of random exchanges in the permutation test, which exchanges the lists of some
+        users between two runs. If there are at most `resamples` ways to exchange them, all ways are tried.
+    seed, progress
+        As for :meth:`catalog`.
+
+    Returns
+    -------
+    A :class:`rankframe.results.CatalogComparison`. A LazyFrame is collected first.
+
+    Raises
+    ------
+    InvalidOption, InvalidData
+        If there are fewer than two runs, or no such baseline; and as for :meth:`catalog`.
+
+    Examples
+    --------
+    The old run shows all eight users the same item first, the new one shows each user another item: of the 256 ways to
+    exchange their lists, only the two that give all lists of one kind to one run differ as much.
+
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [*range(8)] * 2, "doc_id": [0] * 8 + [*range(1, 9)],
+    ...     "old": [1] * 8 + [0] * 8, "new": [0] * 8 + [1] * 8})
+    >>> found = df.rank.items.compare("coverage@1", items=20, runs=["old", "new"]).table
+    >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
+    (0.05, 0.4, 0.0078125)
+    """
+    design = Design(Runs.of(runs, run), baseline, names_of(by), None, "zero")
+    significance = Significance("permutation", correction, family)
+    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    rows, setup = table.rows, table.setup
+    calls = catalog_calls(metrics, setup, "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)")
+    refuse_names([*COMPARED], design.by, "by")
+    measured = ItemMetrics(tuple(calls), catalog_and_past(setup, rows.schema, unknown_items), setup.policies.relevant)
+    query = [*design.runs.queries(setup).roles.query]
+    found = design.runs.each(rows, setup, lambda of_run: lists_of(rows, of_run, design.by, measured.columns))
+    found = measured.known.catalog.within(found)
+    names = two_or_more(design.runs.named(found))
+    with Progress("comparing runs", resampling.progress) as bar:
+        of_slices = in_slices(found, keys(design.by)).items()
+        args = query, names, design.pairs(names), measured, resampling, bar
+        figures = [(i, (*where, *row)) for where, part in of_slices for i, row in _compared(part, *args)]
+    figures.sort(key=itemgetter(0))  # by metric, then by slice, then by pair of runs
+    found_table = table_of([row for _, row in figures], design.by, found.schema, COMPARED)
+    settings = {"by": design.by, "ci": ci, **asdict(significance)}
+    settings = settings_of(table, calls, settings)
+    return CatalogComparison(table.give(significance.adjusted(found_table)), settings)
+
+
+def _compared(
+    lists: pl.DataFrame,
+    query: Sequence[str],
+    runs: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    metrics: ItemMetrics,
+    resampling: Resampling,
+    progress: Progress,
+) -> Iterator[tuple[int, tuple[object, ...]]]:
+    """The number of a metric and its row for each pair of runs, in one slice."""
+    users = users_of(lists, query)  # of all runs; a user to whom a run shows nothing has an empty list there
+
+    def counted(*names: str) -> Recount:
+        """The lists of the runs, for counts with a weight for each user of the first run, then of the next."""
+        of_runs = pl.concat(users.select(pl.lit(name).alias(RUN), *query) for name in names)
+        return Recount(lists.filter(pl.col(RUN).is_in(names)), [RUN, *query], of_runs, metrics)
+
+    n, each_run = users.height, [counted(run) for run in runs]
+    values = np.array([recount.plain() for recount in each_run])
+    drawn = [resamples_of(recount, resampling, progress) for recount in each_run]
+    for a, b in pairs:
+        difference = values[b] - values[a]
+        low, high = about(difference, drawn[b] - drawn[a], resampling.ci or 0.0, None)
+        p = _p_values(counted(runs[a], runs[b]), difference, n, resampling, progress)
+        for i, call in enumerate(metrics.calls):
+            tested = (p[i], difference[i], low[i], high[i], p[i])
+            yield i, (call.text, runs[a], runs[b], values[a, i], values[b, i], n, metrics.size, *tested)
+
+
+def _p_values(of_pair: Recount, difference: Floats, n: int, resampling: Resampling, progress: Progress) -> Floats:
+    """The share of exchanges of users' lists between two runs that give differences as large as the observed ones.
+
+    All exchanges are tried if there are no more of them than resamples; else random ones, the observed one included.
+    """
+    least = np.abs(difference) * (1 - NOISE) - NOISE
+
+    def as_large(kept: Floats) -> Booleans:
+        """Whether the differences are as large if only some users, whose number is 1, keep their lists."""
+        a, b = (of_pair.values(np.concatenate(weights)) for weights in ((kept, 1 - kept), (1 - kept, kept)))
+        large: Booleans = np.abs(np.subtract(b, a)) >= least
+        return large
+
+    if n < 63 and 2**n <= resampling.resamples:
+        p = sum(as_large((number >> np.arange(n) & 1).astype(float)) for number in range(2**n)) / 2**n
+    else:
+        drawn = each(partial(words, kind="<u1"), resampling.resamples, resampling.seed, n, progress)
+        p = (sum(as_large((x & 1).astype(float)) for x in drawn) + 1) / (resampling.resamples + 1)
+    return np.where(np.isnan(difference), np.nan, p)

@@ -1,0 +1,155 @@
+"""The exposure of each item: one row per item."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+import polars as pl
+
+from ..._plan.per_query import collect
+from ..._support.option_kinds import ColumnNames, ReadInside, check
+from ..._table.policies import Cutoff
+from ..._table.roles import require_number
+from ..._table.runs import names_of
+from ..._table.setup import Setup
+from ..._table.table import R, Table, refuse_names
+from ..._words.exposure import LABEL, Persistence, Weight, weight_of
+from ..sample.declaration import verb
+from ..sample.slices import Sliced
+from .item_tables import ITEM, RANK, item_column, lists_of
+
+FIGURES = ("shown", "exposure", "share", "relevant_shown")
+"""The columns beside the slices and the item."""
+
+SUMS = ("shown", "exposure", "relevant_shown")
+"""The figures that merge by addition."""
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """The depth of the lists, and how much each rank exposes its item."""
+
+    k: int | None
+    weight: Weight
+    p: float = 0.8
+
+    @classmethod
+    def of(cls, k: object, weight: object) -> Weighing:
+        """The weighing that a caller names, as ``"log2"`` or ``"rbp(p=0.8)"``."""
+        number = r"(\d*\.?\d+(?:e-\d+)?)"
+        found = re.fullmatch(rf"\s*rbp\s*\(\s*p\s*=\s*{number}\s*\)\s*", weight) if isinstance(weight, str) else None
+        name, p = (weight, 0.8) if found is None else ("rbp", check("p", float(found[1]), Persistence))
+        return cls(check("k", k, Cutoff | None), check("weight", name, Weight), p)
+
+
+@dataclass(frozen=True)
+class Exposures(Sliced):
+    """The exposure of items, computed in parts that hold all rows of their users; figures merge by addition."""
+
+    setup: Setup
+    weighing: Weighing
+    by: tuple[str, ...]
+
+    @classmethod
+    def of(cls, setup: Setup, _: object, k: int | None, *, weight: str, by: ColumnNames | None) -> Exposures:
+        """The exposure that a call of the verb asks for."""
+        return cls(setup, Weighing.of(k, weight), names_of(by))
+
+    def part(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """A row per slice and item of a part."""
+        return collect(self.sums(frame), frame, self.setup)
+
+    def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The table of all rows."""
+        return collect(self.table(self.sums(frame), item_column(self.setup, frame.schema)), frame, self.setup)
+
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """The table, from the rows of its parts."""
+        doc = next(name for name in parts.columns if name not in (*self.slices, *SUMS))
+        return self.table(parts.lazy(), doc).collect()
+
+    def sums(self, frame: pl.DataFrame) -> pl.LazyFrame:
+        """The times that each item is shown, its exposure, and the times that it is shown and relevant, by slice."""
+        schema = frame.schema
+        doc = item_column(self.setup, schema)
+        refuse_names([doc, *FIGURES], self.by, "by")
+        refuse_names(FIGURES, [doc], "the table")
+        judged = self.setup.roles.label in schema
+        if judged:
+            require_number(schema, self.setup.roles.label, "label")
+        lists = lists_of(frame, self.setup, self.by, {LABEL} if judged else frozenset())
+        rows = lists.lazy().filter(pl.col(RANK).is_not_null())
+        if self.weighing.k is not None:
+            rows = rows.filter(pl.col(RANK) <= self.weighing.k)
+        is_relevant = (pl.col(LABEL) >= self.setup.policies.relevant).fill_null(False)
+        relevant = is_relevant.cast(pl.UInt32) if judged else pl.lit(None, pl.UInt32)
+        exposed = weight_of(self.weighing.weight, self.weighing.p).cast(pl.Float64)
+        sums = {"shown": pl.lit(1, pl.UInt32), "exposure": exposed, "relevant_shown": relevant}
+        rows = rows.select(*self.slices, pl.col(ITEM).alias(doc), **sums)
+        return self._added(rows, doc)
+
+    def _added(self, rows: pl.LazyFrame, doc: str) -> pl.LazyFrame:
+        relevant = pl.col("relevant_shown")
+        known = pl.when(relevant.is_not_null().any()).then(relevant.sum()).alias("relevant_shown")
+        counts = pl.col("shown").sum().cast(pl.UInt32), pl.col("exposure").sum(), known.cast(pl.UInt32)
+        return rows.group_by(*self.slices, doc, maintain_order=True).agg(*counts)
+
+    def table(self, sums: pl.LazyFrame, doc: str) -> pl.LazyFrame:
+        """One row per slice and item: the sums of all parts, and the share of the slice's exposure."""
+        slices, total = [*self.slices], pl.col("exposure").sum()
+        share = (pl.col("exposure") / (total.over(slices) if slices else total)).alias("share")
+        falling = [*[False] * len(slices), True, False]
+        found = self._added(sums, doc).with_columns(share)
+        found = found.sort(*slices, "exposure", doc, descending=falling, nulls_last=True)
+        return found.rename(dict(self.slices)).select(*self.by, doc, *FIGURES)
+
+
+@verb(gives="table", merges=Exposures.of)
+def exposure(
+    table: Table[R],
+    k: int | None = None,
+    *,
+    weight: Annotated[str, ReadInside] = "count",
+    by: ColumnNames | None = None,
+) -> R:
+    """The number of users that each item is shown to, and its exposure: one row per item.
+
+    Parameters
+    ----------
+    k
+        The depth of the lists; ``None`` takes whole lists.
+    weight
+        How much a rank exposes its item: ``"count"``, 1; ``"log2"``, 1 / log2(rank + 1); ``"rbp(p=0.8)"``,
+        (1 - p) p^(rank - 1), the probability that a user who goes on with probability p looks there last.
+    by
+        The column, or columns, whose values slice the users, as for :meth:`summarize`.
+
+    Returns
+    -------
+    A frame with the slice's columns, the item, ``shown`` (UInt32, the number of users who are shown it), ``exposure``
+    (Float64, the weights of its ranks added up over users), ``share`` (Float64, from 0 to 1, of the exposure of all items of
+    the slice) and ``relevant_shown`` (UInt32, the number of users who are shown it and to whom it is relevant; null if the
+    table has no labels). Items that nobody is shown have no row. Sorted by slice, then by falling exposure, then by item.
+
+    Raises
+    ------
+    InvalidOption
+        If no column names the items, or the weight or the depth is invalid.
+    InvalidData
+        If an item that is shown is null, a label is NaN or infinite, or a user has several values of a slice.
+
+    See Also
+    --------
+    catalog : coverage, Gini and other numbers of the same lists.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 2], "doc_id": ["a", "b", "b"], "score": [2.0, 1, 1], "label": [0, 1, 0]})
+    >>> found = df.rank.items.exposure(k=10)
+    >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
+    (['b', 'a'], [2, 1], [1, 0])
+    """
+    return table.give(Exposures.of(table.setup, None, k=k, weight=weight, by=by).of_table(table.rows))

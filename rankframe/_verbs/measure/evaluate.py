@@ -1,0 +1,385 @@
+"""The verbs of values: metrics of queries and of ranks, contributions of documents, agreement of rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Any
+
+import polars as pl
+from polars import selectors as cs
+
+from ..._catalog.call import Call
+from ..._catalog.registry import AGREEMENTS, METRICS
+from ..._catalog.requests import Request, calls_of, no_metric, read_requests
+from ..._plan.parts import in_parts
+from ..._plan.per_query import (
+    by_document,
+    collect,
+    largest_of_parts,
+    measure,
+    names_of,
+    part_of,
+    queries_of,
+    ranks_in_frame,
+    refuse_faults,
+    with_labels,
+)
+from ..._plan.plan import by_row, run_formulas, values_of_groups
+from ..._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
+from ..._plan.subtopics import refuse_agreement, refuse_by_document
+from ..._plan.unjudged import count
+from ..._plan.values import output_name
+from ..._support.floats import np
+from ..._support.option_kinds import Column
+from ..._table.columns import Columns
+from ..._table.roles import ROW, carried, require, require_all
+from ..._table.setup import Setup, refuse_bounds
+from ..._table.table import R, Table, in_memory, refuse_names
+from ..._words.rows import Answer
+from ..._words.sorted_rows import Needed
+from ..._words.two_rankings import Pair
+from ...errors import Code, InvalidOption, option
+from ..sample.declaration import VerbCall, call_of_verb, verb
+from ..sample.running import plan_of
+
+
+@verb(gives="query", among=METRICS, watched=True)
+def evaluate(table: Table[R], *metrics: Request) -> R:
+    """Many metrics in one pass: one row per query.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, as ``"ndcg@10"``, ``"err(max_label=4)@20"`` or in the spelling of ranx, ir_measures or trec_eval; a text
+        may name several cutoffs or metrics, as ``"ndcg@5,10,map"``; functions declared with ``@rf.metric()``; and
+        Polars aggregations, as ``rf.expr.ndcg(k=10)`` or ``pl.len().alias("rows")``, which are evaluated inside each
+        query. Also columns with one value per query, as ``"value:faithfulness"`` or :func:`rankframe.value`, beside
+        metrics or alone: then the table needs no documents, scores or labels. Objects of ir_measures, as ``nDCG@10``, and
+        trec_eval's ``"official"``, ``"set"`` and ``"all_trec"`` are read, too. Lists, sets and generators of all these are
+        taken as their members.
+
+    Returns
+    -------
+    A frame with the query columns, then one Float64 column per metric, named by its canonical text, in the
+    order given. Eager frames keep the order in which queries first appear; lazy frames have no defined order.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption
+        If a text names no metric, or an option is out of its range.
+    MissingColumn, InvalidData
+        If a column is missing or holds no numbers; or if a score is NaN, a label infinite, or a document appears
+        twice in a query. Errors in the rows of a LazyFrame are raised when it is collected.
+    OutOfSpace
+        If the rows of a LazyFrame exceed the memory limit and the temporary folder cannot hold them.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> found = df.rank.evaluate("rr", "P_5")
+    >>> found["rr"].to_list(), found["precision@5"].to_list()
+    ([0.5], [0.2])
+    """
+    frame, setup = table.rows, table.setup
+    calls: dict[Call, None] = {}  # of many, a list would be slow to look through
+    expressions: dict[str, pl.Expr] = {}
+    names: list[str] = []
+    for request in read_requests(metrics, METRICS):
+        if isinstance(request, pl.Expr):
+            if not request.meta.has_multiple_outputs():  # a selector finds its columns itself
+                for column in request.meta.root_names():
+                    require(frame.schema, column, "an expression")
+            name = output_name(request, frame)
+            expressions[name] = request
+            names.append(name)
+        elif request not in calls:
+            calls[request] = None
+            names += names_of(setup, request)
+    if not names:
+        raise no_metric("evaluate('ndcg@10', 'map')")
+    if not expressions:
+        return table.give(measure(frame, setup, *calls, largest_label=table.largest_label))
+    twice = [name for name in expressions if names.count(name) > 1]
+    refuse_names(twice, names, "another metric or expression", "give it another name by .alias")
+    refuse_names(names, setup.roles.query, "the query")
+    require_all(frame.schema, [(name, "query") for name in setup.roles.query])
+    own = frame.lazy().group_by(setup.roles.query, maintain_order=True)
+    result = own.agg(x.alias(name) for name, x in expressions.items())
+    if calls:
+        values = measure(frame, setup, *calls, largest_label=table.largest_label).lazy()
+        result = values.join(result, on=setup.roles.query, how="left", nulls_equal=True, maintain_order="left")
+    return table.give(collect(result.select(*setup.roles.query, *names), frame, setup))
+
+
+def _with_metrics_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
+    """The rows of a plan, in their order also where queries are evaluated bucket by bucket."""
+    return _joined(frame, plan_of(frame, setup, call_of_verb(evaluate, *call.requests)), setup)
+
+
+def _joined(frame: pl.LazyFrame, values: pl.LazyFrame, setup: Setup) -> pl.LazyFrame:
+    query = setup.roles.query
+    refuse_names([n for n in values.collect_schema() if n not in query], frame.collect_schema(), "the table")
+    return frame.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
+
+
+@verb(gives="row", among=METRICS, watched=True, lazily=_with_metrics_lazily)
+def with_metrics(table: Table[R], *metrics: Request) -> R:
+    """The caller's rows, in their order, with the metrics of their query as further columns.
+
+    Parameters
+    ----------
+    *metrics
+        As for :meth:`evaluate`.
+
+    Returns
+    -------
+    The frame with one more Float64 column per metric. A metric with the name of a column of the table is an error.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> df.rank.with_metrics("rr")["rr"].to_list()
+    [0.5, 0.5]
+    """
+    values = call_of_verb(evaluate, *metrics).on(in_memory(table.rows, table.setup, table.whole))
+    return table.give(collect(_joined(table.rows.lazy(), values.lazy(), table.setup), table.rows, table.setup))
+
+
+@verb(gives="row", labels=False)
+def with_ranks(table: Table[R], name: str | None = None) -> R:
+    """The caller's rows, in their order, with their rank in the query as a further column.
+
+    Parameters
+    ----------
+    name
+        The name of the new column. Default: ``"rank"``, or ``"new_rank"`` if the table has a column ``rank``.
+
+    Returns
+    -------
+    The frame with one more UInt32 column: 1 for the first document; null for one that was not retrieved. The rows of a
+    LazyFrame that exceed the memory limit come bucket by bucket, in no defined order; with ``on(grouped=True)``, in theirs.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1, 1], "doc_id": ["a", "b", "c"], "score": [1.0, 2.0, 0.5]})
+    >>> df.rank.with_ranks()["rank"].to_list()
+    [2, 1, 3]
+    """
+    setup, schema = table.setup, table.rows.schema
+    Columns.of(setup, schema, label=False)
+    if name == "":
+        raise InvalidOption(option(name=name), " is no name of a column; write one, as ", option(name="place"))
+    new = rank_column(schema) if name is None else name
+    advice = "name the new one", Code("df.rank.with_ranks(name='place')", phrase=", as with {}")
+    refuse_names([new], schema, "the table", advice)
+    return table.give(table.rows.hstack(ranks_of(table.rows, setup, new)))
+
+
+def ranks_of(rows: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
+    """The rank of each row in a column of its own; null for a document that was not retrieved."""
+    refuse_averages(setup, "with_ranks")
+    return in_parts(rows, setup, [], lambda part: _ranks(part, setup, name))
+
+
+def refuse_averages(setup: Setup, verb: str) -> None:
+    """Refuse a tie rule that ranks tied documents in several orders, of a verb that needs one."""
+    if setup.policies.tie_rule.averages:
+        says = f" ranks tied documents in all orders at once; {verb} needs one, as with "
+        raise InvalidOption(option(ties=setup.policies.ties), says, option(ties="doc_desc"))
+
+
+def _ranks(frame: pl.DataFrame, setup: Setup, name: str) -> pl.DataFrame:
+    docs, of_docs = by_document(frame, setup, label=False)
+    columns = Columns.of(of_docs, docs.schema, label=False)
+    ranks = ranks_in_frame(docs, of_docs, columns).alias(name)
+    if docs is not frame:  # a document has a row for each of its subtopics
+        ranks = ranks[numbered(frame[columns.key_of_documents]).number]
+    return frame.select(cs.by_name(ROW, require_all=False), ranks)
+
+
+def rank_column(taken: Container[str]) -> str:
+    """The name of a new column of ranks: ``rank``, or ``new_rank`` if there is such a column."""
+    return "new_rank" if "rank" in taken else "rank"
+
+
+@verb(gives="document", among=METRICS, watched=True)
+def curve(table: Table[R], *metrics: str) -> R:
+    """The metrics at every rank: one row per retrieved document.
+
+    Parameters
+    ----------
+    *metrics
+        Texts without a cutoff, of metrics that are a sum over ranks.
+
+    Returns
+    -------
+    A frame with the query columns, the document, ``rank`` (UInt32) and one Float64 column per metric, whose value at
+    rank k is the metric at cutoff k. (The rank is ``new_rank`` beside a query column ``rank``.) Eager frames come query
+    by query, in rank order.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric is not such a sum (interpolated precision, AUC) or has a cutoff.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [0, 1]})
+    >>> found = df.rank.curve("precision", "recall")
+    >>> found["precision"].to_list(), found["recall"].to_list()
+    ([0.0, 0.5], [0.0, 1.0])
+    """
+    calls = calls_of(*metrics, example="curve('precision', 'ndcg')")
+    for call in calls:
+        if call.cutoff:
+            raise InvalidOption(f"a curve shows metrics without a cutoff at every rank, and {call.text!r} has one")
+    return table.give(_rows(table, calls, "rank"))
+
+
+@verb(gives="document", among=METRICS, watched=True)
+def explain(table: Table[R], *metrics: str) -> R:
+    """The contribution of each document to its query's value.
+
+    Parameters
+    ----------
+    *metrics
+        Texts of metrics that are a sum over ranks.
+
+    Returns
+    -------
+    A frame with the query columns, the document, its score and label, ``rank`` (UInt32; null for a document that was
+    not retrieved; ``new_rank`` if one of these columns is called ``rank``) and one Float64 column per metric, which
+    sums to the metric; null if the query's value is 1 because of ``no_relevant="one"``, since no document contributed.
+    Eager frames come query by query, in rank order, documents that were not retrieved last.
+
+    Raises
+    ------
+    InvalidOption
+        If a metric is not such a sum.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0], "label": [1, 1]})
+    >>> found = df.rank.explain("map")
+    >>> found["rank"].to_list(), found["map"].to_list()
+    ([1, 2], [0.5, 0.5])
+    """
+    return table.give(_rows(table, calls_of(*metrics, example="explain('ndcg@10')"), "document"))
+
+
+def _rows(table: Table[Any], calls: list[Call], answer: Answer) -> pl.DataFrame:
+    frame, setup, carry, largest = table.rows, table.setup, table.carry, table.largest_label
+    refuse_bounds(setup)
+    refuse_by_document(setup, calls)
+    reads = [*carry, *(name for call in calls for name in call.columns)]
+    largest = largest_of_parts(frame, setup, calls) if largest is None else largest
+    found = in_parts(frame, setup, reads, lambda part: _rows_of_part(part, setup, calls, answer, carry, largest))
+    count(frame, setup, calls, found, by_query=False)
+    return found
+
+
+def _rows_of_part(
+    frame: pl.DataFrame, setup: Setup, calls: list[Call], answer: Answer, carry: Sequence[str], largest: float | None
+) -> pl.DataFrame:
+    shown = [setup.roles.label] if setup.roles.label in frame.columns else []
+    frame = with_labels(frame, setup, calls)
+    frame, setup = by_document(frame, setup, [*carry, *(name for call in calls for name in call.columns)])
+    setup = Columns.of(setup, frame.schema).setup
+    doc = [] if setup.roles.doc_name is None else [setup.roles.doc_name]
+    named = doc if answer == "rank" else [*doc, setup.roles.score, *shown]
+    named = list(dict.fromkeys([*named, *carry]))  # score and label may be one column
+    rank = rank_column([*setup.roles.query, *named])
+    refuse_names([rank, *(call.text for call in calls)], [*setup.roles.query, *named], "the table")
+    meant = [setup.resolve(call) for call in calls]
+    if len({policies for policies, _ in meant}) > 1:
+        says = f"{setup.convention} ranks documents, or counts queries, differently for each of these metrics"
+        raise InvalidOption(f"{says}; ask for one")
+    names = [(other.text, call.text) for call, (_, other) in zip(calls, meant, strict=True)]
+    along = {carried(name): pl.col(name) for name in named}
+    part = part_of(frame, meant[0][0], largest)
+    needed = run_formulas([call for _, call in meant], part.table.setup, part.top, answer)
+    result = by_row(part, needed, answer, along).select(
+        *(pl.lit(of_query).gather("#query").alias(of_query.name) for of_query in queries_of(frame, setup, part.order)),
+        *(pl.col(key).alias(name) for key, name in zip(along, named, strict=True)),
+        pl.col("#rank").cast(pl.UInt32).alias(rank),
+        *(pl.col(text).alias(name) for text, name in names),
+    )
+    return collect(result, frame, setup)
+
+
+@verb(gives="query", among=AGREEMENTS, labels=lambda requests: any(x.labels for x in requests if isinstance(x, Call)))
+def agreement(table: Table[R], other: Column, *measures: str) -> R:
+    """Agreement between the ranking by another column and the ranker's own ranking: one row per query.
+
+    Parameters
+    ----------
+    other
+        A numeric column that ranks the same documents: another system's score, or the label; the largest value is the best, as of
+        the ranker's own score (with ``on(ascending=True)`` the smallest of both); null for a document that it does not retrieve.
+    *measures
+        Texts. ``"kendall_tau"``, ``"weighted_tau"``, ``"spearman"``, ``"footrule"``, ``"ndpm"``, ``"tau_ap"`` and
+        ``"kendall_distance@10"`` compare the documents that have both scores; ``"overlap@10"``, ``"jaccard@10"``,
+        ``"footrule@10"``, ``"rbo(p=0.95)"``, ``"rbo(tied=a)"``, ``"rbo_min"`` and ``"rbo_residual"`` compare all;
+        ``"rpp"`` tells by the labels which ranking is better.
+
+    Returns
+    -------
+    A frame with the query columns, then one Float64 column per measure, in the order given; null if a
+    measure is undefined, as for fewer than two documents.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1] * 3, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "ltr": [1, 2, 3]})
+    >>> df.rank.agreement("ltr", "kendall_tau", "spearman")["kendall_tau"].to_list()
+    [-1.0]
+    """
+    setup = table.setup.changed(ranks="order")  # two orders are compared, of which one may be no column of ranks
+    calls = calls_of(*measures, example="agreement('other_score', 'kendall_tau')", among=AGREEMENTS)
+    refuse_names([call.text for call in calls], setup.roles.query, "the query")
+    return table.give(in_parts(table.rows, setup, [other], lambda part: _agreement(part, setup, other, calls)))
+
+
+def _agreement(frame: pl.DataFrame, setup: Setup, other: str, calls: Sequence[Call]) -> pl.DataFrame:
+    require(frame.schema, other, "agreement")
+    of_other = setup.changed(score=other)
+    labels = any(call.labels for call in calls)
+    table, others = (Columns.of(x, frame.schema, label=labels) for x in (setup, of_other))
+    refuse_agreement(table)
+    refuse_shared_ranks(setup, "agreement")
+    order, other_order = in_rank_order(frame, table), in_rank_order(frame, others)
+    score, other_score = order.score, other_order.score
+    listed = score.is_not_null() | other_score.is_not_null()
+    for of_score, of_table in ((setup, table), (of_other, others)):
+        refuse_faults(frame.filter(listed), of_score, of_table, label=labels)
+    retrieved, other_retrieved = pl.col("#score").is_not_null(), pl.col("#other").is_not_null()
+    both = retrieved & other_retrieved
+    ranks = {"#rank": order.position, "#other_rank": other_order.position}
+    rows = pl.LazyFrame({"#query": order.number, "#score": score, "#other": other_score, **ranks})
+    n_relevant: Any = np.zeros(len(order.first))
+    if labels:
+        relevant = frame.select((table.label >= setup.policies.relevant).fill_null(False)).to_series().to_numpy()
+        n_relevant = np.bincount(order.number, relevant, len(order.first))
+        counted = {"#relevant": pl.Series(relevant), "#n_relevant": pl.Series(n_relevant[order.number])}
+        rows = rows.with_columns(**counted)
+    rows = rows.filter(listed)
+    rows = rows.with_columns(pl.col("#score").alias("#own score"), pl.col("#other").alias("#other score"))
+    kept = {"#score": both, "#other": both, "#rank": retrieved, "#other_rank": other_retrieved}
+    rows = rows.with_columns(pl.when(there).then(name) for name, there in kept.items())
+    needed = Needed(["#query"])
+    pair = Pair(needed, setup.policies.unjudged != "drop" and order.complete and other_order.complete)
+    needed.values = {call.text: call.metric.formula(pair, **call.arguments) for call in calls}
+    queries = queries_of(frame, setup, order)
+    number = pl.DataFrame({"#query": pl.Series(range(queries.height), dtype=pl.Series(order.number).dtype)})
+    found = values_of_groups(rows, needed, number, empty=None)
+    if labels:  # a query of which neither ranking has a document has no rows
+        valued = pl.Series(n_relevant > 0)
+        if setup.policies.no_relevant != "null":
+            valued = order.queries_with(frame[setup.roles.label].is_not_null().to_numpy())
+        found = found.with_columns(pl.when(valued).then(pl.col(x.text).fill_null(0.0)) for x in calls if x.labels)
+    return queries.hstack(found)

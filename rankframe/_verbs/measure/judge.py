@@ -1,0 +1,294 @@
+"""The tables that one begins with: a run joined with its judgments, and the check of both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from textwrap import wrap
+from typing import Any
+
+import polars as pl
+
+from ..._plan.per_query import collect
+from ..._results.grid import Cell, Grid, Record, left_out, named, numbers, records
+from ..._results.markup import WIDTH, visible
+from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
+from ..._results.sentences import IN_TEXT, Quotes
+from ..._support.option_kinds import Column
+from ..._table.check import COLUMNS, PROBLEMS, check as check_frame
+from ..._table.roles import carried
+from ..._table.run_and_judgments import Tables, Unmatched, unless
+from ..._table.setup import Setup
+from ..._table.table import R, Table
+from ...errors import InvalidData, InvalidOption, did_you_mean, shown
+from ..sample.declaration import VerbCall, verb
+from ..sample.settings import settings_of
+
+
+def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
+    """The join as a plan, which refuses what it must when it runs."""
+    tables, missed, unjudged = _tables(run, setup, *call.arguments.values())
+    refusals = [*tables.refusals(missed, unjudged), tables.no_common_query(unjudged)]
+    return unless(tables.join(missed, unjudged, ordered=False), refusals)
+
+
+def _tables(
+    frame: pl.LazyFrame, setup: Setup, qrels: object, run: str | None, *unmatched: Unmatched | None
+) -> tuple[Tables, Unmatched, Unmatched]:
+    """The two tables, and the treatment of queries that only one of them has."""
+    tables = Tables.of(frame, _frame_of(qrels).lazy(), setup)
+    judged_only, run_only = unmatched
+    return tables if run is None else tables.with_run(run), judged_only or "keep", run_only or "drop"
+
+
+@verb(gives="join", lazily=_judge_lazily)
+def judge(
+    table: Table[R],
+    qrels: object,
+    *,
+    run: Column | None = None,
+    judged_only: Unmatched | None = None,
+    run_only: Unmatched | None = None,
+) -> R:
+    """The run with its judgments: the full outer join of two tables by query and document.
+
+    Judged documents that the run lacks get a null score, documents that nobody judged a null label. If the
+    judgments lack one of the query columns, they apply to each of its values.
+
+    Parameters
+    ----------
+    qrels
+        The judgments: a frame with the query, document and label columns. If it has no column ``label``, every row of
+        it counts as label 1. It is an error if another of its columns may hold the labels, because it holds numbers or
+        has a usual name of labels. With ``on(names=...)`` of a tool that names labels as the run's scores, the result
+        has them under the name of the labels' role, as ``label``.
+    run
+        The column that names the run of each row, if the table holds several runs; judgments are then joined with each
+        run. ``None`` for one run. If documents repeat in a query of an eager table, ``None`` uses the one column with a
+        usual name (``run``, ``system``, ``model`` ...) that distinguishes the repeated rows.
+    judged_only
+        Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
+        them out; ``"error"`` refuses them. ``None`` counts them with a warning that gives their number.
+    run_only
+        Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
+        relevant document, by labels of -1, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them
+        out with a warning that gives their number.
+
+    Returns
+    -------
+    A frame with the columns of the run, the label, and any further columns of the judgments; one row per pair
+    of query and document that either table has. It is its columns, and keeps none of this ranker's options: its own
+    `.rank` starts with the defaults, ``judged.rank.on(like=mine)`` with the columns and policies of the ranker ``mine``.
+    Verbs of several runs are told their column by `run`.
+
+    Raises
+    ------
+    MissingColumn, InvalidData, InvalidOption
+        If a column is missing, types of the two tables differ, both have a column of the same name, a query is
+        refused, no query of the run is judged, or one of the tables holds a document of a query more than once (the
+        judgments may, for several subtopics). Errors in the rows of a LazyFrame are raised inside Polars'
+        ``InvalidOperationError`` when it is collected.
+
+    Warns
+    -----
+    RankframeWarning
+        If queries of the run that nobody judged are left out, if judged queries that the run lacks count with nothing
+        retrieved, or if no retrieved document is judged, as when the two tables write ids differently. A LazyFrame does
+        not warn; ``check(qrels)`` reports the same.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> run = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "b"], "score": [2.0, 1.0]})
+    >>> qrels = pl.DataFrame({"query_id": [1, 1], "doc_id": ["b", "c"], "label": [1, 1]})
+    >>> judged = run.rank.judge(qrels)
+    >>> judged["doc_id"].to_list(), judged.rank.evaluate("recall")["recall"].item()
+    (['a', 'b', 'c'], 0.5)
+    """
+    rows, setup, part = table.rows, table.setup, table.whole is not None
+    tables, missed, unjudged = _tables(rows.lazy(), setup, qrels, run, judged_only, run_only)
+    tables, repeats = replace(tables, qrels=tables.qrels.collect().lazy()), True
+    if not part:  # checks of whole tables
+        tables.refuse_no_common_query(unjudged)
+        tables, repeats = tables.with_usual_run()
+    for refusal in tables.refusals(missed, unjudged, repeats=repeats):
+        refusal.refuse()
+    if not part:
+        tables.warn(run_only=run_only is None, judged_only=judged_only is None)
+    return table.give(collect(tables.join(missed, unjudged, ordered=True), rows, setup))
+
+
+SEVERITIES = ("error", "note")
+KINDS = ("severity", "problem", "findings", "rows", "where", "advice")
+PLACES = 3
+"""The most places that are shown of each kind of finding."""
+
+
+@dataclass(frozen=True, repr=False)
+class Findings(Result[R_co]):
+    """The errors in a table, and notes on facts that may surprise in its metrics.
+
+    Attributes
+    ----------
+    table
+        A row per kind of finding, errors first: ``severity`` (``"error"`` stops every metric, or :meth:`judge`; ``"note"``
+        does not), ``problem``, ``findings`` (their number) and ``rows`` (that of their rows, both UInt32), ``where`` (the
+        first places as text) and ``advice``, what to write.
+    rows
+        A row per finding: ``severity``, ``problem``, the query and document it concerns (null for a finding in the whole
+        table), ``rows`` (UInt32, their number) and ``advice``.
+    settings
+        The policies and versions.
+    """
+
+    table: R_co
+    rows: R_co
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, settings: Mapping[str, Any] | None = None) -> Findings[pl.DataFrame]:
+        """The findings in rows, also by kind."""
+        schema = {**dict.fromkeys(KINDS, pl.String), "findings": pl.UInt32, "rows": pl.UInt32}
+        return Findings(pl.DataFrame(by_kind(rows.to_dicts()), schema, orient="row"), rows, settings or {})
+
+    def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
+        """How many errors and notes there are."""
+        n = Counter(row["severity"] for row in records(self.table))
+        counted = [f"{n[kind]} {kind}{'s' * (n[kind] > 1)}" for kind in SEVERITIES if n[kind]]
+        return [" and ".join(counted) or "Nothing found"]
+
+    def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
+        """A row per kind of finding."""
+        rows = []
+        for row in records(self.table):
+            is_error, counts = row["severity"] == "error", numbers(row, "findings", "rows", digits=0)
+            cells = Cell(row["severity"], best=is_error), Cell(row["problem"])
+            rows.append((*cells, *counts, *named(row, "where", "advice")))
+        notes = left_out(self, [], None) if rows else ["Nothing found."]
+        return [Grid(KINDS[:2], KINDS[2:4], rows, notes, KINDS[4:])]
+
+    def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
+        """In a terminal the advice stands below, so that rows fit."""
+        (grid,) = self.grids(most)
+        if not grid.rows:
+            return [self.sentences()]
+        if how != "text":
+            return [self.sentences(), grid]
+        advice = (visible(f"{row['problem']}: {row['advice']}") for row in records(self.table))
+        lines = [line for text in (*advice, *grid.notes) for line in wrap(text, WIDTH, break_long_words=False)]
+        short = replace(grid, rows=[row[:-1] for row in grid.rows], after=grid.after[:-1], notes=())
+        return [self.sentences(), short, lines]
+
+
+def _check_lazily(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Findings[pl.LazyFrame]:
+    """The findings of a table that need not fit into memory."""
+    qrels, fail_on = (call.arguments[name] for name in ("qrels", "fail_on"))
+    refuse_unknown(fail_on)
+    found = check_frame(frame, setup, _lazy(qrels), str).collect(engine="streaming")
+    table = Table[pl.LazyFrame](frame.collect_schema().to_frame(), setup, give=lambda found: found.lazy())
+    return _findings(found, table, fail_on)
+
+
+@verb(gives="table", every_column=True, lazily=_check_lazily)
+def check(table: Table[R], qrels: object = None, *, fail_on: str | Sequence[str] | None = None) -> Findings[R]:
+    r"""Errors in the table, and notes on facts that may surprise in its metrics.
+
+    Parameters
+    ----------
+    qrels
+        Judgments that the table will be joined with: the check then also reports queries that only one of the two
+        tables has, ids written differently and documents judged twice.
+    fail_on
+        What fails the check: ``"error"``, ``"note"`` for any finding, or the name of a problem. Or a list of these, as
+        ``["error", "query without judgments"]``: a contract for the data of a pipeline. ``rf.results.PROBLEMS`` has all names.
+
+    Returns
+    -------
+    A :class:`rankframe.results.Findings`. Its ``table`` has a row per kind of finding, its ``rows`` one per finding; they are
+    frames of the caller's kind. It prints the kinds with the advice on each. A LazyFrame is checked at the call, in
+    streams.
+
+    Notes on the whole table: scores are 1, 2, 3 ... in every query, like ranks; the column of scores is called a distance
+    or a rank, and none is negative; many documents are tied with one of another label; all labels are relevant, or none is;
+    labels between 0 and 1 are not relevant; no retrieved document is judged; what was not retrieved is not there, as after an
+    inner or a left join.
+
+    Raises
+    ------
+    InvalidData
+        If there is a finding of `fail_on`.
+    InvalidOption
+        If `fail_on` names an unknown problem.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 1], "doc_id": ["a", "a"], "score": [2.5, 1.0], "label": [1, None]})
+    >>> found = df.rank.check()
+    >>> print(*repr(found).splitlines()[:4], sep="\n")
+    1 error
+    <BLANKLINE>
+    severity  problem            findings  rows  where
+    error     repeated document         1     2  query_id 1, doc_id a
+    >>> found.rows["doc_id"].to_list(), found.rows["rows"].to_list()
+    (['a'], [2])
+    """
+    refuse_unknown(fail_on)
+    rows = table.rows
+    found = check_frame(rows.lazy(), table.setup, _lazy(qrels), table.spelling)
+    return _findings(collect(found, rows, table.setup), table, fail_on)
+
+
+def _findings(found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None) -> Findings[R]:
+    """The findings by kind and in rows; raises if there is one of `fail_on`."""
+    shown = Findings.of(found, settings_of(table))
+    unwanted = failing(records(shown.table), fail_on)
+    if unwanted:
+        named = (f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})" for x in unwanted)
+        raise InvalidData(f"check found {', '.join(named)}; {unwanted[0]['advice']}")
+    return Findings(table.give(shown.table), table.give(found), shown.settings)
+
+
+def refuse_unknown(fail_on: str | Sequence[str] | None) -> None:
+    """Refuse the name of a problem that no check finds."""
+    known = ("error", "note", *PROBLEMS)
+    for name in [fail_on] if isinstance(fail_on, str) else fail_on or ():
+        if name not in known:
+            raise InvalidOption(f"fail_on: check has no problem {name!r}.{did_you_mean(name, known)}")
+
+
+def failing(kinds: Sequence[Record], fail_on: str | Sequence[str] | None) -> list[Record]:
+    """The kinds of findings that `fail_on` names, by their severity or their problem."""
+    names = [fail_on] if isinstance(fail_on, str) else fail_on or ()
+    return [x for x in kinds if "note" in names or x["severity"] in names or x["problem"] in names]
+
+
+def by_kind(findings: Sequence[Record]) -> list[dict[str, Any]]:
+    """A row per kind of finding, errors first: how many there are, and where the first few are."""
+    kinds: dict[tuple[str, str, str], list[Record]] = {}
+    for row in findings:
+        kinds.setdefault((row["severity"], row["problem"], row["advice"]), []).append(row)
+    rows = []
+    for (severity, problem, advice), found in sorted(kinds.items(), key=lambda kind: SEVERITIES.index(kind[0][0])):
+        where = "; ".join(filter(None, map(_place, found[:PLACES]))) + " ..." * (len(found) > PLACES)
+        n = {"findings": len(found), "rows": sum(row["rows"] for row in found)}
+        rows.append({"severity": severity, "problem": problem, **n, "where": where, "advice": advice})
+    return rows
+
+
+def _place(finding: Record) -> str:
+    """The query and the document that a finding concerns; nothing if it concerns the whole table."""
+    at = {name.removeprefix(carried("")): x for name, x in finding.items() if name not in COLUMNS and x is not None}
+    return ", ".join(f"{name} {value}" for name, value in at.items())
+
+
+def _lazy(qrels: object) -> pl.LazyFrame | None:
+    return None if qrels is None else _frame_of(qrels).lazy()
+
+
+def _frame_of(qrels: object) -> pl.DataFrame | pl.LazyFrame:
+    if isinstance(qrels, (pl.DataFrame, pl.LazyFrame)):
+        return qrels
+    says = f"{shown(qrels)} is no Polars frame of judgments"
+    raise InvalidOption(f"{says}; give one, as pl.from_pandas or rf.read_qrels make it")

@@ -1,0 +1,625 @@
+"""Figures over all queries: means, deviations and intervals, per run and slice; at once, or part by part.
+
+A part holds whole queries. For each metric it gives the sums `means.SUMS` (among them weight, mean and spread), which merge
+exactly (Chan, Golub, LeVeque, 1979); and for each bootstrap replicate the sum and the weight of its draws. Without weights,
+each query weighs 1. The number of times that a replicate draws a query is Poisson(1) distributed and derived from the
+query's id and the seed, so that it is the same in any part. A part with few different values also gives these, so that
+the interval of few queries is one that holds for few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import polars as pl
+
+from ..._catalog.call import CLICKS, Call
+from ..._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums_of, unscaled
+from ..._catalog.registry import METRICS
+from ..._catalog.requests import Request, averaged, calls_of
+from ..._plan.per_query import collect, measure
+from ..._support.draws import seeds_of, uniforms
+from ..._support.floats import Floats, Unsigned, np
+from ..._support.option_kinds import Column, ColumnNames
+from ..._support.progress import Progress
+from ..._support.statistical_options import FEW, Confidence, Resamples, Seed, SummaryInterval
+from ..._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
+from ..._table.setup import Setup, refuse_bounds
+from ..._table.table import Table, refuse_names
+from ...errors import InvalidOption, RankframeError, option
+from ..sample.declaration import verb, with_names
+from ..sample.resampling import CLUSTER, UNITS, Resampling, intervals_of, limits, warn_of_t
+from ..sample.slices import by_query, in_slices, keys
+
+if TYPE_CHECKING:
+    from typing import Self
+
+R = TypeVar("R")
+
+LISTS = ("draws", "sums", "values", "weights", "counts")
+
+OF_CLICKS = {call.text: pl.Float64() for call in CLICKS}
+"""The sums of clicks that estimates have beside their values."""
+
+PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
+"""The figures of a part for a slice and a metric: its sums; per resample the weight and the sum of its draws; and its different
+pairs of value and weight with their counts, null for more than `FEW`. Of estimates from clicks also `OF_CLICKS`."""
+
+FIGURES = {
+    "metric": pl.String(), "n_queries": pl.UInt32(), "n_clicks": pl.UInt32(), "effective_sample_size": pl.Float64(),
+    "std": pl.Float64(), "total": pl.Float64(),
+    "interval": pl.String(), "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
+}  # fmt: skip
+"""The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
+
+OF_INTERVALS = ("ci_low", "ci_high", "interval")
+"""The figures that are left out with ``ci=None``."""
+
+OF_ESTIMATES = ("n_clicks", "effective_sample_size")
+"""The figures of estimates from clicks."""
+
+NO_INTERVALS: Mapping[str, Any] = {"ci": None, "interval": "auto", "resamples": 1, "seed": 0, "progress": False}
+
+AT_ONCE = 4_000_000
+"""The most draws in memory at a time."""
+
+
+def figures_of(setup: Setup, ci: float | None) -> dict[str, pl.DataType]:
+    """The columns of a summary without the slices."""
+    without = {*(OF_ESTIMATES if setup.roles.propensity is None else ()), *(OF_INTERVALS if ci is None else ())}
+    return {name: dtype for name, dtype in FIGURES.items() if name not in without}
+
+
+def refuse_values_of_scores(runs: Runs, calls: Sequence[Call]) -> None:
+    """Refuse runs that are columns of scores for a value that depends on no score."""
+    for call in calls:
+        if runs.scores and not call.of_ranking:
+            raise InvalidOption(
+                f"{call.text} is the same for all runs that are columns of scores; put the runs' rows below each other, with "
+                "a column that names the run: ",
+                option(run="system"),
+            )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A summary of the values of all queries: its metrics, runs, slices and intervals.
+
+    Attributes
+    ----------
+    calls
+        The metrics.
+    setup
+        The roles of columns, and the policies.
+    runs
+        The runs, each of which is summarized by itself.
+    by
+        The columns whose values slice the queries.
+    weights
+        The column of the queries' weights, or the metric that is a query's weight.
+    resampling
+        The interval, the resamples and the seed; part by part, ``"poisson"`` is for the Poisson bootstrap also of few queries.
+    whole
+        The largest labels of the whole table, for parts of it.
+    cluster
+        The column whose values are resampled, each with all its queries.
+    model_labels
+        The column of a model's labels, which a `JudgedSummary` reads.
+    """
+
+    calls: tuple[Call, ...]
+    setup: Setup
+    runs: Runs
+    by: tuple[str, ...]
+    weights: str | None
+    resampling: Resampling
+    whole: Mapping[str, float] | None = None
+    cluster: str | None = None
+    model_labels: str | None = None
+
+    verb: ClassVar = "summarize"
+
+    def __post_init__(self) -> None:
+        refuse_values_of_scores(self.runs, self.calls)
+
+    @classmethod
+    def of(
+        cls,
+        setup: Setup,
+        whole: Mapping[str, float] | None,
+        *metrics: Request,
+        runs: TheRuns | None = None,
+        run: Column | None = None,
+        by: ColumnNames | None = None,
+        weights: str | None = None,
+        cluster: str | None = None,
+        model_labels: str | None = None,
+        **intervals: Any,
+    ) -> Self:
+        """The summary that a call of a verb asks for."""
+        calls, chosen = averaged(metrics, f"{cls.verb}('ndcg@10', 'map')", setup, weighs=True), Runs.of(runs, run)
+        refuse_bounds(setup)
+        slices = chosen.apart(setup, names_of(by))[1]
+        refuse_names(list(FIGURES), slices, "by")
+        resampling = Resampling(**{**NO_INTERVALS, **intervals})
+        return cls(tuple(calls), setup, chosen, slices, weights, resampling, whole, cluster, model_labels)
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the runs and slices, by their names in the figures of parts."""
+        of_runs = {RUN: RUN_OF_TABLE} if self.runs.scores else {}
+        return of_runs | dict(zip(keys(self.by), self.by, strict=True))
+
+    @property
+    def key(self) -> list[str]:
+        """The key columns by which the figures of parts merge."""
+        return [*self.slices, "metric"]
+
+    @property
+    def figures(self) -> Mapping[str, pl.DataType]:
+        """The columns of the summary without the slices."""
+        return figures_of(self.setup, self.resampling.ci)
+
+    @property
+    def of_clicks(self) -> bool:
+        """Whether the values are estimates from clicks."""
+        return self.setup.roles.propensity is not None
+
+    @property
+    def query(self) -> Sequence[str]:
+        """The columns that tell the queries of a slice apart."""
+        return next(iter(self.runs.apart(self.setup, ())[0].values())).roles.query
+
+    @property
+    def resampled(self) -> Sequence[str]:
+        """The columns that name what is resampled: the queries or their clusters."""
+        return self.query if self.cluster is None else [CLUSTER]
+
+    def part(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The figures of a part of the table, which holds whole queries, per slice and metric."""
+        return self._part(self.per_query(frame))
+
+    def of_part(self, part: Table[Any]) -> pl.DataFrame:
+        """The values of each run and query of a part of the table."""
+        whole = None if part.whole is None else part.whole.largest_labels
+        return replace(self, whole=whole).per_query(part.rows)
+
+    def per_query(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The values of each run and query, its slices and its weight."""
+        rows = self.runs.judged_alike(frame, self.setup)
+        return pl.concat(self._of_run(rows, *run) for run in self.runs.apart(self.setup, ())[0].items())
+
+    def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
+        query, largest = setup.roles.query, None if self.whole is None else self.whole.get(setup.roles.score)
+        weighing = weigher(self.weights, frame.schema)
+        column = None if weighing else self.weights
+        slices = by_query(frame, query, self.by, column, self.cluster)  # first, as it names columns that are missing
+        measured = dict.fromkeys([*self.calls, *weighing, *(CLICKS if self.of_clicks else ())])
+        values = measure(frame, setup, *measured, largest_label=largest)
+        for call in weighing:
+            values = values.with_columns(pl.col(call.text).fill_null(0.0).alias("#weight"))
+            values = values if call in self.calls else values.drop(call.text)
+            slices = slices.drop("#weight")
+        if self.runs.scores:
+            values = values.with_columns(pl.lit(run).alias(RUN))
+        if self.by or column is not None or self.cluster is not None:
+            joined = values.lazy().join(slices, on=query, nulls_equal=True, maintain_order="left")
+            values = collect(joined, frame, setup)
+        elif not weighing:
+            values = values.with_columns(pl.lit(1.0).alias("#weight"))
+        if not self.of_clicks:
+            return values
+        weight, (_, total, squares) = pl.col("#weight"), OF_CLICKS
+        of_ratios = {
+            call.weights: weight * pl.col(total).fill_null(0.0) for call in self.calls if call.weighed == "ratio"
+        }
+        return values.with_columns(pl.col(total) * weight, pl.col(squares) * weight**2, **of_ratios)
+
+    def summed(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """The figures without intervals, by metric and then slice."""
+        return averages(per_query, self.resampled, self.calls, [*self.slices]).rename({**self.slices})
+
+    def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The summary of all rows."""
+        return self.table(self.per_query(frame))
+
+    def table(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """The summary, from the values of all queries; each score column by itself, as if it were alone."""
+        parts = in_slices(per_query, [RUN] if self.runs.scores else [])
+        return pl.concat(map(self._of_queries, parts.values())) if parts else self._of_queries(per_query)
+
+    def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        resampling = self.resampling
+        if resampling.interval == "poisson" and resampling.ci is not None:
+            return self.merge(self._part(per_query))
+        table = averages(per_query, self.resampled, self.calls, [*self.slices], resampling)
+        table = self._with_clicks(table, per_query, [*self.slices]).rename({**self.slices})
+        if resampling.ci is not None:
+            warn_of_t(table.filter(pl.col(UNITS) < FEW), resampling)
+        return table.select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
+
+    def _with_clicks(self, table: pl.DataFrame, rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+        """The table with the number of clicks and their effective sample size, from the sums of queries or parts with a key."""
+        if not self.of_clicks:
+            return table
+        n, total, squares = (pl.col(name).sum() for name in OF_CLICKS)
+        found = {"n_clicks": n, "effective_sample_size": (total**2 / squares).fill_nan(0.0)}
+        return with_figures(table.lazy(), rows.lazy(), key, found).collect()
+
+    def _part(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        slices = list(self.slices)
+        sums = by_metric(
+            added(per_query.lazy(), self.calls, slices), [sums_of(call) for call in self.calls], self.calls, slices
+        )
+        draws = self._draws(per_query)
+        found = draws.lazy().join(sums, on=[*slices, "metric"], nulls_equal=True, maintain_order="left")
+        columns = PARTIAL
+        if self.of_clicks:
+            columns = PARTIAL | OF_CLICKS
+            found = with_figures(found, per_query.lazy(), slices, {name: pl.col(name).sum() for name in OF_CLICKS})
+        found = found.select(*slices, *(pl.col(name).cast(dtype) for name, dtype in columns.items()))
+        return found.collect(engine="in-memory")
+
+    def _draws(self, per_query: pl.DataFrame) -> pl.DataFrame:
+        """A row per slice and metric: for each resample, the weight and the sum of its drawn queries; its different values."""
+        slices = list(self.slices)
+        dtypes = {at: per_query.schema[at] for at in slices} | {name: PARTIAL[name] for name in ("metric", *LISTS)}
+        found = []
+        for where, queries in in_slices(per_query, slices).items():
+            drawn = [x.T.tolist() for x in self._drawn(queries)]
+            found += [
+                (*where, call.text, *row, *((None,) * 3 if self.cluster else _different(queries, call)))
+                for call, *row in zip(self.calls, *drawn, strict=True)
+            ]
+        return pl.DataFrame(found, dtypes, orient="row")
+
+    def _drawn(self, queries: pl.DataFrame) -> tuple[Floats, Floats]:
+        """The weights and the sums of the resamples of a slice: resamples by metrics."""
+        values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
+        weights = queries.select(pl.col(call.weights).alias(call.text) for call in self.calls).to_numpy()
+        counts = ~np.isnan(values)
+        on_scale = np.where(counts, scaled(values, self.calls), 0.0)
+        weighed = np.where(weights > 0, on_scale, 0.0) * weights  # log 0 times the weight 0 would be NaN
+        resamples = 0 if self.resampling.ci is None else self.resampling.resamples
+        draws = np.zeros((resamples, len(self.calls)))
+        sums = np.zeros_like(draws)
+        seeds = seeds_of(queries, self.resampled, self.resampling.seed)
+        step = max(1, AT_ONCE // max(1, resamples))
+        for start in range(0, len(queries), step):
+            some = slice(start, start + step)
+            drawn = _poisson(seeds[some], resamples)
+            draws += drawn @ (counts * weights)[some]
+            sums += _product(drawn, weighed[some])
+        return draws, sums
+
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """Merge the figures of parts: one row per slice and metric."""
+        key = [*self.slices, "metric"]
+        sums = self._with_clicks(merged(parts.lazy(), key).collect(), parts, key)
+        calls = {call.text: call for call in self.calls}
+        ends = [
+            self._interval(calls[row["metric"]], row, found)
+            for row, found in zip(sums.to_dicts(), parts.partition_by(key, maintain_order=True), strict=True)
+        ]
+        names = {name: pl.col(name) for name in SUMS}
+        figures = [
+            pl.when(metric=text).then(pl.struct([x.alias(name) for name, x in Mean.of(call).value(names).items()]))
+            for text, call in calls.items()
+        ]
+        return (
+            sums.with_columns(pl.DataFrame(ends, {name: FIGURES[name] for name in OF_INTERVALS}, orient="row"))
+            .with_columns(pl.coalesce(figures).struct.unnest())
+            .rename(dict(self.slices))
+            .select(*self.slices.values(), *(pl.col(name).cast(dtype) for name, dtype in self.figures.items()))
+        )
+
+    def _interval(
+        self, call: Call, sums: Mapping[str, Any], parts: pl.DataFrame
+    ) -> tuple[float | None, float | None, str | None]:
+        """The interval of the mean and its kind; none for fewer than two values, or without a weight."""
+        ci = self.resampling.ci
+        if ci is None or sums["n"] < 2 or not sums["weight"]:
+            return None, None, None
+        if self.resampling.interval != "poisson" and not parts["values"].has_nulls():
+            low, high, kind = self._of_values(call, parts)
+            if kind != "bca":
+                return low, high, kind
+        weights, totals = (np.sum(parts[name].to_list(), axis=0) for name in ("draws", "sums"))
+        means = np.clip(totals[weights > 0] / weights[weights > 0], sums["least"], sums["greatest"])
+        low, high = np.quantile(unscaled(means[:, None], [call])[:, 0], [(1 - ci) / 2, (1 + ci) / 2])
+        return float(low), float(high), "poisson"
+
+    def _of_values(self, call: Call, parts: pl.DataFrame) -> tuple[float | None, float | None, str | None]:
+        """The interval that ``"auto"`` takes for values of which few differ, and its kind."""
+        different = (
+            parts.select("values", "weights", "counts")
+            .explode("values", "weights", "counts")
+            .drop_nulls()
+            .sort(pl.all())
+        )
+        if different.select("values", "weights").n_unique() > FEW:  # however many of them a part has
+            return None, None, "bca"
+        counts = different["counts"].to_numpy().astype(int)
+        values, weights = (np.repeat(different[name].to_numpy(), counts) for name in ("values", "weights"))
+        resampling, progress = replace(self.resampling, interval="auto"), Progress("", False)
+        within = limits(values[:, None], [call])
+        low, high, (kind,) = resampling.intervals(scaled(values[:, None], [call]), weights, within, progress)
+        ends = unscaled(np.stack([low, high]), [call])[:, 0]
+        return (None, None, None) if kind is None else (float(ends[0]), float(ends[1]), kind)
+
+
+def weigher(weights: str | None, schema: pl.Schema) -> list[Call]:
+    """The metric that is the weight of a query, where no column has the name."""
+    if weights is None or weights in schema:
+        return []
+    try:
+        calls = calls_of(weights)
+    except RankframeError:
+        return []  # a column that is missing
+    if len(calls) > 1 or (calls[0].bounds[0] or 0) < 0 or calls[0].bounds[0] is None:
+        raise InvalidOption(
+            option(weights=weights), ": a weight is one number from 0 on; name a column or such a metric"
+        )
+    return calls
+
+
+class Means(Summary):
+    """The means of a summary, in a column per metric."""
+
+    verb = "mean"
+
+    @property
+    def key(self) -> list[str]:
+        """The columns by which parts' figures merge."""
+        return [*self.slices]
+
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """The means of the table, from the sums of its parts."""
+        means: pl.DataFrame = with_names(self.wide(super().merge(parts)), self.setup, self.calls)
+        return means
+
+    def wide(self, summed: pl.DataFrame) -> pl.DataFrame:
+        """A summary with a column per metric instead of a row."""
+        means = {call.text: pl.col(Mean.of(call).figure).filter(metric=call.text).first() for call in self.calls}
+        by = [*self.slices.values()]
+        return summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
+
+
+def _kept(table: Table[Any], *metrics: Request, **options: Any) -> pl.DataFrame:
+    """The values of the queries of a part."""
+    whole = None if table.whole is None else table.whole.largest_labels
+    return Summary.of(table.setup, whole, *metrics, **options).per_query(table.rows)
+
+
+@verb(gives="table", among=METRICS, watched=True, keeps=_kept, merges=Means.of)
+def mean(
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: ColumnNames | None = None,
+    weights: Column | None = None,
+) -> R:
+    """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, functions, values and expressions, as for :meth:`evaluate`.
+    runs
+        The columns of the runs' scores, or a table for each run, as for :meth:`compare`.
+    run
+        The column that names the run of each row, instead of `runs`.
+    by
+        The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one of the query
+        columns, such as that of the runs.
+    weights
+        The column of the queries' weights, or a metric, as for :meth:`summarize`. The mean of ``auc`` with
+        ``weights="num_ret"``, the number of candidates, is called GAUC.
+
+    Returns
+    -------
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns, then one
+    Float64 column per metric, in the order given: the mean over the
+    queries whose value is not null; of ``gm_map`` and ``gm_bpref`` the geometric mean, of counts such as ``num_ret``
+    the sum, as trec_eval prints them; null if no query has a value. An eager frame gives slices in the order of their
+    first rows.
+
+    Raises
+    ------
+    InvalidData
+        If a query has several values of a slice.
+
+    See Also
+    --------
+    summarize : the same with standard deviation, confidence interval and number of queries.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2], "score": [1, 1], "label": [1, 0]})
+    >>> means = df.rank.mean("rr", "num_ret")
+    >>> means["rr"].item(), means["num_retrieved"].item()
+    (0.5, 2.0)
+
+    >>> runs = pl.DataFrame({"run": list("aabb"), "query_id": [1, 2, 1, 2], "score": [1] * 4, "label": [1, 0, 1, 1]})
+    >>> means = runs.rank.mean("rr", run="run")
+    >>> means["run"].to_list(), means["rr"].to_list()
+    (['a', 'b'], [0.5, 1.0])
+    """
+    means = Means.of(table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights)
+    refuse_names([call.text for call in means.calls], means.by, "by")
+    return table.give(means.wide(means.summed(means.per_query(table.rows) if table.kept is None else table.kept)))
+
+
+@verb(gives="table", among=METRICS, watched=True, keeps=_kept, merges=Summary.of)
+def summarize(
+    table: Table[R],
+    *metrics: Request,
+    runs: TheRuns | None = None,
+    run: Column | None = None,
+    by: ColumnNames | None = None,
+    ci: Confidence | None = 0.95,
+    interval: SummaryInterval = "auto",
+    weights: Column | None = None,
+    cluster: Column | None = None,
+    model_labels: Column | None = None,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    progress: bool = True,
+) -> R:
+    """The metrics summarized over the queries, with confidence intervals: one row per run, slice and metric.
+
+    Parameters
+    ----------
+    *metrics
+        Texts, functions, values and expressions, as for :meth:`evaluate`; and metrics of the whole table, such as
+        ``"coverage@10"``, as for ``items.catalog``, with the tables that they need in ``on(items=..., interactions=...)``.
+    runs, run
+        As for :meth:`mean`. Each run is summarized by itself; :meth:`compare` tests their differences.
+    by
+        The column, or columns, whose values slice the queries, such as ``"market"``; the same in all rows of a query
+        that have a value: a row that :meth:`judge` adds for a missed document has none. ``None`` for one slice with all
+        queries.
+    ci
+        The confidence of the intervals; ``None`` for no intervals and no resampling.
+    interval
+        The kind of the intervals. ``"auto"`` takes ``"bounded"`` for fewer than 50 queries, and for more if fewer than 50
+        of them differ, and ``"bca"`` otherwise; a metric without bounds, or of geometric means, has ``"t"`` for fewer than 50 queries, with a
+        warning, and no interval if all values are equal. Queries whose weights differ count as fewer, and have ``"t"`` in place of ``"bca"``. ``"bca"`` is the bootstrap corrected for bias and skewness;
+        ``"percentile"``, the plain bootstrap; ``"t"``, Student's; ``"bounded"``, a wider one, valid for
+        any number of queries and any values within the metric's bounds (or, if it has none, within the values found), for
+        values of 0 and 1 that of Clopper and Pearson; ``"poisson"``, the bootstrap of tables in parts, which draws each
+        query by a number derived from its id and the seed, so that the result does not depend on the number of parts.
+        Spark and Dask always use it.
+    weights
+        The column of the queries' weights, 0 or more, such as their frequencies in a log; the same in all rows of a
+        query. Or, where no column has the name, a metric whose value is a query's weight: ``summarize("auc",
+        weights="num_ret")`` gives GAUC, the mean weighted by the number of candidates, and ``weights="num_rel"`` weighs by the
+        number of relevant documents. ``None`` weighs all queries equally.
+    cluster
+        The column of the users, or of other clusters of queries that are not independent; the same in all rows of a query.
+        Intervals then resample clusters, each with all its queries; a query without a value is a cluster of its own.
+        ``None`` resamples queries.
+    model_labels
+        The column of a model's labels of every document, if people judged some queries only: all documents of these have a label,
+        which is null or negative elsewhere. The mean is that of people over all queries (PPI++): moved by what the model says of the
+        other queries, as far as both agree. It needs 30 queries that people judged in each slice, drawn at random, and SciPy; its
+        interval is Student's. A model that adds nothing leaves that of people's queries. `weights` may not be a metric that reads labels.
+    resamples
+        The number of resamples of the queries of a slice; all metrics share the same draws.
+    seed
+        The seed of the draws. Equal seeds give equal intervals, on every machine and for any order of the rows.
+    progress
+        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
+
+    Returns
+    -------
+    A frame with the run (the column ``run``, or the one that `run` names) if runs are named, the slice's columns,
+    ``metric``, ``n_queries`` (UInt32, the queries whose value is not null), with ``on(propensity=...)`` ``n_clicks`` (UInt32)
+    and ``effective_sample_size`` (Float64, the number of clicks with equal weights whose mean would vary as much: the square
+    of the sum of the clicks' weights over the sum of their squares), ``std`` (the standard deviation over the
+    queries; null for fewer than two), ``total`` (of counts such as ``num_ret`` the sum, which trec_eval prints; null
+    for other metrics), ``mean`` (for ``gm_map`` and ``gm_bpref``, as in trec_eval, the geometric mean), ``ci_low`` and
+    ``ci_high`` (the interval of ``mean``), all Float64, and before these ``interval`` (String, its kind); interval and kind are null for
+    fewer than two queries and left out with ``ci=None``. With `model_labels`, after ``n_queries``: ``n_judged`` (UInt32, those that
+    people judged, of which ``std`` is), ``tuned_weight`` (Float64, of the model's labels: 0 to 1), ``variance_saved`` (Float64, their share
+    of the variance of the people's mean) and ``queries_to_halve`` (Int64, about how many queries people would judge for an
+    interval half as long; more than ``n_queries`` takes further queries); ``total`` is null.
+
+    Of a metric of the whole table, such as coverage, ``mean`` is its one value for the lists of all queries, ``std`` and
+    ``total`` are null, and the interval is ``"percentile"``, from at most 1,000 resamples of the queries, as of ``items.catalog``.
+
+    Raises
+    ------
+    InvalidData
+        If a query has several values of a slice or a weight, or a weight is not a number from 0 on. With `model_labels`, if people
+        judged fewer than 30 queries of a slice or some query in part, or the model lacks a document.
+
+    Warns
+    -----
+    RankframeWarning
+        With `model_labels`, if fewer than 10 judged queries differ from their median, so that the interval is too short; or if, by the model,
+        the judged queries are unlike the others.
+
+    References
+    ----------
+    B. Efron (1987), Better bootstrap confidence intervals, JASA 82. E. Learned-Miller, P. S. Thomas (2019), A new
+    confidence interval for the mean of a bounded random variable, arXiv:1905.06208. A. N. Angelopoulos, J. C. Duchi, T. Zrnic
+    (2023), PPI++: Efficient prediction-powered inference, arXiv:2311.01453.
+
+    Examples
+    --------
+    >>> import polars as pl, rankframe as rf
+    >>> df = pl.DataFrame({"query_id": [1, 2, 3], "score": [1, 1, 1], "label": [1, 0, 0], "day": ["mo", "mo", "tu"]})
+    >>> found = df.rank.summarize("rr", by="day")
+    >>> found["day"].to_list(), found["mean"].to_list(), found["n_queries"].to_list()
+    (['mo', 'tu'], [0.5, 0.0], [2, 1])
+    >>> found = df.rank.summarize("rr", interval="percentile")      # of 0 and 1 relevant
+    >>> found["ci_low"].item(), found["ci_high"].item()
+    (0.0, 1.0)
+
+    A model judged 80 queries, 40 of which people judged, too. It is always right, and the other 40 have as many relevant documents:
+
+    >>> df = pl.DataFrame({"query_id": range(80), "score": 1, "llm": [0, 1] * 40, "label": [0, 1] * 20 + [None] * 40})
+    >>> found = df.rank.summarize("rr", model_labels="llm")
+    >>> found["mean"].to_list(), found["n_judged"].to_list(), found["n_queries"].to_list()
+    ([0.5], [40], [80])
+    """
+    intervals = {"ci": ci, "interval": interval, "resamples": resamples, "seed": seed, "progress": progress}
+    options: dict[str, Any] = {"runs": runs, "run": run, "by": by, "weights": weights, "cluster": cluster, **intervals}
+    summary = Summary.of(table.setup, None, *metrics, **options, model_labels=model_labels)
+    return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
+
+
+def averages(
+    per_query: pl.DataFrame,
+    resampled: Sequence[str],
+    calls: Sequence[Call],
+    slices: Sequence[str],
+    resampling: Resampling | None = None,
+) -> pl.DataFrame:
+    """The figures of the metrics over the queries, by metric and then slice, with intervals if there is a resampling.
+
+    `resampled` are the columns that name what is resampled: queries, or clusters of them.
+    """
+    figures = [Mean.of(call).value(sums_of(call)) for call in calls]
+    sums = added(per_query.lazy(), calls, slices)
+    table = by_metric(sums, figures, calls, slices).collect(engine="in-memory")
+    if resampling is None or resampling.ci is None:
+        return table
+    parts = [*in_slices(per_query, slices).values()]
+    return table.with_columns(intervals_of(per_query, parts, resampled, calls, resampling))
+
+
+def with_figures(
+    table: pl.LazyFrame, rows: pl.LazyFrame, key: Sequence[str], figures: Mapping[str, pl.Expr]
+) -> pl.LazyFrame:
+    """The table with further figures, of the rows with the key of each of its rows."""
+    found = rows.group_by(key).agg(**figures) if key else rows.select(**figures)
+    how: Any = {"on": key, "nulls_equal": True} if key else {"how": "cross"}
+    return table.join(found, maintain_order="left", **how)
+
+
+def _different(queries: pl.DataFrame, call: Call) -> tuple[list[float] | None, ...]:
+    """The different pairs of value and weight, and the counts of both; None for more than `FEW`."""
+    there = queries.select(values=call.text, weights=call.weights).drop_nulls().filter(pl.col("weights") > 0)
+    found = there.cast(pl.Float64).group_by(pl.all()).agg(counts=pl.len())
+    return tuple(x.to_list() if len(x) <= FEW else None for x in found)
+
+
+def _product(drawn: np.ndarray[Any, Any], added: np.ndarray[Any, Any]) -> Floats:
+    """The sums of each replicate; a query drawn 0 times adds 0, even if its value is log 0."""
+    finite = np.isfinite(added)
+    product: Floats = drawn @ np.where(finite, added, 0.0)
+    product[drawn @ ~finite > 0] = -np.inf
+    return product
+
+
+def _poisson(seeds: Unsigned, resamples: int) -> Floats:
+    """How often each replicate draws each query: a row per replicate."""
+    below = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(18)])
+    return np.searchsorted(below, uniforms(seeds, resamples), side="right").astype(float)

@@ -1,0 +1,323 @@
+"""Verbs: functions of a table in memory, whose signature and declaration every front reads; and calls of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias
+
+import polars as pl
+
+from ..._catalog.call import Call
+from ..._catalog.flat_names import flat_names
+from ..._catalog.registry import Metric
+from ..._catalog.requests import Request, calls_of, each_of, read_requests
+from ..._plan.per_query import names_of
+from ..._support.methods import F
+from ..._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
+from ..._table.runs import Runs
+from ..._table.setup import OPTIONS, Setup
+from ..._table.table import R, Table, refuse_names
+
+P = ParamSpec("P")
+Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "whole"]
+"""The shape of a verb's result.
+
+``query``: one row per query. ``row``: the caller's rows, in their order, with further columns. ``subset``: some of the
+caller's rows, in their order; the verb's first argument is a second table. ``document``: retrieved or judged rows by query
+and rank, with the columns that the table carries. ``list``: new rows, query by query. ``join``: the rows of two tables; the
+verb's first argument is the second table. ``table``: a new table. ``whole``: whatever the verb makes of the whole table,
+whose frames it gives in the caller's kind; a LazyFrame is collected first, unless the verb takes it by parts.
+"""
+
+WITHIN_QUERIES: frozenset[Gives] = frozenset(["query", "row", "document", "list", "join"])
+"""Shapes of verbs that work query by query: a part with whole queries gives a part of the result."""
+
+
+class Mergeable(Protocol):
+    """Figures of a table, computed part by part, then merged."""
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The table's columns that slice the figures, by their names in the figures of parts."""
+        ...
+
+    @property
+    def key(self) -> Sequence[str]:
+        """The columns by which parts' figures merge."""
+        ...
+
+    def part(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The figures of a part of the table, which holds whole queries."""
+        ...
+
+    def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
+        """Merge the figures of parts into the table's."""
+        ...
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb's declaration.
+
+    Attributes
+    ----------
+    function
+        The verb: a documented function of a `Table` and options.
+    gives
+        The shape of its result.
+    labels
+        Whether it reads labels for more than the order. A function decides it for the verb's metrics.
+    scores
+        Whether it reads scores.
+    among
+        The metrics that it takes; None if its requests are read by itself.
+    watched
+        Whether its requests are metrics of the table's one run, so that a number which is not what is meant warns.
+    refuses
+        Whether it refuses a table in which nothing can be measured, instead of a warning.
+    every_column
+        Whether it may look at any column.
+    runs
+        The runs of a call, from its arguments `runs` and `run` (and `method`).
+    by_parts
+        For ``whole``: whether it takes rows only by `Table.by_parts` and `Table.of_queries`, so that a table need not be in
+        memory.
+    keeps
+        For ``table``: a function of a part, with whole queries, and the verb's arguments; the verb computes its result from
+        the frames of all parts, put together.
+    merges
+        For ``table``: a function that makes its `Mergeable` from the setup, the largest labels of the whole table (or
+        None), and the arguments.
+    lazily
+        A function of a LazyFrame, the setup and the arguments in place of the verb, which gives a plan.
+    """
+
+    function: Callable[..., Any]
+    gives: Gives
+    labels: bool | Callable[[Sequence[Request | Call]], bool] = True
+    scores: bool = True
+    among: Mapping[str, Metric] | None = None
+    watched: bool = False
+    refuses: bool = False
+    every_column: bool = False
+    runs: Callable[..., Runs] = Runs.of
+    by_parts: bool = False
+    keeps: Callable[..., pl.DataFrame] | None = None
+    merges: Callable[..., Mergeable] | None = None
+    lazily: Callable[..., Any] | None = None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return verb_of, (self.function,)
+
+    @cached_property
+    def name(self) -> str:
+        """Its name."""
+        return self.function.__name__
+
+    @property
+    def within_queries(self) -> bool:
+        """Whether it works query by query."""
+        return self.gives in WITHIN_QUERIES
+
+    @cached_property
+    def parameters(self) -> Mapping[str, inspect.Parameter]:
+        """Its parameters after the table."""
+        _, *parameters = inspect.signature(self.function).parameters.values()
+        return {x.name: x for x in parameters}
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The parameters that name columns."""
+        return tuple(name for name in self.parameters if names_columns(self.function, name))
+
+    def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> VerbCall:
+        """The call with these arguments, each read by its annotation; its metrics are read, so that workers need no names."""
+        name = self.takes_metrics
+        signature, kinds = kinds_of(self.function)
+        given = bind(self.name, signature, (None, *args), options, hidden=1, of_on=OPTIONS)
+        del given.arguments["table"]
+        for option, value in given.arguments.items():
+            given.arguments[option] = kinds[option].check(option, value) if option in kinds else value
+        given.apply_defaults()
+        arguments = dict(given.arguments)
+        if isinstance(arguments.get(name), tuple):
+            arguments[name] = tuple(each_of(arguments[name]))
+        for several in self.reads:
+            if self.parameters[several].kind is inspect.Parameter.VAR_POSITIONAL:
+                arguments[several] = check(several, arguments[several], Sequence[Column])
+        if self.among is not None:
+            arguments[name] = read_requests(arguments[name], self.among)
+        if "runs" in arguments:
+            arguments["runs"] = self.runs(**{name: arguments[name] for name in _signature(self.runs).parameters})
+            arguments["run"] = None
+        return VerbCall(self, arguments)
+
+    @cached_property
+    def takes_metrics(self) -> str:
+        """The parameter of its metrics; empty if it has none."""
+        several = (name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL and name not in self.reads)
+        hints = ((name, annotation_of(name, x.annotation, self.function)) for name, x in self.parameters.items())
+        one = (name for name, hint in hints if hint == Request)
+        return next(several, next(one, ""))
+
+
+ONE_RUN = Runs()
+
+
+@lru_cache(maxsize=512)
+def _signature(function: Callable[..., object]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+@dataclass(frozen=True)
+class VerbCall:
+    """A verb with its arguments by name: what each front runs on its tables."""
+
+    verb: Verb
+    arguments: Mapping[str, Any]
+
+    def on(self, table: Table[Any]) -> Any:
+        """The result for a table; columns of metrics have names for SQL if the setup is `flat`."""
+        if table.setup.flat and self.verb.gives != "whole":
+            give = table.give
+            table = replace(table, give=lambda found: give(with_names(found, table.setup, self.calls)))
+        return self._run(self.verb.function, table)
+
+    def kept(self, table: Table[Any]) -> pl.DataFrame:
+        """The frame that the verb keeps of a part."""
+        found: pl.DataFrame = self._run(self.verb.keeps, table)
+        return found
+
+    def _run(self, function: Any, *first: object) -> Any:
+        """The result of a function with the verb's arguments after others."""
+        given = inspect.BoundArguments(_signature(self.verb.function), {"table": None, **self.arguments})
+        return function(*first, *given.args[1:], **given.kwargs)
+
+    def mergeable(self, setup: Setup, largest_labels: Mapping[str, float] | None = None) -> Mergeable | None:
+        """The object that computes the verb's table in parts; None for a verb that works query by query."""
+        merges = self.verb.merges
+        found: Mergeable | None = None if merges is None else self._run(merges, setup, largest_labels)
+        return found
+
+    def changed(self, **arguments: object) -> VerbCall:
+        """The call with other arguments."""
+        return replace(self, arguments={**self.arguments, **arguments})
+
+    @cached_property
+    def requests(self) -> Sequence[Any]:
+        """The metrics, measures and expressions among the arguments."""
+        given = self.arguments.get(self.verb.takes_metrics, ())
+        each = given if isinstance(given, tuple) else (given,)
+        return [x for some in each for x in (some if isinstance(some, Mapping) else [some])]
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """The metrics, where they are metrics of queries or of the verb's own kind."""
+        if self.verb.among is not None:
+            return [request for request in self.requests if isinstance(request, Call)]
+        if self.verb.labels is not True:
+            return []
+        others = [request for request in self.requests if not isinstance(request, pl.Expr)]
+        return calls_of(*others) if others else []
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The runs that the call names."""
+        found: Runs = self.arguments.get("runs", ONE_RUN)
+        return found
+
+    @property
+    def named(self) -> set[str]:
+        """The columns that the arguments name."""
+        return {name for parameter in self.verb.reads for name in _names_in(self.arguments[parameter])}
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether it reads labels for more than the order."""
+        labels = self.verb.labels
+        return labels(self.requests) if callable(labels) else labels
+
+    @property
+    def reads_any(self) -> bool:
+        """Whether any column of the table may matter, as to a selector among the expressions."""
+        expressions = [x for x in self.requests if isinstance(x, pl.Expr)]
+        expressions += [x for call in self.calls for x in call.expressions]
+        return self.verb.every_column or any(x.meta.has_multiple_outputs() for x in expressions)
+
+    def columns(self, setup: Setup) -> set[str]:
+        """The columns that the call reads."""
+        labels = self.reads_labels or setup.policies.orders_by_label
+        needed = (setup if labels else setup.changed(label=setup.roles.score)).roles.names
+        needed = (needed if self.verb.scores else needed - {setup.roles.score}) | self.named
+        needed.update(name for call in self.calls for name in call.columns)
+        needed.update(name for x in self.requests if isinstance(x, pl.Expr) for name in x.meta.root_names())
+        return needed
+
+    def only(self, names: Sequence[str] | None, setup: Setup) -> VerbCall:
+        """The call without metrics of which no column is among `names`, if any is."""
+        if names is None or not self.calls:
+            return self
+        columns = {call: {*names_of(setup, call)} for call in self.calls}
+        if setup.flat:
+            flat = flat_names(name for some in columns.values() for name in some)
+            columns = {call: {flat[name] for name in some} for call, some in columns.items()}
+        kept = tuple(x for x in self.requests if isinstance(x, pl.Expr) or not columns[x].isdisjoint(names))
+        return self.changed(**{self.verb.takes_metrics: kept or (self.requests[0],)})
+
+
+def _names_in(given: Any) -> Iterable[str]:
+    """The names of columns in an argument."""
+    if isinstance(given, Runs):
+        return given.columns
+    return () if given is None else (given,) if isinstance(given, str) else given
+
+
+def with_names(result: Any, setup: Setup, calls: Sequence[Call]) -> Any:
+    """Rename the metrics' columns for SQL if the setup is `flat`."""
+    if not setup.flat:
+        return result
+    flat = flat_names(name for call in calls for name in names_of(setup, call))
+    there = {*result.collect_schema()}
+    refuse_names([name for text, name in flat.items() if text in there], there - {*flat}, "the table")
+    return result.rename({text: name for text, name in flat.items() if text in there})
+
+
+def verb(**declared: Any) -> Callable[[F], F]:
+    """Declare a function of a :class:`Table` and options as a verb; see :class:`Verb`."""
+
+    def declare(function: F) -> F:
+        function.verb = Verb(function, **declared)  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def with_options_of(
+    other: Callable[Concatenate[Table[R], P], R],
+) -> Callable[[Callable[..., R]], Callable[Concatenate[Table[R], P], R]]:
+    """Give a verb the options of another one, which alone declares them, and its help if it has none."""
+
+    def declare(function: Callable[..., R]) -> Callable[Concatenate[Table[R], P], R]:
+        function.__wrapped__ = other  # type: ignore[attr-defined] # inspect shows its signature
+        function.__doc__ = function.__doc__ or other.__doc__
+        return function
+
+    return declare
+
+
+def verb_of(function: Callable[..., object]) -> Verb:
+    """The declaration of a verb."""
+    try:
+        declared: Verb = function.verb  # type: ignore[attr-defined]
+    except AttributeError:
+        says = f"{function.__name__} is not declared as a verb, so no front knows the shape of its result"
+        raise TypeError(f"{says}; write @verb(gives=...) above it") from None
+    return declared
+
+
+def call_of_verb(function: Callable[..., object], *args: object, **options: object) -> VerbCall:
+    """A call of a verb."""
+    return verb_of(function).bound(args, options)

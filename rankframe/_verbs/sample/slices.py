@@ -1,0 +1,93 @@
+"""Slices of the queries: their columns by the plan's own names, and one row per query with its slices, weight and cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from ..._support.draws import as_text
+from ..._table.columns import NO_WEIGHT, failing, is_weight
+from ..._table.roles import require, require_number
+from ...errors import InvalidOption
+from .resampling import CLUSTER
+
+OWN = ("#weight", CLUSTER, "#row", "#there")
+"""The plans' names of other columns beside the query columns."""
+
+
+def keys(by: Sequence[str]) -> list[str]:
+    """The plans' names of the slices' columns, which no other column has."""
+    return [f"#by{i}" for i in range(len(by))]
+
+
+def in_slices(rows: pl.DataFrame, slices: Sequence[str]) -> dict[tuple[Any, ...], pl.DataFrame]:
+    """The rows of each slice by its values, slices in order of appearance."""
+    return rows.partition_by(slices, maintain_order=True, as_dict=True) if slices else {(): rows}
+
+
+def table_of(
+    rows: Sequence[tuple[object, ...]], by: Sequence[str], schema: Mapping[str, pl.DataType], columns: Mapping[str, Any]
+) -> pl.DataFrame:
+    """A table of rows, each with the values of its slice first; null for NaN."""
+    slices = {name: schema[at] for name, at in zip(by, keys(by), strict=True)}
+    numbers = pl.col(name for name, dtype in columns.items() if dtype == pl.Float64)
+    return pl.DataFrame(rows, {**slices, **columns}, orient="row").with_columns(numbers.fill_nan(None))
+
+
+class Sliced:
+    """Figures by slices of the users."""
+
+    by: tuple[str, ...]
+    """The columns whose values slice the users."""
+
+    @property
+    def slices(self) -> Mapping[str, str]:
+        """The columns of the slices, by their names in the figures of parts."""
+        return dict(zip(keys(self.by), self.by, strict=True))
+
+    @property
+    def key(self) -> list[str]:
+        """The columns by which parts merge: shares and counts of all items are per slice."""
+        return [*self.slices]
+
+
+def by_query(
+    frame: pl.DataFrame, query: Sequence[str], by: Sequence[str], weights: str | None, cluster: str | None = None
+) -> pl.LazyFrame:
+    """One row per query: the query, its slices, weight and cluster; a query with several values of one is an error.
+
+    A query without a cluster is one of its own.
+
+    Nulls are ignored, since `judge` adds missed documents without these values.
+    """
+    schema = frame.schema
+    for name in query:
+        if name in (*keys(by), *OWN):
+            raise InvalidOption(f"column {name!r} has a name of the plan's own; rename it")
+    for name in by:
+        require(schema, name, "by")
+    if weights is not None:
+        require(schema, weights, "weights")
+        require_number(schema, weights, "weights")
+    if cluster is not None:
+        require(schema, cluster, "cluster")
+    named = [*by, *(name for name in (weights, cluster) if name is not None)]
+    one = {name: pl.col(name).drop_nulls() for name in named}
+    grouped = frame.lazy().group_by(query, maintain_order=True)
+    found = grouped.agg(  # plain aggregations stream; faults are derived below
+        *(one[name].first().alias(at) for name, at in zip(by, keys(by), strict=True)),
+        *(x.n_unique().alias(f"#different {name}") for name, x in one.items()),
+        *([] if weights is None else [one[weights].first().alias("#weight")]),
+        *([] if cluster is None else [one[cluster].first().cast(pl.String).alias(CLUSTER)]),
+    )
+    several = "a query has several values of {!r}; name a column that has one value in all rows of a query"
+    faults = [(pl.col(f"#different {name}") > 1, several.format(name)) for name in one]
+    weight = pl.lit(1.0)
+    if weights is not None:
+        weight = pl.col("#weight").cast(pl.Float64)
+        faults.append((~is_weight(weight), f"a query's weight, {weights!r}, is {NO_WEIGHT}"))
+    weight = pl.coalesce(failing(faults), weight) if faults else weight
+    clusters = [] if cluster is None else [pl.coalesce(CLUSTER, "\0" + as_text(query)).alias(CLUSTER)]
+    return found.select(*query, *keys(by), weight.alias("#weight"), *clusters)

@@ -1,0 +1,41 @@
+"""The warning of queries that nobody judged, which have no value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..._plan.unjudged import Unjudged
+from ..._table.setup import Setup
+from ..._table.steps import judged_only
+from ...errors import Place, warn
+from .declaration import VerbCall
+
+
+class UnjudgedQueries:
+    """The number of queries that nobody judged, added up over the parts of a table.
+
+    Nothing is said of a call with another source for these queries: a model's labels, or what was known before.
+    """
+
+    def __init__(self, setup: Setup, call: VerbCall | None = None, at: Place | None = None) -> None:
+        self.setup, self.at = setup, at
+        options = {} if call is None else call.arguments
+        self.runs: Sequence[str] = () if call is None else call.runs.key
+        self.has_other_source = any(options.get(name) is not None for name in ("model_labels", "adjust"))
+        self.queries, self.of = 0, 0
+
+    def count(self, counted: Sequence[Unjudged]) -> None:
+        """Add the queries of a part, which were counted once for each column of scores and kind of value."""
+        queries, of = max(counted, default=(0, 0))
+        self.queries += queries
+        self.of += of
+
+    def warn(self) -> None:
+        """Warn if nobody judged some of the queries; of all queries, another warning speaks."""
+        if self.has_other_source or not 0 < self.queries < self.of:
+            return
+        without = f"{self.queries:,} of {self.of:,} queries have no judgments"
+        says = f"{without}: they have no value, and means leave them out"
+        query = [name for name in self.setup.roles.query if name not in self.runs]
+        code = judged_only(query, self.setup.roles.label, "; say so by {}")
+        warn(says, code, kind="queries without judgments", at=self.at)
