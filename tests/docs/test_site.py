@@ -57,7 +57,7 @@ def told(start: str, end: str) -> list[tuple[str, str]]:
     section = DESIGN[DESIGN.index("## The path of a call") :]
     text = section[section.index(start) : section.index(end)]
     names = re.findall(r"`((?:_|metrics\.|hook\.)[\w.]+)`", text)
-    modules = (re.match(r"hook|\w+\.\w+", name) for name in names)
+    modules = (re.match(r"hook|_verbs\.\w+\.\w+|\w+\.\w+", name) for name in names)
     return [(module[0], name.rpartition(".")[2]) for module, name in zip(modules, names, strict=True) if module]
 
 
