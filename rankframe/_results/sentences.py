@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from .._support.statistical_options import CORRECTIONS, TESTS
+from .._statistics.estimators import TESTS
+from .._support.statistical_options import CORRECTIONS
 from .grid import ALPHA, Record, decimals, higher_is_better, in_words, interval, name_of, p_value, queries, signed
 
 SENTENCES = 3

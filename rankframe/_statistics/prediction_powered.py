@@ -7,11 +7,19 @@ mean(Y) + weight (mean(U) - mean(H)), with the weight that makes its variance le
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import polars as pl
 
 from .._support.extras import load
 from .._support.floats import Booleans, Floats, np
 from .weighted_means import NOISE, effective_number
+
+OF_JUDGED: Mapping[str, pl.DataType] = {
+    "n_judged": pl.UInt32(), "tuned_weight": pl.Float64(), "variance_saved": pl.Float64(), "queries_to_halve": pl.Int64(),
+}  # fmt: skip
+"""The columns that results have in addition."""
 
 
 class Estimates(NamedTuple):
@@ -39,6 +47,12 @@ class Estimates(NamedTuple):
     to_halve: Floats
     n: int
     effective: float
+
+    @property
+    def columns(self) -> dict[str, Floats]:
+        """The figures of `OF_JUDGED`."""
+        figures = (np.full(len(self.mean), float(self.n)), self.weight, self.saved, self.to_halve)
+        return dict(zip(OF_JUDGED, figures, strict=True))
 
     @property
     def freedom(self) -> Floats:

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats as scipy_stats
 
 import rankframe as rf
-from rankframe._statistics.estimators import ESTIMATORS, estimated
+from rankframe._statistics.estimators import ESTIMATORS
 from rankframe._statistics.sample import Limits, Sample
 from tests.support.each import each
 from tests.support.runs import LONG, RUNS, table
@@ -153,7 +153,7 @@ def alarms(d: Any, weights: Any) -> tuple[float, float]:
     """The share of p-values below 0.05, of users and of queries; no interval of users contradicts its p-value."""
     times = d.shape[1]
     of_queries = Sample(d, weights, Limits(np.full(times, -1.0), np.ones(times), np.ones(times, dtype=bool)))
-    found, _ = estimated(of_queries.of_clusters(np.arange(100) // 5), "auto", 0.95, 999, 0)
+    found = ESTIMATORS["auto"](of_queries.of_clusters(np.arange(100) // 5), 0.95, resamples=999)
     assert ((found.p < 0.05) == ((found.low > 0) | (found.high < 0))).all()
     alone = ESTIMATORS["t"](of_queries, 0.95)
     return float(np.mean(found.p < 0.05)), float(np.mean(alone.p < 0.05))

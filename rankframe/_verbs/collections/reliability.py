@@ -16,12 +16,13 @@ from ..._catalog.requests import Request, averaged
 from ..._results.grid import Cell, Grid, Record, left_out, named, percent, queries_of, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes
+from ..._statistics.estimators import TESTS
 from ..._support.draws import counts, each, words
 from ..._support.extras import load
 from ..._support.floats import Booleans, Floats, np
 from ..._support.option_kinds import Column
 from ..._support.progress import Progress
-from ..._support.statistical_options import TESTS, Confidence, PairedTest, Resamples, Seed
+from ..._support.statistical_options import Confidence, PairedTest, Resamples, Seed
 from ..._table.runs import Runs, TheRuns
 from ..._table.table import Table
 from ...stats import NOISE

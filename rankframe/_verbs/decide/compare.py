@@ -447,7 +447,7 @@ def compared_values(
             tested = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
     sample = found.sample(rows, tested, Limits(least, greatest, declared))
     estimate, kinds = resampling.estimated(sample, progress)
-    low, high, p, enumerated = estimate.low, estimate.high, estimate.p, int(estimate.more["exact"].sum())
+    low, high, p, enumerated = estimate.low, estimate.high, estimate.p, int(np.sum(estimate.more.get("exact", 0)))
     if test == "tukey":
         low, high, p = _tukey(found, rows, pairs, resampling, progress)
         kinds, enumerated = [None if np.isnan(end) else "tukey" for end in low], 0

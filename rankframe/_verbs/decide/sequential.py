@@ -17,11 +17,12 @@ from ..._catalog.requests import refuse_ratios
 from ..._plan.per_query import collect
 from ..._results.grid import queries as counted
 from ..._statistics.confidence_sequences import Method, confidence_sequence, method_for, values_needed
+from ..._statistics.estimators import INTERVALS
 from ..._support.draws import seeds_of
 from ..._support.floats import Floats, np
 from ..._support.option_kinds import ReadInside
 from ..._support.option_values import Range, is_number
-from ..._support.statistical_options import INTERVALS, Correction
+from ..._support.statistical_options import Correction
 from ..._table.roles import require_all
 from ..._table.runs import RUN_OF_TABLE
 from ..._table.table import Table, refuse_names

@@ -12,7 +12,8 @@ import polars as pl
 from ... import stats
 from ..._catalog.call import Call
 from ..._catalog.means import Mean, lifted, scaled, unscaled
-from ..._statistics.estimators import Estimate, estimated
+from ..._statistics.estimate import Estimate
+from ..._statistics.estimators import ESTIMATORS
 from ..._statistics.sample import Limits, Sample
 from ..._statistics.weighted_means import effective_number, weighed
 from ..._support.floats import Booleans, Floats, np
@@ -43,9 +44,9 @@ class Resampling:
 
     def estimated(self, sample: Sample, step: Progress) -> tuple[Estimate, list[str | None]]:
         """The estimate of each column of differences by the estimator `interval`, and the kind of its interval, if it has one."""
-        estimate, names = estimated(sample, self.interval, self.ci, self.resamples, self.seed, step)
-        there = ~np.isnan(estimate.low)
-        return estimate, [name if has else None for name, has in zip(names, there, strict=True)]
+        how: dict[str, Any] = {"resamples": self.resamples, "seed": self.seed, "step": step}
+        estimate = ESTIMATORS[self.interval](sample, self.ci, **how)
+        return estimate, [*estimate.kinds]
 
     def intervals(
         self, values: Floats, weights: Floats, limits: Limits, progress: Progress
