@@ -12,8 +12,9 @@ from .._statistics.confidence_sequences import confidence_sequence
 from .._statistics.estimators import INTERVALS
 from .._support.floats import np
 from .._support.option_kinds import Column
+from .._support.statistical_options import PLANNED, Planned
 from .._table.table import Table
-from .._verbs.decide.sequential import PLANNED, Planned, Sequential, State
+from .._verbs.decide.sequential import Sequential, State
 from .._verbs.measure.paired_values import Design, differences, paired_values
 from .._verbs.sample.resampling import limits
 from .figure import CI, Axis, Estimated, Figure, Mark, banded, one_call, plot, unpacked

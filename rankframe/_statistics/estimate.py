@@ -150,16 +150,18 @@ class Estimator:
         chosen
             How the call asks for this estimator.
         options
-            The value and the default of each option. One that names the estimator asks for it once more.
+            The value and the default of each option. One that names the estimator asks for it.
         ways
             The estimators that the verb has, and how a call asks for each.
         """
         for name, (value, usual) in options.items():
-            if value in (usual, self.name) or self.takes(name):
+            asks_for_it = self.name in (name, value)
+            if value == usual or asks_for_it or self.takes(name):
                 continue
+            given = option(**{name: value})
             others = [way for other, way in ways if other.takes(name)]
-            what_to_do: tuple[Text, ...] = (", which is for ", others[0]) if len(others) == 1 else ("; leave it out",)
-            raise InvalidOption(chosen, " does not take ", option(**{name: value}), *what_to_do)
+            advice = ("; ", given, " is for ", others[0]) if len(others) == 1 else ("; leave out ", given)
+            raise InvalidOption(chosen, f" takes no {name}", *advice)
 
 
 def _options_of(function: Callable[..., object]) -> list[str]:

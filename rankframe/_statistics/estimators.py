@@ -495,14 +495,15 @@ def sequential(
     alpha: float,
     *,
     planned: Planned = PLANNED,
+    single: OfDifferences = "auto",
     resamples: Resamples = 10_000,
     seed: Seed = 0,
     step: Step | None = None,
 ) -> Estimate:
     """The confidence sequence of values in the order in which they came, and its p, which hold at all looks at once.
 
-    It tells how many times as wide it is as the interval of a single look, which `resamples` and `seed` are for, and where the
-    looks contradict each other, so that there is no interval.
+    It tells how many times as wide it is as the interval of a single look, which `single` names, with `resamples` and `seed`; and
+    where the looks contradict each other, so that there is no interval.
     """
     method = method_for(planned)
     limits = sample.limits.least, sample.limits.greatest
@@ -510,8 +511,8 @@ def sequential(
     (low,), (high,), (p,) = confidence_sequence(values, limits, 1 - alpha, method)
     crossed = low > high
     low, high = (np.where(crossed, np.nan, end) for end in (low, high))
-    single = auto(sample, alpha, resamples=resamples, seed=seed, step=step)
-    more = {"width_ratio": over(high - low, single.high - single.low), "crossed": crossed.astype(np.float64)}
+    alone = ESTIMATORS[single].at(sample, alpha, resamples=resamples, seed=seed, step=step)
+    more = {"width_ratio": over(high - low, alone.high - alone.low), "crossed": crossed.astype(np.float64)}
     return Estimate(means(sample.values, sample.weights), low, high, p, more, [method] * sample.columns)
 
 

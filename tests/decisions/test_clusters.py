@@ -126,9 +126,9 @@ def test_two_queries_of_two_runs_have_weights_of_queries_and_not_of_runs() -> No
 
 def test_clusters_are_refused_where_all_queries_count_alike() -> None:
     for test in ("bayes", "sequential"):
-        with pytest.raises(rf.InvalidOption, match=f"test='{test}' counts all queries alike; leave out cluster='user'"):
+        with pytest.raises(rf.InvalidOption, match=f"test='{test}' takes no cluster; leave out cluster='user'"):
             USERS.rank.compare("map", **TWO, test=test, cluster="user")
-    with pytest.raises(rf.InvalidOption, match="a sequential gate counts all queries alike; leave out cluster='user'"):
+    with pytest.raises(rf.InvalidOption, match="a sequential gate takes no cluster; leave out cluster='user'"):
         USERS.rank.gate({"map": 0.1}, **TWO, sequential=True, cluster="user")
     with pytest.raises(rf.InvalidOption, match="leave out cluster='user'"):
         USERS.rank.compare("map", **TWO, adjust="asked", adjust_mean=4.0, cluster="user")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from html import unescape
 from itertools import chain, combinations
@@ -15,7 +16,7 @@ from scipy import stats as scipy_stats
 
 import rankframe as rf
 from rankframe._statistics.estimate import Estimate
-from rankframe._statistics.estimators import ESTIMATORS, automatic, with_one_more
+from rankframe._statistics.estimators import ESTIMATORS, INTERVALS, automatic, with_one_more
 from rankframe._statistics.sample import Known, Limits, RunsOfPairs, Sample
 from rankframe._support import draws
 from tests.support.each import each
@@ -232,6 +233,25 @@ def test_a_cluster_counts_as_one_unit_whose_sign_is_flipped_as_a_whole() -> None
 def test_an_estimator_takes_its_own_options_alone() -> None:
     assert ESTIMATORS["t"].options == []
     assert ESTIMATORS["permutation"].options == ["resamples", "seed", "step"]
+
+
+VERBS = Path(rf.__file__).parent / "_verbs" / "decide"
+
+WAYS = {"test", "interval", "sequential", "model_labels", "adjust", "known", "help", "control"}
+"""Options and attributes by which a call asks for an estimator."""
+
+
+@each("verb", ["compare", "gate", "power", "ranks"])
+def test_a_verb_does_not_ask_which_estimator_it_has(verb: str) -> None:
+    tree = ast.parse((VERBS / f"{verb}.py").read_text("utf-8"))
+    questions = [node for node in ast.walk(tree) if isinstance(node, ast.Compare | ast.Match)]
+    for question in questions:
+        parts = [*ast.walk(question)]
+        texts = {part.value for part in parts if isinstance(part, ast.Constant)}
+        names = {part.id for part in parts if isinstance(part, ast.Name)}
+        names |= {part.attr for part in parts if isinstance(part, ast.Attribute)}
+        assert not texts & {*ESTIMATORS, *INTERVALS}, ast.unparse(question)
+        assert not names & WAYS, ast.unparse(question)
 
 
 TOPICS = pl.read_csv(Path(__file__).parents[1] / "data" / "robust03.csv")

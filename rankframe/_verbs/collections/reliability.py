@@ -27,6 +27,7 @@ from ..._table.runs import Runs, TheRuns
 from ..._table.table import Table
 from ...stats import NOISE
 from ..decide.compare import compared_values
+from ..decide.estimation import Estimation
 from ..decide.power import Chance, Effect, effects_of
 from ..measure.paired_values import Design, Lacking, paired_values
 from ..sample.declaration import verb
@@ -190,9 +191,9 @@ def reliability(
             value = _figures(x, np.ones(len(x)), a, b, split, np.array(least), critical)
             drawn = each(counts, resamples, seed, len(x), bar)
             sampled = np.stack([_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn])
-        of_test = replace(resampling, ci=None, interval="auto" if test == "tukey" else test)
+        of_test = Estimation.by(test, replace(resampling, ci=None))
         with Progress("comparing runs", progress) as bar:
-            figures, _ = compared_values(found, part, pairs, of_test, bar, test)
+            figures = compared_values(found, part, pairs, of_test, bar)
         p = figures["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
         value[: len(calls)] = np.where(np.isnan(p).any(axis=1), np.nan, (p < alpha).mean(axis=1))
         sampled = np.where(np.isnan(value), 0.0, sampled)

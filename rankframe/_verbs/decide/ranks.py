@@ -17,6 +17,7 @@ from ..._support.statistical_options import Bound
 from ..measure.paired_values import Design, PairedValues
 from ..sample.resampling import Resampling
 from ..sample.slices import table_of
+from .slice_of_pairs import by_people
 
 TABLE = {
     "metric": pl.String, "run": pl.String, "mean": pl.Float64, "rank": pl.UInt32, "rank_low": pl.UInt32,
@@ -42,8 +43,7 @@ def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampl
         where = [x.item() for x in found.of_slices(part[:1].tolist())]
         x = scaled(found.values[:, part], calls) * sign
         x = np.where(np.isnan(x).any(axis=0), np.nan, x).swapaxes(0, 1)  # queries by runs by metrics
-        if found.control is not None:
-            x[~found.control.judged[part]] = np.nan
+        x[~by_people(found, part)] = np.nan
         kinds: list[Bound | None] = ["percentile"] * (len(runs) * len(calls))
         flat = np.nan_to_num(x.reshape(len(part), len(kinds)), nan=np.nan, neginf=LEAST)
         sample = found.sample(part, flat)
