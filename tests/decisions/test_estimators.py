@@ -237,7 +237,7 @@ def test_an_estimator_takes_its_own_options_alone() -> None:
 
 VERBS = Path(rf.__file__).parent / "_verbs" / "decide"
 
-WAYS = {"test", "interval", "sequential", "model_labels", "adjust", "known", "help", "control"}
+WAYS = {"test", "interval", "sequential", "model_labels", "adjust", "NO_HELP", "help", "control"}
 """Options and attributes by which a call asks for an estimator."""
 
 
