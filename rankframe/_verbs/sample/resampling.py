@@ -42,6 +42,11 @@ class Resampling:
             return 1
         return math.ceil(round(2 / (1 - self.ci), 6)) - 1
 
+    @property
+    def merges(self) -> bool:
+        """Whether draws come from the queries' ids, so that figures of parts merge."""
+        return "ids" in ESTIMATORS[self.interval].needs
+
     def intervals(
         self, values: Floats, weights: Floats, limits: Limits, progress: Progress
     ) -> tuple[Floats, Floats, list[str | None]]:
