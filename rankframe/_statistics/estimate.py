@@ -159,9 +159,11 @@ class Estimator:
             if value == usual or asks_for_it or self.takes(name):
                 continue
             given = option(**{name: value})
+            asks_for_another = any(other.name == value for other, _ in ways)
             others = [way for other, way in ways if other.takes(name)]
-            advice = ("; ", given, " is for ", others[0]) if len(others) == 1 else ("; leave out ", given)
-            raise InvalidOption(chosen, f" takes no {name}", *advice)
+            if len(others) == 1 and not asks_for_another:
+                raise InvalidOption(chosen, f" takes no {name}; ", given, " is for ", others[0])
+            raise InvalidOption(chosen, f" takes no {name}; leave out ", given)
 
 
 def _options_of(function: Callable[..., object]) -> list[str]:

@@ -22,11 +22,20 @@ from .sequential import AGAIN, Looks
 OF_KNOWN: Sequence[tuple[Estimator, Text]] = [(ESTIMATORS[kind], option(**{name: ...})) for name, kind in KINDS.items()]
 """How a call asks for the estimators of few judged queries."""
 
-OF_TESTS = [(ESTIMATORS[name], option(test=name)) for name in get_args(Test)] + [*OF_KNOWN]
+OF_INTERVALS: Sequence[tuple[Estimator, Text]] = [
+    (ESTIMATORS[name], option(interval=name)) for name in get_args(OfDifferences) if name not in get_args(Test)
+]
+"""How `compare` asks for the estimators that are no test."""
+
+OF_TESTS = [*((ESTIMATORS[name], option(test=name)) for name in get_args(Test)), *OF_INTERVALS, *OF_KNOWN]
 """How `compare` asks for its estimators."""
 
-OF_BOUNDS = [(ESTIMATORS["sequential"], AGAIN), *OF_KNOWN]
-"""How `gate` asks for the estimators that have options."""
+OF_GATES: Sequence[tuple[Estimator, Text]] = [
+    *((ESTIMATORS[name], option(interval=name)) for name in get_args(Bound)),
+    (ESTIMATORS["sequential"], AGAIN),
+    *OF_KNOWN,
+]
+"""How `gate` asks for its estimators."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Choice:
         """That of a comparison: what is known of queries, or else the test, or else the interval names it."""
         if known.estimator is not None:
             return cls(ESTIMATORS[known.estimator], known.given, OF_TESTS)
-        if test == "auto" != interval:
+        if test == "auto" and interval != "auto":
             return cls(ESTIMATORS[interval], option(interval=interval), OF_TESTS)
         return cls(ESTIMATORS[test], option(test=test), OF_TESTS)
 
@@ -99,10 +108,10 @@ class Choice:
     def of_bound(cls, interval: Bound, looks: Looks, known: Help) -> Choice:
         """That of a gate: what is known of queries, or else several looks, or else the interval names it."""
         if known.estimator is not None:
-            return cls(ESTIMATORS[known.estimator], known.given, OF_BOUNDS)
+            return cls(ESTIMATORS[known.estimator], known.given, OF_GATES)
         if looks.estimator is not None:
-            return cls(ESTIMATORS[looks.estimator], "a sequential gate", OF_BOUNDS)
-        return cls(ESTIMATORS[interval], option(interval=interval), OF_BOUNDS)
+            return cls(ESTIMATORS[looks.estimator], "a sequential gate", OF_GATES)
+        return cls(ESTIMATORS[interval], option(interval=interval), OF_GATES)
 
     @property
     def is_test(self) -> bool:

@@ -191,7 +191,8 @@ def gate(
     interval
         The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
         bounds given) guarantees that probability. The other kinds need 50 queries, where queries whose weights differ count as
-        fewer. They pass more of the runs that are no worse, but also more of those with rare, large losses.
+        fewer. They pass more of the runs that are no worse, but also more of those with rare, large losses. A sequential gate has
+        an interval of its own.
     model_labels, adjust, adjust_mean
         As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
     sequential

@@ -46,22 +46,20 @@ class SliceOfPairs:
     @classmethod
     def of(cls, found: PairedValues, rows: Integers, pairs: Pairs) -> SliceOfPairs:
         """That of some queries."""
-        values = found.sides(pairs, rows)
-        changes = differences(*values)
+        sides_of_pairs = found.sides(pairs, rows)
+        changes = differences(*sides_of_pairs)
         calls = [call for call in found.calls for _ in pairs]
-        nowhere = np.isnan(changes) | ~by_people(found, rows)[:, None]
-        on_scale = [scaled(np.where(nowhere, np.nan, side), calls) for side in values]
-        weights = found.queries["#weight"].to_numpy()[rows]
-        known = _known_of_sides(found, rows, pairs)
-        first, second = (
-            Sample(side, weights, _unlimited(len(calls)), known=of_side)
-            for side, of_side in zip(on_scale, known, strict=True)
-        )
-        tested = np.where(nowhere, np.nan, changes)
+        tested = _of_people(found, rows, changes)
+        nowhere = np.isnan(tested)
+        weights, unlimited = found.queries["#weight"].to_numpy()[rows], _unlimited(len(calls))
+        samples = []
+        for side, known in zip(sides_of_pairs, _known_of_sides(found, rows, pairs), strict=True):
+            on_scale = scaled(np.where(nowhere, np.nan, side), calls)
+            samples.append(Sample(on_scale, weights, unlimited, known=known))
+        first, second = samples
         geometric = np.array([Mean.of(call).is_geometric for call in calls])
         if geometric.any():
-            logarithms = _of_logarithms(first, second)
-            tested = np.where(geometric, logarithms, tested)
+            tested = np.where(geometric, _of_logarithms(first, second), tested)
         return cls(found, rows, pairs, changes, first, second, tested)
 
     @property
@@ -77,8 +75,8 @@ class SliceOfPairs:
     @property
     def numbers(self) -> Floats:
         """How many queries, or clusters, of equal weight those with a difference are worth, by column."""
-        there = np.where(np.isnan(self.changes) | ~by_people(self.found, self.rows)[:, None], np.nan, 0.0)
-        sample = self.found.sample(self.rows, there)
+        differing = _of_people(self.found, self.rows, self.changes)
+        sample = self.found.sample(self.rows, np.where(np.isnan(differing), np.nan, 0.0))
         return effective_number(weighed(sample.values, sample.weights)[1])
 
     def sample(self, needs: Sequence[Need]) -> Sample:
@@ -135,6 +133,13 @@ def by_people(found: PairedValues, rows: Integers) -> Booleans:
     if found.control is None:
         return np.ones(len(rows), dtype=bool)
     return found.control.judged[rows]
+
+
+def _of_people(found: PairedValues, rows: Integers, values: Floats) -> Floats:
+    """The values of queries that people judged; NaN for others."""
+    if found.control is None:
+        return values
+    return np.where(by_people(found, rows)[:, None], values, np.nan)
 
 
 def _known_of_sides(found: PairedValues, rows: Integers, pairs: Pairs) -> Sequence[Known | None]:
