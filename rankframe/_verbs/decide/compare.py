@@ -14,39 +14,22 @@ from ..._catalog.call import Call
 from ..._catalog.means import Mean, unscaled
 from ..._catalog.registry import COMPARED
 from ..._catalog.requests import Request, averaged
+from ..._results.compared_runs import MeansOfRuns, gives_chances, of_pairs, pairs_shown
 from ..._results.grid import (
     ALPHA,
-    Cell,
     Grid,
     Record,
-    estimated,
-    higher_is_better,
-    intervals_of,
     left_out,
-    letters,
-    name_of,
-    named,
-    number,
-    numbers,
-    p_cell,
-    percent,
-    queries_of,
     records,
 )
-from ..._results.markup import WIDTH, width
 from ..._results.result import MOST_ROWS, Block, Format, Result, quotes_of
 from ..._results.sentences import (
     IN_TEXT,
     Quotes,
-    chances_in,
     chances_of,
-    correction_of,
     headlines,
-    test_of,
-    uncorrected,
 )
 from ..._statistics.estimate import Estimate
-from ..._statistics.estimators import ESTIMATORS
 from ..._statistics.sample import difference_of_logarithms
 from ..._statistics.weighted_means import over, spreads
 from ..._support.floats import Floats, Integers, np
@@ -154,7 +137,11 @@ class Comparison(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric, slice and pair of runs."""
         rows = records(self.table)
-        return [of_pairs(rows, self.settings, most, left_out(self, rows, most))]
+        return [of_pairs(rows, self.settings, most, self._notes(rows, most))]
+
+    def _notes(self, rows: Sequence[Record], most: int | None) -> list[str]:
+        """What the figures need to be read right: how runs differ in judgments, what looks cost, which rows are left out."""
+        return [*unequal(self.settings), *price(self.settings), *left_out(self, rows, most)]
 
     def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
         """A row per run and slice; letters name the runs that it is significantly better than."""
@@ -164,7 +151,7 @@ class Comparison(Result[R_co]):
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """Of more than eight runs the ranking comes first; a notebook also has a row per run."""
         rows, runs = records(self.table), self.settings["runs"]
-        legend, pairs = pairs_shown(rows, self.settings, how, most, left_out(self, rows, most))
+        legend, pairs = pairs_shown(rows, self.settings, how, most, self._notes(rows, most))
         means = MeansOfRuns.of(rows, self.settings, ALPHA)
         by_run = [means.by_run(3)] if how == "html" and len(runs) > 2 else []
         if len(runs) <= MOST_RUNS:
@@ -488,142 +475,3 @@ def hidden(part: SliceOfPairs, estimate: Estimate) -> dict[str, Floats]:
     unknown = np.full(len(part.calls), np.nan)
     of_estimator = {name: estimate.more.get(name.removeprefix("#"), unknown) for name in HIDDEN}
     return {**of_estimator, "#number": part.numbers}
-
-
-def of_pairs(
-    rows: Sequence[Record], settings: Mapping[str, Any], most: int | None = MOST_ROWS, notes: Sequence[str] = ()
-) -> Grid:
-    """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
-    names, chances = (*settings["by"], "metric", "run", "baseline"), gives_chances(settings)
-    corrected = correction_of(settings, len(rows)) is not None
-    tested = "better / equal / worse" if chances else "p (adjusted)" if corrected else "p"
-    difference = "difference" if settings["ci"] is None else f"difference [{percent(settings)} interval]"
-    figures = ("baseline mean", "mean", difference, tested, "wins-ties-losses")
-    body = [
-        (
-            *named(row, *names),
-            *numbers(row, "baseline_mean", "mean"),
-            estimated(row, "difference"),
-            Cell(chances_in(row), row["p_better"]) if chances else Cell(p_cell(row, corrected), row["p_adjusted"]),
-            Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
-        )
-        for row in rows[:most]
-    ]
-    kinds = intervals_of(row["interval"] for row in rows)
-    between = (
-        "the model's labels weigh as its variance asks" if "model_labels" in settings else "mean less baseline mean"
-    )
-    tested = f"{'Probabilities' if chances else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}{in_clusters(rows)}. Difference: {between}. Interval: {kinds}."
-    tested += uncorrected(settings, len(rows))
-    return Grid(names, figures, body, (tested, *unequal(settings), *price(settings), *notes))
-
-
-def gives_chances(settings: Mapping[str, Any]) -> bool:
-    """Whether a comparison has probabilities in place of p-values."""
-    return not ESTIMATORS[settings["test"]].gives_p
-
-
-def in_clusters(rows: Sequence[Record]) -> str:
-    """In how many clusters the queries of some rows are; empty without clusters."""
-    numbers = sorted({row["n_clusters"] for row in rows if "n_clusters" in row})
-    return f" in {' to '.join(f'{n:,}' for n in dict.fromkeys((numbers[0], numbers[-1])))} clusters" if numbers else ""
-
-
-def pairs_shown(
-    rows: Sequence[Record], settings: Mapping[str, Any], how: Format, most: int | None, notes: Sequence[str] = ()
-) -> tuple[list[str], Grid]:
-    """A row per pair of runs; in a terminal letters replace names that make it too wide, with a line for each letter."""
-    grid = of_pairs(rows, settings, most, notes)
-    if how == "text" and (wide := width(grid)) > WIDTH:
-        letter = {run: letters(i) for i, run in enumerate(settings["runs"])}
-        renamed = [{**row, **{x: letter[row[x]] for x in ("run", "baseline")}} for row in rows]
-        short = of_pairs(renamed, settings, most, notes)
-        if width(short) < wide:
-            return ["", *(f"{letter[run]} = {run}" for run in letter)], short
-    return [], grid
-
-
-@dataclass(frozen=True)
-class MeansOfRuns:
-    """The mean of each run by slice and metric, and the runs that it is significantly better than."""
-
-    rows: Sequence[Record]
-    settings: Mapping[str, Any]
-    alpha: float
-    by: Sequence[str]
-    of_run: Mapping[tuple[object, ...], float | None]
-    beaten: Mapping[tuple[object, ...], Sequence[str]]
-
-    @classmethod
-    def of(cls, rows: Sequence[Record], settings: Mapping[str, Any], alpha: float) -> MeansOfRuns:
-        """Those of a comparison's table."""
-        by = settings["by"]
-        means: dict[tuple[object, ...], float | None] = {}
-        beaten: dict[tuple[object, ...], list[str]] = {}
-        for row in rows:
-            at = (tuple(row[name] for name in by), row["metric"])
-            run, base, difference = row["run"], row["baseline"], row["difference"]
-            means[(*at, run)] = row["mean"]
-            if row["baseline_mean"] is not None:
-                means.setdefault((*at, base), row["baseline_mean"])
-            if row["p_adjusted"] is not None and row["p_adjusted"] < alpha and difference:
-                better = (difference > 0) == higher_is_better(row["metric"])
-                beaten.setdefault((*at, run if better else base), []).append(base if better else run)
-        return cls(rows, settings, alpha, by, means, beaten)
-
-    @property
-    def slices(self) -> list[tuple[object, ...]]:
-        """The slices, in the order of the table."""
-        return list(dict.fromkeys(tuple(row[name] for name in self.by) for row in self.rows))
-
-    def by_run(self, digits: int) -> Grid:
-        """A row per slice and run: its mean of each metric with the letters of the runs that it is better than, the best bold."""
-        runs, metrics = list(self.settings["runs"]), list(self.settings["metrics"])
-        letter = {run: letters(i) for i, run in enumerate(runs)}
-        rows = []
-        for part in self.slices:
-            cells = {}
-            for metric in metrics:
-                shown = {run: number(self.of_run.get((part, metric, run)), digits) for run in runs}
-                best = [shown[run] for run in self._in_order(part, metric)[:1]]
-                for run in runs:
-                    marks = [letter[other] for other in self.beaten.get((part, metric, run), ())]
-                    marks.sort(key=lambda mark: (len(mark), mark))
-                    cells[run, metric] = Cell(shown[run], best=shown[run] in best, marks=tuple(marks))
-            for run in runs:
-                head = (*(Cell(name_of(value)) for value in part), Cell(letter[run]), Cell(run))
-                rows.append((*head, *(cells[run, metric] for metric in metrics)))
-        notes = (
-            f"Letters name the runs that a run is significantly better than: {self._tested}.",
-            f"Bold: the best of its column. Means over {queries_of(self.rows)}.",
-        )
-        return Grid((*self.by, "", "run"), tuple(metrics), rows, notes)
-
-    def ranking(self) -> Grid:
-        """The runs of each slice by their mean of the first metric, each with the number of runs that it is better than."""
-        metrics = list(self.settings["metrics"])
-        rows = []
-        for part in self.slices:
-            ranked = self._in_order(part, metrics[0])
-            for run in [*ranked, *(run for run in self.settings["runs"] if run not in ranked)]:
-                figures = [
-                    text
-                    for at in ((part, metric, run) for metric in metrics)
-                    for text in (number(self.of_run.get(at), 3), f"{len(self.beaten.get(at, ())):,}")
-                ]
-                rows.append(tuple(map(Cell, (*map(name_of, part), run, *figures))))
-        notes = (
-            f"beats: the number of runs that a run is significantly better than, {self._tested}. "
-            f"Means over {queries_of(self.rows)}.",
-        )
-        return Grid((*self.by, "run"), tuple(name for metric in metrics for name in (metric, "beats")), rows, notes)
-
-    def _in_order(self, part: tuple[object, ...], metric: str) -> list[str]:
-        """The runs with a mean of the metric, the best first."""
-        means = {run: self.of_run.get((part, metric, run)) for run in self.settings["runs"]}
-        there = {run: mean for run, mean in means.items() if mean is not None}
-        return sorted(there, key=there.__getitem__, reverse=higher_is_better(metric))
-
-    @property
-    def _tested(self) -> str:
-        return f"p < {self.alpha:g} by {test_of(self.rows, self.settings)}"

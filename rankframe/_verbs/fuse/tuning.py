@@ -17,6 +17,7 @@ from ..._catalog.fusions import fusion_of
 from ..._catalog.means import scaled, unscaled
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import measure
+from ..._results.compared_runs import pairs_shown
 from ..._results.grid import Cell, Grid, interval, intervals_of, number, percent, queries_of, records
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, headlines
@@ -30,7 +31,7 @@ from ..._table.runs import Runs, TheRuns
 from ..._table.setup import Setup, refuse_bounds
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidOption, option
-from ..decide.compare import Significance, compared_values, pairs_shown
+from ..decide.compare import Significance, compared_values
 from ..decide.estimation import Estimation
 from ..measure.paired_values import PairedValues, two_or_more
 from ..sample.declaration import verb
