@@ -254,6 +254,48 @@ def test_a_verb_does_not_ask_which_estimator_it_has(verb: str) -> None:
         assert not names & WAYS, ast.unparse(question)
 
 
+ANY: dict[str, Any] = {
+    "weights": "asked",
+    "cluster": "user",
+    "interval": "percentile",
+    "rope": 0.1,
+    "look": "day",
+    "planned": 50,
+    "adjust_mean": 3.0,
+}
+TAKES: dict[str, set[str]] = {
+    "auto": {"weights", "cluster", "interval"},
+    "permutation": {"weights", "cluster"},
+    "bca": {"weights", "cluster"},
+    "t": {"weights", "cluster"},
+    "bootstrap": {"weights", "cluster"},
+    "tukey": {"weights", "cluster"},
+    "bayes": {"interval", "rope"},
+    "sequential": {"look", "planned"},
+    "adjusted": {"weights", "adjust_mean"},
+    "prediction_powered": {"weights"},
+}
+CALLS: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "bca": {"interval": "bca"},
+    "adjusted": {"adjust": "asked", "adjust_mean": 2.0},
+    "prediction_powered": {"model_labels": "label"},
+}
+
+
+@each("name", TAKES)
+def test_an_option_that_an_estimator_does_not_take_is_refused_in_one_sentence(name: str) -> None:
+    call = CALLS.get(name, {"test": name})
+    df = ranked(1, 40)
+    for option in ANY.keys() - TAKES[name] - call.keys():
+        with pytest.raises(
+            rf.InvalidOption, match=rf"^\w+='\w+' takes no {option}; (leave out {option}=|{option}=.* is for )"
+        ):
+            df.rank.compare("map", runs=["old", "new"], **call, **{option: ANY[option]})
+    for option in TAKES[name]:
+        df.rank.compare("map", runs=["old", "new"], **{**call, option: ANY[option]}, resamples=39)
+
+
 TOPICS = pl.read_csv(Path(__file__).parents[1] / "data" / "robust03.csv")
 
 
