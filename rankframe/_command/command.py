@@ -24,7 +24,7 @@ from .._table.name_presets import PRESETS
 from .._table.policies import Policies, declared
 from .._table.roles import ROLES
 from .._table.setup import Setup
-from ..errors import InvalidOption, did_you_mean, nearest
+from ..errors import MOST_LETTERS, InvalidOption, did_you_mean, nearest
 from .output import ENDINGS, FORMATS, PICTURE, OutputTable
 
 X = TypeVar("X")
@@ -86,8 +86,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error, and leave with exit code 2."""
-        if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
-            message += "." + did_you_mean(found[1], re.findall(r"[\w-]+", found[2]))
+        if found := re.search(r"invalid choice: '(.*?)'( \(choose from (.*)\))", message):
+            near = did_you_mean(found[1], re.findall(r"[\w-]+", found[3]))
+            if len(found[2]) > MOST_LETTERS:  # the help has them
+                message = message.replace(found[2], "")
+            message += f".{near}"
         elif "arguments are required" in message and self.epilog:
             message += f", as in {self.epilog.splitlines()[1].strip()}"
         self.exit(2, f"{self.prog}: error: {message.removesuffix('.')}; {self.prog} --help shows what to write\n")

@@ -548,7 +548,8 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
             "evaluate",
             "the following arguments are required: RUN, as in rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map; ",
         ),
-        ("evalute t.csv", "Did you mean 'evaluate'?"),
+        ("evalute t.csv", "argument COMMAND: invalid choice: 'evalute'. Did you mean 'evaluate'?; rankframe --help"),
+        ("mean t.csv", "argument COMMAND: invalid choice: 'mean'; rankframe --help shows what to write"),
         (
             "compare t.csv --runs a b -m rr",
             "b is one word too many for 'rankframe compare [options] RUN [RUN ...]'; ",

@@ -706,6 +706,7 @@ CASES = {
     "a square below 0": Case("OK", "rf.parse('set_F.-1')", "rf.parse('set_F.1')"),
     "an unknown option of a metric": Case("OK", "df.rank.evaluate('rbp(q=1)')", "df.rank.evaluate('rbp@1')"),
     "a policy as an option of a metric": Case("OK", "df.rank.ndcg(ties='order')", "ADVICE.ndcg()", fill="'order'"),
+    "a policy with a wrong letter as an option of a metric": Case("OK", "df.rank.ndcg(relevent=2)", "ADVICE.ndcg()", fill="2"),
     'an option of another type': Case('OK', 'df.rank.ndcg(gain=[1])', 'df.rank.ndcg(gain={1: 3})'),
     'an option of any type': Case('OK', "call.call_of(registry.Metric('any', ANY), (), {'x': [1]})", "call.call_of(registry.Metric('any', ANY), (), {'x': 1})"),
     'a mapping of words for an option of any type': Case('OK', "call.call_of(registry.Metric('any', ANY), (), {'x': {'a': 1}})", "call.call_of(registry.Metric('any', ANY), (), {'x': {1: 2}})"),

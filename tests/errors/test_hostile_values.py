@@ -107,6 +107,19 @@ def test_the_grid_has_every_verb_and_every_function() -> None:
     assert functions - DECLARE == FUNCTIONS.keys() - {"Accumulator"}
 
 
+def test_an_option_that_is_not_there_is_told_in_two_lines_with_the_call_that_is() -> None:
+    ranker = rf.rank(TABLE)
+    calls = {name: (attrgetter(name)(ranker), works) for name, works in VERBS.items()}
+    calls |= {f"rf.{name}": (getattr(rf, name), works) for name, works in FUNCTIONS.items() if name != "unregister"}
+    for name, (function, works) in calls.items():
+        with pytest.raises(rf.InvalidOption) as caught:
+            function(*works.args, **works.options, zzz=1)
+        message = str(caught.value)
+        assert "'zzz'" in message, name
+        assert f"its signature is {name.split('.')[-1]}(" in message, name
+        assert len(message) <= 200, name
+
+
 @each("front", FRONTS)
 def test_no_value_of_an_option_gives_an_error_of_another_library(
     front: Callable[[pl.DataFrame], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
