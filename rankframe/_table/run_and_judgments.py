@@ -27,7 +27,7 @@ LISTED = Advice("check", of=("qrels",))
 """The calls that list all rows; an error shows only the first ones."""
 
 NO_COMMON_QUERY = "no query of the run is judged; write the ids alike in both tables, where '1' is not '01'"
-UNMATCHED = "no retrieved document is judged; write the ids alike in both tables, or every metric counts nothing found"
+UNMATCHED = "no retrieved document is judged; write the ids alike in both tables"
 """Messages for tables without a common query, and without a common document."""
 
 
@@ -130,6 +130,14 @@ class Tables:
             says = f"the judgments have no column {roles.label!r}, so each counts 1, which is below "
             raise InvalidOption(says, option(relevant=least), "; label them, as with ", ones(roles.label, least))
         return replace(self, qrels=self.qrels.with_columns(pl.lit(1, pl.Int64).alias(roles.label)), all_relevant=True)
+
+    def of_judged_queries(self) -> Tables:
+        """The tables, without judgments of queries of which all labels are null: nobody judged these."""
+        label = self.setup.roles.label
+        if label not in self.qrels.collect_schema():
+            return self
+        with_label = self.qrels.filter(pl.col(label).is_not_null()).select(self.query).unique()
+        return replace(self, qrels=_joined(self.qrels, "semi", with_label, self.query))
 
     def types_differ(self, keys: Sequence[str]) -> tuple[Text, ...] | None:
         """The message for a key column with different types in the two tables."""
@@ -295,7 +303,7 @@ class Tables:
             both = self.run.select(self.keys), self.qrels.select(self.keys)
             run, judged = (_joined(x, "semi", y, self.query).head(SHOWN).collect() for x, y in (both, both[::-1]))
             if not run.is_empty():
-                warn(f"{UNMATCHED} (found in the run: {first_of(run)}; in the judgments: {first_of(judged)})")
+                warn(f"{UNMATCHED} (found in the run: {first_of(run.head(1))}; in the judgments: {first_of(judged.head(1))})")
 
     # the join
 

@@ -416,6 +416,7 @@ WRONG = [
     ("evaluate t.csv --score query_id", "no column 'query_id' in t.csv"),
     ("metrics map ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
     # runs
+    ("evaluate t.csv recall@50", "recall@50 is a metric, and no file; write -m recall@50"),
     ("evaluate t.csv a.run", "several runs are evaluated with one file of judgments; say --qrels QRELS"),
     (
         "evaluate a.run b.run --qrels qrels.txt --format trec",

@@ -26,6 +26,7 @@ def test_the_habit_gives_the_wrong_number_and_rankframe_says_so(trap: Trap) -> N
     gives, said = asked(trap, trap.wrong)
     assert gives == trap.gives != trap.right_gives
     assert any(trap.says in text for text in said) if trap.says else not said, said
+    assert all(len(text) <= 200 for text in said), said  # two lines
 
 
 @each("trap", TRAPS, ids=lambda trap: trap.title)

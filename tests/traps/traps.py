@@ -273,7 +273,7 @@ df = df.with_columns(score=pl.Series(rng.normal(size=1_000)))
 """,
         'df.rank.mean("precision@5")',
         "precision@5 1.000",
-        "say the least that is relevant",
+        "say the least that is relevant, as",
         'df.rank.on(relevant=4).mean("precision@5")',
         "precision@5 0.420",
         LABELS,

@@ -286,7 +286,7 @@ def test_a_column_of_labels_that_was_named_must_exist() -> None:
 @each("kind", KINDS)
 def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(kind: str) -> None:
     with_labels = [name for name, roles in PRESETS.items() if roles.get("label", "label") != "label"]
-    assert {"rectools", "replay", "recbole", "recommenders", "lenskit", "elliot", "evidently"} <= {*with_labels}
+    assert {"rectools", "replay", "recbole", "microsoft_recommenders", "lenskit", "elliot", "evidently"} <= {*with_labels}
     for name in with_labels:
         columns = {"query_id": PRESETS[name]["query"], "doc_id": PRESETS[name]["doc"]}
         run = KINDS[kind](RETRIEVED.rename(columns | {"score": PRESETS[name].get("score", "score")}))

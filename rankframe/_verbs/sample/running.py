@@ -431,8 +431,12 @@ class Watch:
         return Ranked(row, first, score.fill_null(0).to_numpy()[row], n_queries)
 
     def _held(self, values: Mapping[str, Any]) -> list[Finding]:
-        """The findings that these figures show, of those with which a number warns."""
-        return [x for x in findings_of(self.resolved) if x.warns_of(self.resolved, values)]
+        """The findings that these figures show, of those with which a number warns, or a gate refuses."""
+        return [
+            x
+            for x in findings_of(self.resolved)
+            if x.warns_of(self.resolved, values) or (self.refuses and x.stops and x.holds(self.resolved, values))
+        ]
 
     def _concern(self, finding: Finding, rows: pl.DataFrame, found: Mapping[str, Any]) -> Concern | None:
         """The first metric whose value a finding changes, if any."""
