@@ -174,7 +174,10 @@ class Ranks:
         }
         figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
         joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
-        of_table = {"all_run_rows": exp.Sum(this=exp.column("run_rows")), "all_labels": exp.Count(this=exp.column("grade"))}
+        of_table = {
+            "all_run_rows": exp.Sum(this=exp.column("run_rows")),
+            "all_labels": exp.Count(this=exp.column("grade")),
+        }
         windows = {name: _of_query(count, self.keys) for name, count in of_table.items()}
         own: list[Tree] = [exp.Star()]
         if self.keeps_run:  # a label below 0 makes a query count
