@@ -15,7 +15,7 @@ FLAT = "flat"
 PRESETS: Mapping[str, Mapping[str, str]] = {
     "beir": {"query": "query-id", "doc": "corpus-id"},
     "catboost": {"query": "group_id"},
-    "elliot": {"query": "userId", "doc": "itemId", "label": "rating"},
+    "elliot": {"query": "userId", "doc": "itemId", "score": "prediction", "label": "rating"},
     "evidently": {"query": "user_id", "doc": "item_id", "score": "prediction", "label": "target"},
     FLAT: {},
     "ir_measures": {"query": "query_id", "doc": "doc_id", "score": "score", "label": "relevance"},

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -161,6 +163,19 @@ def test_rectools_counts_every_interaction_whatever_its_weight() -> None:
 def test_a_rating_below_1_counts_and_a_label_of_0_does_not(tool: str) -> None:
     df = pl.DataFrame({"query_id": 1, "doc_id": ["a", "b", "c"], "score": [3, 2, 1], "label": [0.0, 0.25, None]})
     assert df.rank.on(convention=tool).evaluate("recall@1", "recall@2").row(0) == (1, 0.0, 1.0)
+
+
+def test_elliot_names_its_recommendations_predictions_and_its_test_items_ratings(tmp_path: Path) -> None:
+    """By hand: b of u is second, and c is missed; e of v is first. Its files have no header, and Proxy names the columns."""
+    (tmp_path / "recs.tsv").write_text("u\ta\t3.5\nu\tb\t2.5\nv\te\t0.5\nv\tf\t0.25\n")
+    (tmp_path / "test.tsv").write_text("u\tb\t5.0\t1\nu\tc\t4.0\t2\nv\te\t3.0\t3\n")
+    names = ["userId", "itemId", "prediction", "timestamp"]
+    recs = pd.read_csv(tmp_path / "recs.tsv", sep="\t", header=None, names=names)
+    rated = pd.read_csv(tmp_path / "test.tsv", sep="\t", header=None, names=[*names[:2], "rating", "timestamp"])
+    with pytest.raises(rf.InvalidOption, match="both have a column 'timestamp'; rename or drop one"):
+        recs.rank.on(names="elliot").judge(rated)
+    judged = recs.drop(columns="timestamp").rank.on(names="elliot").judge(rated)
+    assert judged.rank.on(names="elliot").mean("rr", "recall").iloc[0].to_list() == [0.75, 0.75]
 
 
 def test_recommenders_leaves_out_users_without_recommendations_but_for_ndcg() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -77,6 +78,9 @@ def error_of(call: Callable[[], object]) -> Exception | None:
             collected(call())
     except Exception as error:
         return error
+    finally:
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close("all")  # it warns of many open figures
     return None
 
 
