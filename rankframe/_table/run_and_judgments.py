@@ -31,6 +31,20 @@ UNMATCHED = "no retrieved document is judged; write the ids alike in both tables
 """Messages for tables without a common query, and without a common document."""
 
 
+FIRST_ROWS = 1_000
+"""The rows of the run that are looked up; a join of all rows takes as long as a sort."""
+
+A_TENTH = 0.1
+
+FOLDED = "#folded"
+"""The column of ids without the difference of letters."""
+
+
+def folded(key: str) -> pl.Expr:
+    """Ids, which are texts, in lower case and without white space at the ends."""
+    return pl.col(key).str.strip_chars().str.to_lowercase().alias(FOLDED)
+
+
 class Refusal(NamedTuple):
     """A reason to refuse a join.
 
@@ -199,10 +213,9 @@ class Tables:
     def alike(self, key: str) -> pl.LazyFrame:
         """The ids of a key that only the run has, and that only the judgments have in other letters; rows of each. Ids are texts."""
         run, judged = (x.filter(pl.col(key).is_not_null()).group_by(key).len("rows") for x in (self.run, self.qrels))
-        folded = pl.col(key).str.strip_chars().str.to_lowercase().alias("#folded")
-        of_run = run.join(judged, on=key, how="anti").with_columns(folded)
-        of_judged = judged.join(run, on=key, how="anti").select(folded).unique()
-        alike = of_run.join(of_judged, on="#folded", how="semi").sort(key)
+        of_run = run.join(judged, on=key, how="anti").with_columns(folded(key))
+        of_judged = judged.join(run, on=key, how="anti").select(folded(key)).unique()
+        alike = of_run.join(of_judged, on=FOLDED, how="semi").sort(key)
         return alike.select(pl.col(key).alias(carried(key)), "rows")
 
     @property
@@ -297,13 +310,40 @@ class Tables:
             missed, every = self.judged_only.unique(maintain_order=True), self._for_every_run(self.judged_queries)
             what = "judged queries are not in the run and count with nothing retrieved"
             _warn_of(missed.collect(), every, what, option(judged_only="keep"), option(judged_only="drop"), "judgments")
-        # The first rows usually suffice; a join of all rows takes as long as a sort.
-        of_first = self.qrels.join(self.run.head(1_000), on=self.keys, how="semi", nulls_equal=True)
+        # the first rows usually suffice
+        of_first = self.qrels.join(self.run.head(FIRST_ROWS), on=self.keys, how="semi", nulls_equal=True)
         if all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched)):
             both = self.run.select(self.keys), self.qrels.select(self.keys)
             run, judged = (_joined(x, "semi", y, self.query).head(SHOWN).collect() for x, y in (both, both[::-1]))
             if not run.is_empty():
-                warn(f"{UNMATCHED} (found in the run: {first_of(run.head(1))}; in the judgments: {first_of(judged.head(1))})")
+                warn(
+                    f"{UNMATCHED} (found in the run: {first_of(run.head(1))}; in the judgments: {first_of(judged.head(1))})"
+                )
+
+        else:
+            self._warn_of_other_letters()
+
+    def _warn_of_other_letters(self) -> None:
+        """Warn if a tenth of the first documents that could be judged are so under an id in other letters alone."""
+        doc = self.keys[-1]
+        if self.qrels.collect_schema()[doc] != pl.String:
+            return
+        first = self.run.select(self.keys).drop_nulls().head(FIRST_ROWS).collect().lazy()
+        judged = _joined(self.qrels.select(self.keys), "semi", first, self.query).collect().lazy()
+        others = _joined(first, "anti", judged, self.keys).with_columns(folded(doc))
+        alike = others.join(judged.with_columns(folded(doc)), on=[*self.query, FOLDED], how="inner", suffix=" judged")
+        found, n_first = alike.collect(), first.collect().height
+        if not found.is_empty():  # the run may have both ids
+            judged_as = [*self.query, f"{doc} judged"]
+            there = self.run.select(self.keys)
+            found = found.lazy().join(there, left_on=judged_as, right_on=self.keys, how="anti", nulls_equal=True).collect()
+        n_judged = _joined(first, "semi", judged, self.keys).collect().height + found.height
+        if found.height > A_TENTH * n_judged:
+            of_run, of_judgments = found.select(doc, f"{doc} judged").row(0)
+            says = f"{found.height} of the first {n_first:,} documents of the run are judged in other letters alone"
+            warn(
+                f"{says}, as {of_run!r} for {of_judgments!r}, and count as not judged; write the ids alike in both tables"
+            )
 
     # the join
 
@@ -371,7 +411,7 @@ def _warn_of(found: pl.DataFrame, of: pl.LazyFrame, what: str, one: Text, other:
     """Warn of queries that one table lacks; either option counts them without a warning."""
     if not found.is_empty():
         n = of.select(pl.len()).collect().item()
-        where = f" (found in the {where}: {first_of(found)})"
+        where = f" (found in the {where}: {first_of(found.head(1))})"
         warn(f"{found.height} of {n} {what}; say ", one, " to have it so, or ", other, where)
 
 

@@ -126,6 +126,36 @@ best.rank.mean("recall@40")""",
         JOINS,
     ),
     Trap(
+        "`fillna(0)` on the labels of a left join",
+        "Documents that were missed are lost, and all others have a label, as a table for learning to rank has: nothing is said.",
+        EXAMPLE,
+        """\
+both = run.join(qrels, on=["query_id", "doc_id"], how="left").with_columns(pl.col("label").fill_null(0))
+both.rank.mean("recall@50")""",
+        "recall@50 1.000",
+        "",
+        'run.rank.judge(qrels).rank.mean("recall@50")',
+        "recall@50 0.679",
+        JOINS,
+    ),
+    Trap(
+        "Ids of which some are written in another way",
+        "Documents whose ids are written otherwise count as not judged, and their judgments as missed.",
+        EXAMPLE
+        + """\
+shown = pl.when(pl.col("score") > 0.9).then(pl.col("doc_id").str.to_uppercase()).otherwise("doc_id")
+mixed = run.with_columns(doc_id=shown)
+""",
+        'mixed.rank.judge(qrels).rank.mean("recall@50")',
+        "recall@50 0.280",
+        "are judged in other letters alone",
+        """\
+same = mixed.with_columns(pl.col("doc_id").str.to_lowercase())
+same.rank.judge(qrels).rank.mean("recall@50")""",
+        "recall@50 0.679",
+        JOINS,
+    ),
+    Trap(
         "An inner join with the relevant documents",
         "Every row is relevant then, and no document can be wrong.",
         EXAMPLE,

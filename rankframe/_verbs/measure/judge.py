@@ -96,8 +96,8 @@ def judge(
     -----
     RankframeWarning
         If queries of the run that nobody judged are left out, if judged queries that the run lacks count with nothing
-        retrieved, or if no retrieved document is judged, as when the two tables write ids differently. A LazyFrame does
-        not warn; ``check(qrels)`` reports the same.
+        retrieved, or if no retrieved document is judged, or a tenth of the first thousand in other letters alone, as when
+        the two tables write ids differently. A LazyFrame does not warn; ``check(qrels)`` reports the same.
 
     Examples
     --------
