@@ -328,7 +328,7 @@ class Tables:
         doc = self.keys[-1]
         if self.qrels.collect_schema()[doc] != pl.String:
             return
-        first = self.run.select(self.keys).drop_nulls().head(FIRST_ROWS).collect().lazy()
+        first = self.run.select(self.keys).head(FIRST_ROWS).drop_nulls().collect().lazy()
         judged = _joined(self.qrels.select(self.keys), "semi", first, self.query).collect().lazy()
         others = _joined(first, "anti", judged, self.keys).with_columns(folded(doc))
         alike = others.join(judged.with_columns(folded(doc)), on=[*self.query, FOLDED], how="inner", suffix=" judged")
