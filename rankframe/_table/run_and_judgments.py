@@ -298,7 +298,9 @@ class Tables:
         """Refuse a run without a judged query, and show some queries of both tables."""
         if not self.no_common_query(run_only).places.collect().is_empty():
             run, judged = (first_of(queries.collect()) for queries in (self.queries, self.judged_queries))
-            raise InvalidData(f"{NO_COMMON_QUERY} (found in the run: {run}; in the judgments: {judged or 'nothing'})")
+            if not judged:
+                raise InvalidData("the judgments have no label, so no query of the run is judged")
+            raise InvalidData(f"{NO_COMMON_QUERY} (found in the run: {run}; in the judgments: {judged})")
 
     def warn(self, *, run_only: bool, judged_only: bool) -> None:
         """Warn of queries that only one of the tables has, if asked for, and if no retrieved document is judged."""
@@ -336,7 +338,9 @@ class Tables:
         if not found.is_empty():  # the run may have both ids
             judged_as = [*self.query, f"{doc} judged"]
             there = self.run.select(self.keys)
-            found = found.lazy().join(there, left_on=judged_as, right_on=self.keys, how="anti", nulls_equal=True).collect()
+            found = (
+                found.lazy().join(there, left_on=judged_as, right_on=self.keys, how="anti", nulls_equal=True).collect()
+            )
         n_judged = _joined(first, "semi", judged, self.keys).collect().height + found.height
         if found.height > A_TENTH * n_judged:
             of_run, of_judgments = found.select(doc, f"{doc} judged").row(0)

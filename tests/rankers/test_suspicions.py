@@ -255,6 +255,15 @@ def test_a_gate_refuses_a_table_in_which_nothing_was_measured(form: str) -> None
     assert not warned(lambda: FORMS[form](rates).gate({"ndcg@10": 0.1}, **two))  # its gains are the labels
 
 
+@each("form", FORMS)
+def test_a_gate_refuses_a_slice_in_which_nothing_was_measured(form: str) -> None:
+    rows = GOOD.with_columns(other=pl.col("score") * 2, part=pl.col("query_id").cast(pl.String).str.tail(1) < "5")
+    low = rows.with_columns(label=pl.when("part").then("label").otherwise(0))
+    with pytest.raises(rf.InvalidData, match=r"no label is above 0 \(it concerns map of part False\)"):
+        FORMS[form](low).gate({"map": 0.1}, runs=["score", "other"], by="part", **QUIET)
+    assert not warned(lambda: FORMS[form](rows).gate({"map": 0.1}, runs=["score", "other"], by="part", **QUIET))
+
+
 # ------------------------------------------------------------------------------------------------------------- equal scores
 
 

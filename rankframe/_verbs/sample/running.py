@@ -107,11 +107,12 @@ Kept: TypeAlias = Callable[[pl.DataFrame, Setup], RankOrder | None]
 
 
 def slices_of(call: VerbCall, setup: Setup) -> list[str]:
-    """The columns whose values are watched apart: those of runs, and slices that are columns of the query."""
+    """The columns whose values are watched apart: those of runs, and slices that are columns of the query, or of a gate."""
     query, by = setup.roles.query, call.arguments.get("by") or ()
     of_runs = runs_in(setup) if len(query) > 1 else ()
     sliced = [by] if isinstance(by, str) else by
-    return list(dict.fromkeys([*call.runs.key, *of_runs, *filter(query.__contains__, sliced)]))
+    watched = [name for name in sliced if call.verb.refuses or name in query]  # each slice has a budget
+    return list(dict.fromkeys([*call.runs.key, *of_runs, *watched]))
 
 
 def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, kept: Kept = lambda *_: None) -> None:
