@@ -298,9 +298,8 @@ class Tables:
         """Refuse a run without a judged query, and show some queries of both tables."""
         if not self.no_common_query(run_only).places.collect().is_empty():
             run, judged = (first_of(queries.collect()) for queries in (self.queries, self.judged_queries))
-            if not judged:
-                raise InvalidData("the judgments have no label, so no query of the run is judged")
-            raise InvalidData(f"{NO_COMMON_QUERY} (found in the run: {run}; in the judgments: {judged})")
+            says = NO_COMMON_QUERY if judged else NO_COMMON_QUERY.partition(";")[0]
+            raise InvalidData(f"{says} (found in the run: {run}; in the judgments: {judged or 'no label'})")
 
     def warn(self, *, run_only: bool, judged_only: bool) -> None:
         """Warn of queries that only one of the tables has, if asked for, and if no retrieved document is judged."""
