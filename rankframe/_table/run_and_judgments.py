@@ -332,17 +332,17 @@ class Tables:
         first = self.run.select(self.keys).head(FIRST_ROWS).drop_nulls().collect().lazy()
         judged = _joined(self.qrels.select(self.keys), "semi", first, self.query).collect().lazy()
         others = _joined(first, "anti", judged, self.keys).with_columns(folded(doc))
-        alike = others.join(judged.with_columns(folded(doc)), on=[*self.query, FOLDED], how="inner", suffix=" judged")
+        pair, as_judged = [*self.query, FOLDED], f"{doc} judged"
+        alike = others.join(
+            judged.with_columns(folded(doc)), on=pair, suffix=" judged", nulls_equal=True, maintain_order="left"
+        )
         found, n_first = alike.collect(), first.collect().height
         if not found.is_empty():  # the run may have both ids
-            judged_as = [*self.query, f"{doc} judged"]
-            there = self.run.select(self.keys)
-            found = (
-                found.lazy().join(there, left_on=judged_as, right_on=self.keys, how="anti", nulls_equal=True).collect()
-            )
+            there = self.run.select(*self.query, pl.col(doc).alias(as_judged))
+            found = _joined(found.lazy(), "anti", there, [*self.query, as_judged]).collect()
         n_judged = _joined(first, "semi", judged, self.keys).collect().height + found.height
         if found.height > A_TENTH * n_judged:
-            of_run, of_judgments = found.select(doc, f"{doc} judged").row(0)
+            of_run, of_judgments = found.select(doc, as_judged).row(0)
             says = f"{found.height} of the first {n_first:,} documents of the run are judged in other letters alone"
             warn(
                 f"{says}, as {of_run!r} for {of_judgments!r}, and count as not judged; write the ids alike in both tables"
