@@ -729,7 +729,7 @@ CASES = {
     "no relevant document": Case(
         "pl.DataFrame({name: range(30) for name in ('query_id', 'doc_id', 'score', 'new')}).with_columns(label=pl.col('doc_id') % 2 / 4)",
         "df.rank.gate({'rr': 0.2}, runs=['score', 'new'])", "ADVICE.gate({'rr': 0.2}, runs=['score', 'new'])",
-        r"as (df\.rank\.on\(.*\)), or",
+        r"as (df\.rank\.on\([^)]*\))",
     ),
     # what a check advises
     "documents not named": Case("OK.rename({'doc_id': 'docno'})", "df.rank.check()", "ADVICE.check()"),
