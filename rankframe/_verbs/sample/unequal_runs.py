@@ -127,8 +127,9 @@ class RunSizes:
         if most >= FAR_APART * least and differ_in_judgments(self.shares):
             warn(
                 f"judged@{self.k} is {in_words(self.shares, '.2f')}, and unjudged documents count as not relevant; judge those "
-                "of ",
+                "that ",
                 Advice("collection.pool", {"depth": self.k, **self._named}),
+                " lists",
                 kind="runs judged unequally",
             )
         least, most = ends_of(self.documents)
