@@ -307,7 +307,9 @@ def _of_every_row(setup: Setup, found: Found) -> tuple[Text, ...]:
     relevant = setup.policies.relevant
     says = f"every row has a score and a label of {relevant:g} or more, so that no document can be wrong"
     if LEAST_RATING <= found["most label"] > found["least label"]:
-        return f"{says}; if labels are ratings, say the least that is relevant, as ", on(relevant=_reached(found["most label"]))
+        return f"{says}; if labels are ratings, say the least that is relevant, as ", on(
+            relevant=_reached(found["most label"])
+        )
     return f"{says}, as after an inner join; ", judge(), " keeps the other documents"
 
 
