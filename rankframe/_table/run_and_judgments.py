@@ -314,7 +314,7 @@ class Tables:
         # the first rows usually suffice
         of_first = self.qrels.join(self.run.head(FIRST_ROWS), on=self.keys, how="semi", nulls_equal=True)
         if all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched)):
-            both = self.run.select(self.keys), self.qrels.select(self.keys)
+            both = [rows.select(self.keys).drop_nulls(self.keys[-1]) for rows in (self.run, self.qrels)]
             run, judged = (_joined(x, "semi", y, self.query).head(SHOWN).collect() for x, y in (both, both[::-1]))
             if not run.is_empty():
                 warn(
