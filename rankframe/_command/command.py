@@ -20,11 +20,11 @@ from .._files.sources import spelled, suffix_of
 from .._lift.polars import PolarsRanker
 from .._support.docstrings import entries, sections
 from .._table.conventions import CONVENTIONS
-from .._table.name_presets import PRESETS
+from .._table.name_presets import PRESETS, whole_name
 from .._table.policies import Policies, declared
 from .._table.roles import ROLES
 from .._table.setup import Setup
-from ..errors import InvalidOption, did_you_mean, nearest
+from ..errors import MOST_LETTERS, InvalidOption, did_you_mean, nearest
 from .output import ENDINGS, FORMATS, PICTURE, OutputTable
 
 X = TypeVar("X")
@@ -86,8 +86,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the error, and leave with exit code 2."""
-        if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
-            message += "." + did_you_mean(found[1], re.findall(r"[\w-]+", found[2]))
+        if found := re.search(r"invalid choice: '(.*?)'( \(choose from (.*)\))", message):
+            near = did_you_mean(found[1], re.findall(r"[\w-]+", found[3]))
+            if len(found[2]) > 2 * MOST_LETTERS:  # the help has them
+                message = message.replace(found[2], "")
+            message += f".{near}"
         elif "arguments are required" in message and self.epilog:
             message += f", as in {self.epilog.splitlines()[1].strip()}"
         self.exit(2, f"{self.prog}: error: {message.removesuffix('.')}; {self.prog} --help shows what to write\n")
@@ -273,7 +276,7 @@ def add_files(sub: Parser, nargs: int | str) -> None:
     names = add_columns(sub)
     text = f"the names that the columns have in another tool's tables: {', '.join(PRESETS)}; flat: columns of metrics under "
     text += "names for SQL, as ndcg_at_10; may be repeated"
-    names.add_argument("--names", choices=tuple(PRESETS), metavar="NAME", action="append", help=text)
+    names.add_argument("--names", type=whole_name, choices=tuple(PRESETS), metavar="NAME", action="append", help=text)
 
 
 def add_columns(sub: Parser) -> argparse._ArgumentGroup:
@@ -293,12 +296,13 @@ def add_policies(sub: Parser) -> None:
         if option.kinds == (bool,):
             policies.add_argument(_option(name), action="store_const", const=True, help=option.says)
             continue
-        words = tuple(CONVENTIONS) if name == "convention" else option.words
+        is_tool = name == "convention"
+        words = tuple(CONVENTIONS) if is_tool else option.words
         kind = str if words else option.kinds[0] if option.kinds[0] in (int, float) else _separated(int)
         text = option.says + (f": {', '.join(words)}" if words else "")
         default = "" if option.default is None else f"; default: {option.default}"
         metavar = METAVARS.get(name, "RULE" if words else "NUMBER" if kind in (int, float) else "LEAST,MOST")
-        policies.add_argument(_option(name), type=kind, metavar=metavar, help=text + default)
+        policies.add_argument(_option(name), type=whole_name if is_tool else kind, metavar=metavar, help=text + default)
     others = sub.add_argument_group("other tables, for metrics of recommendations: .parquet, .csv, .tsv or .ndjson")
     for name, what in TABLES_OF_ITEMS.items():
         others.add_argument(f"--{name}", type=_table_or_number, metavar="FILE", help=what)

@@ -30,7 +30,7 @@ from .._table.runs import Runs
 from .._table.setup import JOINED, TABLES, Setup
 from .._verbs.sample.declaration import VerbCall, verb_of
 from .._verbs.sample.slices import by_query, keys
-from ..errors import InvalidData
+from ..errors import InvalidData, RankframeError
 from .command import COLUMN_OPTIONS, COLUMNS, DEFAULT_METRICS, POLICIES, keywords
 from .output import refuse, warnings_as_notes
 
@@ -87,6 +87,21 @@ def ranker(table: pl.DataFrame, arguments: Namespace) -> PolarsRanker[pl.DataFra
     return found
 
 
+def refuse_metrics(files: Sequence[str]) -> None:
+    """Refuse a metric among the files."""
+    for word in files:
+        refuse((_is_metric(word) and not Path(word).exists(), f"{word} is a metric, and no file; write -m {word}"))
+
+
+def _is_metric(word: str) -> bool:
+    """Whether a word is the text of a metric."""
+    try:
+        rf.parse(word)
+    except RankframeError:
+        return False
+    return True
+
+
 def _runs(arguments: Namespace) -> dict[str, Any]:
     """The runs, if there are several, as a verb's arguments: score columns, or a column that names the run of each row."""
     run = arguments.run or ("run" if len(arguments.files) > 1 and not arguments.runs else None)
@@ -99,6 +114,7 @@ def judged(arguments: Namespace, reads: Collection[str] | None, *, labels: bool 
     `reads` are the further columns that a verb reads; ``None``: all. `labels` and `scores` say whether it needs these.
     """
     named, several = Runs.of(arguments.runs, arguments.run), len(arguments.files) > 1
+    refuse_metrics(arguments.files)
     option = "--run names a column" if arguments.run else "--runs names columns"
     unjudged = several and arguments.qrels is None and labels
     refuse(

@@ -213,8 +213,9 @@ class Ranker(Metrics[R]):
             the order alone.
         names
             The column names of another tool, as a preset: ``"beir"``, ``"pyterrier"``, ``"ir_measures"``, ``"ranx"``,
-            ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"recommenders"``, ``"lenskit"``,
-            ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``. Names that are given with it take
+            ``"msmarco"``, ``"mlflow"``, ``"rectools"``, ``"replay"``, ``"recbole"``, ``"microsoft_recommenders"`` (or
+            ``"recommenders"``), ``"lenskit"``, ``"elliot"``, ``"evidently"``, ``"lightgbm"``, ``"xgboost"``,
+            ``"catboost"``. Names that are given with it take
             precedence. Judgments that lack a preset's column of labels count 1, as those without ``"label"`` do. Of beir, ranx
             and RePlay, whose judgments name their labels as the run its scores, `judge` gives the labels the name of
             their role. ``"flat"`` names the columns of results so that SQL takes them without quotes: ``ndcg_at_10``
@@ -277,8 +278,8 @@ class Ranker(Metrics[R]):
             ``"ranx"``, ``"sklearn"``, ``"torchmetrics"``, ``"lightgbm"``, ``"xgboost"``, ``"catboost"``, ``"spark"``,
             ``"tf_ranking"``, ``"ptranking"``, ``"elasticsearch"``, ``"opensearch"``, ``"opensearch_workbench"``,
             ``"quepid"``, ``"mlflow"``, ``"llamaindex"``, ``"haystack"``, ``"ragas"``, ``"replay"``, ``"rectools"``,
-            ``"recbole"``, ``"microsoft_recommenders"``, ``"recmetrics"``, ``"elliot"``, ``"evidently"``, ``"lenskit"``,
-            ``"recpack"``, ``"cornac"``.
+            ``"recbole"``, ``"microsoft_recommenders"`` (or ``"recommenders"``), ``"recmetrics"``, ``"elliot"``,
+            ``"evidently"``, ``"lenskit"``, ``"recpack"``, ``"cornac"``.
         memory_limit
             The memory that a call on a LazyFrame may take, in bytes or as ``"2GB"``; by default that of the environment
             variable ``RANKFRAME_MEMORY_LIMIT``, else a sixth of the machine's or the container's. Rows that exceed a

@@ -13,7 +13,7 @@ from .._support.threads import at_once, threads
 from .._table.roles import ROW
 from .._table.setup import Setup
 from ..errors import RankframeError
-from .rank_order import hash_of, numbered, starts_of_runs
+from .rank_order import hash_of, starts_of_runs
 
 ROWS_OF_PART = 2**19
 """The most rows of a part, so that memory for their columns does not grow with the table."""
@@ -57,8 +57,6 @@ def _cut(frame: pl.DataFrame, query: Sequence[str], n: int) -> Iterator[Callable
         for start, end in pairwise(_ends(starts, n, frame.height)):
             yield partial(frame.slice, start, end - start)
         return
-    if any(x.is_nested() for x in ids.dtypes):  # their hashes may differ although they are the same
-        ids = pl.DataFrame({"#query": numbered(ids).number})
     pieces = at_once([partial(_by_part, ids, n, *x) for x in slices])
     for i in range(n):
         if any(ends[i] < ends[i + 1] for _, ends in pieces):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", "pl.DataFrame", "pl.LazyFrame", "pd.DataFrame")
 Repeated: TypeAlias = Literal["error", "first"]
 
-DOC_FIELDS = (*USUAL_NAMES["doc"], "id", "_id")
+DOC_FIELDS = (*USUAL_NAMES["doc"], "id", "_id", "doc_uri")
 NUMBER_FIELDS = {"scores": (*USUAL_NAMES["score"], "_score"), "labels": USUAL_NAMES["label"]}
 """The usual names of the fields of structs."""
 
@@ -60,7 +60,7 @@ def from_lists(
         The column, or columns, that identify a query; ``None`` numbers the rows from 0.
     retrieved
         The column with the list of retrieved documents, best first. The elements may be structs (dicts) with a
-        field ``id``, ``doc_id`` or the like for the document, and ``score`` or the like for its score.
+        field ``id``, ``doc_id``, ``doc_uri`` or the like for the document, and ``score`` or the like for its score.
     relevant
         The column with the list of relevant documents, or with a single document. The elements may be structs, whose
         field ``label`` or the like is the label. ``None`` if there is no such column; then `labels`, if given, are

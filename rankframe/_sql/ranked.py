@@ -174,19 +174,23 @@ class Ranks:
         }
         figures |= {name: exp.Sum(this=exp.column(name)) for name in counts}
         joined = exp.select(*group, *named(figures)).from_("rf_both").group_by(*group)
-        windows = {f"all_{name}": _of_query(exp.Sum(this=exp.column(name)), self.keys) for name in counts}
+        of_table = {
+            "all_run_rows": exp.Sum(this=exp.column("run_rows")),
+            "all_labels": exp.Count(this=exp.column("grade")),
+        }
+        windows = {name: _of_query(count, self.keys) for name, count in of_table.items()}
         own: list[Tree] = [exp.Star()]
         if self.keeps_run:  # a label below 0 makes a query count
-            grade = case((exp.column("all_judged_rows") > 0, exp.column("grade")), otherwise=-1)
+            grade = case((exp.column("all_labels") > 0, exp.column("grade")), otherwise=-1)
             own = named({**{name: exp.column(name) for name in (*self._ids(scores[0]), *figures)}, "grade": grade})
-        tests = [exp.column("all_judged_rows") > 0] * (not self.keeps_run)
+        tests = [exp.column("all_labels") > 0] * (not self.keeps_run)
         tests += [exp.column("all_run_rows") > 0] * (not self.keeps_judged)
         counting = exp.select(exp.Star(), *named(windows)).from_("rf_joined")
         says = "the run and its judgments, one under the other: a full join in which null ids are equal"
         return [
             Step("rf_both", says, stacked(rows)),
             Step("rf_joined", "a row for each query and document", joined),
-            Step("rf_counted", "how many rows of its query each table has", counting),
+            Step("rf_counted", "how many rows of the run, and labels, its query has", counting),
             Step("rf_judged", "the queries that count", exp.select(*own).from_("rf_counted").where(*tests)),
         ]
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, cast, get_args, ge
 
 import polars as pl
 
-from ..errors import InvalidOption, did_you_mean, on, option, shown
+from ..errors import InvalidOption, did_you_mean, nearest, on, option, shown
 from . import option_values as values
 from .option_values import Range
 
@@ -152,13 +152,37 @@ def bind(
     try:
         return signature.bind(*args, **options)
     except TypeError as error:
-        for other in options:
-            if other in of_on and other not in signature.parameters:
-                raise InvalidOption(f"{name} has no option {other!r}; write ", on(**{other: ...})) from None
-            if other not in signature.parameters and (near := did_you_mean(other, signature.parameters)):
-                raise InvalidOption(f"{name} has no option {other!r}.{near}") from None
+        unknown = [other for other in options if other not in signature.parameters]
+        for other in unknown:
+            says = f"{name} has no option {other!r}"
+            if other in of_on:
+                raise InvalidOption(f"{says}; write ", on(**{other: ...})) from None
+            if near := did_you_mean(other, signature.parameters):
+                raise InvalidOption(f"{says}.{near}") from None
+            if policy := nearest(other, of_on):
+                raise InvalidOption(f"{says}; write ", on(**{policy: ...})) from None
         own = signature.replace(parameters=[*signature.parameters.values()][hidden:])
-        raise InvalidOption(f"{name}: {error}; its signature is {name}{parameters_of(own)}") from None
+        says = f"{name}: {error}; its signature is {name}"
+        raise InvalidOption(says + first_parameters_of(own, most=TWO_LINES - len(says))) from None
+
+
+TWO_LINES = 200
+"""The most letters of an error about the arguments of a call."""
+
+
+def first_parameters_of(signature: inspect.Signature, most: int) -> str:
+    """The parameters with their defaults as far as `most` letters go, and ``...`` for the others."""
+    whole = parameters_of(signature)
+    if len(whole) <= most:
+        return whole
+    fitting = "(...)"
+    parameters = [*signature.parameters.values()]
+    for number in range(1, len(parameters)):
+        first = parameters_of(inspect.Signature(parameters[:number])).removesuffix(")") + ", ...)"
+        if len(first) > most:
+            break
+        fitting = first
+    return fitting
 
 
 def parameters_of(signature: inspect.Signature) -> str:

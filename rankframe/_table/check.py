@@ -214,7 +214,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         return
     rows = frame.select(pl.len().alias("rows")).join(tables.no_common_query("drop").places, how="cross")
     yield Listed("error", "no common query", rows, NO_COMMON_QUERY)
-    rows = _places(tables.run_only, query).with_columns(pl.len().alias("unjudged queries"))
+    rows = _places(tables.of_judged_queries().run_only, query).with_columns(pl.len().alias("unjudged queries"))
     so = Code("judge leaves it out, or keeps it with ", command="it is left out, or counts with ")
     unjudged = "nobody judged the query (unjudged queries of the run: {unjudged queries}); "
     yield Listed("note", "query without judgments", rows, (unjudged, so, option(run_only="keep")))

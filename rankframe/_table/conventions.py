@@ -356,8 +356,8 @@ CONVENTIONS: Mapping[str, Convention] = {
         "serendipity(against=features) personalization",
         "version 0.7; k is always given, and is at most the length of the longest list; tied items share their mean "
         "rank; min_rel_score is relevant here, and makes the gains of nDCG binary; no_feedback_users=True is "
-        "no_relevant=zero; in MAP and MAR, a relevant item at the end of a list counts again at each rank below it, so that "
-        "MAP of lists shorter than k goes above 1; normalize_arp divides by the popularity of "
+        "no_relevant=zero; MAP and MAR are right only of rows in the order of the ranks, and a relevant item at the end of a list "
+        "counts again at each rank below it, so that MAP of lists shorter than k goes above 1; normalize_arp divides by the popularity of "
         "the most popular item; personalization takes all lists for lists of k items; serendipity leaves out users "
         "without a relevant recommendation, also those with a relevant item that was not recommended",
         f1=F_OF_MEANS,

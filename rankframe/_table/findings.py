@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import polars as pl
 
-from ..errors import Advice, Code, Text, judge, on, option
+from ..errors import Code, Text, judge, on, option
 from .background import Interactions
 from .figures import NEARLY_ALL, in_past, like
 from .roles import DISTANCES, RANKS
@@ -234,13 +234,7 @@ def _below_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
     say = "; say the least label that is relevant, as "
     # of shares, the greatest alone would be relevant; the half of it is what 0.5 is of labels up to 1
     least = _reached(most / 2 if most < 1 else most)
-    return (
-        labels,
-        option(relevant=setup.policies.relevant),
-        say,
-        on(relevant=least),
-        ", or take a metric of gains, as ndcg@10",
-    )
+    return labels, option(relevant=setup.policies.relevant), say, on(relevant=least)
 
 
 def _reached(label: float) -> float:
@@ -307,6 +301,16 @@ def _of_threshold(setup: Setup, found: Found) -> tuple[Text, ...]:
         return relevant, f": every judged document counts as relevant, whatever its label{say}", on(relevant=1)
     labels = f"labels go from {found['least label']} to {found['most label']}, so that "
     return labels, relevant, f" counts every judged document{say}", on(relevant=found["most label"])
+
+
+def _of_every_row(setup: Setup, found: Found) -> tuple[Text, ...]:
+    relevant = setup.policies.relevant
+    says = f"every row has a score and a label of {relevant:g} or more, so that no document can be wrong"
+    if LEAST_RATING <= found["most label"] > found["least label"]:
+        return f"{says}; if labels are ratings, say the least that is relevant, as ", on(
+            relevant=_reached(found["most label"])
+        )
+    return f"{says}, as after an inner join; ", judge(), " keeps the other documents"
 
 
 def _leave_out(setup: Setup, found: Found) -> bool:
@@ -459,11 +463,7 @@ FINDINGS = (
     ),
     Finding(
         "every row relevant", "rows", _all_relevant,
-        lambda x, _: (
-            f"every row has a score and a label of {x.policies.relevant:g} or more, so that no document can be wrong; if an "
-            "inner join made the table, it lost the other documents, which ", judge(), " keeps; if labels are grades, say the "
-            "least that is relevant",
-        ),
+        _of_every_row,
         differs=_of_grades,
     ),
     Finding(
@@ -483,8 +483,7 @@ FINDINGS = (
         "missed documents lost", "rows", _missed_are_lost,
         lambda _, found: (
             f"{_share(found['beside judged'], found['of judged'])} of labels are null and no row lacks a score, as after a left "
-            "join, or a cut of the joined table: documents that were missed are lost, and recall is 1 by construction; cut the "
-            "run first, and join by ", judge(),
+            "join or a later cut: recall is 1 by construction; cut the run first, and join by ", judge(),
         ),
         # where nothing was missed, as of judgments of this run alone, a join by rankframe or the policy says so
         warns=lambda x, _: x.given.isdisjoint({JOINED, "unretrieved"}) and x.policies.unretrieved != "drop",
@@ -493,10 +492,8 @@ FINDINGS = (
     Finding(
         "clicks on the order shown", "rows", _clicks_as_shown,
         lambda _, found: (
-            f"labels are 0 and 1, fall with the rank, and column {found['most exact rank']!r} is the order. If they are clicks on "
-            "that order, they follow it, and favour rankings like it; estimate how often users see each rank",
-            Code("df.rank.clicks.propensities(run=...)", phrase=", by {}", command="by rankframe propensities"), ", and say ",
-            on(propensity=...),
+            f"labels are 0 and 1, fall with the rank, and column {found['most exact rank']!r} is the order: clicks on it favour "
+            "rankings like it; say how often users see each rank, ", on(propensity=...),
         ),
         # a good ranking with binary judgments looks the same, but for their name
         warns=lambda x, _: _called_clicks(x),
@@ -522,7 +519,8 @@ FINDINGS = (
         "items seen before", "seen", _already_had,
         lambda x, found: (
             f"{_share(found['seen'], found['retrieved'])} of recommended items are in the user's past, and none of them is "
-            "relevant; leave them out, ", Advice("items.without", of=("train",)),
+            "relevant; leave them out",
+            Code("df.rank.items.without(train)", phrase=", {}", function=""),  # whose user has no frame to call it on
         ),
         differs=_without_seen,
     ),

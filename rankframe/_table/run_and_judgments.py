@@ -27,8 +27,22 @@ LISTED = Advice("check", of=("qrels",))
 """The calls that list all rows; an error shows only the first ones."""
 
 NO_COMMON_QUERY = "no query of the run is judged; write the ids alike in both tables, where '1' is not '01'"
-UNMATCHED = "no retrieved document is judged; write the ids alike in both tables, or every metric counts nothing found"
+UNMATCHED = "no retrieved document is judged; write the ids alike in both tables"
 """Messages for tables without a common query, and without a common document."""
+
+
+FIRST_ROWS = 1_000
+"""The rows of the run that are looked up; a join of all rows takes as long as a sort."""
+
+A_TENTH = 0.1
+
+FOLDED = "#folded"
+"""The column of ids without the difference of letters."""
+
+
+def folded(key: str) -> pl.Expr:
+    """Ids, which are texts, in lower case and without white space at the ends."""
+    return pl.col(key).str.strip_chars().str.to_lowercase().alias(FOLDED)
 
 
 class Refusal(NamedTuple):
@@ -131,6 +145,14 @@ class Tables:
             raise InvalidOption(says, option(relevant=least), "; label them, as with ", ones(roles.label, least))
         return replace(self, qrels=self.qrels.with_columns(pl.lit(1, pl.Int64).alias(roles.label)), all_relevant=True)
 
+    def of_judged_queries(self) -> Tables:
+        """The tables, without judgments of queries of which all labels are null: nobody judged these."""
+        label = self.setup.roles.label
+        if label not in self.qrels.collect_schema():
+            return self
+        with_label = self.qrels.filter(pl.col(label).is_not_null()).select(self.query).unique()
+        return replace(self, qrels=_joined(self.qrels, "semi", with_label, self.query))
+
     def types_differ(self, keys: Sequence[str]) -> tuple[Text, ...] | None:
         """The message for a key column with different types in the two tables."""
         run, qrels = self.run.collect_schema(), self.qrels.collect_schema()
@@ -191,10 +213,9 @@ class Tables:
     def alike(self, key: str) -> pl.LazyFrame:
         """The ids of a key that only the run has, and that only the judgments have in other letters; rows of each. Ids are texts."""
         run, judged = (x.filter(pl.col(key).is_not_null()).group_by(key).len("rows") for x in (self.run, self.qrels))
-        folded = pl.col(key).str.strip_chars().str.to_lowercase().alias("#folded")
-        of_run = run.join(judged, on=key, how="anti").with_columns(folded)
-        of_judged = judged.join(run, on=key, how="anti").select(folded).unique()
-        alike = of_run.join(of_judged, on="#folded", how="semi").sort(key)
+        of_run = run.join(judged, on=key, how="anti").with_columns(folded(key))
+        of_judged = judged.join(run, on=key, how="anti").select(folded(key)).unique()
+        alike = of_run.join(of_judged, on=FOLDED, how="semi").sort(key)
         return alike.select(pl.col(key).alias(carried(key)), "rows")
 
     @property
@@ -277,7 +298,8 @@ class Tables:
         """Refuse a run without a judged query, and show some queries of both tables."""
         if not self.no_common_query(run_only).places.collect().is_empty():
             run, judged = (first_of(queries.collect()) for queries in (self.queries, self.judged_queries))
-            raise InvalidData(f"{NO_COMMON_QUERY} (found in the run: {run}; in the judgments: {judged or 'nothing'})")
+            says = NO_COMMON_QUERY if judged else NO_COMMON_QUERY.partition(";")[0]
+            raise InvalidData(f"{says} (found in the run: {run}; in the judgments: {judged or 'no label'})")
 
     def warn(self, *, run_only: bool, judged_only: bool) -> None:
         """Warn of queries that only one of the tables has, if asked for, and if no retrieved document is judged."""
@@ -289,13 +311,42 @@ class Tables:
             missed, every = self.judged_only.unique(maintain_order=True), self._for_every_run(self.judged_queries)
             what = "judged queries are not in the run and count with nothing retrieved"
             _warn_of(missed.collect(), every, what, option(judged_only="keep"), option(judged_only="drop"), "judgments")
-        # The first rows usually suffice; a join of all rows takes as long as a sort.
-        of_first = self.qrels.join(self.run.head(1_000), on=self.keys, how="semi", nulls_equal=True)
+        # the first rows usually suffice
+        of_first = self.qrels.join(self.run.head(FIRST_ROWS), on=self.keys, how="semi", nulls_equal=True)
         if all(rows.head(1).collect().is_empty() for rows in (of_first, self.matched)):
-            both = self.run.select(self.keys), self.qrels.select(self.keys)
+            both = [rows.select(self.keys).drop_nulls(self.keys[-1]) for rows in (self.run, self.qrels)]
             run, judged = (_joined(x, "semi", y, self.query).head(SHOWN).collect() for x, y in (both, both[::-1]))
             if not run.is_empty():
-                warn(f"{UNMATCHED} (found in the run: {first_of(run)}; in the judgments: {first_of(judged)})")
+                warn(
+                    f"{UNMATCHED} (found in the run: {first_of(run.head(1))}; in the judgments: {first_of(judged.head(1))})"
+                )
+
+        else:
+            self._warn_of_other_letters()
+
+    def _warn_of_other_letters(self) -> None:
+        """Warn if a tenth of the first documents that could be judged are so under an id in other letters alone."""
+        doc = self.keys[-1]
+        if self.qrels.collect_schema()[doc] != pl.String:
+            return
+        first = self.run.select(self.keys).head(FIRST_ROWS).drop_nulls().collect().lazy()
+        judged = _joined(self.qrels.select(self.keys), "semi", first, self.query).collect().lazy()
+        others = _joined(first, "anti", judged, self.keys).with_columns(folded(doc))
+        pair, as_judged = [*self.query, FOLDED], f"{doc} judged"
+        alike = others.join(
+            judged.with_columns(folded(doc)), on=pair, suffix=" judged", nulls_equal=True, maintain_order="left"
+        )
+        found, n_first = alike.collect(), first.collect().height
+        if not found.is_empty():  # the run may have both ids
+            there = self.run.select(*self.query, pl.col(doc).alias(as_judged))
+            found = _joined(found.lazy(), "anti", there, [*self.query, as_judged]).collect()
+        n_judged = _joined(first, "semi", judged, self.keys).collect().height + found.height
+        if found.height > A_TENTH * n_judged:
+            of_run, of_judgments = found.select(doc, as_judged).row(0)
+            says = f"{found.height} of the first {n_first:,} documents of the run are judged in other letters alone"
+            warn(
+                f"{says}, as {of_run!r} for {of_judgments!r}, and count as not judged; write the ids alike in both tables"
+            )
 
     # the join
 
@@ -363,7 +414,7 @@ def _warn_of(found: pl.DataFrame, of: pl.LazyFrame, what: str, one: Text, other:
     """Warn of queries that one table lacks; either option counts them without a warning."""
     if not found.is_empty():
         n = of.select(pl.len()).collect().item()
-        where = f" (found in the {where}: {first_of(found)})"
+        where = f" (found in the {where}: {first_of(found.head(1))})"
         warn(f"{found.height} of {n} {what}; say ", one, " to have it so, or ", other, where)
 
 

@@ -12,7 +12,7 @@ from .._support.byte_sizes import bytes_of
 from ..errors import Code, InvalidOption, on, option
 from .background import NO_TABLES, Background
 from .conventions import convention_of
-from .name_presets import FLAT, LABELS_NAMED_AS_SCORES, roles_of, texts_of_presets
+from .name_presets import FLAT, LABELS_NAMED_AS_SCORES, roles_of, texts_of_presets, whole_name
 from .policies import FACTS, Policies, read_fields
 from .roles import ROLES
 from .steps import renamed
@@ -230,7 +230,7 @@ class Setup:
         if as_given and "rank" not in (self.given | named):
             says = " is of a column of ranks; name it, as in "
             raise InvalidOption(option(ranks="as_given"), says, on(rank="rank", ranks="as_given"))
-        setup, tool = self, given.pop("convention", None)
+        setup, tool = self, whole_name(given.pop("convention", None))
         if tool is not None:
             setup = self.counted_as(tool)
             theirs, kept = setup.values, self.given.intersection(PARTS["policies"]).difference(given)

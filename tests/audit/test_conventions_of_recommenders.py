@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from pathlib import Path
 
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -163,13 +165,27 @@ def test_a_rating_below_1_counts_and_a_label_of_0_does_not(tool: str) -> None:
     assert df.rank.on(convention=tool).evaluate("recall@1", "recall@2").row(0) == (1, 0.0, 1.0)
 
 
+def test_elliot_names_its_recommendations_predictions_and_its_test_items_ratings(tmp_path: Path) -> None:
+    """By hand: b of u is second, and c is missed; e of v is first. Its files have no header, and Proxy names the columns."""
+    (tmp_path / "recs.tsv").write_text("u\ta\t3.5\nu\tb\t2.5\nv\te\t0.5\nv\tf\t0.25\n")
+    (tmp_path / "test.tsv").write_text("u\tb\t5.0\t1\nu\tc\t4.0\t2\nv\te\t3.0\t3\n")
+    names = ["userId", "itemId", "prediction", "timestamp"]
+    recs = pd.read_csv(tmp_path / "recs.tsv", sep="\t", header=None, names=names)
+    rated = pd.read_csv(tmp_path / "test.tsv", sep="\t", header=None, names=[*names[:2], "rating", "timestamp"])
+    with pytest.raises(rf.InvalidOption, match="both have a column 'timestamp'; rename or drop one"):
+        recs.rank.on(names="elliot").judge(rated)
+    judged = recs.drop(columns="timestamp").rank.on(names="elliot").judge(rated)
+    assert judged.rank.on(names="elliot").mean("rr", "recall").iloc[0].to_list() == [0.75, 0.75]
+
+
 def test_recommenders_leaves_out_users_without_recommendations_but_for_ndcg() -> None:
     recs = pl.DataFrame({"userID": [1], "itemID": [7], "prediction": [1.0]})
     rated = pl.DataFrame({"userID": [1, 2], "itemID": [7, 8], "rating": [0.5, 4.0]})
-    judged = recs.rank.on(names="recommenders").judge(rated, judged_only="keep")
-    ranker = judged.rank.on(names="recommenders", convention="microsoft_recommenders")
-    found = ranker.mean("precision@1", "recall@1", "map@1", "ndcg@1").row(0)
-    assert found == (1.0, 1.0, 1.0, 0.5)
+    for tool in ("recommenders", "microsoft_recommenders"):
+        judged = recs.rank.on(names=tool).judge(rated, judged_only="keep")
+        ranker = judged.rank.on(names=tool, convention=tool)
+        found = ranker.mean("precision@1", "recall@1", "map@1", "ndcg@1").row(0)
+        assert found == (1.0, 1.0, 1.0, 0.5)
 
 
 def test_rectools_counts_the_diversity_of_one_item_0_and_not_that_of_an_empty_list() -> None:

@@ -416,6 +416,7 @@ WRONG = [
     ("evaluate t.csv --score query_id", "no column 'query_id' in t.csv"),
     ("metrics map ndgc@10", "unknown metric 'ndgc' in 'ndgc@10'. Did you mean 'ndcg'?"),
     # runs
+    ("evaluate t.csv recall@50", "recall@50 is a metric, and no file; write -m recall@50"),
     ("evaluate t.csv a.run", "several runs are evaluated with one file of judgments; say --qrels QRELS"),
     (
         "evaluate a.run b.run --qrels qrels.txt --format trec",
@@ -548,7 +549,8 @@ def test_nan_of_several_runs_names_the_run_or_the_judgments(
             "evaluate",
             "the following arguments are required: RUN, as in rankframe evaluate bm25.run --qrels qrels.txt -m ndcg@10 -m map; ",
         ),
-        ("evalute t.csv", "Did you mean 'evaluate'?"),
+        ("evalute t.csv", "argument COMMAND: invalid choice: 'evalute'. Did you mean 'evaluate'?; rankframe --help"),
+        ("mean t.csv", "argument COMMAND: invalid choice: 'mean'; rankframe --help shows what to write"),
         (
             "compare t.csv --runs a b -m rr",
             "b is one word too many for 'rankframe compare [options] RUN [RUN ...]'; ",

@@ -46,7 +46,7 @@ def compared(df: Any, *metrics: str, **options: Any) -> Any:
 
 
 def test_a_run_of_unjudged_documents_is_said_to_be_so_and_is_as_good_once_they_are_judged() -> None:
-    with pytest.warns(rf.RankframeWarning, match=r"^judged@2 is 1\.00 \(old\) and 0\.00 \(new\): ") as caught:
+    with pytest.warns(rf.RankframeWarning, match=r"^judged@2 is 1\.00 \(old\) and 0\.00 \(new\), ") as caught:
         found = compared(BY_OLD, "precision@2")
     assert found.table["difference"].to_list() == [-0.5]  # the trap: an unjudged document counts as not relevant
     (text,) = (str(x.message) for x in caught)

@@ -708,6 +708,7 @@ CASES = {
     "a square below 0": Case("OK", "rf.parse('set_F.-1')", "rf.parse('set_F.1')"),
     "an unknown option of a metric": Case("OK", "df.rank.evaluate('rbp(q=1)')", "df.rank.evaluate('rbp@1')"),
     "a policy as an option of a metric": Case("OK", "df.rank.ndcg(ties='order')", "ADVICE.ndcg()", fill="'order'"),
+    "a policy with a wrong letter as an option of a metric": Case("OK", "df.rank.ndcg(relevent=2)", "ADVICE.ndcg()", fill="2"),
     'an option of another type': Case('OK', 'df.rank.ndcg(gain=[1])', 'df.rank.ndcg(gain={1: 3})'),
     'an option of any type': Case('OK', "call.call_of(registry.Metric('any', ANY), (), {'x': [1]})", "call.call_of(registry.Metric('any', ANY), (), {'x': 1})"),
     'a mapping of words for an option of any type': Case('OK', "call.call_of(registry.Metric('any', ANY), (), {'x': {'a': 1}})", "call.call_of(registry.Metric('any', ANY), (), {'x': {1: 2}})"),
@@ -730,7 +731,7 @@ CASES = {
     "no relevant document": Case(
         "pl.DataFrame({name: range(30) for name in ('query_id', 'doc_id', 'score', 'new')}).with_columns(label=pl.col('doc_id') % 2 / 4)",
         "df.rank.gate({'rr': 0.2}, runs=['score', 'new'])", "ADVICE.gate({'rr': 0.2}, runs=['score', 'new'])",
-        r"as (df\.rank\.on\(.*\)), or",
+        r"as (df\.rank\.on\([^)]*\))",
     ),
     # what a check advises
     "documents not named": Case("OK.rename({'doc_id': 'docno'})", "df.rank.check()", "ADVICE.check()"),

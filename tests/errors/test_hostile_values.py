@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -77,6 +78,9 @@ def error_of(call: Callable[[], object]) -> Exception | None:
             collected(call())
     except Exception as error:
         return error
+    finally:
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close("all")  # it warns of many open figures
     return None
 
 
@@ -105,6 +109,19 @@ def test_the_grid_has_every_verb_and_every_function() -> None:
     assert (verbs - of_metrics | within) - SAME.keys() == VERBS.keys() - {"on"}
     functions = {name for name in rf.__all__ if inspect.isfunction(getattr(rf, name))}
     assert functions - DECLARE == FUNCTIONS.keys() - {"Accumulator"}
+
+
+def test_an_option_that_is_not_there_is_told_in_two_lines_with_the_call_that_is() -> None:
+    ranker = rf.rank(TABLE)
+    calls = {name: (attrgetter(name)(ranker), works) for name, works in VERBS.items()}
+    calls |= {f"rf.{name}": (getattr(rf, name), works) for name, works in FUNCTIONS.items() if name != "unregister"}
+    for name, (function, works) in calls.items():
+        with pytest.raises(rf.InvalidOption) as caught:
+            function(*works.args, **works.options, zzz=1)
+        message = str(caught.value)
+        assert "'zzz'" in message, name
+        assert f"its signature is {name.split('.')[-1]}(" in message, name
+        assert len(message) <= 200, name
 
 
 @each("front", FRONTS)

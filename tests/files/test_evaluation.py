@@ -214,7 +214,7 @@ def test_an_option_of_fuse_hides_that_of_on_with_its_name() -> None:
         ),
         (
             lambda: rf.mean(RUN, QRELS, "rr", on={}),
-            "mean: got an unexpected keyword argument 'on'; its signature is mean(",
+            "mean: got an unexpected keyword argument 'on'; its signature is mean(run, qrels, *metrics, by=None, ",
         ),
         (lambda: rf.evaluate(SHOWN, QRELS, "rr"), "Say query='user_id', doc='item_id'"),
         (lambda: rf.mean(SHOWN.to_pandas(), QRELS, "rr"), "Say query='user_id', doc='item_id'"),

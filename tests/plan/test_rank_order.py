@@ -14,9 +14,11 @@ from typing import Any
 from unittest.mock import patch
 
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import rankframe  # noqa: F401 - registers .rank
+from rankframe._plan.rank_order import hash_of
 from tests.support.each import each
 
 RULES = ["doc_desc", "doc_asc", "trec_eval", "order", "best", "worst"]
@@ -152,6 +154,27 @@ IDS: dict[str, tuple[Any, list[Any]]] = {
 def give_all_one_hash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pl.DataFrame, "hash_rows", lambda self: pl.Series([7] * self.height, dtype=pl.UInt64))
     monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([7] * len(self), dtype=pl.UInt64))
+
+
+def test_nested_ids_that_are_the_same_have_one_hash_whatever_stands_behind_a_null() -> None:
+    """Parts of a table take their queries by the hash; Arrow may keep values where a struct, list or array is null."""
+    null, values = pa.array([True, True, False]), pa.array([1, 2, 3])
+    pairs, ends = pa.array([1, 2, 3, 4, 5, 6]), pa.array([0, 2, 4, 6])
+    structs = pa.StructArray.from_arrays([values], ["a"], mask=null)
+    nested = [
+        structs,
+        pa.ListArray.from_arrays(ends, pairs, mask=null),
+        pa.FixedSizeListArray.from_arrays(pairs, 2, mask=null),
+        pa.ListArray.from_arrays(pa.array([0, 1, 2, 3]), structs),
+        pa.array([[0.0], [-0.0], [1.0]]),
+        pa.array([{"a": 0.0}, {"a": -0.0}, {"a": math.nan}]),
+    ]
+    for ids in nested:
+        frame = pl.DataFrame({"id": pl.from_arrow(ids)})
+        for keys in (frame, frame.with_columns(other=pl.lit(1)), pl.concat([frame, frame])):
+            first, second, third = hash_of(keys)[:3]
+            assert first == second != third, ids.type
+            assert (hash_of(keys[1:]) == hash_of(keys)[1:]).all(), ids.type
 
 
 @each("same_hash", [False, True])

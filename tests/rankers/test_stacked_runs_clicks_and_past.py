@@ -114,7 +114,7 @@ def test_clicks_that_follow_a_column_of_positions_are_told_of_whatever_score_is_
     assert "clicks on the order shown" in problems(clicked, rank="position", label="clicked")
     found = LOG.rank.check().rows.filter(problem="clicks on the order shown")
     assert "column 'position' is the order" in found["advice"].item()
-    assert "df.rank.clicks.propensities(run=...), and say df.rank.on(propensity=...)" in found["advice"].item()
+    assert found["advice"].item().endswith("how often users see each rank, df.rank.on(propensity=...)")
 
     def of(ranker: Any) -> float:
         return float(ranker.mean("dcg@1").item())
@@ -158,6 +158,9 @@ def test_recommended_items_that_the_user_has_are_told_of_with_their_share(form: 
     (said,) = warned(lambda: ranker.mean("rr"))
     says = "25% of recommended items are in the user's past, and none of them is relevant; leave them out, "
     assert said.startswith(f"{says}df.rank.items.without(train)")
+    run, qrels = USERS.drop("label"), USERS.filter(label=1).select("query_id", "doc_id", "label")
+    (said,) = warned(lambda: rf.mean(run, qrels, "rr", interactions=PAST))
+    assert said == f"{says.removesuffix(', ')} (it concerns rr)"
 
 
 def test_without_items_of_the_past_the_next_choice_comes_first() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +145,7 @@ def test_an_inner_join_with_the_positives_is_a_warning(form: str) -> None:
     positives = GOOD.filter(label=1)
     (said,) = warned(lambda: FORMS[form](positives).evaluate(*ALL_METRICS))
     assert said.startswith("every row has a score and a label of 1 or more")
-    assert "which df.rank.judge(qrels) keeps" in said
+    assert "as after an inner join; df.rank.judge(qrels) keeps the other documents (it concerns" in said
     run, qrels = GOOD.drop("label"), positives.select("query_id", "doc_id", "label")
     assert not warned(lambda: run.rank.judge(qrels, run_only="drop").rank.evaluate(*ALL_METRICS))
 
@@ -153,7 +154,7 @@ def test_ratings_that_are_all_relevant_are_a_warning_of_the_threshold_where_it_c
     ratings = GOOD.with_columns(label=1 + pl.col("label") * 4)
     (said,) = warned(lambda: ratings.rank.mean("ndcg@10", "map"))
     assert said.startswith("every row has a score and a label of 1 or more")
-    assert "if labels are grades, say the least that is relevant (it" in said
+    assert "if labels are ratings, say the least that is relevant, as df.rank.on(relevant=5) (it" in said
     assert "concerns map" in said
     assert not warned(lambda: ratings.rank.mean("ndcg@10", "dcg"))
     assert not warned(lambda: ratings.rank.on(relevant=4).mean("map"))
@@ -204,7 +205,7 @@ def test_labels_none_of_which_reaches_the_threshold_are_a_warning(form: str) -> 
     (said,) = warned(lambda: ALL_FORMS[form](RATES).evaluate("ndcg@10", "map"))
     assert said == (
         "no document of any query is relevant: labels go from 0 to 0.25 and relevant=1; say the least label that is relevant, "
-        "as df.rank.on(relevant=0.12), or take a metric of gains, as ndcg@10 (it concerns map)"
+        "as df.rank.on(relevant=0.12) (it concerns map)"
     )
     assert not warned(lambda: ALL_FORMS[form](RATES).evaluate("ndcg@10", "dcg", "precision(relevant=0.25)@5"))
     assert not warned(lambda: ALL_FORMS[form](RATES).on(relevant=0.12).evaluate("map"))
@@ -245,9 +246,22 @@ def test_a_gate_refuses_a_table_in_which_nothing_was_measured(form: str) -> None
         low = GOOD.with_columns(label=label, other=-pl.col("score"))
         with pytest.raises(rf.InvalidData, match=says):
             FORMS[form](low).gate({"map": 0.1}, **two)
+        with pytest.raises(rf.InvalidData, match=says):  # though no query has a value
+            FORMS[form](low).on(no_relevant="null").gate({"map": 0.1}, **two)
         assert len(warned(lambda low=low: FORMS[form](low).compare("map", **two))) == 1  # type: ignore[misc]
+        tuned = partial(FORMS[form](low).tune, ["comb_sum", "comb_mnz"], metric="map", folds=2, **two)
+        assert any(says in text for text in warned(tuned))
     rates = GOOD.with_columns(label=pl.col("label") * 0.25, other=pl.col("score") * 2)
     assert not warned(lambda: FORMS[form](rates).gate({"ndcg@10": 0.1}, **two))  # its gains are the labels
+
+
+@each("form", FORMS)
+def test_a_gate_refuses_a_slice_in_which_nothing_was_measured(form: str) -> None:
+    rows = GOOD.with_columns(other=pl.col("score") * 2, part=pl.col("query_id").cast(pl.String).str.tail(1) < "5")
+    low = rows.with_columns(label=pl.when("part").then("label").otherwise(0))
+    with pytest.raises(rf.InvalidData, match=r"no label is above 0 \(it concerns map of part False\)"):
+        FORMS[form](low).gate({"map": 0.1}, runs=["score", "other"], by="part", **QUIET)
+    assert not warned(lambda: FORMS[form](rows).gate({"map": 0.1}, runs=["score", "other"], by="part", **QUIET))
 
 
 # ------------------------------------------------------------------------------------------------------------- equal scores
@@ -360,7 +374,7 @@ def test_nothing_is_lost_where_rankframe_joins_the_judgments_of_one_run_or_the_p
     qrels = own.drop("score")
     joined = POOLED_RUN.rank.judge(qrels)
     (said,) = warned(lambda: joined.rank.mean("recall@5"))  # the same rows as after a left join
-    assert "are lost" in said
+    assert "recall is 1 by construction" in said
     assert not warned(lambda: joined.rank.on(unretrieved="missed").mean("recall@5"))
     other = POOLED_RUN.with_columns(score=pl.col("score").round(3))
     for run, of_run in (
@@ -400,7 +414,7 @@ def test_a_left_join_with_what_is_relevant_loses_queries() -> None:
     assert lost.filter(label=1)["query_id"].n_unique() < 36
     unjudged, said = warned(lambda: lost.rank.mean("recall@5"))
     assert "queries have no judgments" in unjudged
-    assert "are lost" in said
+    assert "recall is 1 by construction" in said
     everywhere = lost.filter(pl.col("label").is_not_null().any().over("query_id"))  # as of a user's whole catalog
     assert not warned(lambda: everywhere.rank.mean("recall@5"))
 

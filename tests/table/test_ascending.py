@@ -94,7 +94,7 @@ def test_check_notes_ranks_that_leave_numbers_out(ranks: list[float], problems: 
     assert dict(found.select("problem", "rows").iter_rows()) == problems
 
 
-@each("name", ["pyterrier", "rectools", "recommenders"])
+@each("name", ["pyterrier", "rectools", "microsoft_recommenders"])
 def test_a_preset_names_the_columns_of_a_tool(name: str) -> None:
     from rankframe._table.name_presets import PRESETS
 

@@ -169,7 +169,7 @@ def test_a_table_judged_without_its_runs_is_not_compared_and_the_message_says_wh
 STRANGE: dict[str, tuple[pl.DataFrame, str]] = {
     "zeros": (QRELS.with_columns(pl.col("query_id").str.zfill(2)), "query_id='01'"),
     "letters": (QRELS.with_columns(pl.format("Q{}", "query_id").alias("query_id")), "query_id='Q1'"),
-    "no judgments": (QRELS.clear(), "in the judgments: nothing"),
+    "no judgments": (QRELS.clear(), "in the judgments: no label"),
 }
 
 

@@ -1,4 +1,4 @@
-"""The frames of ranx, RePlay, RecTools, LensKit and boosters, read by their own names: their numbers."""
+"""The frames of ranx, RePlay, RecTools, RecBole, Evidently, MLflow and boosters, read by their own names: their numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -69,6 +70,91 @@ def test_rectools_its_own_recommendations_with_their_ranks_and_interactions_with
             theirs = getattr(metrics, name)(k).calc(*two)
             assert ranker.mean(f"{name}@{k}").item() == pytest.approx(theirs), (name, k)
     assert ranker.mean("MCC@3").item() == pytest.approx(metrics.MCC(3).calc(*two, range(30)))
+
+
+def test_recbole_its_own_interactions_and_a_frame_of_its_best_items(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("recbole")
+    np.float = float  # type: ignore[attr-defined] # its name for float, which NumPy dropped in 1.24
+    from recbole.config import Config
+    from recbole.data import create_dataset
+    from recbole.evaluator import metrics
+
+    rng = random.Random(4)
+    rows = [f"u{u}\ti{i}\t{rng.choice([0.5, 1, 3])}\n" for u in range(12) for i in rng.sample(range(30), 9)]
+    (tmp_path / "small").mkdir()
+    header = "user_id:token\titem_id:token\trating:float\n"
+    (tmp_path / "small" / "small.inter").write_text(header + "".join(rows))
+    settings = {
+        "data_path": str(tmp_path), "load_col": {"inter": ["user_id", "item_id", "rating"]}, "state": "ERROR",
+        "eval_args": {"split": {"RS": [0.6, 0.1, 0.3]}, "group_by": "user", "order": "RO", "mode": "full"},
+    }  # fmt: skip
+    *_, test = create_dataset(Config(model="Pop", dataset="small", config_dict=settings)).build()
+    interactions = pd.DataFrame(test.inter_feat.numpy())
+    of_users = {user: {*rows["item_id"]} for user, rows in interactions.groupby("user_id")}
+    best = {user: rng.sample(range(1, test.item_num), 10) for user in of_users}
+    recommended = pd.DataFrame([(u, i, -float(n)) for u, items in best.items() for n, i in enumerate(items)])
+    recommended.columns = pd.Index(["user_id", "item_id", "score"])
+    hits = [[*(int(i in of_users[u]) for i in items), len(of_users[u])] for u, items in best.items()]
+    judged = recommended.rank.on(names="recbole").judge(interactions)
+    ranker = judged.rank.on(names="recbole", convention="recbole")
+    collected = {"rec.topk": torch.tensor(hits)}
+    for name, text in {"Recall": "recall", "MRR": "rr", "NDCG": "ndcg", "Hit": "hit_rate", "MAP": "map"}.items():
+        metric = getattr(metrics, name)({"topk": [3, 10], "metric_decimal_place": 8})
+        theirs = [*metric.calculate_metric(collected).values()]
+        assert ranker.mean(f"{text}@3", f"{text}@10").iloc[0].to_list() == pytest.approx(theirs, abs=1e-7), name
+
+
+@pytest.mark.parametrize("kind", ["score", "rank"])
+def test_evidently_its_own_frame_of_users_items_predictions_and_targets(kind: str) -> None:
+    evidently = pytest.importorskip("evidently")
+    from evidently import metrics
+
+    recommended, _ = draws(5)
+    rng = random.Random(5)
+    frame = pd.DataFrame(recommended, columns=["user_id", "item_id", "prediction"])
+    frame["target"] = [rng.choice([0.0, 1.0, 3.0]) for _ in range(len(frame))]
+    if kind == "score":
+        frame["prediction"] = 1 / frame["prediction"]
+    definition = evidently.DataDefinition(ranking=[evidently.Recsys(recommendations_type=kind)])
+    own = evidently.Dataset.from_pandas(frame, definition)
+    ranks = {"rank": "prediction"} if kind == "rank" else {}
+    ranker = own.as_dataframe().rank.on(names="evidently", convention="evidently", **ranks)
+    kinds = {
+        "precision": metrics.PrecisionTopK, "recall": metrics.RecallTopK, "hit_rate": metrics.HitRate, "rr": metrics.MRR,
+        "ndcg": metrics.NDCG,
+    }  # fmt: skip
+    for text, metric in kinds.items():
+        (found,) = evidently.Report([metric(k=8)]).run(own, None).dict()["metrics"]
+        theirs = [*found["value"]["value"].values()]  # by cutoff
+        cutoffs = range(1, len(theirs) + 1)
+        assert ranker.mean(*(f"{text}@{k}" for k in cutoffs)).iloc[0].to_list() == pytest.approx(theirs), text
+
+
+def test_mlflow_its_own_table_of_results_and_its_chunks_with_their_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.chdir(tmp_path)
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    lists = {"a": (["d1", "d2", "d3"], ["d2", "d8"]), "b": (["d4", "d1", "d9"], ["d4"])}
+    data = pd.DataFrame(
+        [(question, *two) for question, two in lists.items()], columns=["question", "retrieved", "relevant"]
+    )
+    asked = {"model_type": "retriever", "predictions": "retrieved", "targets": "relevant", "evaluators": "default"}
+    results = mlflow.models.evaluate(data=data, **asked)
+    texts = ["precision@3", "recall@3", "ndcg@3"]
+    theirs = [results.metrics[f"{text.replace('@', '_at_')}/mean"] for text in texts]
+    long = rf.from_lists(results.tables["eval_results_table"], query="question")
+    assert long.rank.on(convention="mlflow").mean(texts).iloc[0].to_list() == pytest.approx(theirs)
+    chunks = pd.DataFrame({"request_id": [*lists]})
+    for i, name in enumerate(["retrieved_context", "expected_retrieved_context"]):
+        chunks[name] = [[{"doc_uri": doc, "content": "..."} for doc in two[i]] for two in lists.values()]
+    two = {"retrieved": "retrieved_context", "relevant": "expected_retrieved_context"}
+    long = rf.from_lists(chunks, query="request_id", **two)
+    long = long.rename(columns={"query_id": "request_id", "doc_id": "doc_uri"})
+    ranker = long.rank.on(names="mlflow", convention="mlflow")
+    assert ranker.mean(texts).iloc[0].to_list() == pytest.approx(theirs)
 
 
 def test_ir_measures_its_own_objects() -> None:

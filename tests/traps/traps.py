@@ -126,6 +126,36 @@ best.rank.mean("recall@40")""",
         JOINS,
     ),
     Trap(
+        "`fillna(0)` on the labels of a left join",
+        "Documents that were missed are lost, and all others have a label, as a table for learning to rank has: nothing is said.",
+        EXAMPLE,
+        """\
+both = run.join(qrels, on=["query_id", "doc_id"], how="left").with_columns(pl.col("label").fill_null(0))
+both.rank.mean("recall@50")""",
+        "recall@50 1.000",
+        "",
+        'run.rank.judge(qrels).rank.mean("recall@50")',
+        "recall@50 0.679",
+        JOINS,
+    ),
+    Trap(
+        "Ids of which some are written in another way",
+        "Documents whose ids are written otherwise count as not judged, and their judgments as missed.",
+        EXAMPLE
+        + """\
+shown = pl.when(pl.col("score") > 0.9).then(pl.col("doc_id").str.to_uppercase()).otherwise("doc_id")
+mixed = run.with_columns(doc_id=shown)
+""",
+        'mixed.rank.judge(qrels).rank.mean("recall@50")',
+        "recall@50 0.280",
+        "are judged in other letters alone",
+        """\
+same = mixed.with_columns(pl.col("doc_id").str.to_lowercase())
+same.rank.judge(qrels).rank.mean("recall@50")""",
+        "recall@50 0.679",
+        JOINS,
+    ),
+    Trap(
         "An inner join with the relevant documents",
         "Every row is relevant then, and no document can be wrong.",
         EXAMPLE,
@@ -153,15 +183,15 @@ both.rank.mean("map")""",
     ),
     Trap(
         "Judgments of other queries",
-        "A query that nobody judged has no value; counted as 0 it hides the value of those that have one.",
+        "A left join loses the relevant documents that were not retrieved, of the few queries that were judged, too.",
         EXAMPLE + 'some = qrels.filter(pl.col("query_id") < "image03")  # 19 of 120 queries\n',
         """\
 both = run.join(some, on=["query_id", "doc_id"], how="left")
-both.rank.mean("ndcg@10")""",
-        "ndcg@10 0.941",
+both.rank.mean("map")""",
+        "map 0.917",
         "101 of 120 queries",
-        'run.rank.judge(some, run_only="drop").rank.mean("ndcg@10")',
-        "ndcg@10 0.941",
+        'run.rank.judge(some, run_only="drop").rank.mean("map")',
+        "map 0.585",
         JOINS,
     ),
     Trap(
@@ -273,7 +303,7 @@ df = df.with_columns(score=pl.Series(rng.normal(size=1_000)))
 """,
         'df.rank.mean("precision@5")',
         "precision@5 1.000",
-        "say the least that is relevant",
+        "say the least that is relevant, as",
         'df.rank.on(relevant=4).mean("precision@5")',
         "precision@5 0.420",
         LABELS,

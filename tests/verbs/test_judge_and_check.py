@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import warnings
 from typing import Any
 
 import polars as pl
@@ -286,7 +287,9 @@ def test_a_column_of_labels_that_was_named_must_exist() -> None:
 @each("kind", KINDS)
 def test_judgments_without_the_label_of_a_preset_count_1_as_without_the_preset(kind: str) -> None:
     with_labels = [name for name, roles in PRESETS.items() if roles.get("label", "label") != "label"]
-    assert {"rectools", "replay", "recbole", "recommenders", "lenskit", "elliot", "evidently"} <= {*with_labels}
+    assert {"rectools", "replay", "recbole", "microsoft_recommenders", "lenskit", "elliot", "evidently"} <= {
+        *with_labels
+    }
     for name in with_labels:
         columns = {"query_id": PRESETS[name]["query"], "doc_id": PRESETS[name]["doc"]}
         run = KINDS[kind](RETRIEVED.rename(columns | {"score": PRESETS[name].get("score", "score")}))
@@ -320,6 +323,28 @@ def test_labels_that_a_tool_names_as_its_scores_are_read_under_their_role(kind: 
         advice = ranker.check(qrels).table
         problems = (advice.collect() if kind == "lazy" else advice)["problem"].to_list()
         assert "no labels" not in problems, tool
+
+
+def test_ids_of_which_some_are_in_other_letters_are_a_warning_from_a_tenth_of_the_judged_on() -> None:
+    docs = [f"d{i}" for i in range(20)]
+    qrels = pl.DataFrame({"query_id": 1, "doc_id": docs, "label": 1})
+
+    def said(retrieved: list[str]) -> list[str]:
+        run = pl.DataFrame({"query_id": 1, "doc_id": retrieved, "score": range(len(retrieved))})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run.rank.judge(qrels)
+        return [str(warning.message) for warning in caught]
+
+    (says,) = said(["D0", " d1", "D2 ", *docs[3:]])
+    assert says.startswith(
+        "3 of the first 20 documents of the run are judged in other letters alone, as 'D0' for 'd0', and"
+    )
+    assert said(["D0", "D1", *docs[2:]]) == []  # a tenth
+    assert said([*docs, *(doc.upper() for doc in docs)]) == []  # both are ids
+    assert said([*docs, *(f"e{i}" for i in range(20))]) == []
+    numbers = pl.DataFrame({"query_id": 1, "doc_id": range(20), "score": 1.0})
+    assert numbers.rank.judge(numbers.select("query_id", "doc_id")).height == 20
 
 
 def test_without_such_a_preset_a_second_run_is_not_taken_for_judgments() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pytest
 
 import rankframe as rf
 from tests.support.each import each
@@ -179,17 +180,30 @@ def test_a_function_of_runs_and_judgments_names_no_table_that_its_caller_lacks()
         lambda: rf.mean(run, qrels, "rr"),
         lambda: rf.compare([run, other], qrels, "rr", progress=False),
     ):
-        assert warned(ask) == ["1 of 2 queries have no judgments: they have no value, and means leave them out"]
+        assert warned(ask) == [
+            "1 of 2 queries of the run have no judgments and are left out; say run_only='drop' to have it so, "
+            "or run_only='keep' (found in the run: query_id='b')"
+        ]
 
 
 @BY_CHANCE
 def test_it_counts_where_judge_is_told_to_keep_it() -> None:
-    run, qrels = DF.select("query_id", "doc_id", "score"), DF.drop_nulls("label").select("query_id", "doc_id", "label")
-    kept = run.rank.judge(qrels, run_only="keep")
-    assert kept.filter(query_id="b")["label"].to_list() == [-1, -1]
-    assert dict(kept.rank.evaluate("rr").rows()) == {**RR, "b": 0}
-    lazily = run.lazy().rank.judge(qrels.lazy(), run_only="keep").rank.evaluate("rr").collect()
-    assert dict(lazily.rows()) == {**RR, "b": 0}
-    text = rf.sql("rr", table="run", judgments="qrels", run_only="keep", dialect="duckdb")
-    assert dict(duckdb.sql(text).pl().rows()) == {**RR, "b": 0}
-    assert dict(run.rank.judge(qrels, run_only="drop").rank.evaluate("rr").rows()) == {"a": 0.5, "c": 0.0}
+    run, listed = DF.select("query_id", "doc_id", "score"), DF.select("query_id", "doc_id", "label")
+    no_document = pl.DataFrame({"query_id": ["b"], "doc_id": [None], "label": [None]}, listed.schema)
+    without = listed.drop_nulls("label")
+    for qrels in (without, listed, pl.concat([without, no_document])):  # a query that is not there, or has no label
+        kept = run.rank.judge(qrels, run_only="keep")
+        assert kept.filter(query_id="b")["label"].to_list() == [-1, -1]
+        assert dict(kept.rank.evaluate("rr").rows()) == {**RR, "b": 0}
+        lazily = run.lazy().rank.judge(qrels.lazy(), run_only="keep").rank.evaluate("rr").collect()
+        assert dict(lazily.rows()) == {**RR, "b": 0}
+        text = rf.sql("rr", table="run", judgments="qrels", run_only="keep", dialect="duckdb")
+        assert dict(duckdb.sql(text).pl().rows()) == {**RR, "b": 0}
+        left = {"a": 0.5, "c": 0.0}
+        assert dict(run.rank.judge(qrels, run_only="drop").rank.evaluate("rr").rows()) == left
+        text = rf.sql("rr", table="run", judgments="qrels", dialect="duckdb")
+        assert dict(duckdb.sql(text).pl().rows()) == left
+        with pytest.raises(rf.InvalidData, match="a query of the run has no judgments"):
+            run.rank.judge(qrels, run_only="error")
+        found = run.rank.check(qrels).rows
+        assert found.filter(problem="query without judgments")["query_id"].to_list() == ["b"]

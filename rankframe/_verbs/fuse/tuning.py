@@ -384,7 +384,7 @@ def _means(values: Floats) -> Floats:
     return stats.means(values, np.ones(len(values)))
 
 
-@verb(gives="whole")
+@verb(gives="whole", watched=True)
 def tune(
     table: Table[R],
     method: Annotated[str | Sequence[str], ReadInside],

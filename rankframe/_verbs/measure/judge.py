@@ -9,6 +9,7 @@ from textwrap import wrap
 from typing import Any
 
 import polars as pl
+import polars.selectors as cs
 
 from ..._plan.per_query import collect
 from ..._results.grid import Cell, Grid, Record, left_out, named, numbers, records
@@ -29,6 +30,7 @@ from ..sample.settings import settings_of
 def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
     """The join as a plan, which refuses what it must when it runs."""
     tables, missed, unjudged = _tables(run, setup, *call.arguments.values())
+    tables = tables.of_judged_queries()
     refusals = [*tables.refusals(missed, unjudged), tables.no_common_query(unjudged)]
     return unless(tables.join(missed, unjudged, ordered=False), refusals)
 
@@ -71,7 +73,7 @@ def judge(
         Judged queries that the run lacks: ``"keep"`` counts them, with nothing retrieved; ``"drop"`` leaves
         them out; ``"error"`` refuses them. ``None`` counts them with a warning that gives their number.
     run_only
-        Queries of the run that nobody judged: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
+        Queries of the run that nobody judged, of which all labels are null or there is none: ``"drop"`` leaves them out, ``"keep"`` counts them as having no
         relevant document, by labels of -1, ``"error"`` refuses them. ``check(qrels)`` lists them. ``None`` leaves them
         out with a warning that gives their number.
 
@@ -94,8 +96,8 @@ def judge(
     -----
     RankframeWarning
         If queries of the run that nobody judged are left out, if judged queries that the run lacks count with nothing
-        retrieved, or if no retrieved document is judged, as when the two tables write ids differently. A LazyFrame does
-        not warn; ``check(qrels)`` reports the same.
+        retrieved, or if no retrieved document is judged, or a tenth of the first thousand in other letters alone, as when
+        the two tables write ids differently. A LazyFrame does not warn; ``check(qrels)`` reports the same.
 
     Examples
     --------
@@ -108,7 +110,10 @@ def judge(
     """
     rows, setup, part = table.rows, table.setup, table.whole is not None
     tables, missed, unjudged = _tables(rows.lazy(), setup, qrels, run, judged_only, run_only)
-    tables, repeats = replace(tables, qrels=tables.qrels.collect().lazy()), True
+    judgments, repeats = tables.qrels.collect(), True
+    tables = replace(tables, qrels=judgments.lazy())
+    if any(column.has_nulls() for column in judgments.select(cs.by_name(setup.roles.label, require_all=False))):
+        tables = tables.of_judged_queries()
     if not part:  # checks of whole tables
         tables.refuse_no_common_query(unjudged)
         tables, repeats = tables.with_usual_run()

@@ -462,8 +462,8 @@ def _groups(
         found.append(f"run {runs[i]!r} has {first_of(own)}")
     common = int((there[pair[0]] & there[pair[1]]).sum())
     share = "no query" if common == 0 else f"{common} of {queries.height} queries"
-    says = f"two runs have {share} in common ({'; '.join(found)}); write the ids of queries alike, or "
-    groups = "if these are two groups, such as those of an A/B test, compare the groups: "
+    says = f"two runs have {share} in common ({'; '.join(found)}); write their ids alike, or "
+    groups = "compare groups, as of an A/B test, by "
     return says, groups, Advice("compare_groups", {"by": by.column}, ("...",))
 
 

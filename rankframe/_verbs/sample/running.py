@@ -107,11 +107,12 @@ Kept: TypeAlias = Callable[[pl.DataFrame, Setup], RankOrder | None]
 
 
 def slices_of(call: VerbCall, setup: Setup) -> list[str]:
-    """The columns whose values are watched apart: those of runs, and slices that are columns of the query."""
+    """The columns whose values are watched apart: those of runs, and slices that are columns of the query, or of a gate."""
     query, by = setup.roles.query, call.arguments.get("by") or ()
     of_runs = runs_in(setup) if len(query) > 1 else ()
     sliced = [by] if isinstance(by, str) else by
-    return list(dict.fromkeys([*call.runs.key, *of_runs, *filter(query.__contains__, sliced)]))
+    watched = [name for name in sliced if call.verb.refuses or name in query]  # each slice has a budget
+    return list(dict.fromkeys([*call.runs.key, *of_runs, *watched]))
 
 
 def watch_runs(frame: pl.DataFrame, setup: Setup, call: VerbCall, kept: Kept = lambda *_: None) -> None:
@@ -431,8 +432,12 @@ class Watch:
         return Ranked(row, first, score.fill_null(0).to_numpy()[row], n_queries)
 
     def _held(self, values: Mapping[str, Any]) -> list[Finding]:
-        """The findings that these figures show, of those with which a number warns."""
-        return [x for x in findings_of(self.resolved) if x.warns_of(self.resolved, values)]
+        """The findings that these figures show, of those with which a number warns, or a gate refuses."""
+        return [
+            x
+            for x in findings_of(self.resolved)
+            if x.warns_of(self.resolved, values) or (self.refuses and x.stops and x.holds(self.resolved, values))
+        ]
 
     def _concern(self, finding: Finding, rows: pl.DataFrame, found: Mapping[str, Any]) -> Concern | None:
         """The first metric whose value a finding changes, if any."""

@@ -126,8 +126,8 @@ class RunSizes:
         least, most = ends_of(self.shares)
         if most >= FAR_APART * least and differ_in_judgments(self.shares):
             warn(
-                f"judged@{self.k} is {in_words(self.shares, '.2f')}: documents that nobody judged count as not relevant, "
-                "which favours the run whose documents were judged; judge those that ",
+                f"judged@{self.k} is {in_words(self.shares, '.2f')}, and unjudged documents count as not relevant; judge those "
+                "that ",
                 Advice("collection.pool", {"depth": self.k, **self._named}),
                 " lists",
                 kind="runs judged unequally",

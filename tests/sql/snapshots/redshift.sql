@@ -38,12 +38,12 @@ rf_joined AS (
     query_1,
     doc
 ),
--- how many rows of its query each table has
+-- how many rows of the run, and labels, its query has
 rf_counted AS (
   SELECT
     *,
     SUM(run_rows) OVER (PARTITION BY query_1) AS all_run_rows,
-    SUM(judged_rows) OVER (PARTITION BY query_1) AS all_judged_rows
+    COUNT(grade) OVER (PARTITION BY query_1) AS all_labels
   FROM rf_joined
 ),
 -- the queries that count
@@ -52,7 +52,7 @@ rf_judged AS (
     *
   FROM rf_counted
   WHERE
-    all_judged_rows > 0
+    all_labels > 0
 ),
 -- the score to rank by; null for a document that was not retrieved
 rf_scored AS (
