@@ -129,7 +129,7 @@ def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[i
 def test_bounds_are_those_of_all_ways_to_judge(policies: Options, turn: int, labels: list[float | None]) -> None:
     seed = POLICIES.index(policies)
     between = RANGES[seed % len(RANGES)]
-    table = small_table(seed, labels=labels, queries=6)
+    table = small_table(seed, labels=labels, queries=4)
     calls = share(bounded(), turn, 24)
     ranker = frame(table, seed=None).rank.on(unjudged="bounds", unjudged_labels=between, **policies)
     assert_bounds(ranker.evaluate(*(spell(*call) for call in calls)), table, calls, between, policies)
@@ -197,15 +197,15 @@ def test_a_pooled_document_that_nobody_judged_or_retrieved_may_turn_out_relevant
     assert frame({"q": rows}).rank.on(unjudged="bounds").recall().row(0) == ("q", 0.5, 1.0)
 
 
-@cache
-def ordinary() -> list[tuple[str, Options]]:
-    """The calls of which the oracles have the same value if a document that nobody judged has label 0."""
+def ordinary(turn: int, of: int) -> list[tuple[str, Options]]:
+    """The calls of a turn of which the oracles have the same value if a document that nobody judged has label 0."""
     table = random_table(41, queries=40, labels=FRACTIONAL_LABELS)
     table = {q: rows for q, rows in table.items() if any(label is not None for _, _, label in rows)}
     judged = {q: [row if is_judged(row) else (*row[:2], 0.0) for row in rows] for q, rows in table.items()}
-    pairs = ((call, *(expected(rows, *call, {}).values() for rows in (table, judged))) for call in bounded())
+    calls = share(bounded(), turn, of)
+    pairs = ((call, *(expected(rows, *call, {}).values() for rows in (table, judged))) for call in calls)
     found = [call for call, values, others in pairs if all(map(close, values, others))]
-    assert len(found) >= 194  # more as metrics come, never fewer
+    assert len(found) > 0.7 * len(calls)
     return found
 
 
@@ -216,7 +216,7 @@ def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bou
 ) -> None:
     df = frame(random_table(41, queries=40, labels=FRACTIONAL_LABELS))
     df = df.filter(pl.col("label").count().over("query_id") > 0)  # else there are bounds, and no value
-    texts = [spell(*call) for call in share(ordinary(), turn, 8)]
+    texts = [spell(*call) for call in ordinary(turn, 8)]
     ranker = df.rank.on(no_relevant=no_relevant)
     value, both = ranker.evaluate(*texts), ranker.on(unjudged="bounds").evaluate(*texts)
     assert both.columns == ["query_id", *(f"{text} {end}" for text in texts for end in ("least", "greatest"))]
