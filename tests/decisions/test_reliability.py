@@ -39,7 +39,7 @@ def means(metric: str) -> list[float]:
     return [float(values(run, metric, MANY).mean()) for run in FIVE]
 
 
-@each(("test", "scipys"), [("t", scipy_stats.ttest_rel), ("permutation", scipy_stats.ttest_rel)])
+@each(("test", "scipys"), [("t", scipy_stats.ttest_rel), ("permutation", scipy_stats.ttest_rel)], sample=2)
 @each("alpha", [0.01, 0.2])
 def test_discriminative_power_is_the_share_of_pairs_with_a_p_value_below_alpha(
     test: Any, scipys: Any, alpha: float

@@ -95,7 +95,7 @@ def test_queries_without_a_look_come_last_and_a_missing_column_is_named() -> Non
         ALL.rank.compare("map", **TWO, test="sequential", look="week")
 
 
-@each("kind", ["polars", "lazy", "pandas"])
+@each("kind", ["polars", "lazy", "pandas"], sample=3)
 @each("by", [None, "day"])
 def test_a_gate_read_every_day_is_the_gate_of_all_days(kind: str, by: Any) -> None:
     """With the state in JSON between days, in each kind of frame."""

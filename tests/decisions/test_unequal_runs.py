@@ -185,7 +185,7 @@ SETUPS = {
 METRICS_OF_TOOLS = ("ndcg@2", "precision@2", "recall@2", "dcg@2", "map", "rr", "hit_rate@2", "auc")
 
 
-@each("name", SETUPS)
+@each("name", SETUPS, sample=len(SETUPS) // 2)
 def test_the_figures_are_the_same_under_every_convention_and_policy(name: str) -> None:
     of_clicks = BY_OLD.with_columns(label=pl.col("label").fill_null(0).cast(pl.Int64), propensity=pl.lit(0.5))
     ranker = (of_clicks if name == "clicks" else BY_OLD).rank.on(**SETUPS[name])

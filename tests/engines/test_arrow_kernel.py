@@ -38,7 +38,7 @@ def run(kernel: Any, df: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_parts_have_the_values_of_the_oracles_for_every_metric() -> None:
-    table = random_table(5, queries=25, labels=FRACTIONAL_LABELS)
+    table = random_table(5, queries=12, labels=FRACTIONAL_LABELS)
     found = run(rf.arrow_kernel(*(spell(*call) for call in ALL), largest_label=max_label(table)), frame(table))
     for name, options in ALL:
         values = dict(found.select("query_id", spell(name, options)).iter_rows())

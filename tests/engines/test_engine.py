@@ -82,7 +82,7 @@ def assert_same(found: pl.DataFrame, wanted: pl.DataFrame) -> None:
     assert_frame_equal(found, wanted, check_row_order=False, check_dtypes=False, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@each("policies", WITHOUT_ORDER, ids=str, sample=12)
+@each("policies", WITHOUT_ORDER, ids=str, sample=8)
 def test_values_are_those_of_the_frame_in_one(policies: Mapping[str, Any]) -> None:
     texts = ("ndcg@3", "map", "bpref", "err@5", "nerr", "sdcg@3")
     assert_same(asked(DF, verbs.evaluate, *texts, on=policies), DF.rank.on(**policies).evaluate(*texts))

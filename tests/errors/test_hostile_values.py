@@ -181,7 +181,7 @@ def test_no_value_of_an_option_of_a_function_gives_an_error_of_another_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # some values are names of files that can be written
-    assert refused(of_grid(FUNCTIONS, function_of, sampled("functions", 15))) > 300
+    assert refused(of_grid(FUNCTIONS, function_of, sampled("functions", 6))) > 120
 
 
 def every() -> list[Any]:

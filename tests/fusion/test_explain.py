@@ -115,7 +115,7 @@ def sums() -> list[tuple[str, dict[str, Any]]]:
     return sorted(found, key=str)
 
 
-@each("case", sums(), ids=str, sample=68)
+@each("case", sums(), ids=str, sample=34)
 @each("ties", ["doc_asc", "expected"])
 def test_contributions_of_a_document_add_up_to_its_fused_score(case: tuple[str, dict[str, Any]], ties: str) -> None:
     (method, options), df = case, random_runs(7)

@@ -104,7 +104,7 @@ def frames_of(result: Any) -> dict[str, pl.DataFrame]:
 
 
 @each("kind", KINDS)
-@each("decision", DECISIONS, sample=24)
+@each("decision", DECISIONS, sample=len(DECISIONS))
 def test_figures_and_their_order_are_those_of_the_table_in_memory(decision: str, kind: str) -> None:
     df, ask = DECISIONS[decision]
     df = df.sort("query_id", maintain_order=True) if kind == "grouped" else df
@@ -177,7 +177,7 @@ PLOTS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@each("plot", PLOTS)
+@each("plot", PLOTS, sample=len(PLOTS) // 2)
 def test_a_plot_of_values_per_query_is_that_of_the_table_in_memory(plot: str) -> None:
     with in_small_batches():
         found = PLOTS[plot](DF.lazy().rank.on(memory_limit=1)).to_dict()

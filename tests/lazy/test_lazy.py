@@ -443,13 +443,13 @@ def test_other_errors_while_rows_are_spilled_stay_what_they_are() -> None:
 # Query by query -------------------------------------------------------------------------------------------------------
 
 
-@each("turn", range(6), sample=3)
+@each("turn", range(12), sample=3)
 @each("limit", [1, 3000, None])
 def test_a_table_that_comes_query_by_query_needs_no_disk(limit: int | None, turn: int) -> None:
     by_query = DF.sort("query_id", maintain_order=True)
     with patch.object(node, "temporary_folder", side_effect=AssertionError):
         ranker = by_query.lazy().rank.on(grouped=True, memory_limit=limit)
-        texts = [spell(*call) for call in ALL[turn::6]]
+        texts = [spell(*call) for call in ALL[turn::12]]
         assert_same(ranker.evaluate(*texts).collect(), DF.rank.evaluate(*texts))
         assert_same(ranker.curve("ndcg", "map").collect(), DF.rank.curve("ndcg", "map"))
 

@@ -133,7 +133,7 @@ def test_a_table_without_labels_is_enough() -> None:
         assert_equal(values(found, text), wanted(table, text, "doc_desc"), text)
 
 
-@each("complete", [True, False])
+@each("complete", [True, False], sample=2)
 @each("engine", ["in-memory", "streaming"])
 def test_lazy_is_eager(engine: Any, complete: bool) -> None:
     df = pairs_frame(random_pairs(34), seed=2)

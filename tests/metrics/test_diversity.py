@@ -195,10 +195,11 @@ def test_weights_of_subtopics_that_are_none_or_several_are_refused() -> None:
         LISTS.with_columns(w=1).rank.on(subtopic="subtopic", subtopic_weight="w").evaluate("strec")
 
 
+@each("turn", range(3), sample=len(FORMULAS))
 @each("name", FORMULAS)
-def test_the_method_returns_one_column_of_the_oracles_values(name: str) -> None:
+def test_the_method_returns_one_column_of_the_oracles_values(name: str, turn: int) -> None:
     table = diverse_table(31, queries=12)
-    for options in CALLS[name]:
+    for options in share(CALLS[name], turn, 3) or CALLS[name]:
         found = getattr(ranker(rows_of(table)).metrics, name)(**options)
         assert found.columns == ["query_id", spell(name, options)]
         assert_equal(values(found, spell(name, options)), expected(table, name, options, {}), spell(name, options))

@@ -92,7 +92,7 @@ def test_the_declared_bounds_and_direction_are_those_of_the_oracles_values(name:
 @each("turn", range(10))
 @each("policies", POLICIES, ids=str)
 def test_values_are_the_oracles(policies: Options, turn: int, labels: list[float | None]) -> None:
-    table = random_table(POLICIES.index(policies), labels=labels, queries=20)
+    table = random_table(POLICIES.index(policies), labels=labels, queries=12)
     calls = share(ALL, turn, 10)
     found = frame(table, seed=None).rank.on(**policies).evaluate(*(spell(*call) for call in calls))
     for name, options in calls:
@@ -116,7 +116,7 @@ def test_expressions_have_the_oracles_values(policies: Options, turn: int) -> No
         assert_equal(values(found, text), expected(table, name, options, policies), text)
 
 
-@each("turn", range(2), sample=53)
+@each("turn", range(2), sample=27)
 @each("policies", POLICIES[::8], ids=str)
 @each("name", NAMES)
 def test_the_method_returns_one_column_of_the_oracles_values(name: str, policies: Options, turn: int) -> None:
@@ -550,7 +550,7 @@ def test_queries_of_one_table_only_may_be_refused(lazy: bool) -> None:
 # A threshold of a column's own, and the other tools' spellings -------------------------------------------------
 
 
-@each("no_relevant", ["zero", "null", "one"])
+@each("no_relevant", ["zero", "null", "one"], sample=3)
 @each("relevant", [0, 2])
 def test_a_text_may_have_a_threshold_of_its_own(relevant: int, no_relevant: str) -> None:
     table = random_table(25, queries=15)

@@ -108,10 +108,10 @@ def assert_same(found: Any, wanted: pl.DataFrame) -> None:
     assert_frame_equal(*both, rel_tol=1e-12, abs_tol=1e-12)
 
 
-@each("turn", range(12), sample=1)
+@each("turn", range(24), sample=1)
 def test_all_forms_give_the_eager_values(turn: int) -> None:
     df = frame(random_table(5, queries=8))
-    calls = share(ALL, turn, 12)
+    calls = share(ALL, turn, 24)
     texts = [spell(*call) for call in calls]
     wanted = ranker(df).evaluate(*texts)
     for engine in ("in-memory", "streaming"):
@@ -131,9 +131,9 @@ def ranker_of_expressions() -> Any:
     return rf.expr.on(**ROLES)
 
 
-@each("turn", range(4), sample=1)
+@each("turn", range(8), sample=1)
 def test_a_frame_may_be_taken_in_parts_and_in_any_order_of_rows(turn: int) -> None:
-    texts = share(TEXTS, turn, 4)
+    texts = share(TEXTS, turn, 8)
     table = random_table(6, queries=20)
     wanted = ranker(frame(table, seed=None)).evaluate(*texts)
     assert_same(ranker(frame(table, seed=9)).evaluate(*texts), wanted)

@@ -123,30 +123,30 @@ def of_ranks(now: dict[int, int], before: dict[int, int], marked: set[int], k: i
     )
 
 
+@each("seed", range(4), sample=12)
 @each("ties", ORDERS)
 @each("ascending", [False, True])
 def test_metrics_of_another_ranking_are_those_of_the_ranks_that_with_ranks_gives_both(
-    ties: str, ascending: bool
+    ties: str, ascending: bool, seed: int
 ) -> None:
     texts = ["p_mrr", "least_item_promoted@2", "unexpectedness@2"]
-    for seed in range(4):
-        df = two_rankings(seed)
-        options: dict[str, Any] = {"ties": ties, "ascending": ascending}
-        ranks = df.rank.on(**options).with_ranks("now").rank.on(score="base", **options).with_ranks("before")
-        wanted = {}
-        for (query,), rows in ranks.group_by("query_id"):
-            now, before = (dict(rows.drop_nulls(x).select("doc_id", x).iter_rows()) for x in ("now", "before"))
-            wanted[query] = of_ranks(now, before, {*rows.filter(pl.col("label") >= 1)["doc_id"]}, 2)
-        asked, within = df.rank.on(base="base", **options), rf.expr.on(base="base", **options)
-        of_groups = [within.p_mrr(), within.least_item_promoted(k=2), within.unexpectedness(k=2)]
-        forms = [asked.evaluate(*texts), df.group_by("query_id").agg(of_groups)]
-        if ties != "order":
-            forms.append(df.lazy().rank.on(base="base", **options).evaluate(*texts).collect())
-        for form in forms:
-            found = {row[0]: row[1:] for row in form.select("query_id", *texts).iter_rows()}
-            assert found.keys() == wanted.keys()
-            for query, values_of_query in wanted.items():
-                assert found[query] == pytest.approx(values_of_query, abs=1e-12), (seed, query)
+    df = two_rankings(seed)
+    options: dict[str, Any] = {"ties": ties, "ascending": ascending}
+    ranks = df.rank.on(**options).with_ranks("now").rank.on(score="base", **options).with_ranks("before")
+    wanted = {}
+    for (query,), rows in ranks.group_by("query_id"):
+        now, before = (dict(rows.drop_nulls(x).select("doc_id", x).iter_rows()) for x in ("now", "before"))
+        wanted[query] = of_ranks(now, before, {*rows.filter(pl.col("label") >= 1)["doc_id"]}, 2)
+    asked, within = df.rank.on(base="base", **options), rf.expr.on(base="base", **options)
+    of_groups = [within.p_mrr(), within.least_item_promoted(k=2), within.unexpectedness(k=2)]
+    forms = [asked.evaluate(*texts), df.group_by("query_id").agg(of_groups)]
+    if ties != "order":
+        forms.append(df.lazy().rank.on(base="base", **options).evaluate(*texts).collect())
+    for form in forms:
+        found = {row[0]: row[1:] for row in form.select("query_id", *texts).iter_rows()}
+        assert found.keys() == wanted.keys()
+        for query, values_of_query in wanted.items():
+            assert found[query] == pytest.approx(values_of_query, abs=1e-12), query
 
 
 def test_the_rank_without_an_instruction_does_not_depend_on_the_scores_with_it() -> None:

@@ -172,7 +172,7 @@ def test_text_of_an_altair_chart_contrasts_with_its_background_and_is_10_pixels_
         assert float(text.attrib["font-size"].removesuffix("px")) * PHONE / float(svg.attrib["width"]) >= SMALL
 
 
-@each("name", DRAWINGS, sample=len(DRAWINGS) // 2 + 2)
+@each("name", DRAWINGS, sample=len(DRAWINGS) // 2)
 @each("look", [*({"background": ground} for ground in GROUNDS), *({"style": style} for style in STYLES)])
 def test_text_of_a_matplotlib_figure_contrasts_with_its_ground_and_is_10_pixels_high_on_a_phone(
     name: str, look: dict[str, str]
@@ -197,7 +197,7 @@ def written(ax: Any) -> list[Text]:
     return found
 
 
-@each("name", ["curve", "differences", "differences of several", "distribution", "slices", "judged"], sample=7)
+@each("name", ["curve", "differences", "differences of several", "distribution", "slices", "judged"], sample=4)
 @each("long", [True, False])
 def test_text_stays_inside_a_matplotlib_figure(name: str, long: bool) -> None:
     pyplot.close("all")  # of the case before

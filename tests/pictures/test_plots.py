@@ -433,7 +433,7 @@ def test_matplotlib_draws_pandas_frames(name: str) -> None:
     assert len(ax.patches) + len(ax.lines) + len(ax.collections) > 0
 
 
-@each("name", DRAWINGS, sample=6)
+@each("name", DRAWINGS, sample=3)
 @each("style", ["default", "dark_background"])
 def test_matplotlib_draws_in_the_users_style(name: str, style: str) -> None:
     pyplot.close("all")  # of the case before
@@ -510,7 +510,7 @@ def test_axes_that_are_given_are_drawn_on_even_for_polars_frames() -> None:
     assert [line.get_ydata().tolist() for line in left.lines] == [line.get_ydata().tolist() for line in right.lines]
 
 
-@each("name", DRAWINGS, sample=6)
+@each("name", DRAWINGS, sample=3)
 def test_a_title_of_the_users_replaces_ours_and_the_line_below_it_stays(name: str) -> None:
     pyplot.close("all")  # of the case before
     draw = DRAWINGS[name][0]
@@ -523,7 +523,7 @@ def test_a_title_of_the_users_replaces_ours_and_the_line_below_it_stays(name: st
     assert [text.get_text() for text in ax.texts] == [text.get_text() for text in axes_of(name).texts]
 
 
-@each("name", DRAWINGS, sample=6)
+@each("name", DRAWINGS, sample=3)
 def test_without_a_title_a_later_one_of_matplotlib_meets_no_other_text(name: str) -> None:
     pyplot.close("all")  # of the case before
     draw = DRAWINGS[name][0]

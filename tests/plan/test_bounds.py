@@ -51,17 +51,19 @@ MORE: list[tuple[str, Options]] = [
 ]
 
 
-@cache
-def bounded() -> list[tuple[str, Options]]:
-    """The calls whose bounds the library knows, whatever the labels from 0 to 4."""
-    found = [call for call in [*ALL, *MORE] if has_bounds(spell(*call))]
-    assert len(found) >= 227  # more as metrics come, never fewer
-    return found
+def bounded(turn: int = 0, of: int = 1) -> list[tuple[str, Options]]:
+    """The calls of a turn whose bounds the library knows, whatever the labels from 0 to 4."""
+    return [call for call in share([*ALL, *MORE], turn, of) if has_bounds(spell(*call))]
 
 
 @cache
 def few() -> list[tuple[str, Options]]:
-    return [call for call in bounded() if call in [*SOME, *MORE]]
+    return [call for call in [*SOME, *MORE] if has_bounds(spell(*call))]
+
+
+@pytest.mark.nightly
+def test_no_call_loses_its_bounds() -> None:
+    assert len(bounded()) >= 227  # more as metrics come, never fewer
 
 
 POLICIES: list[Options] = [
@@ -129,8 +131,8 @@ def assert_bounds(found: pl.DataFrame, table: Table, calls: Any, labels: tuple[i
 def test_bounds_are_those_of_all_ways_to_judge(policies: Options, turn: int, labels: list[float | None]) -> None:
     seed = POLICIES.index(policies)
     between = RANGES[seed % len(RANGES)]
-    table = small_table(seed, labels=labels, queries=6)
-    calls = share(bounded(), turn, 24)
+    table = small_table(seed, labels=labels, queries=4)
+    calls = bounded(turn, 24)
     ranker = frame(table, seed=None).rank.on(unjudged="bounds", unjudged_labels=between, **policies)
     assert_bounds(ranker.evaluate(*(spell(*call) for call in calls)), table, calls, between, policies)
 
@@ -197,15 +199,15 @@ def test_a_pooled_document_that_nobody_judged_or_retrieved_may_turn_out_relevant
     assert frame({"q": rows}).rank.on(unjudged="bounds").recall().row(0) == ("q", 0.5, 1.0)
 
 
-@cache
-def ordinary() -> list[tuple[str, Options]]:
-    """The calls of which the oracles have the same value if a document that nobody judged has label 0."""
-    table = random_table(41, queries=40, labels=FRACTIONAL_LABELS)
+def ordinary(turn: int, of: int) -> list[tuple[str, Options]]:
+    """The calls of a turn of which the oracles have the same value if a document that nobody judged has label 0."""
+    table = random_table(41, queries=15, labels=FRACTIONAL_LABELS)
     table = {q: rows for q, rows in table.items() if any(label is not None for _, _, label in rows)}
     judged = {q: [row if is_judged(row) else (*row[:2], 0.0) for row in rows] for q, rows in table.items()}
-    pairs = ((call, *(expected(rows, *call, {}).values() for rows in (table, judged))) for call in bounded())
+    calls = bounded(turn, of)
+    pairs = ((call, *(expected(rows, *call, {}).values() for rows in (table, judged))) for call in calls)
     found = [call for call, values, others in pairs if all(map(close, values, others))]
-    assert len(found) >= 194  # more as metrics come, never fewer
+    assert len(found) > 0.7 * len(calls)
     return found
 
 
@@ -214,9 +216,9 @@ def ordinary() -> list[tuple[str, Options]]:
 def test_the_value_where_unjudged_documents_are_nonrelevant_lies_between_the_bounds(
     no_relevant: Any, turn: int
 ) -> None:
-    df = frame(random_table(41, queries=40, labels=FRACTIONAL_LABELS))
+    df = frame(random_table(41, queries=15, labels=FRACTIONAL_LABELS))
     df = df.filter(pl.col("label").count().over("query_id") > 0)  # else there are bounds, and no value
-    texts = [spell(*call) for call in share(ordinary(), turn, 8)]
+    texts = [spell(*call) for call in ordinary(turn, 8)]
     ranker = df.rank.on(no_relevant=no_relevant)
     value, both = ranker.evaluate(*texts), ranker.on(unjudged="bounds").evaluate(*texts)
     assert both.columns == ["query_id", *(f"{text} {end}" for text in texts for end in ("least", "greatest"))]
@@ -309,7 +311,7 @@ def test_the_first_of_a_column_of_ranks_is_the_best() -> None:
 
 @each("turn", range(4), sample=2)
 def test_bounds_are_the_same_whichever_end_of_the_scores_is_the_best(turn: int) -> None:
-    df, texts = frame(small_table(turn)), [spell(*call) for call in share(bounded(), turn, 4)]
+    df, texts = frame(small_table(turn)), [spell(*call) for call in bounded(turn, 4)]
     ranker = df.rank.on(unjudged="bounds", unjudged_labels=(0, 3), no_relevant="null")
     turned = df.with_columns(-pl.col("score")).rank.on(ascending=True, unjudged="bounds", unjudged_labels=(0, 3))
     assert_frame_equal(turned.on(no_relevant="null").evaluate(*texts), ranker.evaluate(*texts), rel_tol=1e-12)
@@ -394,4 +396,4 @@ def test_every_metric_but_those_without_proof_has_bounds() -> None:
         "nerr", "ordered_pair_accuracy", "ranking_loss", "mean_percentile_rank", "q_measure", "graded_average_precision", "g", "ndcg_rel", "rndcg", "inferred_ap", "compatibility",
         "bpm", "inst", "nerr8", "nerr9", "nerr10", "nerr11", "relstring",
     }  # fmt: skip
-    assert found.isdisjoint(name for name, _ in bounded())
+    assert [call for call in ALL if call[0] in found and has_bounds(spell(*call))] == []

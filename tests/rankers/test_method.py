@@ -103,7 +103,7 @@ NAMES = [
 ]
 
 
-@each("name", NAMES, sample=33)
+@each("name", NAMES, sample=16)
 def test_an_example_in_the_help_of_a_pandas_frame_is_one_of_pandas_and_runs(name: str) -> None:
     text = inspect.getdoc(attrgetter(name)(PANDAS)) or ""
     example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)

@@ -47,7 +47,7 @@ def session(folder: Path, *, connect: bool = False, **options: str) -> Any:
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
         os.environ["JAVA_HOME"] = java_home(folder)
     builder = SparkSession.builder.remote("local[2]") if connect else SparkSession.builder.master("local[2]")
-    settings = {"spark.sql.shuffle.partitions": "4", **options}
+    settings = {"spark.sql.shuffle.partitions": "2", **options}
     if not connect:  # which warn of settings that a server has already
         local = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         settings |= {**local, "spark.log.level": "OFF", "spark.ui.enabled": "false"}

@@ -15,7 +15,7 @@ pytestmark = [BY_CHANCE, pytest.mark.scale]
 
 
 @pytest.mark.parametrize(
-    "chosen", ["oracles or mistakes or wrong or explained", pytest.param("", marks=pytest.mark.nightly)]
+    "chosen", ["bounds or mistakes or wrong or explained", pytest.param("", marks=pytest.mark.nightly)]
 )
 def test_connect_sessions_pass_the_tests_of_classic_ones(chosen: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "scale", "-p", "no:cacheprovider", "-k", chosen]

@@ -32,17 +32,27 @@ def db(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory)
     database.close()
 
 
-@pytest.mark.parametrize("law", [laws.every_metric, *laws.LAWS], ids=lambda law: law.__name__)
+# the calls of some_metrics are among those of every_metric
+OF_SERVERS = [laws.every_metric, *(law for law in laws.LAWS if law is not laws.some_metrics)]
+
+
+@pytest.mark.parametrize("law", OF_SERVERS, ids=lambda law: law.__name__)
 def test_a_statement_gives_what_a_frame_gives(law: Callable[[Database], None], db: Database) -> None:
     law(db)
 
 
+def some_conventions_of_ranked_lists(db: Database) -> None:
+    laws.conventions_of_ranked_lists(db, of=6)
+
+
 # of each statement Spark plans anew, which takes longer than to run it
-LONG = {laws.every_policy: [pytest.mark.nightly]}
+LONG = {law: [pytest.mark.nightly] for law in (laws.every_policy, laws.conventions_of_ranked_lists)}
 
 
 @pytest.mark.parametrize(
-    "law", [pytest.param(law, marks=LONG.get(law, [])) for law in laws.LAWS], ids=lambda law: law.__name__
+    "law",
+    [some_conventions_of_ranked_lists, *(pytest.param(law, marks=LONG.get(law, [])) for law in laws.LAWS)],
+    ids=lambda law: law.__name__,
 )
 def test_a_statement_of_spark_gives_what_a_frame_gives(law: Callable[[Database], None], spark: Any) -> None:
     law(Spark(spark))

@@ -54,7 +54,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
 }
 
 
-@each("table", TABLES)
+@each("table", TABLES, sample=len(CALLS))
 @each("call", CALLS)
 def test_every_call_says_once_which_label_it_takes_and_what_to_write(call: str, table: str) -> None:
     ranker = TABLES[table]()

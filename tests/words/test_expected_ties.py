@@ -72,18 +72,18 @@ def assert_means(table: Table, calls: Sequence[tuple[str, dict[str, Any]]], **po
         assert_equal(values(found, text), mean_over_orders(table, name, options, **policies), text)
 
 
-@each("shift", range(8), sample=1)
+@each("shift", range(16), sample=1)
 @settings(deadline=None, derandomize=True, max_examples=5, phases=[Phase.generate])
 @given(
     table=tied_tables,
     relevant=st.sampled_from([1, 0, 2]),
     unjudged=st.sampled_from(["nonrelevant", "drop"]),
-    turn=st.integers(0, 7),
+    turn=st.integers(0, 15),
 )
 def test_expected_values_are_the_mean_over_all_orders(
     shift: int, table: Table, relevant: float, unjudged: str, turn: int
 ) -> None:
-    assert_means(table, share(expected_calls(), turn + shift, 8), relevant=relevant, unjudged=unjudged)
+    assert_means(table, share(expected_calls(), turn + shift, 16), relevant=relevant, unjudged=unjudged)
 
 
 NO_GAIN = [None, -1, 0]

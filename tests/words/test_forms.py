@@ -239,12 +239,12 @@ def test_metrics_of_ones_own_are_those_of_plain_python_in_every_form(table: Tabl
         assert_same(as_found(values), wanted, form)
 
 
-@each("turn", range(10), sample=1)
+@each("turn", range(20), sample=1)
 @law
 @given(table=hostile, policies=st.sampled_from(POLICIES))
 def test_every_metric_has_one_value_in_every_form(turn: int, table: Table, policies: Options) -> None:
     df = frame(table)
-    (_, first), *others = forms(df, share([*TEXTS, *OWN_TEXTS], turn, 10), policies)
+    (_, first), *others = forms(df, share([*TEXTS, *OWN_TEXTS], turn, 20), policies)
     for form, values in others:
         assert_same(as_found(values), as_found(first), form)
 
