@@ -83,11 +83,8 @@ class Verb:
     runs
         The runs of a call, from its arguments `runs` and `run` (and `method`).
     by_parts
-        For ``whole``: whether it takes rows only by `Table.by_parts` and `Table.of_queries`, so that a table need not be in
-        memory.
-    keeps
-        For ``table``: a function of a part, with whole queries, and the verb's arguments; the verb computes its result from
-        the frames of all parts, put together.
+        For ``table`` and ``whole``: whether it takes rows only by `Table.by_parts` and `Table.of_queries`, so that a table need
+        not be in memory.
     merges
         For ``table``: a function that makes its `Mergeable` from the setup, the largest labels of the whole table (or
         None), and the arguments.
@@ -105,7 +102,6 @@ class Verb:
     every_column: bool = False
     runs: Callable[..., Runs] = Runs.of
     by_parts: bool = False
-    keeps: Callable[..., pl.DataFrame] | None = None
     merges: Callable[..., Mergeable] | None = None
     lazily: Callable[..., Any] | None = None
 
@@ -185,11 +181,6 @@ class VerbCall:
             give = table.give
             table = replace(table, give=lambda found: give(with_names(found, table.setup, self.calls)))
         return self._run(self.verb.function, table)
-
-    def kept(self, table: Table[Any]) -> pl.DataFrame:
-        """The frame that the verb keeps of a part."""
-        found: pl.DataFrame = self._run(self.verb.keeps, table)
-        return found
 
     def _run(self, function: Any, *first: object) -> Any:
         """The result of a function with the verb's arguments after others."""
