@@ -18,6 +18,7 @@ from ..._plan.rank_order import RankOrder, keeping_orders
 from ..._plan.unjudged import Unjudged, counting
 from ..._support.floats import np
 from ..._table.background import Items
+from ..._table.check import names_of_figures
 from ..._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, stacked_runs, together, usual_runs
 from ..._table.findings import Finding, Reading, findings_of
 from ..._table.run_and_judgments import runs_in
@@ -160,9 +161,12 @@ def _read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
 
 
 def _names_read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> set[str]:
-    """The columns that the call reads, and those that its watch looks at."""
-    watched = usual_runs(frame.collect_schema().names(), setup) if call.verb.watched else []
-    return {*call.columns(setup), *watched}
+    """The columns that the call reads, and those that its watch or its findings look at."""
+    names = frame.collect_schema().names()
+    looked_at = usual_runs(names, setup) if call.verb.watched else []
+    if call.verb.checks:
+        looked_at = names_of_figures(names, setup)
+    return {*call.columns(setup), *looked_at}
 
 
 @dataclass
