@@ -11,6 +11,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_largest, takes_largest_label
+from .._table.check import names_of_figures
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
@@ -314,6 +315,8 @@ def run(
         setup = call.runs.queries(setup)
     setups = [*call.runs.apart(setup, ())[0].values()]
     read = None if call.reads_any else call.columns(setup)
+    if verb.checks and read is not None:
+        read = {*read, *names_of_figures(engine.schema(table, read).columns, setup)}
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
     if (verb.gives in ("query", "list", "table") or by_parts) and read is not None:  # the result has no other columns

@@ -185,16 +185,17 @@ PLOTS: dict[str, Callable[[Any], Any]] = {
     "contributions": lambda x: x.plot.contributions("rrf", runs=["old", "new"], k=3),
     "trade_off": lambda x: x.plot.trade_off("rr", "err", runs=["old", "new"]),
     "exposure": lambda x: x.plot.exposure(3, items=8, weight="log2", runs=["old", "new"]),
-    "catalog": lambda x: x.plot.catalog("gini", items=8, runs=["old", "new"]),
+    "catalog": lambda x: x.plot.catalog("gini", items=8, cutoffs=[1, 2], runs=["old", "new"]),
     "long_tail": lambda x: x.plot.long_tail(3, interactions=DF.filter(pl.col("label") > 0), runs=["old", "new"]),
     "propensities": lambda x: x.on(score="old", label="clicked").plot.propensities(context="market", k=4),
 }
 
 
 @each("plot", PLOTS)
-def test_a_plot_of_values_per_query_is_that_of_the_table_in_memory(plot: str) -> None:
-    with in_small_batches(A_THIRD):
+def test_a_plot_is_that_of_the_table_in_memory_and_never_collects_its_rows(plot: str) -> None:
+    with in_small_batches(A_THIRD), collecting() as heights:
         found = PLOTS[plot](DF.lazy().rank.on(memory_limit=1)).to_dict()
+    assert max(heights) < DF.height
     assert rounded(found) == rounded(PLOTS[plot](DF.rank).to_dict())
 
 
