@@ -202,7 +202,7 @@ def worst_queries(
     worst_first = found.sort(call.text, descending=not call.higher_is_better, maintain_order=True)
     chosen = worst_first.group_by(RUN, maintain_order=True).head(most)
     rows, worst = table.of_queries(chosen.select(query).unique()), []
-    for run in found[RUN].unique(maintain_order=True):
+    for run in runs.named(found):
         own = chosen.filter(pl.col(RUN) == run)
         documents = _documents(rows, runs, run, call, own, show)
         policies = runs.queries(setup if runs.column else setup.changed(score=run))
@@ -450,7 +450,7 @@ class ReportPage:
         few = min(self.resampling.resamples, OF_PLOTS.resamples)  # a page would take twice as long
         RESAMPLED.set(replace(self.resampling, resamples=few, progress=False))
         means, pairs = self.means(self.calls, **self.draws), self.compared(self.baseline)
-        names = sorted(means[RUN].unique(maintain_order=True), key=lambda run: self.baseline not in (run, None))
+        names = sorted(self.runs.named(means), key=lambda run: self.baseline not in (run, None))
         settings = self.settings(slices, fusion, comparison=pairs, gate=gate)
         answers, ranking, comparison = ([], [], None) if pairs is None else self.comparison(pairs)
         kind = self.resampling.interval
@@ -664,7 +664,7 @@ def values_of_runs(
     """The summary of every run, and the values of its queries, a row per run and query in the order of the table."""
     summary = Summary.of(table.setup, None, *calls, runs=runs, by=by, **options)
     per_query = table.by_parts(OfSeries(summary))
-    return summary, in_order(per_query, table, runs.queries(table.setup).roles.query)
+    return summary, in_order(per_query, table, runs)
 
 
 def without_kind(text: str) -> str:

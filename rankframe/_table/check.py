@@ -294,7 +294,8 @@ def findings_of_table(table: Table[Any], setup: Setup) -> pl.DataFrame:
         if (of_part[LISTED] == i).any():  # known without a row
             rows = of_part.filter(pl.col(LISTED) == i)
         order = [ROW] if ROW in rows.columns else [name for name in rows.columns if name.startswith(carried(""))]
-        found.append(rows.sort(order).drop(LISTED, ROW, strict=False))
+        rows = rows.sort(order).drop(LISTED, ROW, strict=False)
+        found.append(rows.with_columns(pl.col("rows").cast(pl.UInt32)))  # engines may widen it
     return pl.concat(found, how="diagonal")
 
 

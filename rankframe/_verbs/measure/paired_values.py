@@ -261,13 +261,14 @@ def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFra
     return found.join(first, on=key, how="left", nulls_equal=True, maintain_order="left")
 
 
-def in_order(found: pl.DataFrame, table: Table[Any], query: Sequence[str]) -> pl.DataFrame:
+def in_order(found: pl.DataFrame, table: Table[Any], runs: Runs) -> pl.DataFrame:
     """The values of all parts in the order of the table; of one without order, by run, slice and query."""
     if PLACE in found.columns:
         return found.sort(PLACE, maintain_order=True).drop(PLACE)
     if table.ordered:
         return found
-    return found.sort(RUN, *_facts_in(found), *query)
+    run = pl.col(RUN).cast(pl.Enum(runs.scores)) if runs.scores else pl.col(RUN)
+    return found.sort(run, *_facts_in(found), *runs.queries(table.setup).roles.query)
 
 
 def _facts_in(found: pl.DataFrame) -> list[str]:
@@ -295,7 +296,7 @@ def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, s
     size = size_calls(setup, single) if sized else []
     weighing = design.weighing(table.rows)
     work = ValuesOfRuns(design, calls, [*single, *of_ratio, *size, *weighing], weighed_by_metric=bool(weighing))
-    found = in_order(table.by_parts(work), table, query)
+    found = in_order(table.by_parts(work), table, design.runs)
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
     facts = _facts_in(found)
