@@ -120,8 +120,8 @@ def overlap(
 
     Returns
     -------
-    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. A LazyFrame
-    is collected first.
+    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. Of a LazyFrame
+    only sums over the queries are held in memory.
 
     - ``table`` has a row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both,
       over k), ``jaccard`` (over the number in the top k of either) and ``rbo`` (rank-biased overlap of the whole rankings
@@ -342,8 +342,8 @@ def oracle(
 
     Returns
     -------
-    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. A
-    LazyFrame is collected first.
+    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. Of a
+    LazyFrame only the values per query are held in memory.
 
     - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
       (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
