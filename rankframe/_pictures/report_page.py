@@ -57,7 +57,7 @@ from .._verbs.decide.ranks import tied_for_top
 from .._verbs.fuse.fitted import FusionMethod, text_of
 from .._verbs.measure.evaluate import with_ranks
 from .._verbs.measure.judge import Findings
-from .._verbs.measure.paired_values import explained, in_order, with_own_rank
+from .._verbs.measure.paired_values import explained, in_order, rows_of_queries, with_own_rank
 from .._verbs.measure.summary import Summary
 from .._verbs.sample.declaration import verb
 from .._verbs.sample.resampling import Resampling
@@ -201,7 +201,7 @@ def worst_queries(
     found = found.join(to_find.filter(TO_FIND), on=query, how="semi", nulls_equal=True, maintain_order="left")
     worst_first = found.sort(call.text, descending=not call.higher_is_better, maintain_order=True)
     chosen = worst_first.group_by(RUN, maintain_order=True).head(most)
-    rows, worst = table.of_queries(chosen.select(query).unique()), []
+    rows, worst = rows_of_queries(table, runs, [call], chosen.select(query).unique()), []
     for run in runs.named(found):
         own = chosen.filter(pl.col(RUN) == run)
         documents = _documents(rows, runs, run, call, own, show)

@@ -97,10 +97,6 @@ class Table(Generic[R]):
         """The result of a function of parts with whole queries, of all parts together."""
         return work(self) if self.parts is None else self.parts.each(work)
 
-    def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
-        """A table in memory that has all rows of some queries; rows that are in memory stay as they are."""
-        return self if self.parts is None else self.parts.of_queries(queries)
-
 
 def in_memory(
     rows: pl.DataFrame, setup: Setup, whole: Whole | None = None, spelling: Spelling = str

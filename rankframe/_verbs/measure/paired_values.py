@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ import polars as pl
 from ..._catalog.call import CLICKS, Call
 from ..._catalog.means import lifted
 from ..._catalog.requests import calls_of
-from ..._plan.per_query import collect, measure
+from ..._plan.per_query import collect, largest_label, measure, needs_largest_label
 from ..._results.markup import visible
 from ..._statistics.sample import Limits, Sample
 from ..._support.floats import Booleans, Floats, Integers, np
@@ -537,6 +537,17 @@ def explained(
         only=run,
     )
     return with_own_rank(rows.drop(RUN), rows.columns[-2])
+
+
+def rows_of_queries(table: Table[Any], runs: Runs, calls: Sequence[Call], queries: pl.DataFrame) -> Table[Any]:
+    """A table in memory that has all rows of some queries, and knows the largest label of the whole table if calls need it."""
+    if table.parts is not None:
+        return table.parts.of_queries(queries)
+    rows, setups = table.rows, runs.apart(table.setup, ())[0].values()
+    needing = [x for x in setups if needs_largest_label(x, rows.schema, calls)]
+    labels = {x.roles.score: largest_label(rows, x, calls) for x in needing}
+    rows = rows.join(queries, on=queries.columns, how="semi", nulls_equal=True, maintain_order="left")
+    return replace(table, rows=rows, whole=Whole(labels))
 
 
 def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:

@@ -101,8 +101,8 @@ class Verb:
     runs
         The runs of a call, from its arguments `runs` and `run` (and `method`).
     by_parts
-        For ``table`` and ``whole``: whether it takes rows only by `Table.by_parts` and `Table.of_queries`, so that a table need
-        not be in memory.
+        For ``table`` and ``whole``: whether it takes rows only by `Table.by_parts`, and those of some queries by
+        `rows_of_queries`, so that a table need not be in memory.
     merges
         For ``table``: a function that makes its `Mergeable` from the setup, the largest labels of the whole table (or
         None), and the arguments.
