@@ -77,8 +77,8 @@ class Plots(Owner, Generic[Picture]):
     """The plots of a ranker, ``df.rank.plot``.
 
     Every method returns an Altair chart for a Polars frame, and Matplotlib axes for a pandas frame or if `ax` is given.
-    A picture has at most a few thousand marks, for tables of any size. Of a LazyFrame, plots of values per query
-    hold these values in memory; ``curve``, ``judged``, ``overlap``, ``contributions`` and ``propensities`` collect its rows first.
+    A picture has at most a few thousand marks, for tables of any size. Of a LazyFrame, only values per query, or counts of
+    documents, are held in memory; for metrics of a catalog, its lists down to the cutoff.
     """
 
     def __init__(self, ranker: Any, library: str) -> None:

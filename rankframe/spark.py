@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import polars as pl
@@ -19,6 +20,7 @@ from ._catalog.requests import Request
 from ._lift import spark_tables as _tables
 from ._lift.arrow_kernel import bound, seen
 from ._lift.engine import Side, Work, run as run_on
+from ._pictures.report_page import report as report_verb
 from ._support.option_kinds import check
 from ._support.option_values import Range
 from ._table.columns import fresh
@@ -31,6 +33,7 @@ from ._verbs.decide.gate import Verdict, gate as gate_verb
 from ._verbs.decide.power import power as power_verb
 from ._verbs.fuse.fitted import FittedFusion
 from ._verbs.fuse.fuse import explain as explain_fusion_verb, fuse as fuse_verb
+from ._verbs.groups.compare_groups import GroupComparison, compare_groups as compare_groups_verb
 from ._verbs.items.catalog import catalog as catalog_verb
 from ._verbs.measure.evaluate import evaluate as evaluate_verb
 from ._verbs.measure.summary import mean as mean_verb, summarize as summarize_verb
@@ -41,7 +44,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame  # pyright: ignore[reportMissingImports]
 
 __all__ = [
-    "catalog", "compare", "evaluate", "explain_fusion", "fuse", "gate", "mean", "power", "reliability", "summarize", "with_metrics",
+    "catalog", "compare", "compare_groups", "evaluate", "explain_fusion", "fuse", "gate", "mean", "power", "reliability", "report",
+    "summarize", "with_metrics",
 ]  # fmt: skip
 
 Buckets: TypeAlias = Annotated[int, Range(least=1)] | None
@@ -410,6 +414,80 @@ def reliability(
     """
     two = (qrels, judged_only, run_only)
     found: Reliability[pl.DataFrame] = _lifted(reliability, reliability_verb, df, metrics, options, buckets, *two)
+    return found
+
+
+def compare_groups(
+    df: DataFrame,
+    *metrics: Request,
+    qrels: DataFrame | None = None,
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> GroupComparison[pl.DataFrame]:
+    """Compare groups of queries or users, such as the arms of an A/B test, as ``df.rank.compare_groups`` does.
+
+    The workers evaluate the metrics. The call collects their values, a row per query, and compares them in memory.
+
+    Parameters
+    ----------
+    df, *metrics, qrels, judged_only, run_only, buckets
+        As for :func:`compare`.
+    **options
+        The options of ``df.rank.compare_groups``, and column names and policies as for :func:`evaluate`.
+
+    Returns
+    -------
+    A :class:`rankframe.results.GroupComparison`, whose frames are Polars frames in memory.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData
+        As for :func:`evaluate` and ``df.rank.compare_groups``.
+    """
+    two = (qrels, judged_only, run_only)
+    found: GroupComparison[pl.DataFrame] = _lifted(
+        compare_groups, compare_groups_verb, df, metrics, options, buckets, *two
+    )
+    return found
+
+
+def report(
+    df: DataFrame,
+    path: str | Path,
+    *metrics: Request,
+    qrels: DataFrame | None = None,
+    judged_only: Unmatched = "keep",
+    run_only: Unmatched = "drop",
+    buckets: int | None = None,
+    **options: Any,
+) -> Path:
+    """Write one self-contained HTML file: how good the ranking is, and all settings that its numbers depend on.
+
+    The workers evaluate the metrics and count what plots and the check show. The call collects values per query, and the rows
+    of the worst queries. Each section takes a job of its own: call ``df.cache()`` first.
+
+    Parameters
+    ----------
+    df, *metrics, qrels, judged_only, run_only, buckets
+        As for :func:`compare`.
+    path
+        Where the driver writes it, a file that ends in ``.html`` or ``.htm``.
+    **options
+        The options of ``df.rank.report``, and column names and policies as for :func:`evaluate`, as for :func:`compare`.
+
+    Returns
+    -------
+    The path.
+
+    Raises
+    ------
+    UnknownMetric, InvalidOption, MissingColumn, InvalidData, MissingExtra
+        As for :func:`evaluate` and ``df.rank.report``.
+    """
+    two = (qrels, judged_only, run_only)
+    found: Path = _lifted(report, report_verb, df, (path, *metrics), options, buckets, *two)
     return found
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from .._catalog.call import Call
 from .._plan.per_query import LARGEST, measure, needs_largest_label, setup_of_largest, takes_largest_label
+from .._table.check import names_of_figures
 from .._table.run_and_judgments import Unmatched
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
@@ -306,18 +307,19 @@ def run(
     verb = call.verb
     if verb.gives == "join":
         return _join(engine, table, setup, call)
-    if not (verb.within_queries or verb.merges is not None or verb.by_parts):
+    by_parts = verb.by_parts and verb.merges is None
+    if not (verb.within_queries or verb.merges is not None or by_parts):
         raise looks_at_whole(verb.name, engine)
     given = setup
     if call.runs.key:  # a part holds the rows of a query of all runs
         setup = call.runs.queries(setup)
     setups = [*call.runs.apart(setup, ())[0].values()]
     read = None if call.reads_any else call.columns(setup)
+    if verb.checks and read is not None:
+        read = {*read, *names_of_figures(engine.schema(table, read).columns, setup)}
     empties = [engine.schema(x, read) for x in ([table] if qrels is None else [table, qrels])]
     sides = [Side(table, empties[0].columns)]
-    if (
-        verb.gives in ("query", "list", "table") or verb.by_parts
-    ) and read is not None:  # the result has no other columns
+    if (verb.gives in ("query", "list", "table") or by_parts) and read is not None:  # the result has no other columns
         sides = [sides[0].only(read)]
     judging, key = None, [*setup.roles.query]
     if qrels is not None:
@@ -327,7 +329,7 @@ def run(
         judging, key = _joining(engine, sides, setups[0], empties, joined_by)
     nothing = Whole({}, frozenset() if call.runs.key else None)
     shape = (
-        None if verb.by_parts else _work(call, setup, judging, nothing)(*empties)
+        None if by_parts else _work(call, setup, judging, nothing)(*empties)
     )  # refuses wrong columns before anything runs
     joined = empties[0] if judging is None else judging(*empties)
     calls, setups = call.calls if call.reads_labels else [], [*call.runs.apart(setup, ())[0].values()]

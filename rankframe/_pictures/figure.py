@@ -166,7 +166,7 @@ class Measured:
         self.query, self.calls, self.resampling = runs.queries(setup).roles.query, calls, resampling
         size = size_calls(setup, calls) if runs.columns else []
         summary = Summary((*calls, *size), setup, runs, slices, None, resampling)
-        found = in_order(table.by_parts(OfSeries(summary)), table, self.query)
+        found = in_order(table.by_parts(OfSeries(summary)), table, runs)
         self.key = summary.query
         if by is not None:
             found = found.with_columns(pl.col(keys(slices)[-1]).alias(SLICE))

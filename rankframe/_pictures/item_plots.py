@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from .._catalog.call import Call
 from .._catalog.registry import CATALOG_METRICS
+from .._catalog.requests import Request
 from .._results.grid import queries, with_intervals
 from .._table.background import place_in
 from .._table.runs import RUN, Runs
 from .._table.setup import Setup
-from .._table.table import Table, in_memory
+from .._table.table import Table, unchanged
 from .._verbs.items.catalog import catalog as catalog_table, catalog_calls, reads_labels
 from .._verbs.items.item_exposure import Exposures, Weighing
 from .._verbs.items.item_tables import Unknown, catalog_and_past, item_column
+from .._verbs.sample.declaration import merged_figures
 from ..errors import InvalidOption, Verbatim, option
 from .figure import CI, ENDS, Axis, Estimated, Figure, Mark, Measured, Shared, at_cutoffs, one_call, plot, unpacked
 from .plots import deepest, nice_cutoffs
@@ -37,7 +40,7 @@ RESAMPLES = 1_000
 """The number of resamples of each interval."""
 
 
-@plot()
+@plot(by_parts=True)
 def exposure(
     table: Table[Any],
     k: int | None = None,
@@ -80,13 +83,13 @@ def exposure(
     """
     frame, setup, runs = unpacked(table, shared)
     weighing = Weighing.of(k, weight)
-    found = _exposed(frame, setup, runs, weighing)
+    found = _exposed(table, runs, weighing)
     ids = catalog_and_past(runs.queries(setup), frame.schema, unknown_items).catalog.ids
     if ids is not None and unknown_items == "drop":
         found = found.filter(place_in(ids, found[item_column(setup, frame.columns)]).is_not_null())
     at = "" if k is None else f"@{k}"
     options = {"count": "count", "log2": "log2", "rbp": f"rbp,p={weighing.p:g}"}[weighing.weight]
-    gini = _measured(frame, setup, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared.get("ci", CI))
+    gini = _measured(table, runs, [f"exposure_gini(weight={options}){at}"], unknown_items, shared.get("ci", CI))
     size = max(gini["n_items"], default=0)
     names = runs.named(found)
     of_runs = ((run, found.filter(pl.col(RUN) == run)["exposure"]) for run in names)
@@ -111,7 +114,7 @@ def _lorenz(exposed: pl.Series, size: int) -> pl.DataFrame:
     return rows.filter(kept | (items == n)).select(x=items / n, y="y", items=items)
 
 
-@plot()
+@plot(by_parts=True)
 def long_tail(
     table: Table[Any],
     k: int | None = None,
@@ -148,7 +151,7 @@ def long_tail(
     """
     frame, setup, runs = unpacked(table, shared)
     doc = item_column(setup, frame.columns)
-    found = _exposed(frame, setup, runs, Weighing.of(k, weight))
+    found = _exposed(table, runs, Weighing.of(k, weight))
     counts = _popularity(frame, setup, runs)
     names = runs.named(found)
     found = found.with_columns(pl.col(doc).cast(counts.schema[doc]))
@@ -172,7 +175,7 @@ def long_tail(
     return Figure(f"Exposure{at} of items by popularity", subtitle, x, y, (Mark("line", rows),), (*names, PAST))
 
 
-@plot(among=CATALOG_METRICS, labels=reads_labels)
+@plot(among=CATALOG_METRICS, labels=reads_labels, by_parts=True)
 def catalog(
     table: Table[Any],
     *metrics: str,
@@ -213,7 +216,7 @@ def catalog(
     >>> df.rank.plot.catalog("coverage", items=4).title.text
     'Coverage at every cutoff'
     """
-    frame, setup, runs = unpacked(table, shared)
+    _, setup, runs = unpacked(table, shared)
     drawn = catalog_calls(metrics, setup, "plot.catalog('coverage', items=...)")
     if not drawn:
         raise InvalidOption("name a metric of the catalog, as plot.catalog('coverage', items=...)")
@@ -221,17 +224,17 @@ def catalog(
         if "k" not in call.metric.parameters or call.cutoff:
             says = "name a metric that takes a cutoff, without one, as 'coverage'"
             raise InvalidOption(f"{call.text!r} has no curve: {says}")
-    at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(frame, setup, runs), SHALLOW) + 1))
+    at = list(cutoffs) if cutoffs is not None else list(range(1, min(deepest(table, runs), SHALLOW) + 1))
     calls = {call.with_defaults({"k": k}): (call, k) for call in drawn for k in at}
-    found = _measured(frame, setup, runs, [call.text for call in calls], unknown_items, shared.get("ci", CI))
+    found = _measured(table, runs, [call.text for call in calls], unknown_items, shared.get("ci", CI))
     rows = found.select("metric", series=RUN, y="value", low="ci_low", high="ci_high").drop_nulls("y")
     n, several = max(found["n_queries"], default=0), found[RUN].n_unique() > 1
     subtitle = f"All lists of {n:,} users together{with_intervals(shared.get('ci', CI), 'users resampled')}"
     return at_cutoffs(rows, calls, subtitle, Axis("cutoff k", whole=True), "value", several=several)
 
 
-@plot()
-def trade_off(table: Table[Any], x: str, y: str, **shared: Unpack[Estimated]) -> Figure:
+@plot(by_parts=True)
+def trade_off(table: Table[Any], x: Request, y: Request, **shared: Unpack[Estimated]) -> Figure:
     """Two metrics against each other, a point per run: it shows how much of one a run gives up for the other.
 
     Parameters
@@ -270,17 +273,25 @@ def _directed(call: Call) -> str:
     return call.display if call.higher_is_better else f"{call.display} (less is better)"
 
 
-def _exposed(frame: pl.DataFrame, setup: Setup, runs: Runs, weighing: Weighing) -> pl.DataFrame:
+def _exposed(table: Table[Any], runs: Runs, weighing: Weighing) -> pl.DataFrame:
     """The exposure of each item in each run."""
-    return runs.each(frame, setup, lambda of_run: Exposures(of_run, weighing, runs.key).of_table(frame))
+
+    def exposed(of_run: Setup) -> pl.DataFrame:
+        return merged_figures(table, Exposures(of_run, weighing, runs.key))
+
+    return runs.each(table.rows, table.setup, exposed)
 
 
 def _measured(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, texts: Sequence[str], unknown_items: Unknown, ci: float | None
+    table: Table[Any], runs: Runs, texts: Sequence[str], unknown_items: Unknown, ci: float | None
 ) -> pl.DataFrame:
     """The catalog metrics of each run, with the ends of intervals, null with ``ci=None``."""
     options: dict[str, Any] = {"by": runs.key, "unknown_items": unknown_items, "ci": ci, "resamples": RESAMPLES}
-    found = runs.each(frame, setup, lambda one: catalog_table(in_memory(frame, one), *texts, **options))
+
+    def measured(of_run: Setup) -> pl.DataFrame:
+        return catalog_table(replace(table, setup=of_run, give=unchanged), *texts, **options)
+
+    found = runs.each(table.rows, table.setup, measured)
     return found.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ENDS if end not in found.columns)
 
 

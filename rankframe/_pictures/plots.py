@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
@@ -17,13 +18,13 @@ from .._support.option_kinds import Column, ColumnNames
 from .._support.option_values import Range
 from .._table.roles import require
 from .._table.runs import RUN, RUN_OF_TABLE, Runs
-from .._table.setup import Setup
-from .._table.table import Table, in_memory
+from .._table.table import Table, Whole, unchanged
 from .._table.trec_eval import LEVELS
 from .._verbs.audit.overlap import overlap as overlap_of
 from .._verbs.collections.propensities import Method, Ranks, propensities as estimated
 from .._verbs.fuse.fitted import FusionMethod, runs_for, text_of
 from .._verbs.fuse.fuse import explain
+from .._verbs.sample.entries import names_of_runs
 from ..errors import InvalidOption, option
 from .figure import (
     CI,
@@ -65,7 +66,7 @@ CELLS = 30
 """The number of rows and columns of the grid whose cells combine dots."""
 
 
-@plot(among=METRICS)
+@plot(among=METRICS, by_parts=True)
 def curve(
     table: Table[Any], *metrics: Request, cutoffs: Sequence[int] | None = None, **shared: Unpack[SlicedOptions]
 ) -> Figure:
@@ -96,7 +97,6 @@ def curve(
     >>> df.rank.plot.curve("precision", "recall").title.text
     'P, Recall at every cutoff'
     """
-    frame, setup, runs = unpacked(table, shared)
     drawn = averaged(metrics, "plot.curve('ndcg', 'recall')", of_rankings=True)
     for call in drawn:
         if call.cutoff or "k" not in call.metric.parameters:
@@ -104,7 +104,7 @@ def curve(
             why = "names a cutoff, and a curve shows all; leave it out" if call.cutoff else without
             raise InvalidOption(f"{call.text} {why}")
     if cutoffs is None:
-        cutoffs = spaced(deepest(frame, setup, runs))
+        cutoffs = spaced(deepest(table, unpacked(table, shared)[2]))
     if not isinstance(cutoffs, Collection) or isinstance(cutoffs, str) or not cutoffs:
         says = f"cutoffs={cutoffs!r} lists no cutoffs"
         raise InvalidOption(f"{says}; write them as cutoffs=[1, 5, 10], or leave them out")
@@ -378,7 +378,7 @@ def over(table: Table[Any], metric: Request, *, by: Column, **shared: Unpack[Est
     return Figure(title, subtitle, x, y, banded(rows), tuple(measured.runs), note=measured.note)
 
 
-@plot()
+@plot(by_parts=True)
 def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) -> Figure:
     """A metric against the number of judged documents: it shows whether the value depends on how much was judged.
 
@@ -401,9 +401,7 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
     """
     call = one_call(metric, "judged('ndcg@10')")
     measured = Measured.of(table, [call], shared)
-    docs, of_docs = by_document(table.rows, table.setup)
-    is_judged = (pl.col(of_docs.roles.label) >= 0).sum().cast(pl.Float64)
-    n = docs.group_by(measured.key).agg(is_judged.alias("judged"))
+    n = table.by_parts(JudgedDocuments(tuple(measured.key)))
     series = pl.lit(call.display) if not measured.several else pl.col(SERIES)
     both = measured.values.join(n, on=measured.key, how="left", nulls_equal=True, maintain_order="left")
     both = both.with_columns(series.alias(SERIES)).drop_nulls(["judged", call.text])
@@ -416,16 +414,33 @@ def judged(table: Table[Any], metric: Request, **shared: Unpack[SlicedOptions]) 
     part = (pl.col("judged").rank().over(SERIES) - 1) * groups // of_series
     both = both.with_columns(part=part).filter(groups > 1)
     xs = both.group_by("part", series=SERIES).agg(x=pl.col("judged").mean())
-    rows = measured.means("part", SERIES, values=both).join(xs, on=["part", "series"]).sort("x").drop("part")
+    rows = measured.means("part", SERIES, values=both).join(xs, on=["part", "series"]).sort("x", "series").drop("part")
     legend = "" if rows.is_empty() else f". Line: mean{measured.intervals(rows)}"
-    points = spots.group_by(pl.all()).agg(queries=pl.len()).sort("x", "y").with_columns(size=pl.col("queries").sqrt())
+    points = (
+        spots.group_by(pl.all())
+        .agg(queries=pl.len())
+        .sort("x", "y", "series")
+        .with_columns(size=pl.col("queries").sqrt())
+    )
     title, x = f"{call.display} against the number of judged documents", Axis("judged documents of a query", whole=True)
     subtitle = f"Dots: {measured.count}, larger where several share a place{legend}"
     marks = (Mark("point", points), *([] if rows.is_empty() else banded(rows)))
     return Figure(title, subtitle, x, Axis(call.display), marks, names, note=measured.note)
 
 
-@plot(runs=runs_for)
+@dataclass(frozen=True)
+class JudgedDocuments:
+    """The number of judged documents of each query of a part; `query` also names the run if a column does."""
+
+    query: tuple[str, ...]
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        docs, of_docs = by_document(part.rows, part.setup.changed(query=self.query))
+        is_judged = (pl.col(of_docs.roles.label) >= 0).sum().cast(pl.Float64)
+        return docs.group_by(self.query, maintain_order=True).agg(is_judged.alias("judged"))
+
+
+@plot(runs=runs_for, by_parts=True)
 def contributions(
     table: Table[Any],
     method: FusionMethod,
@@ -455,35 +470,59 @@ def contributions(
     >>> df.rank.plot.contributions("rrf", runs=["bm25", "dense"]).title.text
     'What each run contributes to rrf'
     """
-    setup, runs = table.setup, runs_for(method, shared.get("runs"), shared.get("run"))
-    runs.required()
-    found = explain(in_memory(table.rows, setup), method, runs=runs.scores or None, run=runs.column)
-    found = found.filter(pl.col("fused_rank") <= k)
-    if found["contribution"].has_nulls():
+    runs = runs_for(method, shared.get("runs"), shared.get("run")).required()
+    names = names_of_runs(table, runs)
+    found = table.by_parts(Contributions(method, runs, tuple(names), k))
+    if found["no sum"].any():
         says = f"{text_of(method)} is no sum of what each run contributes"
         raise InvalidOption(f"{says}; plot a method that is one, as contributions('rrf')")
-    names = list(runs.scores or found[RUN_OF_TABLE].unique(maintain_order=True))
-    query, doc = pl.struct(runs.queries(setup).roles.query), setup.roles.doc_in(found.columns)
     width, rank = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
-    ranks = found.with_columns(queries=query.n_unique().over("fused_rank")).group_by("fused_rank", RUN_OF_TABLE)
-    rows = ranks.agg(width.sum() / pl.col("queries").first(), pl.col("queries").first())
+    rows = found.with_columns(pl.col("queries").sum().over("fused_rank")).group_by("fused_rank", RUN_OF_TABLE)
+    rows = rows.agg(width.sum() / pl.col("queries").first(), pl.col("queries", "document").first())
     rows = rows.sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
     rows = rows.with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
     rows = rows.with_columns(x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE)
-    rows = rows.rename({"fused_rank": "rank"})
-    n, text = found.select(query.n_unique()).item(), pl.col("fused_rank").cast(pl.String)
+    n, text = int(max(rows["queries"], default=0)), pl.col("fused_rank").cast(pl.String)
     mean, of, subject = "mean ", "fused rank", "Mean contribution to the fused score at each rank"
-    if n == 1 and doc is not None:
+    if n == 1 and rows["document"].is_not_null().any():
         mean, of, subject = "", "document (fused rank)", "Contribution to the fused score of each document"
-        text = pl.format("{} ({})", pl.col(doc).cast(pl.String), text)
-    ticks = sorted(dict(found.select(rank, text.alias("text")).iter_rows()).items())
+        text = pl.format("{} ({})", "document", text)
+    ticks = sorted(dict(rows.select(rank, text.alias("text")).iter_rows()).items())
+    rows = rows.drop("document").rename({"fused_rank": "rank"})
     last = max((-place for place, _ in ticks), default=1.0)
     x, y = Axis(f"{mean}fused score"), Axis(of, grid=False, ticks=tuple(ticks), limits=(-last - 0.6, -0.4))
     title, subtitle = f"What each run contributes to {text_of(method)}", f"{subject}, over {queries(n)}"
     return Figure(title, subtitle, x, y, (Mark("bar", rows),), tuple(names), height=60 + 24 * max(int(last), 3))
 
 
-@plot()
+@dataclass(frozen=True)
+class Contributions:
+    """The contributions of runs to the first fused ranks of a part: a row per rank and run, with its sum over the queries.
+
+    The first row of a rank has the number of the part's queries that have one, the others 0; each has one document there.
+    """
+
+    method: FusionMethod
+    runs: Runs
+    names: tuple[str, ...]
+    k: int
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        whole = Whole(runs=self.names)
+        of_runs = {"runs": self.runs.scores or None, "run": self.runs.column}
+        rows = explain(Table[pl.DataFrame](part.rows, part.setup, whole), self.method, **of_runs)
+        rows = rows.filter(pl.col("fused_rank") <= self.k)
+        query, doc = pl.struct(self.runs.queries(part.setup).roles.query), part.setup.roles.doc_in(rows.columns)
+        document = pl.lit(None, pl.String) if doc is None else pl.col(doc).cast(pl.String).first()
+        rows = rows.with_columns(queries=query.n_unique().over("fused_rank"))
+        width, no_sum = pl.col("contribution"), pl.col("contribution").is_null().any().alias("no sum")
+        figures = width.sum(), no_sum, pl.col("queries").first(), document.alias("document")
+        found = rows.group_by("fused_rank", RUN_OF_TABLE, maintain_order=True).agg(*figures)
+        is_first = pl.int_range(pl.len()).over("fused_rank") == 0
+        return found.with_columns(pl.when(is_first).then("queries").otherwise(0).alias("queries"))
+
+
+@plot(by_parts=True)
 def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) -> Figure:
     """The share of documents that every two runs have in common: it shows which runs find documents that others miss.
 
@@ -504,8 +543,8 @@ def overlap(table: Table[Any], *, k: int | None = 10, **shared: Unpack[Shared]) 
     >>> df.rank.plot.overlap(runs=["bm25", "dense"]).title.text
     'Documents that two runs have in common'
     """
-    frame, setup, runs = unpacked(table, shared)
-    found = overlap_of(in_memory(frame, setup), runs=runs.scores or None, run=runs.column, k=k)
+    runs = unpacked(table, shared)[2]
+    found = overlap_of(replace(table, give=unchanged), runs=runs.scores or None, run=runs.column, k=k)
     names = found.settings["runs"]
     legible(names, LINES, "runs")
     place = {name: float(i + 1) for i, name in enumerate(names)}
@@ -554,7 +593,7 @@ def nice_cutoffs(last: int) -> list[int]:
     return [k for power in range(9) for k in (10**power, 2 * 10**power, 5 * 10**power) if k <= last]
 
 
-@plot()
+@plot(by_parts=True)
 def propensities(
     table: Table[Any],
     *,
@@ -581,11 +620,11 @@ def propensities(
     >>> log.rank.on(rank="rank").plot.propensities(run="ranker", k=2).title.text
     'Examination of each rank'
     """
-    frame, setup, runs = unpacked(table, shared)
+    runs = unpacked(table, shared)[2]
     if runs.scores:
         raise InvalidOption("a log names the ranker of each list in a column; say which, as ", option(run="ranker"))
     ci = shared.get("ci", CI)
-    log, level = in_memory(frame, setup), ci or CI
+    log, level = replace(table, give=unchanged), ci or CI
     found = estimated(log, run=runs.column, context=context, method=method, k=k, ci=level, progress=False)
     ends = {"low": "ci_low", "high": "ci_high"} if ci else {x: pl.lit(None, pl.Float64) for x in ("low", "high")}
     rows = found.select(
@@ -599,12 +638,24 @@ def propensities(
     )
 
 
-def deepest(frame: pl.DataFrame, setup: Setup, runs: Runs) -> int:
+def deepest(table: Table[Any], runs: Runs) -> int:
     """The largest number of documents of a query in any run."""
-    runs.require(frame, setup)
-    docs, _ = by_document(frame, setup)
-    key = [*runs.key, *runs.queries(setup).roles.query]
-    scores = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(runs.scores or (setup.roles.score,))]
-    most = docs.lazy().group_by(key).agg(scores).select(pl.max_horizontal(pl.exclude(key)).max()).collect().item()
-    most = most or 1
-    return most if setup.policies.depth is None else min(most, setup.policies.depth)
+    most = int(max(table.by_parts(Depth(runs))["depth"].drop_nulls(), default=0)) or 1
+    depth = table.setup.policies.depth
+    return most if depth is None else min(most, depth)
+
+
+@dataclass(frozen=True)
+class Depth:
+    """The largest number of documents of a query in any run of a part."""
+
+    runs: Runs
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        runs, setup = self.runs, part.setup
+        runs.require(part.rows, setup)
+        key = [*runs.key, *runs.queries(setup).roles.query]
+        docs, _ = by_document(part.rows, setup.changed(query=key), carry=runs.scores)
+        scores = [pl.col(score).count().alias(f"#{i}") for i, score in enumerate(runs.scores or (setup.roles.score,))]
+        counts = docs.lazy().group_by(key).agg(scores)
+        return counts.select(pl.max_horizontal(pl.exclude(key)).max().alias("depth")).collect()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
@@ -45,11 +46,11 @@ from .._support.option_kinds import Column, ColumnNames, ReadInside
 from .._support.option_values import Range
 from .._support.statistical_options import Bound, Resamples, Seed
 from .._support.whole_files import write_whole
-from .._table.check import findings
+from .._table.check import findings_of_table
 from .._table.roles import carried, require
-from .._table.runs import RUN, Runs, TheRuns, names_of
-from .._table.setup import Setup
-from .._table.table import Table, in_memory
+from .._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
+from .._table.setup import Roles, Setup
+from .._table.table import OfPart, Parts, Table, in_memory
 from .._verbs.audit.overlap import oracle, overlap
 from .._verbs.decide.compare import Comparison, compare
 from .._verbs.decide.gate import Verdict
@@ -57,15 +58,15 @@ from .._verbs.decide.ranks import tied_for_top
 from .._verbs.fuse.fitted import FusionMethod, text_of
 from .._verbs.measure.evaluate import with_ranks
 from .._verbs.measure.judge import Findings
-from .._verbs.measure.paired_values import explained, values, with_own_rank
-from .._verbs.measure.summary import summarize
+from .._verbs.measure.paired_values import explained, in_order, rows_of_queries, with_own_rank
+from .._verbs.measure.summary import Summary
 from .._verbs.sample.declaration import verb
 from .._verbs.sample.resampling import Resampling
 from .._verbs.sample.unequal_runs import unequal
 from ..errors import InvalidOption, MissingExtra, RankframeError, once_each, option
 from . import item_plots, plots
 from .draw import GREY, altair, colour, dashes
-from .figure import OF_PLOTS, RESAMPLED, SLICE, Figure, Measured
+from .figure import OF_PLOTS, RESAMPLED, SLICE, Figure, Measured, OfSeries
 
 TOGETHER = 3
 """The most runs in one table, without the run that they are compared with."""
@@ -138,34 +139,88 @@ class Query:
     documents: Grid
 
 
+@dataclass(frozen=True)
+class WithLabels:
+    """A function of a part of a table, whose labels are all null if it has none and no metric reads them."""
+
+    work: OfPart
+    calls: Sequence[Call]
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        return self.work(replace(part, rows=with_labels(part.rows, part.setup, self.calls)))
+
+
+@dataclass(frozen=True)
+class LabelledParts:
+    """The parts of a table, with labels."""
+
+    parts: Parts
+    calls: Sequence[Call]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the rows of the table have an order."""
+        return self.parts.ordered
+
+    def each(self, work: OfPart) -> pl.DataFrame:
+        """The results of the function of each part."""
+        return self.parts.each(WithLabels(work, self.calls))
+
+    def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
+        """The rows of the queries."""
+        table = self.parts.of_queries(queries)
+        return replace(table, rows=with_labels(table.rows, table.setup, self.calls))
+
+
+def labelled(table: Table[Any], calls: Sequence[Call]) -> Table[pl.DataFrame]:
+    """The table, with labels that are all null if it has none and no metric reads them; results are Polars frames."""
+    parts = None if table.parts is None else LabelledParts(table.parts, calls)
+    return Table(with_labels(table.rows, table.setup, calls), table.setup, parts=parts)
+
+
+@dataclass(frozen=True)
+class QueriesToFind:
+    """The queries of a part, and whether one of their documents is relevant to a metric."""
+
+    query: tuple[str, ...]
+    call: Call
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        call, setup = self.call, part.setup
+        least = setup.policies.relevant if call.relevant is None else call.relevant
+        relevant = (pl.col(setup.roles.label) >= max(least, 0)).any() if call.labels else pl.lit(True)
+        return part.rows.group_by(self.query).agg(relevant.alias(TO_FIND))
+
+
 def worst_queries(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, call: Call, most: int, show: Sequence[str]
+    table: Table[pl.DataFrame], runs: Runs, call: Call, most: int, show: Sequence[str]
 ) -> tuple[int, list[tuple[str, list[Query]]]]:
     """The queries with the worst values of each run, the worst first, and how many are left out as nothing is relevant."""
-    query, least = runs.queries(setup).roles.query, setup.policies.relevant if call.relevant is None else call.relevant
-    relevant = (pl.col(setup.roles.label) >= max(least, 0)).any() if call.labels else pl.lit(True)
-    to_find = frame.group_by(query).agg(relevant.alias(TO_FIND))
-    found = values(frame, setup, runs, [call]).drop_nulls(call.text)
+    setup, query = table.setup, runs.queries(table.setup).roles.query
+    to_find = table.by_parts(QueriesToFind(query, call))
+    found = values_of_runs(table, runs, [call])[1].drop_nulls(call.text)
     found = found.join(to_find.filter(TO_FIND), on=query, how="semi", nulls_equal=True, maintain_order="left")
-    worst = []
-    for run in found[RUN].unique(maintain_order=True):
-        own = found.filter(pl.col(RUN) == run)
-        chosen = own.sort(call.text, descending=not call.higher_is_better, maintain_order=True).head(most)
-        documents = _documents(frame, setup, runs, run, call, chosen, show)
+    worst_first = found.sort(call.text, descending=not call.higher_is_better, maintain_order=True)
+    chosen = worst_first.group_by(RUN, maintain_order=True).head(most)
+    rows, worst = rows_of_queries(table, runs, [call], chosen.select(query).unique()), []
+    for run in runs.named(found):
+        own = chosen.filter(pl.col(RUN) == run)
+        documents = _documents(rows, runs, run, call, own, show)
         policies = runs.queries(setup if runs.column else setup.changed(score=run))
-        worst.append((run, [_query(row, documents, policies, call, show) for row in chosen.iter_rows(named=True)]))
+        worst.append((run, [_query(row, documents, policies, call, show) for row in own.iter_rows(named=True)]))
     return len(to_find.filter(~pl.col(TO_FIND))), worst
 
 
 def _documents(
-    frame: pl.DataFrame, setup: Setup, runs: Runs, run: str, call: Call, chosen: pl.DataFrame, show: Sequence[str]
+    table: Table[Any], runs: Runs, run: str, call: Call, chosen: pl.DataFrame, show: Sequence[str]
 ) -> pl.DataFrame:
     """The documents of the chosen queries in a run, with the contribution of each if the metric is a sum over documents."""
-    query = runs.queries(setup).roles.query
+    frame, setup, query = table.rows, table.setup, runs.queries(table.setup).roles.query
     if not has_rankings(frame, setup, runs):
         return runs.each(frame, setup, lambda _: frame, only=run).join(chosen, on=query, how="semi", nulls_equal=True)
     try:
-        rows = explained(frame, setup, runs, run, call, carry=[name for name in show if name not in query])
+        carry = [name for name in show if name not in query]
+        rows = explained(frame, setup, runs, run, call, carry, table.whole)
     except InvalidOption:
         one_order = setup.changed(ties="doc_desc") if setup.policies.tie_rule.averages else setup
         ranked = runs.each(frame, one_order, lambda of_run: with_ranks(in_memory(frame, of_run)), only=run)
@@ -238,7 +293,7 @@ RANKS = 10
 """The number of ranks whose documents are compared and whose contributions are drawn."""
 
 
-@verb(gives="whole", among=METRICS)
+@verb(gives="whole", among=METRICS, by_parts=True, checks=True)
 def report(
     table: Table[Any],
     path: Annotated[str | Path, ReadInside],
@@ -332,11 +387,8 @@ def report(
     for name in columns:
         require(table.rows.schema, name, "show")
     calls = averaged(metrics, "report('report.html', 'ndcg@10', 'map')")
-    frame, resampling = (
-        with_labels(table.rows, table.setup, calls),
-        Resampling(0.95, interval, resamples, seed, progress),
-    )
-    found = ReportPage(in_memory(frame, table.setup), calls, chosen, baseline, resampling)
+    resampling = Resampling(0.95, interval, resamples, seed, progress)
+    found = ReportPage(labelled(table, calls), calls, chosen, baseline, resampling)
     with once_each():  # sections compare the same runs
         page = copy_context().run(found.page, slices, int(worst), columns, gate, fusion)
     target = Path(path)
@@ -399,7 +451,7 @@ class ReportPage:
         few = min(self.resampling.resamples, OF_PLOTS.resamples)  # a page would take twice as long
         RESAMPLED.set(replace(self.resampling, resamples=few, progress=False))
         means, pairs = self.means(self.calls, **self.draws), self.compared(self.baseline)
-        names = sorted(means[RUN].unique(maintain_order=True), key=lambda run: self.baseline not in (run, None))
+        names = sorted(self.runs.named(means), key=lambda run: self.baseline not in (run, None))
         settings = self.settings(slices, fusion, comparison=pairs, gate=gate)
         answers, ranking, comparison = ([], [], None) if pairs is None else self.comparison(pairs)
         kind = self.resampling.interval
@@ -419,7 +471,7 @@ class ReportPage:
             "comparison": comparison,
             "fusion": None if fusion is None else self.fusion(fusion),
             "pictures": self.pictures(),
-            "worst": worst_queries(self.table.rows, self.table.setup, self.runs, self.calls[0], worst, show),
+            "worst": worst_queries(self.table, self.runs, self.calls[0], worst, show),
             "metric": in_words(self.calls[0].text),
             "higher_is_better": self.calls[0].higher_is_better,
             "settings": of_settings(settings),
@@ -443,8 +495,12 @@ class ReportPage:
 
     def means(self, calls: Sequence[Any], by: tuple[str, ...] = (), **options: Any) -> pl.DataFrame:
         """The summary of every run."""
-        frame, setup, slices = self.table.rows, self.table.setup, (*self.runs.key, *by)
-        return self.runs.each(frame, setup, lambda one: summarize(in_memory(frame, one), *calls, by=slices, **options))
+        summary, per_query = values_of_runs(self.table, self.runs, calls, by, ci=self.resampling.ci, **options)
+        found = summary.table(per_query)
+        if not self.runs.columns:
+            return found.select(pl.lit(self.table.setup.roles.score).alias(RUN), pl.all())
+        name = self.runs.column or RUN_OF_TABLE
+        return found.select(pl.col(name).cast(pl.String).alias(RUN), pl.exclude(name))
 
     def compared(self, baseline: str | None, by: tuple[str, ...] = ()) -> Comparison[pl.DataFrame] | None:
         """The comparison of the runs, if there are several."""
@@ -525,7 +581,7 @@ class ReportPage:
         if not runs.columns:
             drawn.append(picture("judged", plots.judged, self.table, first))
         if context.items is not None:
-            cutoffs = [x for x in COVERED if x <= plots.deepest(self.table.rows, self.table.setup, runs)]
+            cutoffs = [x for x in COVERED if x <= plots.deepest(self.table, runs)]
             drawn.append(self.picture(item_plots.exposure, k))
             drawn.append(self.picture(item_plots.catalog, "coverage", cutoffs=cutoffs))
         if context.interactions is not None:
@@ -540,7 +596,7 @@ class ReportPage:
         setup, query = self.table.setup, self.runs.queries(self.table.setup).roles.query
         scores, key = self.runs.scores or [setup.roles.score], (*self.runs.key, *query)
         setups = [setup.changed(score=score, query=key) for score in scores]
-        parts = (findings(self.table.rows.lazy(), of, None, str).collect(engine="in-memory") for of in setups)
+        parts = (findings_of_table(self.table, of) for of in setups)
         named = [part.with_columns(pl.lit(of.roles.score).alias(RUN)) for of, part in zip(setups, parts, strict=True)]
         rows = pl.concat(named, how="diagonal").sort("severity", maintain_order=True)  # errors first
         places = pl.struct(map(carried, query)).filter(pl.col(carried(query[-1])).is_not_null())
@@ -560,13 +616,13 @@ class ReportPage:
 
     def settings(self, by: Sequence[str], fusion: FusionMethod | None, **of: Result[Any] | None) -> dict[str, object]:
         """All settings that the numbers depend on, with those of results that differ."""
-        frame, setup = self.table.rows, self.table.setup
+        rows, setup = self.table.rows, self.table.setup
         intervals = {name: value for name, value in asdict(self.resampling).items() if name != "progress"}
         settings: dict[str, object] = {
-            "table": {"rows": len(frame), "queries": frame.select(setup.roles.query).n_unique()},
+            "table": {"rows": self.sizes["rows"], "queries": self.sizes["queries"]},
             "metrics": [call.text for call in self.calls],
             "runs": list(self.runs.scores) or self.runs.column or setup.roles.score,
-            "policies": setup.followed(frame.columns),
+            "policies": setup.followed(rows.columns),
             "intervals": intervals,
             "slices": by,
             **({} if fusion is None else {"fusion": text_of(fusion)}),
@@ -581,11 +637,35 @@ class ReportPage:
 
     def size(self) -> str:
         """The numbers of rows, queries and judgments, each counted once for all runs."""
-        rows, roles = self.table.rows, self.table.setup.roles
-        judged, doc = rows.filter(pl.col(roles.label).is_not_null()), roles.doc_in(rows.columns)
-        judgments = judged.height if doc is None else judged.select(*roles.query, doc).n_unique()
-        found = f"{rows.height:,} rows, {rows.select(roles.query).n_unique():,} queries"
-        return f"{found}, {judgments:,} judgments" if self.ranked else found
+        found = f"{self.sizes['rows']:,} rows, {self.sizes['queries']:,} queries"
+        return f"{found}, {self.sizes['judgments']:,} judgments" if self.ranked else found
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """The numbers of rows, queries and judgments."""
+        return self.table.by_parts(SizesOfPart(self.table.setup.roles)).sum().row(0, named=True)
+
+
+@dataclass(frozen=True)
+class SizesOfPart:
+    """The numbers of rows, queries and judgments in a part of a table."""
+
+    roles: Roles
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        rows, query = part.rows, self.roles.query
+        judged, doc = rows.filter(pl.col(self.roles.label).is_not_null()), self.roles.doc_in(rows.columns)
+        judgments = judged.height if doc is None else judged.select(*query, doc).n_unique()
+        return pl.DataFrame({"rows": rows.height, "queries": rows.select(query).n_unique(), "judgments": judgments})
+
+
+def values_of_runs(
+    table: Table[Any], runs: Runs, calls: Sequence[Call], by: tuple[str, ...] = (), **options: Any
+) -> tuple[Summary, pl.DataFrame]:
+    """The summary of every run, and the values of its queries, a row per run and query in the order of the table."""
+    summary = Summary.of(table.setup, None, *calls, runs=runs, by=by, **options)
+    per_query = table.by_parts(OfSeries(summary))
+    return summary, in_order(per_query, table, runs)
 
 
 def without_kind(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from .._catalog.requests import Request
 from .._results.grid import percent
 from .._statistics.confidence_sequences import confidence_sequence
 from .._statistics.estimators import INTERVALS
@@ -33,7 +34,7 @@ SHOWN = 20
 @plot(by_parts=True)
 def sequential(
     table: Table[Any],
-    metric: str,
+    metric: Request,
     *,
     baseline: Column | None = None,
     look: Column | None = None,

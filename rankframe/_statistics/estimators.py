@@ -20,6 +20,7 @@ from .confidence_sequences import confidence_sequence, method_for, values_needed
 from .estimate import Estimate, Estimator
 from .poisson import means_of_draws, sums_of_draws
 from .prediction_powered import OF_JUDGED, estimates
+from .random_weights import RandomMeans
 from .sample import Sample, given
 from .student import quantiles, upper_tail
 from .tukey import honest_differences
@@ -221,7 +222,7 @@ def bounded(
 
     For each end it adds one unit, with the limit and the largest weight, and gives all units random weights. An end is the
     mean that this exceeds in a share alpha / 2 of draws, where one more draw counts against it: so the guarantee holds for any
-    number of draws.
+    number of draws. Of so many units of equal weight that draws would be left out, moments give the ends, if these are normal.
 
     References
     ----------
@@ -231,10 +232,13 @@ def bounded(
     value, number = means(sample.values, sample.weights), effective_number(weighed(sample.values, sample.weights)[1])
     low, high, p = np.full((3, sample.columns), np.nan)
     fit = (number > 1) & np.isfinite(value)
-    if fit.any():
-        resamples = affordable(resamples, len(sample.values) + 1)
-        below, above = with_one_more(sample.at(fit), resamples, seed, step)
-        for i, under, upper in zip(np.flatnonzero(fit), below.T, above.T, strict=True):
+    fewer, drawn = affordable(resamples, len(sample.values) + 1), fit
+    if fewer < resamples and (sample.weights == sample.weights.flat[0]).all():
+        low, high, p = (np.where(fit, x, np.nan) for x in without_draws(sample, alpha))
+        drawn = fit & np.isnan(p)
+    if drawn.any():
+        below, above = with_one_more(sample.at(drawn), fewer, seed, step)
+        for i, under, upper in zip(np.flatnonzero(drawn), below.T, above.T, strict=True):
             low[i], high[i], p[i] = inverted(under, upper, 1, len(below) + 1, alpha)
         low = np.where(np.isinf(low), sample.limits.least, low)
         high = np.where(np.isinf(high), sample.limits.greatest, high)
@@ -249,6 +253,17 @@ def enough_bounded(share: float, ci: float) -> int:
     if share >= 1 or share < NOISE:
         return 2
     return max(2, math.ceil(math.log((1 - ci) / 2) / math.log1p(-share)))
+
+
+def without_draws(sample: Sample, alpha: float) -> tuple[Floats, Floats, Floats]:
+    """The bounded interval and p of means of very many units of equal weight; NaN where their skewness asks for draws."""
+    below, above = (RandomMeans.of(sample.values, x) for x in (sample.limits.least, sample.limits.greatest))
+    near = below.is_near_normal & above.is_near_normal
+    p = np.minimum(1.0, 2 * np.minimum(below.share_to_zero(), 1 - above.share_to_zero()))
+    low, high = np.full((2, sample.columns), np.nan)
+    if not math.isnan(alpha):
+        low, high = below.quantile(alpha / 2), above.quantile(1 - alpha / 2)
+    return np.where(near, low, np.nan), np.where(near, high, np.nan), np.where(near, p, np.nan)
 
 
 def with_one_more(sample: Sample, resamples: int, seed: int, step: Step | None) -> tuple[Floats, Floats]:

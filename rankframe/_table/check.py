@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import polars as pl
 from polars import selectors as cs
 
 from ..errors import Code, InvalidData, InvalidOption, RankframeError, Spelling, Text, on, option, worded
 from .columns import TEXTS, Columns, nameless
-from .figures import Figures, like, usual_runs
+from .figures import Figures, as_json, like, together, usual_runs
 from .findings import FINDINGS, findings_of
-from .roles import carried, require
+from .roles import ROW, carried, require
 from .run_and_judgments import CHECK, NO_COMMON_QUERY, UNMATCHED, Tables, found_in, is_usual, runs_in
 from .setup import Setup
 from .steps import renamed
 from .subtopics import documents, row_faults
+from .table import Table
 
 COLUMNS = ("severity", "problem", "rows", "advice")
 """The columns of a finding, without its place."""
@@ -103,13 +106,14 @@ def check(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spellin
 
 def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> pl.LazyFrame:
     """The findings, with the caller's columns under `carried` names."""
-    return pl.concat([found.listed(spelling) for found in _found(frame, setup, qrels, spelling)], how="diagonal")
+    return pl.concat([found.listed(spelling) for found in _found(frame, setup, qrels)], how="diagonal")
 
 
 def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:
     """The error for a fault, with the number of its rows and the first few."""
     kinds = ("document without id", kind) if kind == "repeated document" else (kind,)
-    parts = [found.listed(str) for found in _found(frame.lazy(), setup, None, str) if found.problem in kinds]
+    rows = frame.lazy().drop(ROW, strict=False)
+    parts = [found.listed(str) for found in _found(rows, setup, None) if found.problem in kinds]
     found = pl.concat(parts, how="diagonal").collect(engine="in-memory") if parts else pl.DataFrame()
     if found.is_empty():
         return InvalidData(*TEXTS[kind](setup), kind=kind)
@@ -121,7 +125,7 @@ def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> Inv
     return InvalidData(*says, found_in(places, rows, CHECK), kind=kind)
 
 
-def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelling: Spelling) -> Iterator[Listed]:
+def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None) -> Iterator[Listed | NotesOnTable]:
     """The findings in their order."""
     schema, given = frame.collect_schema(), setup
     if qrels is not None and setup.roles.subtopic not in schema:  # the judgments usually have it
@@ -138,10 +142,10 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         for fault in row_faults(table):
             yield Listed("error", fault.kind, _places(frame.filter(fault.rows), where), TEXTS[fault.kind](setup))
         docs = documents(frame, table, ordered=True, check=False)
-        of_documents = _found(docs, setup.changed(subtopic=None, subtopic_weight=None), qrels, spelling)
+        of_documents = _found(docs, setup.changed(subtopic=None, subtopic_weight=None), qrels)
         # listed subtopics are the relevant ones
         yield from (x for x in of_documents if not table.lists_subtopics or x.problem != "no labels")
-        yield _of_tables(frame, setup.changed(category=None), spelling, [])
+        yield NotesOnTable(frame, setup.changed(category=None), [[]])
         return
     for fault in table.faults(label=has_label):
         rows = _flagged(frame, fault.rows.over(query))
@@ -157,7 +161,7 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
         says: Text = f"column {usual[0]!r} seems to name documents; say ", on(doc=usual[0]), otherwise
         yield Listed("note", "documents not named", _nowhere(schema, query), says)
     if qrels is not None:
-        yield from _against(frame, qrels, given.changed(doc=setup.roles.doc), spelling)
+        yield from _against(frame, qrels, given.changed(doc=setup.roles.doc))
     elif not has_label:
         try:
             require(schema, setup.roles.label, "label")
@@ -169,34 +173,133 @@ def _found(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spelli
             rows = _flagged(frame, note.flag(table) if by_row else note.flag(table).over(query))
             yield Listed("note", note.problem, _places(rows, where if by_row else query), note.says(setup))
     shows = (["score"], ["label"]) if qrels is not None else (["score", "label"],)
-    yield _of_tables(frame, setup, spelling, *(shows if has_label else [["score"]]))
+    yield NotesOnTable(frame, setup, shows if has_label else [["score"]])
 
 
-def _of_tables(frame: pl.LazyFrame, setup: Setup, spelling: Spelling, *columns: Collection[str]) -> Listed:
-    """Notes on whole tables, or on each of their runs, that some of these columns, of scores and of labels, show."""
+@dataclass(frozen=True)
+class NotesOnTable:
+    """Notes on a whole table, or on each of its runs, that some of these columns, of scores and of labels, show.
 
-    def found(rows: pl.DataFrame) -> pl.DataFrame:
-        held = []
-        for run in rows.partition_by(runs, maintain_order=True) if runs else [rows]:
-            figures, names = Figures(run, setup), run.select(runs).head(1).rows()
-            held += [
-                (x.name, figures[x.rows], worded(x.says(setup, figures), spelling), *(names[0] if names else ()))
-                for x in findings_of(setup)
-                if any({*x.reads} <= {*some} for some in columns) and x.holds(setup, figures)
-            ]
-        return pl.DataFrame(held, schema, orient="row")
+    Attributes
+    ----------
+    frame, setup
+        The table.
+    columns
+        Groups of ``score`` and ``label``: a note needs the columns of one group.
+    """
 
-    given, runs = frame.collect_schema(), runs_in(setup)
-    schema = pl.Schema({"problem": pl.String(), "rows": pl.UInt32(), "advice": pl.String()})
-    schema |= {carried(name): given[name] for name in runs}
-    stacked = usual_runs(given.names(), setup)
-    read = {*setup.roles.names, *stacked}
-    rows = frame.select(name for name in given if name in read or like(name) == "rank")
-    rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=schema)
-    return Listed("note", "", rows)
+    frame: pl.LazyFrame
+    setup: Setup
+    columns: Sequence[Collection[str]]
+
+    problem = ""
+
+    def listed(self, spelling: Spelling) -> pl.LazyFrame:
+        """The rows of the result, with the advice in a front's spelling."""
+
+        def found(rows: pl.DataFrame) -> pl.DataFrame:
+            return self.held([(name, Figures(run, self.setup)) for name, run in self._runs(rows)], spelling)
+
+        rows = self._read(self.frame)
+        rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=self._schema)
+        return Listed("note", "", rows).listed(spelling)
+
+    def figures(self) -> pl.LazyFrame:
+        """Of a part of the table, a row per run with its figures in place of the advice."""
+
+        def found(rows: pl.DataFrame) -> pl.DataFrame:
+            runs = self._runs(rows) if rows.height else []
+            held = [("", 0, as_json(Figures(run, self.setup)), *name) for name, run in runs]
+            return pl.DataFrame(held, self._schema, orient="row")
+
+        rows = self._read(self.frame)
+        rows = rows.map_batches(found, predicate_pushdown=False, projection_pushdown=False, schema=self._schema)
+        return Listed("note", "", rows).listed(str)
+
+    def of_parts(self, figures: pl.DataFrame, spelling: Spelling) -> pl.LazyFrame:
+        """The rows of the result, from the figures of all parts."""
+        runs = [carried(name) for name in runs_in(self.setup)]
+        of_run: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+        for text, *name in figures.select("advice", *runs).iter_rows():
+            of_run.setdefault(tuple(name), []).append(json.loads(text))
+        held = self.held([(name, together(parts)) for name, parts in of_run.items()], spelling)
+        return Listed("note", "", held.lazy()).listed(spelling)
+
+    def held(self, runs: Sequence[tuple[tuple[Any, ...], Mapping[str, Any]]], spelling: Spelling) -> pl.DataFrame:
+        """The notes that hold of each run, by its name and its figures."""
+        setup = self.setup
+        asked = [x for x in findings_of(setup) if any({*x.reads} <= {*some} for some in self.columns)]
+        held = [
+            (x.name, figures[x.rows], worded(x.says(setup, figures), spelling), *name)
+            for name, figures in runs
+            for x in asked
+            if x.holds(setup, figures)
+        ]
+        return pl.DataFrame(held, self._schema, orient="row")
+
+    def _read(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """The columns that figures read."""
+        names = frame.collect_schema().names()
+        read = {*self.setup.roles.names, *names_of_figures(names, self.setup)}
+        return frame.select(name for name in names if name in read)
+
+    def _runs(self, rows: pl.DataFrame) -> list[tuple[tuple[Any, ...], pl.DataFrame]]:
+        """The rows of each run by its name; of a table without runs, all."""
+        runs = runs_in(self.setup)
+        parts = [rows] if not runs else rows.partition_by(runs, maintain_order=True) if rows.height else []
+        return [(part.select(runs).row(0) if runs else (), part) for part in parts]
+
+    @property
+    def _schema(self) -> pl.Schema:
+        given = self.frame.collect_schema()
+        schema = {"problem": pl.String(), "rows": pl.UInt32(), "advice": pl.String()}
+        return pl.Schema(schema | {carried(name): given[name] for name in runs_in(self.setup)})
 
 
-def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: Spelling) -> Iterator[Listed]:
+def names_of_figures(names: Sequence[str], setup: Setup) -> list[str]:
+    """The columns without a role that notes on a table look at: those that seem to name runs, and those of ranks."""
+    return [*usual_runs(names, setup), *(name for name in names if like(name) == "rank")]
+
+
+@dataclass(frozen=True)
+class FindingsOfPart:
+    """The findings of a part of a table, and its figures, from which the notes on the whole table follow."""
+
+    setup: Setup
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        rows = part.rows if part.places is None else part.rows.with_columns(part.places.alias(ROW))
+        found = []
+        for i, x in enumerate(_found(rows.lazy(), self.setup, None)):
+            listed = x.figures() if isinstance(x, NotesOnTable) else x.listed(str)
+            found.append(listed.with_columns(pl.lit(i).alias(LISTED)))
+        return pl.concat(found, how="diagonal").collect(engine="in-memory")
+
+
+LISTED = "#listed"
+"""The column of the number of a finding among the findings that a table could have."""
+
+
+def findings_of_table(table: Table[Any], setup: Setup) -> pl.DataFrame:
+    """The findings of a table, which may come in parts, with the caller's columns under `carried` names."""
+    if table.parts is None:
+        return findings(table.rows.lazy(), setup, None, str).collect(engine="in-memory")
+    parts, found = table.by_parts(FindingsOfPart(setup)), []
+    of_part = FindingsOfPart(setup)(table)
+    for i, x in enumerate(_found(table.rows.lazy(), setup, None)):
+        rows = parts.filter(pl.col(LISTED) == i)
+        if isinstance(x, NotesOnTable):
+            found.append(x.of_parts(rows, str).collect())
+            continue
+        if (of_part[LISTED] == i).any():  # known without a row
+            rows = of_part.filter(pl.col(LISTED) == i)
+        order = [ROW] if ROW in rows.columns else [name for name in rows.columns if name.startswith(carried(""))]
+        rows = rows.sort(order).drop(LISTED, ROW, strict=False)
+        found.append(rows.with_columns(pl.col("rows").cast(pl.UInt32)))  # engines may widen it
+    return pl.concat(found, how="diagonal")
+
+
+def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup) -> Iterator[Listed | NotesOnTable]:
     """Findings on a run and its separate judgments."""
     tables = Tables(frame, qrels, setup).with_labels_named()
     qrels = tables.qrels
@@ -241,7 +344,7 @@ def _against(frame: pl.LazyFrame, qrels: pl.LazyFrame, setup: Setup, spelling: S
         # judgments alone have no scores, and all that is looked for are their labels
         alone = setup.changed(query=tuple(tables.query), doc=None, subtopic=None, category=None, ties="order")
         unscored = qrels.with_columns(pl.lit(None, pl.Float64).alias(setup.roles.score))
-        yield _of_tables(unscored, alone, spelling, ["label"])
+        yield NotesOnTable(unscored, alone, [["label"]])
 
 
 def _flagged(frame: pl.LazyFrame, flag: pl.Expr) -> pl.LazyFrame:
@@ -251,8 +354,9 @@ def _flagged(frame: pl.LazyFrame, flag: pl.Expr) -> pl.LazyFrame:
 
 def _places(rows: pl.LazyFrame, where: Sequence[str]) -> pl.LazyFrame:
     """The distinct places of the rows, with their number of rows."""
-    places = rows.select(pl.col(name).alias(carried(name)) for name in where)
-    return places.group_by(pl.all(), maintain_order=True).agg(pl.len().alias("rows"))
+    places = [pl.col(name).alias(carried(name)) for name in where]
+    first = [pl.col(ROW).first()] if ROW in rows.collect_schema() else []
+    return rows.group_by(places, maintain_order=True).agg(pl.len().alias("rows"), *first)
 
 
 def _nowhere(schema: pl.Schema, where: Sequence[str]) -> pl.LazyFrame:

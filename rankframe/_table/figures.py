@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -388,6 +389,12 @@ def together(parts: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         put = min if name.startswith("least ") else max if most else sum
         found[name] = put(values) if values else math.nan
     return found | means(found)
+
+
+def as_json(figures: Mapping[str, Any]) -> str:
+    """All figures of a part of a table as text, for `together` to read them back."""
+    values = {name: figures[name] for name in COMPUTED_BY}
+    return json.dumps({name: x.item() if isinstance(x, np.generic) else x for name, x in values.items()}, default=str)
 
 
 def numbered(rows: pl.DataFrame, names: Sequence[str]) -> NDArray[Any]:

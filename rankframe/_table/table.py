@@ -61,8 +61,6 @@ class Table(Generic[R]):
         The rows with the columns that the verb reads, and the roles and policies.
     whole
         If the rows are a part of a table, with whole queries: facts of this table.
-    kept
-        The frame that the verb keeps of the rows, if it was made part by part; then there are no rows.
     carry
         Columns of the rows to bring along in a result with a row per document.
     spelling
@@ -78,7 +76,6 @@ class Table(Generic[R]):
     rows: pl.DataFrame
     setup: Setup
     whole: Whole | None = None
-    kept: pl.DataFrame | None = None
     carry: Sequence[str] = ()
     spelling: Spelling = str
     give: Callable[[pl.DataFrame], R] = unchanged
@@ -99,10 +96,6 @@ class Table(Generic[R]):
     def by_parts(self, work: OfPart) -> pl.DataFrame:
         """The result of a function of parts with whole queries, of all parts together."""
         return work(self) if self.parts is None else self.parts.each(work)
-
-    def of_queries(self, queries: pl.DataFrame) -> Table[Any]:
-        """A table in memory that has all rows of some queries; rows that are in memory stay as they are."""
-        return self if self.parts is None else self.parts.of_queries(queries)
 
 
 def in_memory(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pandas as pd
 import polars as pl
@@ -25,6 +28,7 @@ from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, random_table
 from tests.support.two_runs import two_runs
+from tests.support.undrawn import unpainted
 
 pytestmark = [BY_CHANCE, pytest.mark.scale, pytest.mark.filterwarnings("ignore:.* judged queries are not in the run")]
 
@@ -331,8 +335,6 @@ def test_what_is_wrong_is_told_in_words_of_pandas() -> None:
         ddf.rank.conventions("ndcg@10")
     with pytest.raises(rf.InvalidOption, match=r"tune needs the whole table in one piece"):
         ddf.rank.tune("wsum", runs=["score", "label"])
-    with pytest.raises(rf.InvalidOption, match=r"judged needs the whole table in one piece"):
-        ddf.rank.plot.judged("map")
     for frame_, options in ((ddf, {"ties": "order"}), (ddf.drop(columns="doc_id"), {}), (ddf, {"convention": "ranx"})):
         with pytest.raises(rf.InvalidOption, match="the rows of a Dask frame have no order"):
             frame_.rank.on(**options).evaluate("map")
@@ -404,10 +406,58 @@ def test_weights_of_named_runs_are_named() -> None:
         to_dask(df).rank.fuse("rrf", run="system", weights=[0.3, 0.5, 0.2])
 
 
-@pytest.mark.parametrize("verb", ["overlap", "oracle"])
-def test_what_compares_whole_runs_says_to_take_a_part(verb: str) -> None:
-    with pytest.raises(rf.InvalidOption, match=f"{verb} needs the whole table in one piece"):
-        getattr(to_dask(runs_of_three()).rank.fusion, verb)(run="system")
+def test_the_overlap_of_runs_and_the_gain_of_the_best_of_each_query_are_those_of_one_pandas_frame() -> None:
+    df, named = runs_of_three(), dict[str, Any](run="system")
+    found, wanted = (x.rank.fusion.overlap(**named) for x in (to_dask(df), df.to_pandas()))
+    pd.testing.assert_frame_equal(found.runs.sort_values("run", ignore_index=True), in_order(wanted.runs))
+    assert in_order(found.table)["n_queries"].tolist() == in_order(wanted.table)["n_queries"].tolist()
+    named |= {"missing": "zero", "progress": False}
+    found, wanted = (x.rank.fusion.oracle("err", **named) for x in (to_dask(df), df.to_pandas()))
+    for name in ("mean", "oracle", "gain"):
+        assert in_order(found.table)[name].tolist() == pytest.approx(in_order(wanted.table)[name].tolist(), rel=1e-12)
+
+
+def in_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows in the order of their runs."""
+    return frame.sort_values("run", ignore_index=True)
+
+
+PLOTS: dict[str, Any] = {
+    "curve": lambda x: x.plot.curve("ndcg", runs=["old", "new"]),
+    "judged": lambda x: x.on(score="old").plot.judged("err(max_label=2)"),
+    "slices": lambda x: x.plot.slices("rr", by="market", runs=["old", "new"]),
+    "overlap": lambda x: x.plot.overlap(runs=["old", "new"], k=3),
+    "contributions": lambda x: x.plot.contributions("rrf", runs=["old", "new"]),
+    "exposure": lambda x: x.on(score="old").plot.exposure(3, items=12),
+}
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_a_plot_is_that_of_one_pandas_frame(plot: str) -> None:
+    df, drawn = two_runs(12), []
+    made = {name: lambda figure, *_, **__: drawn.append(figure) for name in ("altair", "matplotlib")}
+    with patch.multiple(rankframe.plot, **made):
+        for x in (to_dask(df, 3), df.to_pandas()):
+            PLOTS[plot](x.rank)
+    found, wanted = drawn
+    assert (found.title, found.subtitle, found.series) == (wanted.title, wanted.subtitle, wanted.series)
+    for mark, other in zip(found.marks, wanted.marks, strict=True):
+        assert_frame_equal(mark.rows, other.rows, check_row_order=False, rel_tol=1e-12)
+
+
+def test_a_report_has_the_text_of_that_of_one_pandas_frame(tmp_path: Path) -> None:
+    df, options = two_runs(10), {"runs": ["old", "new"], "by": "market", "resamples": 99, "progress": False}
+    pages = []
+    with unpainted():
+        for kind, x in (("dask", to_dask(df, 3)), ("pandas", df.to_pandas())):
+            pages.append(x.rank.report(tmp_path / f"{kind}.html", "ndcg@5", **options).read_text("utf-8"))
+    assert "</html>" in pages[0]
+    assert figures_of(pages[0]) == figures_of(pages[1])
+
+
+def figures_of(page: str) -> list[str]:
+    """The figures in the tables of a page, without their last digits."""
+    return [f"{float(number):.10g}" for number in re.findall(r'data-number="([^"]+)"', page)]
 
 
 def assert_same_frame(found: pd.DataFrame, wanted: pd.DataFrame) -> None:

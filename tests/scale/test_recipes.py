@@ -101,7 +101,8 @@ def assert_shared(found: dict[str, pl.DataFrame]) -> None:
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that PySpark leaves to the garbage collector
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_spark(spark: Any) -> None:
+def test_spark(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     tables = {"df": RUNS, "systems": SYSTEMS, "run": RUN.drop("market"), "qrels": QRELS}
     names = {
         name: spark.createDataFrame(df.to_arrow(compat_level=pl.CompatLevel.oldest())) for name, df in tables.items()

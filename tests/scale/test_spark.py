@@ -7,6 +7,7 @@ import decimal
 import math
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -25,6 +26,7 @@ from tests.support.calls import ALL, POLICIES, assert_equal, expected, spell
 from tests.support.diversity import TEXTS, hostile_table, rows_of
 from tests.support.tables import BY_CHANCE, FRACTIONAL_LABELS, frame, random_table
 from tests.support.two_runs import two_runs
+from tests.support.undrawn import unpainted
 
 pytestmark = [
     BY_CHANCE,
@@ -560,6 +562,22 @@ def test_power_and_reliability_take_values_per_query_from_the_buckets(spark: Any
     fast = {"halves": 10, "resamples": 50, "progress": False}
     found = rankframe.spark.reliability(sdf, "map", "rr", runs=runs, buckets=2, **fast)
     assert_same(found.table, df.rank.collection.reliability("map", "rr", runs=runs, **fast).table)
+
+
+def test_groups_are_compared_and_a_report_is_written_by_values_from_the_buckets(spark: Any, tmp_path: Path) -> None:
+    df = two_runs(10)
+    sdf, asked = to_spark(spark, df), {"by": "market", "resamples": 100, "progress": False}
+    found = rankframe.spark.compare_groups(sdf, "map", score="old", buckets=2, **asked)
+    wanted = df.rank.on(score="old").compare_groups("map", **asked)
+    for frame_of in ("table", "spread", "groups"):
+        assert_same(getattr(found, frame_of), getattr(wanted, frame_of))
+    asked |= {"runs": ["old", "new"]}
+    with unpainted():
+        page = rankframe.spark.report(sdf, tmp_path / "spark.html", "ndcg@5", buckets=2, **asked).read_text("utf-8")
+        of_one = df.rank.report(tmp_path / "polars.html", "ndcg@5", **asked).read_text("utf-8")
+    numbers, others = (re.findall(r'data-number="([^"]+)"', text) for text in (page, of_one))
+    assert [f"{float(x):.10g}" for x in numbers] == [f"{float(x):.10g}" for x in others]
+    assert "100 rows, 10 queries, 100 judgments" in page
 
 
 def test_a_comparison_tells_at_once_what_is_wrong_and_of_rows_in_the_job(spark: Any) -> None:

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
 from ..._catalog.call import Call, call_of
 from ..._catalog.registry import AGREEMENTS, METRICS
 from ..._catalog.requests import Request, averaged
-from ..._plan.per_query import measure
+from ..._plan.per_query import LARGEST, measure, needs_largest_label
 from ..._results.grid import Cell, Grid, estimated, intervals_of, left_out, named, numbers, percent, queries_of, records
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, best_of, quoted
@@ -25,7 +25,7 @@ from ..._table.policies import Cutoff
 from ..._table.roles import require_number
 from ..._table.runs import Runs, TheRuns
 from ..._table.setup import Roles, Setup
-from ..._table.table import R, Table, in_memory
+from ..._table.table import R, Table, Whole, in_memory
 from ...errors import InvalidOption
 from ..decide.compare import compared_values
 from ..decide.estimation import Estimation
@@ -34,7 +34,7 @@ from ..fuse.fuse import SCORE, fuse
 from ..measure.evaluate import agreement
 from ..measure.paired_values import Design, Lacking, PairedValues, paired_values, two_or_more
 from ..sample.declaration import call_of_verb, verb
-from ..sample.entries import Entries, entries_of
+from ..sample.entries import Entries, entries_of, names_of_runs
 from ..sample.resampling import Resampling, warn_of_t
 from ..sample.settings import settings_of
 
@@ -42,7 +42,8 @@ PAIRS = {
     "run": pl.String, "other": pl.String, "overlap": pl.Float64, "jaccard": pl.Float64, "rbo": pl.Float64,
     "n_queries": pl.UInt32,
 }  # fmt: skip
-OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "only_relevant"], pl.UInt32)}
+COUNTS = ("retrieved", "only", "relevant", "only_relevant")
+OF_RUNS = {"run": pl.String, **dict.fromkeys(COUNTS, pl.UInt32)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +106,7 @@ class Overlap(Result[R_co]):
         return "" if k is None else f" in the top {k}"
 
 
-@verb(gives="whole", labels=True)
+@verb(gives="whole", labels=True, by_parts=True)
 def overlap(
     table: Table[R], *, runs: TheRuns | None = None, run: Column | None = None, k: Cutoff | None = 10
 ) -> Overlap[R]:
@@ -120,8 +121,8 @@ def overlap(
 
     Returns
     -------
-    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. A LazyFrame
-    is collected first.
+    An object that shows the result in two sentences and two tables, which are frames of the caller's kind. Of a LazyFrame
+    only sums over the queries are held in memory.
 
     - ``table`` has a row per pair of runs: ``run``, ``other``; ``overlap`` (the number of documents in the top k of both,
       over k), ``jaccard`` (over the number in the top k of either) and ``rbo`` (rank-biased overlap of the whole rankings
@@ -155,16 +156,37 @@ def overlap(
     >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
     (['bm25', 'dense'], [1, 1], [1, 0])
     """
-    eager, setup, chosen = table.rows, table.setup, Runs.of(runs, run).required()
-    names = two_or_more(chosen.names(eager))
-    entries = entries_of(eager, setup, chosen, names, depth=setup.policies.depth, absent=False)
-    ranks = _ranks(entries)
-    top = ranks < (math.inf if k is None else k + 1)
-    pairs = combinations(range(len(names)), 2)
-    rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
-    of_runs = _of_runs(entries, top, names, setup)
+    chosen = Runs.of(runs, run).required()
+    names = two_or_more(names_of_runs(table, chosen))
+    found = table.by_parts(OverlapOfPart(chosen, tuple(names), k))
+    of_pairs, of_runs = found.filter(pl.col("other").is_not_null()), found.filter(pl.col("other").is_null())
+    order = [pl.col(name).cast(pl.Enum(names)) for name in ("run", "other")]
+    n, means = pl.col("n_queries").sum(), ["overlap", "jaccard", "rbo"]
+    sums = pl.when(n > 0).then(pl.col(means).sum() / n)
+    pairs = of_pairs.group_by("run", "other").agg(sums, n).sort(order).select(*PAIRS)
+    each = pl.when(pl.col(COUNTS).is_not_null().all()).then(pl.col(COUNTS).sum())
+    counts = of_runs.group_by("run").agg(each).sort(order[0]).select(*OF_RUNS)
     settings = settings_of(table, k=k, runs=names, run=chosen.column)
-    return Overlap(table.give(pl.DataFrame(rows, schema=PAIRS, orient="row")), table.give(of_runs), settings)
+    return Overlap(table.give(pairs), table.give(counts), settings)
+
+
+@dataclass(frozen=True)
+class OverlapOfPart:
+    """The overlap of runs in a part: a row per pair, with sums over its queries, and one per run, which counts documents."""
+
+    runs: Runs
+    names: tuple[str, ...]
+    k: int | None
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        setup, names, k = part.setup, self.names, self.k
+        entries = entries_of(part.rows, setup, self.runs, names, depth=setup.policies.depth, absent=False)
+        ranks = _ranks(entries)
+        top = ranks < (math.inf if k is None else k + 1)
+        pairs = combinations(range(len(names)), 2)
+        rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
+        of_pairs = pl.DataFrame(rows, schema=PAIRS, orient="row")
+        return pl.concat([of_pairs, _of_runs(entries, top, names, setup)], how="diagonal")
 
 
 def _ranks(entries: Entries) -> Floats:
@@ -177,8 +199,8 @@ def _ranks(entries: Entries) -> Floats:
 
 def _in_common(
     query: Integers, ranks: Floats, top: Booleans, pair: tuple[int, int], k: int | None
-) -> tuple[float | None, float | None, float | None, int]:
-    """Of two runs, the means over queries: overlap, Jaccard index and rank-biased overlap; and the number of queries."""
+) -> tuple[float, float, float, int]:
+    """Of two runs, the sums over queries: overlap, Jaccard index and rank-biased overlap; and the number of queries."""
     one, other = pair
     scores = {name: pl.Series(-ranks[:, run]) for name, run in zip(("one", "other"), pair, strict=True)}
     rows = pl.DataFrame({"query": query, "document": np.arange(len(query)), **scores})
@@ -189,9 +211,8 @@ def _in_common(
     values = call_of_verb(agreement, "other", *calls).on(in_memory(rows, of_rows))
     common, either = (np.bincount(query[x]) for x in (top[:, one] & top[:, other], top[:, one] | top[:, other]))
     shared = np.pad(common, (0, len(either) - len(common)))[either > 0] / either[either > 0]
-    jaccard = float(shared.mean()) if len(shared) else None
-    overlap, rbo = (cast("float | None", values[call.text].mean()) for call in calls)
-    return overlap, jaccard, rbo, values.height
+    overlap, rbo = (float(values[call.text].sum()) for call in calls)
+    return overlap, float(shared.sum()), rbo, values.height
 
 
 def _of_runs(entries: Entries, top: Booleans, names: Sequence[str], setup: Setup) -> pl.DataFrame:
@@ -285,7 +306,7 @@ class Oracle(Result[R_co]):
         return [Grid(("metric", "run"), figures, body, (note, *left_out(self, rows, most)))]
 
 
-@verb(gives="whole", among=METRICS, watched=True)
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
 def oracle(
     table: Table[R],
     *metrics: Request,
@@ -322,8 +343,8 @@ def oracle(
 
     Returns
     -------
-    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. A
-    LazyFrame is collected first.
+    An object that shows the result in a sentence per metric and a table; its tables are frames of the caller's kind. Of a
+    LazyFrame only the values per query are held in memory.
 
     - ``table`` has a row per metric and run, the fusion last: ``metric``, ``run``, ``mean`` (of the run) and ``oracle``
       (the mean of each query's best run, over the queries where the run has a value), ``gain`` (the oracle less the
@@ -387,10 +408,36 @@ def _with(found: PairedValues, name: str, values: Floats) -> PairedValues:
     return replace(found, runs=[*found.runs, name], values=np.concatenate([found.values, values[None]]))
 
 
+@dataclass(frozen=True)
+class FusedValues:
+    """The values of a fused run in a part of a table: a row per query."""
+
+    fusion: str | FittedFusion[object]
+    runs: Runs
+    names: tuple[str, ...]
+    calls: Sequence[Call]
+    largest_label: float | None = None
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        of_runs = {"runs": self.runs.scores or None, "run": self.runs.column}
+        rows = Table[pl.DataFrame](part.rows, part.setup, Whole(runs=self.names))
+        fused = fuse(rows, self.fusion, **of_runs)
+        return measure(fused, setup_of_fused(part.setup, self.runs), *self.calls, largest_label=self.largest_label)
+
+
+def setup_of_fused(setup: Setup, runs: Runs) -> Setup:
+    """The setup of the fused run of a table."""
+    return runs.queries(setup).changed(score=SCORE, ascending=False)
+
+
 def _of_fusion(table: Table[Any], design: Design, fusion: str | FittedFusion[object], found: PairedValues) -> Floats:
     """The values of the fused run for the same queries; NaN where it has none."""
-    fused = fuse(in_memory(table.rows, table.setup), fusion, runs=design.runs.scores or None, run=design.runs.column)
-    values = measure(fused, design.runs.queries(table.setup).changed(score=SCORE, ascending=False), *found.calls)
+    of_fused, schema = setup_of_fused(table.setup, design.runs), {**table.rows.schema, SCORE: pl.Float64()}
+    work = FusedValues(fusion, design.runs, tuple(found.runs), found.calls)
+    if table.parts is not None and needs_largest_label(of_fused, pl.Schema(schema), found.calls):
+        labels = table.by_parts(replace(work, calls=[LARGEST]))[LARGEST.text]
+        work = replace(work, largest_label=float(max(labels.drop_nulls(), default=0)))
+    values = table.by_parts(work)
     queries, query = found.queries.select(found.query), found.query
     own = queries.join(values, on=query, how="left", nulls_equal=True, maintain_order="left")
     return own.select(pl.col(call.text).fill_null(math.nan) for call in found.calls).to_numpy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
@@ -42,32 +43,37 @@ FEWEST_GROUPS = 100
 """The number of groups that is kept even if they take more memory."""
 
 
-def _shown(
-    table: Table[Any], *, run: str | None = None, context: ColumnNames | None = None, k: int = 10, **_: object
-) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Shown:
     """A row per context, document and rank of a part: how often it was shown there, and clicked."""
-    setup, rows = table.setup.of_table(table.rows.columns), table.rows
-    query = Runs.of(run=run).queries(setup).roles.query
-    contexts, doc = names_of(context) or query, setup.roles.doc_name
-    if doc in contexts:
-        says = " names the documents; a context is what several have in common, as "
-        raise InvalidOption(option(context=doc), says, option(context="query_id"))
-    if doc is None:
-        raise InvalidOption("documents that were shown at several ranks are known by their ids; say ", on(doc=...))
-    for name in (*contexts, *([] if run is None else [run])):
-        require(rows.schema, name, "context" if name in contexts else "run")
-    Columns.of(setup, rows.schema)
-    lists = setup if run is None or run in setup.roles.query else setup.changed(query=(run, *setup.roles.query))
-    label = pl.col(setup.roles.label).cast(pl.Float64)
-    if rows.select(unfit_clicks(label).any()).item():
-        raise InvalidData(*TEXTS["label is no click"](setup), kind="label is no click")
-    ranks = ranks_of(rows, lists.changed(unjudged="nonrelevant"), "#rank")  # a document without a label has a rank, too
-    shown = rows.hstack(ranks).filter(pl.col("#rank") <= k, label.is_not_null())
-    counts = {"#shown": pl.len(), "#clicks": label.sum()}
-    return shown.group_by(*contexts, doc, "#rank", maintain_order=True).agg(**counts)
+
+    run: str | None
+    context: ColumnNames | None
+    k: int
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        setup, rows, run = part.setup.of_table(part.rows.columns), part.rows, self.run
+        query = Runs.of(run=run).queries(setup).roles.query
+        contexts, doc = names_of(self.context) or query, setup.roles.doc_name
+        if doc in contexts:
+            says = " names the documents; a context is what several have in common, as "
+            raise InvalidOption(option(context=doc), says, option(context="query_id"))
+        if doc is None:
+            raise InvalidOption("documents that were shown at several ranks are known by their ids; say ", on(doc=...))
+        for name in (*contexts, *([] if run is None else [run])):
+            require(rows.schema, name, "context" if name in contexts else "run")
+        Columns.of(setup, rows.schema)
+        lists = setup if run is None or run in setup.roles.query else setup.changed(query=(run, *setup.roles.query))
+        label = pl.col(setup.roles.label).cast(pl.Float64)
+        if rows.select(unfit_clicks(label).any()).item():
+            raise InvalidData(*TEXTS["label is no click"](setup), kind="label is no click")
+        ranks = ranks_of(rows, lists.changed(unjudged="nonrelevant"), "#rank")  # also of a document without a label
+        shown = rows.hstack(ranks).filter(pl.col("#rank") <= self.k, label.is_not_null())
+        counts = {"#shown": pl.len(), "#clicks": label.sum()}
+        return shown.group_by(*contexts, doc, "#rank", maintain_order=True).agg(**counts)
 
 
-@verb(gives="table", keeps=_shown)
+@verb(gives="table", by_parts=True)
 def propensities(
     table: Table[R],
     *,
@@ -143,7 +149,7 @@ def propensities(
     >>> found["propensity"].round(6).to_list(), found["n_clicks"].to_list()
     ([1.0, 0.5], [8, 4])
     """
-    shown = _shown(table, run=run, context=context, k=k) if table.kept is None else table.kept
+    shown = table.by_parts(Shown(run, context, k))
     *key, doc = shown.columns[:-3]
     own = [*key, doc, "#rank"]  # sorted, so that draws do not depend on the order of rows
     counted = shown.group_by(own).agg(pl.col("#shown", "#clicks").sum().cast(pl.Float64)).sort(own)

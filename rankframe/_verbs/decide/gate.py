@@ -28,7 +28,7 @@ from ..._table.runs import Runs, TheRuns, names_of
 from ..._table.setup import Setup
 from ..._table.table import Table, refuse_names
 from ...errors import Code, InvalidOption, option, warn
-from ..measure.paired_values import Design, Lacking, PairedValues, differences, explained
+from ..measure.paired_values import Design, Lacking, PairedValues, differences, explained, rows_of_queries
 from ..sample.declaration import verb
 from ..sample.judged import Help
 from ..sample.resampling import Resampling, limits
@@ -403,7 +403,7 @@ def _moved(table: Table[Any], found: PairedValues, design: Design, calls: Sequen
     setup, pairs = table.setup, design.pairs(found.runs)
     moved = [[_most_moved(found, i, pair, most) for pair in pairs] for i in range(len(found.calls))]
     every = pl.concat(queries.select(found.query) for of_pairs in moved for queries in of_pairs)
-    table = table.of_queries(every.unique(maintain_order=True))
+    table = rows_of_queries(table, design.runs, found.calls, every.unique(maintain_order=True))
     frame = with_labels(design.marked(table.rows, setup, calls)[0], setup, calls)
     doc, label = setup.roles.doc_in(frame.columns), setup.roles.label
     own: dict[str, Any] = {name: frame.schema[name] for name in (doc, label) if name is not None}

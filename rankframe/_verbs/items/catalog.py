@@ -28,6 +28,7 @@ from ..._support.statistical_options import Confidence, Correction, Family, Resa
 from ..._table.runs import RUN, Runs, TheRuns, names_of
 from ..._table.setup import Setup
 from ..._table.table import R, Table, refuse_names
+from ..._words import exposure
 from ...errors import InvalidOption, RankframeError, option, shown
 from ..decide.compare import Significance
 from ..measure.paired_values import Design, two_or_more
@@ -35,8 +36,8 @@ from ..sample.declaration import verb
 from ..sample.resampling import Resampling
 from ..sample.settings import settings_of
 from ..sample.slices import Sliced, in_slices, keys, table_of
-from .item_tables import ITEM, Catalog, Unknown, catalog_and_past, lists_of
-from .recount import ItemMetrics, Recount, about, evaluated, resamples_of, users_of
+from .item_tables import ITEM, RANK, Catalog, Unknown, catalog_and_past, lists_of
+from .recount import ItemMetrics, Recount, about, deepest, evaluated, resamples_of, users_of
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -108,7 +109,7 @@ class Parts(Sliced):
 
     def lists(self, frame: pl.DataFrame) -> tuple[ItemMetrics, pl.DataFrame]:
         """The metrics of a table, and its users' lists; refuses a metric that lacks a table before anything runs."""
-        metrics = self._metrics(frame.schema)
+        metrics = self.metrics_of(frame.schema)
         return metrics, metrics.known.catalog.within(lists_of(frame, self.setup, self.by, metrics.columns))
 
     def recounts(self, metrics: ItemMetrics, lists: pl.DataFrame) -> Iterator[tuple[tuple[Any, ...], Recount]]:
@@ -153,14 +154,14 @@ class Parts(Sliced):
             rows += [(*where, call.text, x, *others) for call, x in zip(self.metrics, values, strict=True)]
         return table_of(rows, self.by, parts.schema, WITHOUT_INTERVALS)
 
-    def _metrics(self, schema: pl.Schema) -> ItemMetrics:
+    def metrics_of(self, schema: pl.Schema) -> ItemMetrics:
         """The metrics, with the catalog and the past of a table."""
         known = catalog_and_past(self.setup, schema, self.unknown_items)
         return ItemMetrics(self.metrics, known, self.setup.policies.relevant)
 
     def _metrics_of(self, parts: pl.DataFrame) -> ItemMetrics:
         """The metrics, with the catalog and the past, which were checked with each part."""
-        return self._metrics(pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
+        return self.metrics_of(pl.Schema({str(self.setup.roles.doc_name): parts.schema[ITEM]}))
 
     def catalog(self, parts: pl.DataFrame) -> Catalog:
         """The items that could be shown."""
@@ -219,7 +220,28 @@ class ItemCounts:
         return f"<ItemCounts of {', '.join(texts)}: {users:,} users, {items:,}{size} items>"
 
 
-@verb(gives="table", among=CATALOG_METRICS, labels=reads_labels, merges=Parts.of)
+@dataclass(frozen=True)
+class ShortLists:
+    """The lists of the users in a part, as deep as the metrics look; each user has a row."""
+
+    parts: Parts
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        metrics, lists = self.parts.lists(part.rows)
+        if part.places is not None:
+            lists = lists.with_columns(part.places.alias(PLACE_OF_ROW))
+        if exposure.TABLE in metrics.depths:
+            return lists
+        last, is_first = deepest(metrics.depths), pl.int_range(pl.len()).over(self.parts.setup.roles.query) == 0
+        shown = pl.col(RANK).is_not_null() if last is None else pl.col(RANK) <= last
+        return lists.filter(shown.fill_null(False) | is_first)
+
+
+PLACE_OF_ROW = "#place of row"
+"""The column of the places of the rows of lists in a table that comes in parts."""
+
+
+@verb(gives="table", among=CATALOG_METRICS, labels=reads_labels, by_parts=True, merges=Parts.of)
 def catalog(
     table: Table[R],
     *metrics: Request,
@@ -292,7 +314,9 @@ def catalog(
     """
     parts = Parts.of(table.setup, None, *metrics, by=by, unknown_items=unknown_items)
     resampling = Resampling(ci, "percentile", resamples, seed, progress)
-    measured, lists = parts.lists(table.rows)
+    measured, lists = parts.metrics_of(table.rows.schema), table.by_parts(ShortLists(parts))
+    if PLACE_OF_ROW in lists.columns:
+        lists = lists.sort(PLACE_OF_ROW).drop(PLACE_OF_ROW)
     rows: list[tuple[object, ...]] = []
     with Progress("resampling users", resampling.progress) as bar:
         for where, recount in parts.recounts(measured, lists):

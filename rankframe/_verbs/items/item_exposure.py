@@ -16,7 +16,7 @@ from ..._table.runs import names_of
 from ..._table.setup import Setup
 from ..._table.table import R, Table, refuse_names
 from ..._words.exposure import LABEL, Persistence, Weight, weight_of
-from ..sample.declaration import verb
+from ..sample.declaration import merged_figures, verb
 from ..sample.slices import Sliced
 from .item_tables import ITEM, RANK, item_column, lists_of
 
@@ -61,10 +61,6 @@ class Exposures(Sliced):
         """A row per slice and item of a part."""
         return collect(self.sums(frame), frame, self.setup)
 
-    def of_table(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The table of all rows."""
-        return collect(self.table(self.sums(frame), item_column(self.setup, frame.schema)), frame, self.setup)
-
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """The table, from the rows of its parts."""
         doc = next(name for name in parts.columns if name not in (*self.slices, *SUMS))
@@ -106,7 +102,7 @@ class Exposures(Sliced):
         return found.rename(dict(self.slices)).select(*self.by, doc, *FIGURES)
 
 
-@verb(gives="table", merges=Exposures.of)
+@verb(gives="table", by_parts=True, merges=Exposures.of)
 def exposure(
     table: Table[R],
     k: int | None = None,
@@ -152,4 +148,4 @@ def exposure(
     >>> found["doc_id"].to_list(), found["shown"].to_list(), found["relevant_shown"].to_list()
     (['b', 'a'], [2, 1], [1, 0])
     """
-    return table.give(Exposures.of(table.setup, None, k=k, weight=weight, by=by).of_table(table.rows))
+    return table.give(merged_figures(table, Exposures.of(table.setup, None, k=k, weight=weight, by=by)))

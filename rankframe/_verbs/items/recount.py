@@ -64,6 +64,12 @@ class ItemMetrics:
         return self.formulas()[1]
 
     @property
+    def depths(self) -> set[Depth]:
+        """How deep the sums look into the lists."""
+        sums = (*self.counted.items.values(), *self.counted.users.values())
+        return {x.depth for x in sums if not x.by_user}
+
+    @property
     def columns(self) -> Set[str]:
         """The columns of lists that the sums read, beside users, items and ranks."""
         return self.counted.columns - {UNSEEN}
@@ -107,7 +113,7 @@ class Recount:
         self.n, self.metrics = users.height, metrics
         counted, known = metrics.counted, metrics.known
         of_users = users.with_row_index(USER)
-        depths: set[Depth] = {x.depth for x in (*counted.items.values(), *counted.users.values()) if not x.by_user}
+        depths = metrics.depths
         rows, past = rows_of(lists, query, of_users, metrics, depths)
         items = pl.concat([rows.select(ITEM), past.select(ITEM)]).unique().sort(ITEM).with_row_index(PLACE)
         items = known.described(items)

@@ -35,20 +35,14 @@ def summary_of(setup: Setup, whole: Mapping[str, float] | None, *metrics: Any, *
     return kind.of(setup, whole, *metrics, **options)
 
 
-def _kept(table: Table[Any], *metrics: Any, **options: Any) -> pl.DataFrame:
-    """The values of the queries of a part."""
-    whole = None if table.whole is None else table.whole.largest_labels
-    return summary_of(table.setup, whole, *metrics, **options).per_query(table.rows)
-
-
-@verb(gives="table", among=EITHER, watched=True, keeps=_kept, merges=_in_parts)
+@verb(gives="table", among=EITHER, watched=True, by_parts=True, merges=_in_parts)
 @with_options_of(of_queries)
 def summarize(table: Table[R], *metrics: Any, **options: Any) -> R:
     of_items = [table.setup.resolve(metric.call)[1] for metric in metrics if isinstance(metric, OfItems)]
     others = [metric for metric in metrics if not isinstance(metric, OfItems)]
     if not of_items:
         summary = summary_of(table.setup, None, *others, **options)
-        return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
+        return table.give(summary.table(table.by_parts(summary.of_part)))
     for name in ("weights", "model_labels"):
         if options[name] is not None:
             says = f"{of_items[0].text} is no mean of queries that could be weighed; ask for it separately, without "

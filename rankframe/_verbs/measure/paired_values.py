@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ import polars as pl
 from ..._catalog.call import CLICKS, Call
 from ..._catalog.means import lifted
 from ..._catalog.requests import calls_of
-from ..._plan.per_query import collect, measure
+from ..._plan.per_query import collect, largest_label, measure, needs_largest_label
 from ..._results.markup import visible
 from ..._statistics.sample import Limits, Sample
 from ..._support.floats import Booleans, Floats, Integers, np
@@ -255,13 +255,14 @@ def with_places(found: pl.DataFrame, part: Table[Any], runs: Runs) -> pl.DataFra
     return found.join(first, on=key, how="left", nulls_equal=True, maintain_order="left")
 
 
-def in_order(found: pl.DataFrame, table: Table[Any], query: Sequence[str]) -> pl.DataFrame:
+def in_order(found: pl.DataFrame, table: Table[Any], runs: Runs) -> pl.DataFrame:
     """The values of all parts in the order of the table; of one without order, by run, slice and query."""
     if PLACE in found.columns:
         return found.sort(PLACE, maintain_order=True).drop(PLACE)
     if table.ordered:
         return found
-    return found.sort(RUN, *_facts_in(found), *query)
+    run = pl.col(RUN).cast(pl.Enum(runs.scores)) if runs.scores else pl.col(RUN)
+    return found.sort(run, *_facts_in(found), *runs.queries(table.setup).roles.query)
 
 
 def _facts_in(found: pl.DataFrame) -> list[str]:
@@ -289,7 +290,7 @@ def paired_values(table: Table[Any], calls: Sequence[Call], design: Design, *, s
     size = size_calls(setup, single) if sized else []
     weighing = design.weighing(table.rows)
     work = ValuesOfRuns(design, calls, [*single, *of_ratio, *size, *weighing], weighed_by_metric=bool(weighing))
-    found = in_order(table.by_parts(work), table, query)
+    found = in_order(table.by_parts(work), table, design.runs)
     found = found.with_columns(pl.lit(np.nan).alias(call.text) for call in calls if call.of_pairs)
     runs = two_or_more(design.runs.named(found))
     facts = _facts_in(found)
@@ -530,6 +531,17 @@ def explained(
         only=run,
     )
     return with_own_rank(rows.drop(RUN), rows.columns[-2])
+
+
+def rows_of_queries(table: Table[Any], runs: Runs, calls: Sequence[Call], queries: pl.DataFrame) -> Table[Any]:
+    """A table in memory that has all rows of some queries, and knows the largest label of the whole table if calls need it."""
+    if table.parts is not None:
+        return table.parts.of_queries(queries)
+    rows, setups = table.rows, runs.apart(table.setup, ())[0].values()
+    needing = [x for x in setups if needs_largest_label(x, rows.schema, calls)]
+    labels = {x.roles.score: largest_label(rows, x, calls) for x in needing}
+    rows = rows.join(queries, on=queries.columns, how="semi", nulls_equal=True, maintain_order="left")
+    return replace(table, rows=rows, whole=Whole(labels))
 
 
 def with_own_rank(rows: pl.DataFrame, rank: str) -> pl.DataFrame:

@@ -374,13 +374,7 @@ class Means(Summary):
         return summed.group_by(by, maintain_order=True).agg(**means) if by else summed.select(**means)
 
 
-def _kept(table: Table[Any], *metrics: Request, **options: Any) -> pl.DataFrame:
-    """The values of the queries of a part."""
-    whole = None if table.whole is None else table.whole.largest_labels
-    return Summary.of(table.setup, whole, *metrics, **options).per_query(table.rows)
-
-
-@verb(gives="table", among=METRICS, watched=True, keeps=_kept, merges=Means.of)
+@verb(gives="table", among=METRICS, watched=True, by_parts=True, merges=Means.of)
 def mean(
     table: Table[R],
     *metrics: Request,
@@ -438,10 +432,10 @@ def mean(
     """
     means = Means.of(table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights)
     refuse_names([call.text for call in means.calls], means.by, "by")
-    return table.give(means.wide(means.summed(means.per_query(table.rows) if table.kept is None else table.kept)))
+    return table.give(means.wide(means.summed(table.by_parts(means.of_part))))
 
 
-@verb(gives="table", among=METRICS, watched=True, keeps=_kept, merges=Summary.of)
+@verb(gives="table", among=METRICS, watched=True, by_parts=True, merges=Summary.of)
 def summarize(
     table: Table[R],
     *metrics: Request,
@@ -558,7 +552,7 @@ def summarize(
     intervals = {"ci": ci, "interval": interval, "resamples": resamples, "seed": seed, "progress": progress}
     options: dict[str, Any] = {"runs": runs, "run": run, "by": by, "weights": weights, "cluster": cluster, **intervals}
     summary = Summary.of(table.setup, None, *metrics, **options, model_labels=model_labels)
-    return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
+    return table.give(summary.table(table.by_parts(summary.of_part)))
 
 
 def averages(

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias
 
 import polars as pl
@@ -59,6 +60,21 @@ class Mergeable(Protocol):
 
 
 @dataclass(frozen=True)
+class FiguresOfPart:
+    """The figures of a part of a table."""
+
+    figures: Mergeable
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        return self.figures.part(part.rows)
+
+
+def merged_figures(table: Table[Any], figures: Mergeable) -> pl.DataFrame:
+    """The figures of a table, merged from those of its parts."""
+    return figures.merge(table.by_parts(FiguresOfPart(figures)))
+
+
+@dataclass(frozen=True)
 class Verb:
     """A verb's declaration.
 
@@ -80,14 +96,13 @@ class Verb:
         Whether it refuses a table in which nothing can be measured, instead of a warning.
     every_column
         Whether it may look at any column.
+    checks
+        Whether it lists the findings of the table, and so reads the columns that these look at.
     runs
         The runs of a call, from its arguments `runs` and `run` (and `method`).
     by_parts
-        For ``whole``: whether it takes rows only by `Table.by_parts` and `Table.of_queries`, so that a table need not be in
-        memory.
-    keeps
-        For ``table``: a function of a part, with whole queries, and the verb's arguments; the verb computes its result from
-        the frames of all parts, put together.
+        For ``table`` and ``whole``: whether it takes rows only by `Table.by_parts`, and those of some queries by
+        `rows_of_queries`, so that a table need not be in memory.
     merges
         For ``table``: a function that makes its `Mergeable` from the setup, the largest labels of the whole table (or
         None), and the arguments.
@@ -103,9 +118,9 @@ class Verb:
     watched: bool = False
     refuses: bool = False
     every_column: bool = False
+    checks: bool = False
     runs: Callable[..., Runs] = Runs.of
     by_parts: bool = False
-    keeps: Callable[..., pl.DataFrame] | None = None
     merges: Callable[..., Mergeable] | None = None
     lazily: Callable[..., Any] | None = None
 
@@ -135,7 +150,6 @@ class Verb:
 
     def bound(self, args: Sequence[Any], options: Mapping[str, Any]) -> VerbCall:
         """The call with these arguments, each read by its annotation; its metrics are read, so that workers need no names."""
-        name = self.takes_metrics
         signature, kinds = kinds_of(self.function)
         given = bind(self.name, signature, (None, *args), options, hidden=1, of_on=OPTIONS)
         del given.arguments["table"]
@@ -143,25 +157,26 @@ class Verb:
             given.arguments[option] = kinds[option].check(option, value) if option in kinds else value
         given.apply_defaults()
         arguments = dict(given.arguments)
-        if isinstance(arguments.get(name), tuple):
-            arguments[name] = tuple(each_of(arguments[name]))
+        for name in self.takes_metrics:
+            if isinstance(arguments[name], tuple):
+                arguments[name] = tuple(each_of(arguments[name]))
         for several in self.reads:
             if self.parameters[several].kind is inspect.Parameter.VAR_POSITIONAL:
                 arguments[several] = check(several, arguments[several], Sequence[Column])
         if self.among is not None:
-            arguments[name] = read_requests(arguments[name], self.among)
+            (metrics,) = self.takes_metrics
+            arguments[metrics] = read_requests(arguments[metrics], self.among)
         if "runs" in arguments:
             arguments["runs"] = self.runs(**{name: arguments[name] for name in _signature(self.runs).parameters})
             arguments["run"] = None
         return VerbCall(self, arguments)
 
     @cached_property
-    def takes_metrics(self) -> str:
-        """The parameter of its metrics; empty if it has none."""
-        several = (name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL and name not in self.reads)
+    def takes_metrics(self) -> tuple[str, ...]:
+        """The parameter of its metrics, or those of one metric each."""
+        several = [name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL and name not in self.reads]
         hints = ((name, annotation_of(name, x.annotation, self.function)) for name, x in self.parameters.items())
-        one = (name for name, hint in hints if hint == Request)
-        return next(several, next(one, ""))
+        return tuple(several or [name for name, hint in hints if hint == Request])
 
 
 ONE_RUN = Runs()
@@ -186,11 +201,6 @@ class VerbCall:
             table = replace(table, give=lambda found: give(with_names(found, table.setup, self.calls)))
         return self._run(self.verb.function, table)
 
-    def kept(self, table: Table[Any]) -> pl.DataFrame:
-        """The frame that the verb keeps of a part."""
-        found: pl.DataFrame = self._run(self.verb.keeps, table)
-        return found
-
     def _run(self, function: Any, *first: object) -> Any:
         """The result of a function with the verb's arguments after others."""
         given = inspect.BoundArguments(_signature(self.verb.function), {"table": None, **self.arguments})
@@ -209,8 +219,8 @@ class VerbCall:
     @cached_property
     def requests(self) -> Sequence[Any]:
         """The metrics, measures and expressions among the arguments."""
-        given = self.arguments.get(self.verb.takes_metrics, ())
-        each = given if isinstance(given, tuple) else (given,)
+        given = [self.arguments[name] for name in self.verb.takes_metrics]
+        each = chain.from_iterable(x if isinstance(x, tuple) else (x,) for x in given)
         return [x for some in each for x in (some if isinstance(some, Mapping) else [some])]
 
     @cached_property
@@ -265,7 +275,8 @@ class VerbCall:
             flat = flat_names(name for some in columns.values() for name in some)
             columns = {call: {flat[name] for name in some} for call, some in columns.items()}
         kept = tuple(x for x in self.requests if isinstance(x, pl.Expr) or not columns[x].isdisjoint(names))
-        return self.changed(**{self.verb.takes_metrics: kept or (self.requests[0],)})
+        (metrics,) = self.verb.takes_metrics
+        return self.changed(**{metrics: kept or (self.requests[0],)})
 
 
 def _names_in(given: Any) -> Iterable[str]:

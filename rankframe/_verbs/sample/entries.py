@@ -13,8 +13,9 @@ from ..._plan.rank_order import in_rank_order, numbered, refuse_shared_ranks
 from ..._support.floats import Integers, np
 from ..._table.columns import Columns
 from ..._table.roles import ROW
-from ..._table.runs import Runs
+from ..._table.runs import RUN, Runs
 from ..._table.setup import Roles, Setup
+from ..._table.table import Table
 from ...errors import InvalidData, InvalidOption, on
 
 
@@ -64,6 +65,29 @@ def entries_of(
     kept = [*of_query.roles.query, of_query.roles.doc_in(frame.columns), of_query.roles.label, ROW]
     documents = documents.select(name for name in kept if name is not None and name in documents.columns)
     return Entries(documents, query, rows.lazy(), len(names))
+
+
+@dataclass(frozen=True)
+class NamesInPart:
+    """The names of the runs in a part of a table whose column names them, each with its first place in an ordered table."""
+
+    runs: Runs
+
+    def __call__(self, part: Table[Any]) -> pl.DataFrame:
+        self.runs.require(part.rows, part.setup)
+        places = pl.lit(0) if part.places is None else pl.lit(part.places)
+        rows = part.rows.select(pl.col(*self.runs.key).cast(pl.String).alias(RUN), places.alias("#place"))
+        return rows.group_by(RUN, maintain_order=True).agg(pl.col("#place").min())
+
+
+def names_of_runs(table: Table[Any], runs: Runs) -> list[str]:
+    """The names of the runs: score columns as they are named, or the values of a column in the order of the table."""
+    if runs.column is None:
+        runs.require(table.rows, table.setup)
+        return list(runs.scores)
+    found = table.by_parts(NamesInPart(runs))
+    found = found.sort("#place", maintain_order=True) if table.ordered else found.sort(RUN)
+    return found[RUN].unique(maintain_order=True).to_list()
 
 
 def of_run(entries: Entries, run: int, setup: Setup) -> tuple[pl.DataFrame, Setup]:

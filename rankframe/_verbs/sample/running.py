@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -18,6 +18,7 @@ from ..._plan.rank_order import RankOrder, keeping_orders
 from ..._plan.unjudged import Unjudged, counting
 from ..._support.floats import np
 from ..._table.background import Items
+from ..._table.check import names_of_figures
 from ..._table.figures import Figures, Ranked, begins_of, in_numpy, numbered, stacked_runs, together, usual_runs
 from ..._table.findings import Finding, Reading, findings_of
 from ..._table.run_and_judgments import runs_in
@@ -133,27 +134,23 @@ def plan_of(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> Any:
         return verb.lazily(frame, setup, call)
     if verb.within_queries:
         return _by_query(frame, call.runs.queries(setup), call)
-    if verb.by_parts:
-        parts = BatchesOfPlan(frame, setup, call)
-        rows = frame.collect_schema().to_frame()
-        return call.on(Table(rows, setup, parts=parts, give=lambda found: found.lazy()))
+    no_rows = frame.collect_schema().to_frame()
+    of_items = any(isinstance(x, OfItems) for x in call.requests)  # counted over all rows
+    parts = BatchesOfPlan(frame, setup, call) if verb.by_parts and not of_items else None
+    if verb.gives == "whole" and parts is not None:
+        return call.on(Table(no_rows, setup, parts=parts, give=lambda found: found.lazy()))
     if verb.gives == "whole":
         rows = _read(frame, setup, call).collect(engine="streaming")
         try:
             return on_rows(call, Table(rows, setup, give=lambda found: found.lazy()))
         except MissingColumn:
-            call.on(Table(frame.collect_schema().to_frame(), setup))  # names all columns of the table in its error
+            call.on(Table(no_rows, setup))  # names all columns of the table in its error
             raise
-    # errors of columns and options come at the call
-    schema = call.on(Table(frame.collect_schema().to_frame(), setup)).schema
-    of_items = any(isinstance(x, OfItems) for x in call.requests)  # counted over all rows
-    kept = None if verb.keeps is None or of_items else _by_query(frame, call.runs.queries(setup), call, call.kept)
+    schema = call.on(Table(no_rows, setup)).schema  # errors of columns and options come at the call
 
     def work(give: Give, *_: object) -> None:
-        rows = frame.collect_schema().to_frame()
-        if kept is None:
-            rows = _read(frame, setup, call).collect(engine="streaming")
-        give(call.on(Table(rows, setup, kept=None if kept is None else kept.collect(engine="streaming"))))
+        rows = no_rows if parts is not None else _read(frame, setup, call).collect(engine="streaming")
+        give(call.on(Table(rows, setup, parts=parts)))
 
     return node(work, frame, schema, verb.name)
 
@@ -165,9 +162,12 @@ def _read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
 
 
 def _names_read(frame: pl.LazyFrame, setup: Setup, call: VerbCall) -> set[str]:
-    """The columns that the call reads, and those that its watch looks at."""
-    watched = usual_runs(frame.collect_schema().names(), setup) if call.verb.watched else []
-    return {*call.columns(setup), *watched}
+    """The columns that the call reads, and those that its watch or its findings look at."""
+    names = frame.collect_schema().names()
+    looked_at = usual_runs(names, setup) if call.verb.watched else []
+    if call.verb.checks:
+        looked_at = names_of_figures(names, setup)
+    return {*call.columns(setup), *looked_at}
 
 
 @dataclass
@@ -180,12 +180,15 @@ class BatchesOfPlan:
         The plan, the setup and the call of the verb.
     watched
         Whether the rows are yet to be watched for numbers that are not what is meant.
+    at
+        The line of the caller, which warnings name.
     """
 
     frame: pl.LazyFrame
     setup: Setup
     call: VerbCall
     watched: bool = True
+    at: Place | None = field(default_factory=calling_line)
 
     ordered = True
 
@@ -197,7 +200,7 @@ class BatchesOfPlan:
             return work(replace(table, rows=table.rows.drop(ROW_OF_PLAN), places=places))
 
         setup, frame = self.call.runs.queries(self.setup), self.frame.with_row_index(ROW_OF_PLAN)
-        found = _by_query(frame, setup, self.call, of_batch, watched=self.watched, reads=[ROW_OF_PLAN])
+        found = _by_query(frame, setup, self.call, of_batch, watched=self.watched, reads=[ROW_OF_PLAN], at=self.at)
         result = found.collect(engine="streaming")
         self.watched = False
         return result
@@ -231,6 +234,7 @@ def _by_query(
     *,
     watched: bool = True,
     reads: Sequence[str] = (),
+    at: Place | None = None,
 ) -> pl.LazyFrame:
     """A node that runs the verb, or a function in its place, on batches of whole queries."""
     verb, schema = call.verb, frame.collect_schema()
@@ -255,7 +259,7 @@ def _by_query(
             watches += [OfSlices(x, calls, slices, at, refuses=verb.refuses), TopGrade(x, calls, at)]
         return Watches(watches, UnjudgedQueries(setup, call, at))
 
-    read, at = _names_read(frame, setup, call), calling_line()
+    read, at = _names_read(frame, setup, call), at or calling_line()
     return source(
         frame,
         setup,
