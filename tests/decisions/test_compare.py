@@ -219,7 +219,7 @@ def test_two_groups_of_queries_are_refused_as_runs_and_compared_by_their_gap(
     ranker = ARMS.rank.on(query="user")
     asks = (clicked,) if verb == "compare" else ({clicked: 0.1},)
     says = (
-        r"^two runs have no query in common \(run 'a' has 0, 2, 4 \.\.\.; run 'b' has 1, 3, 5 \.\.\.\); write the ids"
+        r"^two runs have no query in common \(run 'a' has 0, 2, 4 \.\.\.; run 'b' has 1, 3, 5 \.\.\.\); write their ids"
     )
     with pytest.raises(rf.InvalidData, match=says) as error:
         getattr(ranker, verb)(*asks, run="arm", baseline="a", **options)
