@@ -128,7 +128,8 @@ def power(
     effects = effects_of(difference)
     example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
     calls = refuse_geometric(averaged(metrics, example))
-    schema = TABLE | {name: dtype for name, dtype in SAVED.items() if name in choice.estimator.columns}
+    saved = {name: dtype for name, dtype in SAVED.items() if name in choice.estimator.columns}
+    schema = TABLE | saved
     refuse_names([*schema], design.by, "by")
     found = paired_values(table, calls, design)
     tables = [table_of([], design.by, found.queries.schema, schema)]
@@ -136,10 +137,8 @@ def power(
         of_slice = SliceOfPairs.of(found, part, design.pairs(found.runs))
         where = [x.item() for x in found.of_slices(part[:1].tolist())]
         for spread in Spread.of(of_slice, estimation):
-            rows = [
-                (*where, *spread.row(effect, power, alpha), spread.saved)[: len(schema) + len(where)]
-                for effect in effects
-            ]
+            also = [spread.saved for _ in saved]
+            rows = [(*where, *spread.row(effect, power, alpha), *also) for effect in effects]
             tables.append(table_of(rows, design.by, found.queries.schema, schema))
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
     return table.give(pl.concat(tables).sort(by_metric, maintain_order=True))
