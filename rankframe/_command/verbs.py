@@ -185,7 +185,7 @@ def curve(arguments: Namespace) -> Outcome:
     table, setup, runs = ranker._frame, ranker._setup, Runs.of(**named)
     _refuse_ratios(arguments, setup, calls)
     with Progress("evaluating"):
-        table = by_rank(table, setup, runs, calls, arguments.to or min(RANKS, deepest(table, setup, runs)))
+        table = by_rank(table, setup, runs, calls, arguments.to or min(RANKS, deepest(in_memory(table, setup), runs)))
     if not arguments.per_query:
         key = [name for name in ("run", "rank") if name in table.columns]
         averaged = {call.text: Mean.of(call).unweighted(pl.col(call.text)) for call in calls}

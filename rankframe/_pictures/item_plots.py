@@ -289,7 +289,8 @@ def _measured(
     options: dict[str, Any] = {"by": runs.key, "unknown_items": unknown_items, "ci": ci, "resamples": RESAMPLES}
 
     def measured(of_run: Setup) -> pl.DataFrame:
-        return catalog_table(replace(table, setup=of_run, give=unchanged), *texts, **options)
+        of_polars: Table[pl.DataFrame] = replace(table, setup=of_run, give=unchanged)
+        return catalog_table(of_polars, *texts, **options)
 
     found = runs.each(table.rows, table.setup, measured)
     return found.with_columns(pl.lit(None, pl.Float64).alias(end) for end in ENDS if end not in found.columns)

@@ -477,8 +477,8 @@ def contributions(
         says = f"{text_of(method)} is no sum of what each run contributes"
         raise InvalidOption(f"{says}; plot a method that is one, as contributions('rrf')")
     width, rank = pl.col("contribution"), -pl.col("fused_rank").cast(pl.Float64)
-    rows = found.with_columns(pl.col("queries").sum().over("fused_rank")).group_by("fused_rank", RUN_OF_TABLE)
-    rows = rows.agg(width.sum() / pl.col("queries").first(), pl.col("queries", "document").first())
+    of_ranks = found.with_columns(pl.col("queries").sum().over("fused_rank")).group_by("fused_rank", RUN_OF_TABLE)
+    rows = of_ranks.agg(width.sum() / pl.col("queries").first(), pl.col("queries", "document").first())
     rows = rows.sort("fused_rank", pl.col(RUN_OF_TABLE).cast(pl.Enum(names)))
     rows = rows.with_columns(x2=width.cum_sum().over("fused_rank", width < 0))  # negative ones extend to the left
     rows = rows.with_columns(x=pl.col("x2") - width, y=rank - 0.4, y2=rank + 0.4, series=RUN_OF_TABLE)
@@ -508,9 +508,8 @@ class Contributions:
     k: int
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        whole = Whole(runs=self.names)
-        of_runs = {"runs": self.runs.scores or None, "run": self.runs.column}
-        rows = explain(Table[pl.DataFrame](part.rows, part.setup, whole), self.method, **of_runs)
+        table = Table[pl.DataFrame](part.rows, part.setup, Whole(runs=self.names))
+        rows: pl.DataFrame = explain(table, self.method, runs=self.runs.scores or None, run=self.runs.column)
         rows = rows.filter(pl.col("fused_rank") <= self.k)
         query, doc = pl.struct(self.runs.queries(part.setup).roles.query), part.setup.roles.doc_in(rows.columns)
         document = pl.lit(None, pl.String) if doc is None else pl.col(doc).cast(pl.String).first()

@@ -20,7 +20,7 @@ from .confidence_sequences import confidence_sequence, method_for, values_needed
 from .estimate import Estimate, Estimator
 from .poisson import means_of_draws, sums_of_draws
 from .prediction_powered import OF_JUDGED, estimates
-from .random_weights import RandomMeans
+from .random_weights import LEAST_UNITS, RandomMeans
 from .sample import Sample, given
 from .student import quantiles, upper_tail
 from .tukey import honest_differences
@@ -222,7 +222,7 @@ def bounded(
 
     For each end it adds one unit, with the limit and the largest weight, and gives all units random weights. An end is the
     mean that this exceeds in a share alpha / 2 of draws, where one more draw counts against it: so the guarantee holds for any
-    number of draws. Of so many units of equal weight that draws would be left out, moments give the ends, if these are normal.
+    number of draws. Of very many units of equal weight, exact moments give the ends where the mean is near normal.
 
     References
     ----------
@@ -232,12 +232,13 @@ def bounded(
     value, number = means(sample.values, sample.weights), effective_number(weighed(sample.values, sample.weights)[1])
     low, high, p = np.full((3, sample.columns), np.nan)
     fit = (number > 1) & np.isfinite(value)
-    fewer, drawn = affordable(resamples, len(sample.values) + 1), fit
-    if fewer < resamples and (sample.weights == sample.weights.flat[0]).all():
+    drawn = fit
+    if len(sample.values) > LEAST_UNITS and (sample.weights == sample.weights.flat[0]).all():
         low, high, p = (np.where(fit, x, np.nan) for x in without_draws(sample, alpha))
         drawn = fit & np.isnan(p)
     if drawn.any():
-        below, above = with_one_more(sample.at(drawn), fewer, seed, step)
+        resamples = affordable(resamples, len(sample.values) + 1)
+        below, above = with_one_more(sample.at(drawn), resamples, seed, step)
         for i, under, upper in zip(np.flatnonzero(drawn), below.T, above.T, strict=True):
             low[i], high[i], p[i] = inverted(under, upper, 1, len(below) + 1, alpha)
         low = np.where(np.isinf(low), sample.limits.least, low)

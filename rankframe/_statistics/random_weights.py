@@ -7,6 +7,9 @@ from statistics import NormalDist
 
 from .._support.floats import Booleans, Floats, np
 
+LEAST_UNITS = 1_000
+"""The number of units above which moments are asked before any draw."""
+
 MOST_SKEWED = 0.1
 """The largest skewness of a mean whose quantiles its first three moments tell, to a thousandth of its standard deviation."""
 

@@ -112,8 +112,8 @@ def findings(frame: pl.LazyFrame, setup: Setup, qrels: pl.LazyFrame | None, spel
 def fault_in(frame: pl.DataFrame | pl.LazyFrame, setup: Setup, kind: str) -> InvalidData:
     """The error for a fault, with the number of its rows and the first few."""
     kinds = ("document without id", kind) if kind == "repeated document" else (kind,)
-    rows = frame.lazy().drop(ROW, strict=False)
-    parts = [found.listed(str) for found in _found(rows, setup, None) if found.problem in kinds]
+    table = frame.lazy().drop(ROW, strict=False)
+    parts = [found.listed(str) for found in _found(table, setup, None) if found.problem in kinds]
     found = pl.concat(parts, how="diagonal").collect(engine="in-memory") if parts else pl.DataFrame()
     if found.is_empty():
         return InvalidData(*TEXTS[kind](setup), kind=kind)

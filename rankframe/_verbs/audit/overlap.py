@@ -419,9 +419,8 @@ class FusedValues:
     largest_label: float | None = None
 
     def __call__(self, part: Table[Any]) -> pl.DataFrame:
-        of_runs = {"runs": self.runs.scores or None, "run": self.runs.column}
         rows = Table[pl.DataFrame](part.rows, part.setup, Whole(runs=self.names))
-        fused = fuse(rows, self.fusion, **of_runs)
+        fused = fuse(rows, self.fusion, runs=self.runs.scores or None, run=self.runs.column)
         return measure(fused, setup_of_fused(part.setup, self.runs), *self.calls, largest_label=self.largest_label)
 
 

@@ -128,7 +128,7 @@ class Summary:
         setup: Setup,
         whole: Mapping[str, float] | None,
         *metrics: Request,
-        runs: TheRuns | None = None,
+        runs: Runs | TheRuns | None = None,
         run: Column | None = None,
         by: ColumnNames | None = None,
         weights: str | None = None,
