@@ -54,10 +54,10 @@ from .._verbs.decide.compare import Comparison, compare
 from .._verbs.decide.gate import Verdict
 from .._verbs.decide.ranks import tied_for_top
 from .._verbs.fuse.fitted import FusionMethod, text_of
+from .._verbs.items.summarize import summarize
 from .._verbs.measure.evaluate import with_ranks
 from .._verbs.measure.judge import Findings
 from .._verbs.measure.paired_values import explained, values, with_own_rank
-from .._verbs.measure.summary import summarize
 from .._verbs.sample.declaration import verb
 from .._verbs.sample.resampling import Resampling
 from .._verbs.sample.unequal_runs import unequal

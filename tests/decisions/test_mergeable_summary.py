@@ -15,7 +15,8 @@ from scipy import stats
 import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
 from rankframe._support.draws import seeds_of
-from rankframe._verbs.measure.summary import Summary, _poisson, summarize
+from rankframe._verbs.items.summarize import summarize
+from rankframe._verbs.measure.summary import Summary, _poisson
 from rankframe._verbs.sample.declaration import call_of_verb
 from tests.support.each import each
 from tests.support.tables import BY_CHANCE, frame, random_table

@@ -20,8 +20,9 @@ from rankframe._table.table import Table
 from rankframe._verbs.audit import tool_comparison
 from rankframe._verbs.fuse.fuse import fuse
 from rankframe._verbs.items.expected_exposure import expected_exposure
+from rankframe._verbs.items.summarize import summarize
 from rankframe._verbs.measure import evaluate as verbs, judge
-from rankframe._verbs.measure.summary import mean, summarize
+from rankframe._verbs.measure.summary import mean
 from rankframe._verbs.sample.declaration import call_of_verb, verb
 from tests.support.calls import POLICIES
 from tests.support.each import each

@@ -20,8 +20,8 @@ from rankframe._lift.polars import PolarsRanker
 from rankframe._support.option_kinds import Column
 from rankframe._table.setup import Setup
 from rankframe._table.table import Table, in_memory
+from rankframe._verbs.items.summarize import summarize
 from rankframe._verbs.measure import evaluate as verbs
-from rankframe._verbs.measure.summary import summarize
 from rankframe._verbs.sample.declaration import Gives, VerbCall, call_of_verb, verb, verb_of
 from tests.support.each import each
 
