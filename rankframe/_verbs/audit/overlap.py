@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, cast
 
@@ -35,7 +35,6 @@ from ..measure.paired_values import Design, Lacking, PairedValues, paired_values
 from ..sample.declaration import call_of_verb, verb
 from ..sample.entries import Entries, entries_of
 from ..sample.resampling import Resampling, warn_of_t
-from ..sample.settings import settings_of
 
 PAIRS = {
     "run": pl.String, "other": pl.String, "overlap": pl.Float64, "jaccard": pl.Float64, "rbo": pl.Float64,
@@ -162,8 +161,8 @@ def overlap(
     pairs = combinations(range(len(names)), 2)
     rows = [(names[a], names[b], *_in_common(entries.query, ranks, top, (a, b), k)) for a, b in pairs]
     of_runs = _of_runs(entries, top, names, setup)
-    settings = settings_of(table, k=k, runs=names, run=chosen.column)
-    return Overlap(table.give(pl.DataFrame(rows, schema=PAIRS, orient="row")), table.give(of_runs), settings)
+    of_pairs = pl.DataFrame(rows, schema=PAIRS, orient="row")
+    return Overlap(table.give(of_pairs), table.give(of_runs), {"runs": names})
 
 
 def _ranks(entries: Entries) -> Floats:
@@ -368,7 +367,7 @@ def oracle(
     warn_of_t(figures, resampling)
     figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
     fused = None if fusion is None else text_of(fusion)
-    settings = settings_of(table, calls, design.settings, asdict(resampling), fusion=fused, runs=singles)
+    settings = {**design.settings, "fusion": fused, "runs": singles}
     return Oracle(table.give(figures), table.give(found.long()), settings)
 
 

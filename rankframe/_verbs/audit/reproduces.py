@@ -25,7 +25,6 @@ from ...errors import InvalidOption, on, option
 from ..measure.evaluate import ranks_of
 from ..measure.paired_values import Design, Lacking, PairedValues, differences, paired_values
 from ..sample.declaration import verb
-from ..sample.settings import settings_of
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -178,9 +177,7 @@ def reproduces(
         d = found.rows({"run": new, "original": old}, differences(*found.values[[*reversed(pair)]]))
         per_query.append(d.insert_column(len(found.query) + 2, order))
     of_table = pl.DataFrame(rows, TABLE, orient="row").with_columns(cs.float().fill_nan(None))
-    options = {"original": dict(original), "run": chosen.column, "k": k, "union": union, "missing": missing}
-    settings = settings_of(table, calls, options, runs=found.runs)
-    return Reproduction(table.give(of_table), table.give(pl.concat(per_query)), settings)
+    return Reproduction(table.give(of_table), table.give(pl.concat(per_query)), {"runs": found.runs})
 
 
 def effects(values: Floats, *, is_baseline: bool) -> tuple[float, ...]:

@@ -28,7 +28,6 @@ from ..items.catalog import catalog
 from ..items.item_tables import Unknown
 from ..sample.declaration import call_of_verb, verb
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 
 IN_WORDS: Mapping[str, Mapping[object, str]] = {
     "k": {None: "it goes down the whole ranking", ...: "it stops at rank {}"},
@@ -272,7 +271,7 @@ def conventions(table: Table[R], metric: str, observed: float | str | None = Non
     if seen is not None:
         result.insert_column(2, (result["value"] - float(seen.number)).alias("difference"))
         result = result.sort(pl.col("difference").abs(), nulls_last=True, maintain_order=True)
-    settings = settings_of(table, metric=call.text, observed=None if seen is None else seen.text)
+    settings = {"metric": call.text, "observed": None if seen is None else seen.text}
     return Conventions(table.give(result), settings)
 
 

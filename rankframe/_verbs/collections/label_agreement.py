@@ -33,7 +33,6 @@ from ..measure.paired_values import Design, Lacking, differences, paired_values
 from ..sample.declaration import verb
 from ..sample.judged import has_label
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 from ..sample.slices import in_slices
 
 R = TypeVar("R")
@@ -253,8 +252,7 @@ def label_agreement(
         rows = [*(study.of_all(*documents) if len(names) > 2 else ()), *chain(*measures), *taus]
     parts = zip((rows, [*chain(*confusion)], bias, means, flips), (TABLE, CONFUSION, BIAS, OF_RUNS, FLIPS), strict=True)
     found = [pl.DataFrame(part, schema, orient="row").with_columns(cs.float().fill_nan(None)) for part, schema in parts]
-    options = {"ci": ci, "resamples": resamples, "seed": seed, "judges": names, "run": chosen.column}
-    settings = settings_of(table, calls, options, runs=runs_)
+    settings = {"judges": names, "runs": runs_}
     measured, counted, biases, under, turned = map(table.give, found)
     return LabelAgreement(measured, counted, biases, under, turned, settings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -47,7 +47,6 @@ from ..decide.compare import adjusted
 from ..decide.power import Chance, Effect
 from ..sample.declaration import verb
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 from ..sample.slices import by_query, in_slices, keys, table_of
 
 TABLE = {
@@ -293,12 +292,9 @@ def preference(
             counted = wins, ties, losses, part.height, None if user is None else len(n), difference
             found.append((*where, *names, delta, *inferred, inferred[-1], *counted, *(able or (None, None))))
     table_of_slices = adjusted(table_of(found, slices, impressions.schema, TABLE), correction, [])
-    options: dict[str, object] = {"team": team, "user": user, "method": method, "by": slices, "correction": correction}
-    options |= {"runs": names, "test": test, "look": look, "difference": difference, "power": power, "alpha": alpha}
     of_slices = [pl.col(at).alias(name) for name, at in zip(slices, keys(slices), strict=True) if name not in query]
     per_impression = impressions.select(*query, *of_slices, "outcome")
-    settings = settings_of(table, (), options, asdict(resampling))
-    return Preference(table.give(table_of_slices), table.give(per_impression), settings)
+    return Preference(table.give(table_of_slices), table.give(per_impression), {"runs": names})
 
 
 WITHIN = Limits(np.array([-0.5]), np.array([0.5]), np.array([True]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -30,7 +30,6 @@ from ..decide.power import Chance, Effect, effects_of
 from ..measure.paired_values import Design, Lacking, paired_values
 from ..sample.declaration import verb
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 
 R = TypeVar("R")
 
@@ -200,8 +199,7 @@ def reliability(
         (*name, *of_name, len(a), len(x))
         for name, *of_name in zip(names, *(y.tolist() for y in (value, low, high)), strict=True)
     ]
-    given = {"test": test, "alpha": alpha, "difference": least, "halves": halves}
-    settings = settings_of(table, calls, design.settings, given, asdict(resampling), runs=found.runs)
+    settings = {**design.settings, "difference": least, "interval": resampling.interval, "runs": found.runs}
     frame = pl.DataFrame(rows, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
     return Reliability(table.give(frame), settings)
 

@@ -28,7 +28,6 @@ from ..._words.rankings import JudgedRankings, Learned, Missing, Rankings
 from ...errors import InvalidData, InvalidOption, on, shown
 from ..sample.declaration import verb
 from ..sample.entries import entries_of, of_run
-from ..sample.settings import settings_of
 
 FORMAT = 1
 """The version of the JSON text."""
@@ -235,8 +234,7 @@ def fit(
     figures = [x for x in (learned.place, learned.value) if x is not None]
     found = learned.table.select(run_of.alias("run"), *figures)
     queries = rows.select(chosen.queries(setup).roles.query).n_unique()
-    settings = settings_of(table, run=chosen.column, n_queries=queries)
-    return FittedFusion(call.text, tuple(names), table.give(found), settings)
+    return FittedFusion(call.text, tuple(names), table.give(found), {"n_queries": queries})
 
 
 def ranker_of(frame: Any) -> Any:

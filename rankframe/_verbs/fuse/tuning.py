@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
 from math import comb, prod
@@ -35,7 +35,6 @@ from ..measure.paired_values import PairedValues, two_or_more
 from ..sample.declaration import verb
 from ..sample.entries import Entries, entries_of, of_run
 from ..sample.resampling import Resampling, limits
-from ..sample.settings import settings_of
 from .fitted import ranker_of
 from .fuse import needs, scored
 
@@ -522,20 +521,17 @@ def tune(
         "candidates": _candidates(values, measured),
     }
     weights = final.arguments.get("weights")
-    settings = settings_of(
-        table,
-        [measured],
-        asdict(tuning),
-        asdict(significance),
-        {name: x for name, x in asdict(resampling).items() if name != "seed"},
-        metric=measured.text,
-        by=(),
-        search=tuning.searched(len(names)),
-        run=chosen_runs.column,
-        runs=[name for name in found.runs if name != IN_SAMPLE],
-        unweighted=replace(final, options=tuple(x for x in final.options if x[0] != WEIGHTS)).text,
-        weights=None if weights is None else dict(zip(names, weights, strict=True)),
-    )
+    settings = {
+        "methods": texts,
+        "metric": measured.text,
+        "options": choices,
+        "search": tuning.searched(len(names)),
+        "family": significance.family,
+        "by": (),
+        "runs": [name for name in found.runs if name != IN_SAMPLE],
+        "unweighted": replace(final, options=tuple(x for x in final.options if x[0] != WEIGHTS)).text,
+        "weights": None if weights is None else dict(zip(names, weights, strict=True)),
+    }
     tables = {name: table.give(x) for name, x in result.items()}
     return TunedFusion(final.text, tuple(names), **tables, settings=settings)
 

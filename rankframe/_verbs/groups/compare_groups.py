@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
 
@@ -42,7 +42,6 @@ from ..decide.compare import adjusted
 from ..measure.summary import Summary
 from ..sample.declaration import verb
 from ..sample.resampling import CLUSTER, Resampling, limits
-from ..sample.settings import settings_of
 from ..sample.slices import keys
 from .spread_of_groups import TABLE as SPREAD, Spread
 
@@ -232,13 +231,11 @@ def compare_groups(
         spread = groups.spread(bar)
     if test == "auto":
         warn_of_few(of_pairs, calls)
-    options = {"by": list(of), "baseline": baseline, "test": test, "correction": correction}
-    settings = settings_of(table, calls, options, asdict(resampling), weights=weights, cluster=cluster)
     return GroupComparison(
         table.give(adjusted(of_pairs, correction, [])),
         table.give(adjusted(spread, correction, ["gap"])),
         table.give(groups.means_by_group()),
-        settings,
+        {"interval": resampling.interval},
     )
 
 

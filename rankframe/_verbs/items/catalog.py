@@ -7,7 +7,7 @@ users, merge by addition; intervals are not computed in parts, as a resample of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -33,7 +33,6 @@ from ..decide.compare import Significance
 from ..measure.paired_values import Design, two_or_more
 from ..sample.declaration import verb
 from ..sample.resampling import Resampling
-from ..sample.settings import settings_of
 from ..sample.slices import Sliced, in_slices, keys, table_of
 from .item_tables import ITEM, Catalog, Unknown, catalog_and_past, lists_of
 from .recount import ItemMetrics, Recount, about, evaluated, resamples_of, users_of
@@ -473,8 +472,7 @@ def compare(
         figures = [(i, (*where, *row)) for where, part in of_slices for i, row in _compared(part, *args)]
     figures.sort(key=itemgetter(0))  # by metric, then by slice, then by pair of runs
     found_table = table_of([row for _, row in figures], design.by, found.schema, COMPARED)
-    settings = {"by": design.by, "ci": ci, **asdict(significance)}
-    settings = settings_of(table, calls, settings)
+    settings = {"metrics": [call.text for call in calls], "test": significance.test}
     return CatalogComparison(table.give(significance.adjusted(found_table)), settings)
 
 

@@ -23,7 +23,6 @@ from ..._table.setup import Setup
 from ..._table.table import R, Table
 from ...errors import InvalidData, InvalidOption, did_you_mean, shown
 from ..sample.declaration import VerbCall, verb
-from ..sample.settings import settings_of
 
 
 def _judge_lazily(run: pl.LazyFrame, setup: Setup, call: VerbCall) -> pl.LazyFrame:
@@ -242,7 +241,7 @@ def check(table: Table[R], qrels: object = None, *, fail_on: str | Sequence[str]
 
 def _findings(found: pl.DataFrame, table: Table[R], fail_on: str | Sequence[str] | None) -> Findings[R]:
     """The findings by kind and in rows; raises if there is one of `fail_on`."""
-    shown = Findings.of(found, settings_of(table))
+    shown = Findings.of(found)
     unwanted = failing(records(shown.table), fail_on)
     if unwanted:
         named = (f"{x['problem']} ({x['rows']:,} rows{': ' * bool(x['where'])}{x['where']})" for x in unwanted)

@@ -6,19 +6,21 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, cast
 
 import polars as pl
 
 from ..._catalog.call import Call
 from ..._catalog.flat_names import flat_names
 from ..._catalog.registry import Metric
-from ..._catalog.requests import Request, calls_of, each_of, read_requests
+from ..._catalog.requests import Request, averaged, calls_of, each_of, read_requests
 from ..._plan.per_query import names_of
+from ..._results.result import Result
+from ..._support.extras import versions
 from ..._support.methods import F
 from ..._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
-from ..._table.runs import Runs
-from ..._table.setup import OPTIONS, Setup
+from ..._table.runs import Runs, names_of as columns_of
+from ..._table.setup import OPTIONS, TABLES, Setup
 from ..._table.table import R, Table, refuse_names
 
 P = ParamSpec("P")
@@ -166,6 +168,9 @@ class Verb:
 
 ONE_RUN = Runs()
 
+OTHER_TABLES = (*TABLES, "qrels", "tables")
+"""Options that are tables, which no result writes down."""
+
 
 @lru_cache(maxsize=512)
 def _signature(function: Callable[..., object]) -> inspect.Signature:
@@ -184,7 +189,30 @@ class VerbCall:
         if table.setup.flat and self.verb.gives != "whole":
             give = table.give
             table = replace(table, give=lambda found: give(with_names(found, table.setup, self.calls)))
-        return self._run(self.verb.function, table)
+        return self.recorded(self._run(self.verb.function, table), table.setup, table.rows)
+
+    def recorded(self, found: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
+        """A result with the call among its settings, the policies in effect and the versions of the libraries; a frame as it is."""
+        if not isinstance(found, Result) or "policies" in found.settings:  # compare and gate write them down themselves
+            return found
+        policies = setup.followed(rows.collect_schema().names())
+        settings = {**self.settings, **found.settings, "policies": policies, "versions": versions()}
+        return replace(cast("Any", found), settings=settings)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        """The metrics and options of the call, as a result keeps them: without tables, and the runs by their columns."""
+        found: dict[str, object] = {}
+        if self.requests:
+            found["metrics"] = [call.text for call in averaged(self.requests, "")]
+        for name, value in self.arguments.items():
+            if isinstance(value, Runs):
+                found |= {"runs": [*value.scores], "run": value.column}
+            elif name == "by":
+                found[name] = columns_of(value)
+            elif name not in (*found, *OTHER_TABLES, self.verb.takes_metrics) and is_setting(value):
+                found[name] = value
+        return found
 
     def kept(self, table: Table[Any]) -> pl.DataFrame:
         """The frame that the verb keeps of a part."""
@@ -266,6 +294,15 @@ class VerbCall:
             columns = {call: {flat[name] for name in some} for call, some in columns.items()}
         kept = tuple(x for x in self.requests if isinstance(x, pl.Expr) or not columns[x].isdisjoint(names))
         return self.changed(**{self.verb.takes_metrics: kept or (self.requests[0],)})
+
+
+def is_setting(value: object) -> bool:
+    """Whether an argument is written down with a result: a number, a text or several, and no table."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and is_setting(x) for key, x in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(is_setting, value))
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def _names_in(given: Any) -> Iterable[str]:
