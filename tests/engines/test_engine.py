@@ -128,12 +128,12 @@ def test_a_new_verb_runs_on_an_engine_by_its_declaration() -> None:
 
 @verb(gives="query", labels=False)
 def greatest(table: Table[Any], of: Column) -> Any:
-    return table.give(table.rows.group_by(table.setup.roles.query).agg(pl.col(of).max()))
+    return table.rows.group_by(table.setup.roles.query).agg(pl.col(of).max())
 
 
 @verb(gives="table")
 def number(table: Table[Any]) -> Any:
-    return table.give(table.rows.select(pl.len()))
+    return table.rows.select(pl.len())
 
 
 def undeclared(table: Table[Any]) -> Any:

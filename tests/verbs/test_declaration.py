@@ -33,19 +33,19 @@ DF = pd.DataFrame(
 
 
 @verb(gives="query", labels=False)
-def dearest(table: Table[R], of: Column) -> R:
+def dearest(table: Table[Any], of: Column) -> pl.DataFrame:
     """The greatest value of a column in each query."""
-    return table.give(table.rows.group_by(table.setup.roles.query, maintain_order=True).agg(pl.col(of).max()))
+    return table.rows.group_by(table.setup.roles.query, maintain_order=True).agg(pl.col(of).max())
 
 
 @verb(gives="row", labels=False)
-def with_share(table: Table[R], of: Column) -> R:
+def with_share(table: Table[Any], of: Column) -> pl.DataFrame:
     """The rows with a column's share in the query's sum."""
-    return table.give(table.rows.with_columns(share=pl.col(of) / pl.col(of).sum().over(table.setup.roles.query)))
+    return table.rows.with_columns(share=pl.col(of) / pl.col(of).sum().over(table.setup.roles.query))
 
 
-def undeclared(table: Table[R]) -> R:
-    return table.give(table.rows)
+def undeclared(table: Table[Any]) -> pl.DataFrame:
+    return table.rows
 
 
 class Ranker(PandasRanker):

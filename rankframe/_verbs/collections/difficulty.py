@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import polars as pl
 
@@ -15,7 +16,7 @@ from ..._support.floats import Floats, np
 from ..._support.progress import Progress
 from ..._support.statistical_options import Confidence, Resamples, Seed
 from ..._table.setup import refuse_bounds
-from ..._table.table import R, Table
+from ..._table.table import Table
 from ...errors import InvalidOption, option
 from ..sample.declaration import verb
 
@@ -30,14 +31,14 @@ CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kend
 
 @verb(gives="table", among=METRICS)
 def difficulty(
-    table: Table[R],
+    table: Table[Any],
     *predictors: Request,
     of: str,
     ci: Confidence = 0.95,
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     progress: bool = True,
-) -> R:
+) -> pl.DataFrame:
     """How well values that need no judgments predict which queries go well: their correlations with a metric over queries.
 
     ``"nauc"`` measures what is gained by leaving out the queries with the smallest predictions: the area under the curve of the
@@ -103,7 +104,7 @@ def difficulty(
                 known = found[~np.isnan(found)]
                 ends = np.quantile(known, [(1 - ci) / 2, (1 + ci) / 2]).tolist() if len(known) else [math.nan] * 2
                 result.append((call.text, metric.text, name, value, *ends, p, n))
-    return table.give(pl.DataFrame(result, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None)))
+    return pl.DataFrame(result, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
 
 
 def _correlation(name: str, both: Floats) -> tuple[float, float]:

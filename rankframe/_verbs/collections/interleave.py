@@ -17,7 +17,7 @@ from ..._table.policies import Cutoff
 from ..._table.roles import ROW, require
 from ..._table.runs import Runs, TheRuns
 from ..._table.setup import Setup
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, option
 from ..measure.evaluate import refuse_averages
 from ..sample.declaration import verb
@@ -31,14 +31,14 @@ SHOWN: dict[Any, Any] = {
 
 @verb(gives="list")
 def interleave(
-    table: Table[R],
+    table: Table[Any],
     *,
     runs: TheRuns | None = None,
     run: Column | None = None,
     method: Method = "team_draft",
     k: Cutoff | None = 10,
     seed: Seed = 0,
-) -> R:
+) -> pl.DataFrame:
     """The rankings of two runs as one list for each query, with the run that each document counts for.
 
     Show the list to users, record their clicks, and :meth:`preference` computes which run they prefer.
@@ -104,7 +104,7 @@ def interleave(
         named = option(run=chosen.column) if chosen.key else option(runs=names)
         raise InvalidOption(named, f" names {len(names)} runs, and two are interleaved; leave the others out")
     work = partial(_lists, setup=setup, runs=chosen, names=names, method=method, k=k, seed=seed)
-    return table.give(in_parts(table.rows, setup, chosen.columns, work))
+    return in_parts(table.rows, setup, chosen.columns, work)
 
 
 def _lists(

@@ -16,7 +16,7 @@ from ..._table.policies import Cutoff
 from ..._table.roles import require
 from ..._table.runs import RUN, Runs, TheRuns
 from ..._table.setup import Setup, refuse_bounds
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 from ..._words.context import Persistence
 from ...errors import InvalidOption, on, option
 from ..measure.evaluate import ranks_of
@@ -48,14 +48,14 @@ def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame,
 
 @verb(gives="list")
 def pool(
-    table: Table[R],
+    table: Table[Any],
     *,
     runs: TheRuns | None = None,
     run: Column | None = None,
     depth: Cutoff | None = None,
     rbp: Persistence | None = None,
     size: Cutoff | None = None,
-) -> R:
+) -> pl.DataFrame:
     """The documents of several runs to judge, the most useful first: a pool for a test collection.
 
     Parameters
@@ -114,18 +114,18 @@ def pool(
     first = [] if rbp is None else [-pl.col("attention")]
     pooled = pooled.sort("#query", *first, "rank", -pl.col("n_runs").cast(pl.Int64), key[-1])
     pooled = pooled if size is None else pooled.group_by("#query", maintain_order=True).head(min(size, len(pooled)))
-    return table.give(pooled.select(*key, *counts))
+    return pooled.select(*key, *counts)
 
 
 @verb(gives="table", among=METRICS)
 def leave_one_run_out(
-    table: Table[R],
+    table: Table[Any],
     *metrics: Request,
     runs: TheRuns | None = None,
     run: Column | None = None,
     depth: Cutoff = 100,
     teams: Mapping[str, str] | None = None,
-) -> R:
+) -> pl.DataFrame:
     """The metrics of each run without the judgments that it alone brought to the pool: whether these serve new runs, too.
 
     Without its own judgments, a run is like one that comes after the pool was judged. If runs keep their values and ranks, the
@@ -201,7 +201,7 @@ def leave_one_run_out(
             places = (_place(x, others, higher=call.higher_is_better) for x in (one, other))
             result.append((call.text, name, one, other, change, *places, len(mine), relevant))
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return table.give(pl.DataFrame(result, TABLE, orient="row").sort(by_metric, maintain_order=True))
+    return pl.DataFrame(result, TABLE, orient="row").sort(by_metric, maintain_order=True)
 
 
 def _place(mean: float | None, others: list[float | None], *, higher: bool) -> int | None:

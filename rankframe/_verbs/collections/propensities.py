@@ -69,7 +69,7 @@ def _shown(
 
 @verb(gives="table", keeps=_shown)
 def propensities(
-    table: Table[R],
+    table: Table[Any],
     *,
     run: Column | None = None,
     context: ColumnNames | None = None,
@@ -79,7 +79,7 @@ def propensities(
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     progress: bool = True,
-) -> R:
+) -> pl.DataFrame:
     """How often users examine each rank, over how often they examine rank 1: the propensities of clicks.
 
     The rows are a log: all documents of the lists that were shown, with clicks 1 and 0 as labels. Ranks are counted in the
@@ -171,7 +171,7 @@ def propensities(
     result = pl.DataFrame(columns).fill_nan(None).with_columns(rank=pl.col("#rank") + 1)
     result = result.join(counts, on="#rank", how="left", maintain_order="left")
     result = result.with_columns(pl.col("n_documents", "n_clicks").fill_null(0))
-    return table.give(result.select(pl.col(name).cast(dtype) for name, dtype in TABLE.items()))
+    return result.select(pl.col(name).cast(dtype) for name, dtype in TABLE.items())
 
 
 def _clicks(pairs: pl.DataFrame, k: int) -> Floats:

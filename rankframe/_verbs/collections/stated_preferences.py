@@ -15,7 +15,7 @@ from ..._support.option_values import Range
 from ..._support.statistical_options import Confidence
 from ..._table.check import fault_in
 from ..._table.roles import require, require_number
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 from ..._table.trec_eval import PREFERENCES
 from ...errors import InvalidData, UnknownMetric, did_you_mean
 from ..measure.evaluate import ranks_of
@@ -24,7 +24,9 @@ from ..sample.slices import in_slices
 
 
 @verb(gives="query", labels=lambda _: True)
-def evaluate(table: Table[R], *measures: str, group: Column | None = None, subgroup: Column | None = None) -> R:
+def evaluate(
+    table: Table[Any], *measures: str, group: Column | None = None, subgroup: Column | None = None
+) -> pl.DataFrame:
     """How many of the stated preferences a ranking fulfils, as trec_eval's ``prefs_`` measures count: one row per query.
 
     The table has a row for each document that a group judged, with its score, null if it was not retrieved. Within a
@@ -106,7 +108,7 @@ def evaluate(table: Table[R], *measures: str, group: Column | None = None, subgr
         of_query = _measured(part)
         values[number] = [of_query[name] for name in names]
     result = rows[pl.Series(queries.first)].select(setup.roles.query)
-    return table.give(result.hstack(pl.DataFrame(values, schema=dict.fromkeys(names, pl.Float64))))
+    return result.hstack(pl.DataFrame(values, schema=dict.fromkeys(names, pl.Float64)))
 
 
 def _measured(judged: pl.DataFrame) -> dict[str, float]:
@@ -136,7 +138,7 @@ STRENGTHS: dict[Any, Any] = {
 
 @verb(gives="whole", labels=False, scores=False)
 def bradley_terry(
-    table: Table[R],
+    table: Table[Any],
     *,
     first: Column = "doc_a",
     second: Column = "doc_b",
@@ -144,7 +146,7 @@ def bradley_terry(
     pooled: bool = False,
     prior: Annotated[float, Range(least=0, most=10**9)] = 0.0,
     ci: Confidence = 0.95,
-) -> R:
+) -> pl.DataFrame:
     """Win rates of documents that were compared two at a time, and strengths by the model of Bradley and Terry with ties.
 
     The table has a row for each comparison. Of two documents with strengths s and t, the first wins with odds exp(s), the
@@ -234,7 +236,7 @@ def bradley_terry(
     order, falling = ["#query", "strength", "win_rate", "#id"], [False, True, True, False]
     best = pl.concat(found).sort(order, descending=falling, nulls_last=True)
     named = rows[pl.Series(queries.first)[best["#query"]]].select(*own, ids[best["#id"]])
-    return table.give(named.hstack(best.select(*STRENGTHS)))
+    return named.hstack(best.select(*STRENGTHS))
 
 
 def _texts(ids: pl.Series) -> pl.Series:

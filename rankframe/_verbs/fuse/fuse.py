@@ -19,7 +19,7 @@ from ..._table.policies import Cutoff
 from ..._table.roles import ROW
 from ..._table.runs import RUN_OF_TABLE, Runs, TheRuns
 from ..._table.setup import Setup, refuse_bounds
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 from ..._words.rankings import How, Missing, Rankings
 from ..._words.sorted_rows import Needed
 from ...errors import InvalidData, InvalidOption, option
@@ -177,7 +177,7 @@ def over_runs(
 
 @verb(gives="list", runs=runs_for)
 def fuse(
-    table: Table[R],
+    table: Table[Any],
     method: FusionMethod,
     *,
     runs: TheRuns | None = None,
@@ -186,7 +186,7 @@ def fuse(
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
     depth: Cutoff | None = None,
-) -> R:
+) -> pl.DataFrame:
     """Merge the rankings of several runs into one, with one fused score per document.
 
     Parameters
@@ -241,7 +241,7 @@ def fuse(
     [0.016393, 0.032522, 0.016129]
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
-    return table.give(over_runs(fused, table, method, runs_for(method, runs, run), options, [SCORE]))
+    return over_runs(fused, table, method, runs_for(method, runs, run), options, [SCORE])
 
 
 FIGURES = {
@@ -254,8 +254,8 @@ FIGURES = {
 @verb(gives="list", runs=runs_for)
 @with_options_of(fuse)
 def explain(
-    table: Table[R], method: FusionMethod, runs: TheRuns | None = None, run: str | None = None, **options: Any
-) -> R:
+    table: Table[Any], method: FusionMethod, runs: TheRuns | None = None, run: str | None = None, **options: Any
+) -> pl.DataFrame:
     """The contribution of each run to the fused score of each document.
 
     Parameters
@@ -295,7 +295,7 @@ def explain(
     >>> found["contribution"].to_list(), found["fused_rank"].to_list()
     ([0.3333333333333333, 0.5, 0.5], [1, 1, 2])
     """
-    return table.give(over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES]))
+    return over_runs(_explained, table, method, runs_for(method, runs, run), options, [*FIGURES])
 
 
 def _explained(frame: pl.DataFrame, setup: Setup, call: Call, runs: Runs, names: Sequence[str]) -> pl.DataFrame:

@@ -220,7 +220,7 @@ class ItemCounts:
 
 @verb(gives="table", among=CATALOG_METRICS, labels=reads_labels, merges=Parts.of)
 def catalog(
-    table: Table[R],
+    table: Table[Any],
     *metrics: Request,
     items: object = None,
     interactions: object = None,
@@ -230,7 +230,7 @@ def catalog(
     resamples: Resamples = 1_000,
     seed: Seed = 0,
     progress: bool = True,
-) -> R:
+) -> pl.DataFrame:
     """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and metric.
 
     Parameters
@@ -300,7 +300,7 @@ def catalog(
             figures = zip(measured.calls, values, *ends, strict=True)
             rows += [(*where, call.text, *numbers, recount.n, measured.size) for call, *numbers in figures]
     columns = WITHOUT_INTERVALS if ci is None else TABLE
-    return table.give(table_of(rows, parts.by, lists.schema, columns))
+    return table_of(rows, parts.by, lists.schema, columns)
 
 
 @verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)

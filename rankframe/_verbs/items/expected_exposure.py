@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 from polars import selectors as cs
@@ -15,7 +15,7 @@ from ..._table.policies import Cutoff
 from ..._table.roles import ROW
 from ..._table.runs import Runs, TheRuns
 from ..._table.setup import Setup, refuse_bounds
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 from ..._words.ranking import Persistence
 from ..fuse.fuse import LISTED, Names, per_document
 from ..sample.declaration import verb
@@ -32,14 +32,14 @@ QUERY, LEVEL, N = "#query", "#level", "#n"
 
 @verb(gives="query")
 def expected_exposure(
-    table: Table[R],
+    table: Table[Any],
     *,
     runs: TheRuns | None = None,
     run: Column | None = None,
     k: Cutoff | None = None,
     persistence: Persistence = 0.5,
     judgments: Judgments = "complete",
-) -> R:
+) -> pl.DataFrame:
     r"""The attention that each query's documents get from several rankings, compared with equal attention for equal labels.
 
     Randomly drawn rankings, or several runs, can give documents with the same label the same attention; a single
@@ -109,7 +109,7 @@ def expected_exposure(
     def of_part(part: pl.DataFrame) -> pl.DataFrame:
         return _figures(_entries(part, setup, chosen, names), of_query, k, persistence, judgments)
 
-    return table.give(in_parts(table.rows, of_query, [*chosen.columns, setup.roles.label], of_part))
+    return in_parts(table.rows, of_query, [*chosen.columns, setup.roles.label], of_part)
 
 
 def _entries(frame: pl.DataFrame, setup: Setup, runs: Runs, names: Names | None) -> Entries:

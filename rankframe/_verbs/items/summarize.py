@@ -13,7 +13,7 @@ from ..._support.option_kinds import Column, ColumnNames
 from ..._support.statistical_options import Confidence, Resamples, Seed, SummaryInterval
 from ..._table.runs import RUN_OF_TABLE, Runs, TheRuns, names_of
 from ..._table.setup import Setup
-from ..._table.table import R, Table, in_memory
+from ..._table.table import Table, in_memory
 from ...errors import InvalidOption, option
 from ..measure.judged_summary import JudgedSummary
 from ..measure.summary import Summary, figures_of
@@ -41,7 +41,7 @@ def _kept(table: Table[Any], *metrics: Any, **options: Any) -> pl.DataFrame:
 
 @verb(gives="table", among=EITHER, watched=True, keeps=_kept, merges=summary_of)
 def summarize(
-    table: Table[R],
+    table: Table[Any],
     *metrics: Request,
     runs: TheRuns | None = None,
     run: Column | None = None,
@@ -54,7 +54,7 @@ def summarize(
     resamples: Resamples = 10_000,
     seed: Seed = 0,
     progress: bool = True,
-) -> R:
+) -> pl.DataFrame:
     """The metrics summarized over the queries, with confidence intervals: one row per run, slice and metric.
 
     Parameters
@@ -161,7 +161,7 @@ def summarize(
     of_queries = [metric for metric in metrics if not isinstance(metric, OfItems)]
     if not of_items:
         summary = summary_of(table.setup, None, *of_queries, **options)
-        return table.give(summary.table(summary.per_query(table.rows) if table.kept is None else table.kept))
+        return summary.table(summary.per_query(table.rows) if table.kept is None else table.kept)
     for name in ("weights", "model_labels"):
         if options[name] is not None:
             says = f"{of_items[0].text} is no mean of queries that could be weighed; ask for it separately, without "
@@ -175,7 +175,7 @@ def summarize(
     order = [pl.col("metric").cast(pl.Enum(_texts(metrics, of_items)))]
     if chosen.scores:
         order = [pl.col(RUN_OF_TABLE).cast(pl.Enum(chosen.scores)), *order]
-    return table.give(pl.concat(found).sort(order, maintain_order=True))
+    return pl.concat(found).sort(order, maintain_order=True)
 
 
 def _of_items(

@@ -43,13 +43,13 @@ def _tables(
 
 @verb(gives="join", lazily=_judge_lazily)
 def judge(
-    table: Table[R],
+    table: Table[Any],
     qrels: object,
     *,
     run: Column | None = None,
     judged_only: Unmatched | None = None,
     run_only: Unmatched | None = None,
-) -> R:
+) -> pl.DataFrame:
     """The run with its judgments: the full outer join of two tables by query and document.
 
     Judged documents that the run lacks get a null score, documents that nobody judged a null label. If the
@@ -115,7 +115,7 @@ def judge(
         refusal.refuse()
     if not part:
         tables.warn(run_only=run_only is None, judged_only=judged_only is None)
-    return table.give(collect(tables.join(missed, unjudged, ordered=True), rows, setup))
+    return collect(tables.join(missed, unjudged, ordered=True), rows, setup)
 
 
 SEVERITIES = ("error", "note")

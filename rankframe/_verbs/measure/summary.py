@@ -396,13 +396,13 @@ def _kept(table: Table[Any], *metrics: Request, **options: Any) -> pl.DataFrame:
 
 @verb(gives="table", among=METRICS, watched=True, keeps=_kept, merges=means_of)
 def mean(
-    table: Table[R],
+    table: Table[Any],
     *metrics: Request,
     runs: TheRuns | None = None,
     run: Column | None = None,
     by: ColumnNames | None = None,
     weights: Column | None = None,
-) -> R:
+) -> pl.DataFrame:
     """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
 
     Parameters
@@ -453,7 +453,7 @@ def mean(
     summary = means_of(table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights)
     refuse_names([call.text for call in summary.calls], summary.by, "by")
     per_query = summary.per_query(table.rows) if table.kept is None else table.kept
-    return table.give(summary.in_columns(summary.summed(per_query)))
+    return summary.in_columns(summary.summed(per_query))
 
 
 def averages(

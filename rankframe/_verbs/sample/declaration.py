@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, cast
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 import polars as pl
 
@@ -21,9 +21,10 @@ from ..._support.methods import F
 from ..._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
 from ..._table.runs import Runs, names_of as columns_of
 from ..._table.setup import OPTIONS, TABLES, Setup
-from ..._table.table import R, Table, refuse_names
+from ..._table.table import Table, refuse_names
 
 P = ParamSpec("P")
+X = TypeVar("X")
 Gives: TypeAlias = Literal["query", "row", "subset", "document", "list", "join", "table", "whole"]
 """The shape of a verb's result.
 
@@ -185,11 +186,13 @@ class VerbCall:
     arguments: Mapping[str, Any]
 
     def on(self, table: Table[Any]) -> Any:
-        """The result for a table; columns of metrics have names for SQL if the setup is `flat`."""
-        if table.setup.flat and self.verb.gives != "whole":
-            give = table.give
-            table = replace(table, give=lambda found: give(with_names(found, table.setup, self.calls)))
-        return self.recorded(self._run(self.verb.function, table), table.setup, table.rows)
+        """The result for a table, of the caller's kind; columns of metrics have names for SQL if the setup is `flat`."""
+        found = self._run(self.verb.function, table)
+        if not isinstance(found, pl.DataFrame):
+            return self.recorded(found, table.setup, table.rows)
+        if self.verb.gives != "whole":
+            found = with_names(found, table.setup, self.calls)
+        return table.give(found)
 
     def recorded(self, found: Any, setup: Setup, rows: pl.DataFrame | pl.LazyFrame) -> Any:
         """A result with the call among its settings, the policies in effect and the versions of the libraries; a frame as it is."""
@@ -333,11 +336,11 @@ def verb(**declared: Any) -> Callable[[F], F]:
 
 
 def with_options_of(
-    other: Callable[Concatenate[Table[R], P], R],
-) -> Callable[[Callable[..., R]], Callable[Concatenate[Table[R], P], R]]:
+    other: Callable[Concatenate[Table[Any], P], X],
+) -> Callable[[Callable[..., X]], Callable[Concatenate[Table[Any], P], X]]:
     """Give a verb the options of another one, which alone declares them, and its help if it has none."""
 
-    def declare(function: Callable[..., R]) -> Callable[Concatenate[Table[R], P], R]:
+    def declare(function: Callable[..., X]) -> Callable[Concatenate[Table[Any], P], X]:
         function.__wrapped__ = other  # type: ignore[attr-defined] # inspect shows its signature
         function.__doc__ = function.__doc__ or other.__doc__
         return function
