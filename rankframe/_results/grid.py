@@ -162,6 +162,15 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
 
 
+def is_setting(value: object) -> bool:
+    """Whether an argument is written down with a result: a number, a text or several, and no table."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and is_setting(x) for key, x in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(map(is_setting, value))
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
 def higher_is_better(metric: str) -> bool:
     return all(call.higher_is_better for call in _calls(metric))
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -20,21 +20,24 @@ from ..._results.sentences import IN_TEXT, Quotes, best_of, quoted
 from ..._support.floats import Booleans, Floats, Integers, np
 from ..._support.option_kinds import Column
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Interval, Resamples, Seed
+from ..._support.statistical_options import Interval
 from ..._table.policies import Cutoff
 from ..._table.roles import require_number
-from ..._table.runs import Runs, TheRuns
 from ..._table.setup import Roles, Setup
+from ..._table.shared_options import IntervalsOfRuns, OfRuns, runs_of
 from ..._table.table import R, Table, in_memory
 from ...errors import InvalidOption
 from ..decide.compare import compared_values
 from ..fuse.fitted import FittedFusion, FusionMethod, text_of
 from ..fuse.fuse import SCORE, fuse
 from ..measure.evaluate import agreement
-from ..measure.paired_values import Design, Lacking, PairedValues, paired_values, two_or_more
+from ..measure.paired_values import Design, PairedValues, paired_values, two_or_more
 from ..sample.declaration import call_of_verb, verb
 from ..sample.entries import Entries, entries_of
 from ..sample.resampling import Resampling, warn_of_t
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 PAIRS = {
     "run": pl.String, "other": pl.String, "overlap": pl.Float64, "jaccard": pl.Float64, "rbo": pl.Float64,
@@ -104,9 +107,7 @@ class Overlap(Result[R_co]):
 
 
 @verb(gives="whole", labels=True)
-def overlap(
-    table: Table[R], *, runs: TheRuns | None = None, run: Column | None = None, k: Cutoff | None = 10
-) -> Overlap[R]:
+def overlap(table: Table[R], *, k: Cutoff | None = 10, **options: Unpack[OfRuns]) -> Overlap[R]:
     """The overlap of the rankings of every two runs, and the documents that each run finds alone.
 
     Parameters
@@ -153,7 +154,7 @@ def overlap(
     >>> found.runs["run"].to_list(), found.runs["only"].to_list(), found.runs["only_relevant"].to_list()
     (['bm25', 'dense'], [1, 1], [1, 0])
     """
-    eager, setup, chosen = table.rows, table.setup, Runs.of(runs, run).required()
+    eager, setup, chosen = table.rows, table.setup, runs_of(options).required()
     names = two_or_more(chosen.names(eager))
     entries = entries_of(eager, setup, chosen, names, depth=setup.policies.depth, absent=False)
     ranks = _ranks(entries)
@@ -283,20 +284,14 @@ class Oracle(Result[R_co]):
         return [Grid(("metric", "run"), figures, body, (note, *left_out(self, rows, most)))]
 
 
-@verb(gives="whole", among=METRICS, watched=True)
+@verb(gives="whole", among=METRICS, watched=True, usual={"resamples": 10_000})
 def oracle(
     table: Table[R],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     fusion: FusionMethod | None = "rrf",
-    ci: Confidence = 0.95,
     interval: Interval = "auto",
     weights: Column | None = None,
-    missing: Lacking = "error",
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfRuns],
 ) -> Oracle[R]:
     """The gain of choosing the best run for each query, over each single run and over a fusion.
 
@@ -351,8 +346,8 @@ def oracle(
     >>> found["run"].to_list(), found["mean"].to_list(), found["gain"].to_list()
     (['bm25', 'dense'], [0.75, 0.75], [0.25, 0.25])
     """
-    design = Design(Runs.of(runs, run), None, (), None, missing)
-    resampling = Resampling(ci, interval, resamples, seed, progress)
+    design = Design(runs_of(options), None, (), weights, options.get("missing", "error"))
+    resampling = Resampling.of(options, interval)
     calls = averaged(metrics, "oracle('ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
     found = paired_values(table, calls, design)
     singles = found.runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -20,11 +20,15 @@ from ..._support.floats import Floats, np
 from ..._support.option_kinds import Column
 from ..._table.policies import Cutoff
 from ..._table.runs import RUN, Runs, TheRuns
+from ..._table.shared_options import OfSameQueries, runs_of
 from ..._table.table import Table
 from ...errors import InvalidOption, on, option
 from ..measure.evaluate import ranks_of
-from ..measure.paired_values import Design, Lacking, PairedValues, differences, paired_values
+from ..measure.paired_values import Design, PairedValues, differences, paired_values
 from ..sample.declaration import verb
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -97,11 +101,9 @@ def reproduces(
     table: Table[R],
     *metrics: Request,
     original: Original,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     k: Cutoff | None = None,
     union: Union = "ranked",
-    missing: Lacking = "error",
+    **options: Unpack[OfSameQueries],
 ) -> Reproduction[R]:
     """How far runs reproduce original ones on the same queries: order, values per query, effect and test, as in repro_eval.
 
@@ -158,9 +160,9 @@ def reproduces(
     >>> found["mean"].item(), found["ktu"].item(), found["rmse"].item()        # tau of 1 and -1; differences of 0 and 1/2
     (0.75, 0.0, 0.3535533905932738)
     """
-    chosen, example = Runs.of(runs, run), "reproduces('ndcg@10', original={'new': 'old'})"
+    chosen, example = runs_of(options), "reproduces('ndcg@10', original={'new': 'old'})"
     calls = refuse_geometric(averaged(metrics, example, table.setup))
-    found = paired_values(table, calls, Design(chosen, None, (), None, missing))
+    found = paired_values(table, calls, Design(chosen, None, (), None, options.get("missing", "error")))
     for name, of in original.items():
         if not {name, of} <= {*found.runs} or name == of:
             says = f": {name!r} and {of!r} are to be two of the runs, {', '.join(found.runs)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -11,17 +11,20 @@ from ..._plan.parts import in_parts
 from ..._statistics.interleaving import NO_TEAM, Method, Pick, interleaved
 from ..._support.draws import seeds_of, uniforms
 from ..._support.floats import np
-from ..._support.option_kinds import Column
 from ..._support.statistical_options import Seed
 from ..._table.policies import Cutoff
 from ..._table.roles import ROW, require
-from ..._table.runs import Runs, TheRuns
+from ..._table.runs import Runs
 from ..._table.setup import Setup
+from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, option
 from ..measure.evaluate import refuse_averages
 from ..sample.declaration import verb
 from ..sample.entries import entries_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 SHOWN: dict[Any, Any] = {
     "rank": pl.UInt32, "team": pl.String, "credit": pl.Float64, "team_rank": pl.UInt32, "other_rank": pl.UInt32,
@@ -33,11 +36,10 @@ SHOWN: dict[Any, Any] = {
 def interleave(
     table: Table[Any],
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     method: Method = "team_draft",
     k: Cutoff | None = 10,
     seed: Seed = 0,
+    **options: Unpack[OfRuns],
 ) -> pl.DataFrame:
     """The rankings of two runs as one list for each query, with the run that each document counts for.
 
@@ -93,7 +95,7 @@ def interleave(
     >>> lists["doc_id"].to_list(), lists["team"].to_list()
     (['x', 'z'], ['old', 'new'])
     """
-    chosen = Runs.of(runs, run).required()
+    chosen = runs_of(options).required()
     setup, doc = chosen.queries(table.setup), str(table.setup.roles.doc_name)
     refuse_averages(setup, "interleave")
     require(table.rows.schema, doc, "doc")

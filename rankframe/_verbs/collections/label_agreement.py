@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 import polars.selectors as cs
@@ -22,10 +22,10 @@ from ..._support.draws import Statistic, resampled
 from ..._support.floats import Floats, Integers, np
 from ..._support.option_kinds import Column
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Resamples, Seed
 from ..._table.roles import require, require_number
 from ..._table.runs import RUN, Runs, TheRuns
 from ..._table.setup import Setup
+from ..._table.shared_options import IntervalsOfRuns, runs_of
 from ..._table.table import Table, in_memory
 from ...errors import Code, InvalidData, InvalidOption
 from ..measure.evaluate import ranks_of
@@ -34,6 +34,9 @@ from ..sample.declaration import verb
 from ..sample.judged import has_label
 from ..sample.resampling import Resampling
 from ..sample.slices import in_slices
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -152,13 +155,7 @@ def label_agreement(
     tables: Mapping[Column, object] | None = None,
     judge: Column | None = None,
     metric: Request = "ndcg@10",
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    missing: Lacking = "error",
-    ci: Confidence = 0.95,
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfRuns],
 ) -> LabelAgreement[R]:
     """How far judges agree, such as people and a model: kappa, alpha, bias, and the order of the runs under each.
 
@@ -178,8 +175,6 @@ def label_agreement(
         which every judge judged a document.
     runs, run, missing
         The runs, as for :meth:`compare`. Without them, bias by rank is that of the ranker's scores, if the table has these.
-    ci
-        The confidence of the intervals.
     resamples, seed, progress
         As for :meth:`summarize`; a query is resampled with all its documents.
 
@@ -227,7 +222,7 @@ def label_agreement(
     >>> int(found["value"][0]), int(found["n_documents"][0])
     (1, 1)
     """
-    chosen, frame, label = Runs.of(runs, run), table.rows, table.setup.roles.label
+    chosen, frame, label = runs_of(options), table.rows, table.setup.roles.label
     of_rows = tables is not None or judge is not None
     compares, example = (
         not of_rows and bool(chosen.columns),
@@ -243,8 +238,10 @@ def label_agreement(
     frame = frame.with_columns(_cleaned(frame, name) for name in ([label] if of_rows else names))
     this = pl.col(chosen.column or "").cast(pl.String)
     of_judge = {name: pl.col(label).filter(this == name) if of_rows else pl.col(name) for name in names}
-    with Progress("resampling queries", progress) as step:
-        study = Study(frame, table.setup, chosen, Resampling(ci, "percentile", resamples, seed, progress), step)
+    resampling = Resampling.of(options)
+    missing = options.get("missing", "error")
+    with Progress("resampling queries", resampling.progress) as step:
+        study = Study(frame, table.setup, chosen, resampling, step)
         documents = study.by_document(of_judge)
         measures, confusion = zip(*(study.of_pair(*documents, *pair) for pair in combinations(names, 2)), strict=True)
         bias = [] if of_rows else study.biases(names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -11,17 +11,20 @@ from ..._catalog.means import Mean
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import largest_in, measure
-from ..._support.option_kinds import Column
 from ..._table.policies import Cutoff
 from ..._table.roles import require
-from ..._table.runs import RUN, Runs, TheRuns
+from ..._table.runs import RUN, Runs
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import Table, refuse_names
 from ..._words.context import Persistence
 from ...errors import InvalidOption, on, option
 from ..measure.evaluate import ranks_of
 from ..sample.declaration import verb
 from ..sample.slices import in_slices
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 TABLE = {
     "metric": pl.String(), "run": pl.String(), "mean": pl.Float64(), "mean_without": pl.Float64(), "difference": pl.Float64(),
@@ -50,11 +53,10 @@ def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame,
 def pool(
     table: Table[Any],
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     depth: Cutoff | None = None,
     rbp: Persistence | None = None,
     size: Cutoff | None = None,
+    **options: Unpack[OfRuns],
 ) -> pl.DataFrame:
     """The documents of several runs to judge, the most useful first: a pool for a test collection.
 
@@ -100,7 +102,7 @@ def pool(
     if depth is None and rbp is None:
         says = "a pool takes a depth, "
         raise InvalidOption(says, option(depth=10), ", or the persistence of readers, ", option(rbp=0.8))
-    found, key = _ranked(table.rows, table.setup, Runs.of(runs, run))
+    found, key = _ranked(table.rows, table.setup, runs_of(options))
     rank, counts = pl.col("#rank"), {"rank": pl.col("#rank").min(), "n_runs": pl.col(RUN).n_unique()}
     if rbp is not None:
         counts["attention"] = ((1 - rbp) * rbp ** (rank.cast(pl.Float64) - 1)).sum()
@@ -121,10 +123,9 @@ def pool(
 def leave_one_run_out(
     table: Table[Any],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     depth: Cutoff = 100,
     teams: Mapping[str, str] | None = None,
+    **options: Unpack[OfRuns],
 ) -> pl.DataFrame:
     """The metrics of each run without the judgments that it alone brought to the pool: whether these serve new runs, too.
 
@@ -135,8 +136,6 @@ def leave_one_run_out(
     ----------
     *metrics
         Texts and functions, as for :meth:`evaluate`.
-    runs, run
-        The runs, as for :meth:`compare`.
     depth
         The depth of the pool: a judgment is a run's own if no other run has the document at this rank or above.
     teams
@@ -162,7 +161,7 @@ def leave_one_run_out(
     >>> found["mean"].to_list(), found["mean_without"].to_list(), found["rank_without"].to_list(), found["n_unique"].to_list()
     ([1.0, 1.0], [0.5, 0.5], [2, 2], [1, 1])
     """
-    rows, setup, chosen = table.rows, table.setup, Runs.of(runs, run).required()
+    rows, setup, chosen = table.rows, table.setup, runs_of(options).required()
     calls, label = averaged(metrics, "leave_one_run_out('map', runs=['bm25', 'ltr'])", setup), setup.roles.label
     refuse_bounds(setup)
     require(rows.schema, label, "label")

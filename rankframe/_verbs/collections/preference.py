@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -35,12 +35,13 @@ from ..._statistics.interleaving import NO_TEAM, Clicks, Method, clustered_mean,
 from ..._statistics.sample import Limits
 from ..._support.draws import seeds_of
 from ..._support.floats import Floats, np
-from ..._support.option_kinds import Column, ColumnNames
+from ..._support.option_kinds import Column
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Correction, Interval, Resamples, Seed
+from ..._support.statistical_options import Correction, Interval
 from ..._table.check import fault_in
 from ..._table.roles import require_all, require_number
 from ..._table.runs import names_of
+from ..._table.shared_options import IntervalsOfSlices
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidData, InvalidOption, option
 from ..decide.compare import adjusted
@@ -48,6 +49,9 @@ from ..decide.power import Chance, Effect
 from ..sample.declaration import verb
 from ..sample.resampling import Resampling
 from ..sample.slices import by_query, in_slices, keys, table_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 TABLE = {
     "baseline": pl.String, "run": pl.String, "delta": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
@@ -132,7 +136,7 @@ MANY = 10_000
 """From so many users on, ``"auto"`` takes Student's interval: the bootstrap gives the same, and takes long."""
 
 
-@verb(gives="whole", scores=False)
+@verb(gives="whole", scores=False, usual={"resamples": 10_000})
 def preference(
     table: Table[R],
     *,
@@ -141,18 +145,14 @@ def preference(
     method: Method = "team_draft",
     baseline: str | None = None,
     credit: Sequence[Column] = CREDIT,
-    by: ColumnNames | None = None,
     difference: Effect = 0.01,
     power: Chance = 0.8,
     alpha: Chance = 0.05,
     correction: Correction | None = "holm",
     test: Literal["sign", "sequential"] = "sign",
     look: Column | None = None,
-    ci: Confidence = 0.95,
     interval: Interval = "auto",
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfSlices],
 ) -> Preference[R]:
     """Which of two interleaved runs users prefer, by their clicks on the lists that :meth:`interleave` made.
 
@@ -224,7 +224,7 @@ def preference(
     >>> found["delta"].to_list(), found["wins"].to_list(), found["ties"].to_list(), found["p_value"].to_list()
     ([0.375], [3], [1], [0.25])
     """
-    rows, setup, slices = table.rows, table.setup, names_of(by)
+    rows, setup, slices = table.rows, table.setup, names_of(options.get("by"))
     if test == "sequential" and correction == "bh":
         says = " may not hold at a look that was chosen, as its p-values depend on each other; write "
         raise InvalidOption(option(correction=correction), says, option(correction="by"))
@@ -268,8 +268,8 @@ def preference(
     if user is not None:
         of_user = pl.col(keys(named_by)[len(slices)])
         unit = [of_user, *(pl.when(of_user.is_null()).then(x).alias(x.meta.output_name()) for x in unit)]
-    resampling, found = Resampling(ci, interval, resamples, seed, progress), []
-    with Progress("resampling impressions", progress) as bar:
+    resampling, found = Resampling.of(options, interval), []
+    with Progress("resampling impressions", resampling.progress) as bar:
         for where, part in in_slices(impressions, keys(slices)).items():
             if test == "sequential":  # a user who came back would change a value that was read before
                 part = part.filter(pl.col("#came") == pl.col("#came").min().over(unit))
@@ -281,7 +281,7 @@ def preference(
             wins, ties, losses = (int((part["outcome"].sign() == sign).sum()) for sign in (1, 0, -1))
             if test == "sequential":
                 order = np.lexsort((seeds_of(units, units.columns[: len(unit)], 0), units["#came"].to_numpy()))
-                inferred = _at_any_look(total[order] / 2, ci)
+                inferred = _at_any_look(total[order] / 2, resampling.ci or math.nan)
             else:
                 how = replace(resampling, interval="t") if interval == "auto" and len(n) > MANY else resampling
                 low, high, kinds = how.intervals((total / n / 2)[:, None], n, WITHIN, bar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -14,14 +14,18 @@ from ..._support.floats import Floats, Integers, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.option_values import Range
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Resamples, Seed
 from ..._table.columns import TEXTS, Columns, unfit_clicks
 from ..._table.roles import require
 from ..._table.runs import Runs, names_of
+from ..._table.shared_options import Intervals
 from ..._table.table import Table
 from ...errors import InvalidData, InvalidOption, on, option
 from ..measure.evaluate import ranks_of
 from ..sample.declaration import verb
+from ..sample.resampling import Resampling
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R = TypeVar("R")
 
@@ -75,10 +79,7 @@ def propensities(
     context: ColumnNames | None = None,
     method: Method = "harvest",
     k: Ranks = 10,
-    ci: Confidence = 0.95,
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[Intervals],
 ) -> pl.DataFrame:
     """How often users examine each rank, over how often they examine rank 1: the propensities of clicks.
 
@@ -103,12 +104,8 @@ def propensities(
         as after swaps of neighbours.
     k
         The last rank, from 2 to 100.
-    ci
-        The confidence of the intervals.
     resamples, seed
         The number of resamples of the contexts, each with all its documents, and the seed of the draws.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------
@@ -143,6 +140,7 @@ def propensities(
     >>> found["propensity"].round(6).to_list(), found["n_clicks"].to_list()
     ([1.0, 0.5], [8, 4])
     """
+    resampling = Resampling.of(options)
     shown = _shown(table, run=run, context=context, k=k) if table.kept is None else table.kept
     *key, doc = shown.columns[:-3]
     own = [*key, doc, "#rank"]  # sorted, so that draws do not depend on the order of rows
@@ -161,10 +159,11 @@ def propensities(
     found, ends = np.full(k, np.nan), np.full((2, k), np.nan)
     if len(clicks):
         found = ESTIMATES[method](clicks.sum(axis=0).reshape(k, k))
-        with Progress("resampling queries", progress) as step:
-            drawn = resampled(lambda x: ESTIMATES[method](x[0].reshape(-1, k, k)), [clicks], resamples, seed, step)
+        with Progress("resampling queries", resampling.progress) as step:
+            draws = resampling.resamples, resampling.seed, step
+            drawn = resampled(lambda x: ESTIMATES[method](x[0].reshape(-1, k, k)), [clicks], *draws)
         known = ~np.isnan(found) & ~np.isnan(drawn).all(axis=0)
-        ends[:, known] = np.nanquantile(drawn[:, known], [(1 - ci) / 2, (1 + ci) / 2], axis=0)
+        ends[:, known] = np.nanquantile(drawn[:, known], resampling.ends, axis=0)
     at_ranks = pairs.unique(["#document", "#rank"]).group_by("#rank")
     counts = at_ranks.agg(n_documents=pl.len(), n_clicks=pl.col("#clicks").sum())
     columns = {"#rank": np.arange(k), "propensity": found, "ci_low": ends[0], "ci_high": ends[1]}

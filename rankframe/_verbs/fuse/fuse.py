@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import polars as pl
 
@@ -13,12 +13,12 @@ from ..._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
 from ..._plan.parts import in_parts
 from ..._plan.rank_order import in_rank_order
 from ..._support.floats import Floats, Integers, np
-from ..._support.option_kinds import Column
 from ..._table.columns import Columns
 from ..._table.policies import Cutoff
 from ..._table.roles import ROW
 from ..._table.runs import RUN_OF_TABLE, Runs, TheRuns
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import OfRuns
 from ..._table.table import Table, refuse_names
 from ..._words.rankings import How, Missing, Rankings
 from ..._words.sorted_rows import Needed
@@ -26,6 +26,9 @@ from ...errors import InvalidData, InvalidOption, option
 from ..sample.declaration import verb, with_options_of
 from ..sample.entries import Entries, entries_of
 from .fitted import FittedFusion, FusionMethod, runs_for
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 Names: TypeAlias = Sequence[str] | frozenset[str]
 """The names of the runs of a whole table; in a set if they have no order."""
@@ -180,12 +183,11 @@ def fuse(
     table: Table[Any],
     method: FusionMethod,
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     normalize: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
     missing: Missing | None = None,
     depth: Cutoff | None = None,
+    **chosen: Unpack[OfRuns],
 ) -> pl.DataFrame:
     """Merge the rankings of several runs into one, with one fused score per document.
 
@@ -241,7 +243,8 @@ def fuse(
     [0.016393, 0.032522, 0.016129]
     """
     options = {"normalize": normalize, "weights": weights, "missing": missing, "depth": depth}
-    return over_runs(fused, table, method, runs_for(method, runs, run), options, [SCORE])
+    runs = runs_for(method, **chosen)
+    return over_runs(fused, table, method, runs, options, [SCORE])
 
 
 FIGURES = {

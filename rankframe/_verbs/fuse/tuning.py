@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations, product
 from math import comb, prod
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 
@@ -21,13 +21,13 @@ from ..._results.grid import Cell, Grid, interval, intervals_of, number, percent
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, headlines
 from ..._support.floats import Floats, Integers, np
-from ..._support.option_kinds import Column, ReadInside
+from ..._support.option_kinds import ReadInside
 from ..._support.option_values import Range
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Correction, DifferenceTest, Interval, Resamples, Seed
+from ..._support.statistical_options import Correction, DifferenceTest, Interval
 from ..._table.roles import require_all, require_number
-from ..._table.runs import Runs, TheRuns
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import Intervals, OfRuns, runs_of
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidOption, option
 from ..decide.compare import Significance, compared_values, pairs_shown
@@ -37,6 +37,9 @@ from ..sample.entries import Entries, entries_of, of_run
 from ..sample.resampling import Resampling, limits
 from .fitted import ranker_of
 from .fuse import needs, scored
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 Search: TypeAlias = Literal["grid", "coordinate"]
 Score: TypeAlias = Callable[[Sequence[Call]], Sequence[float]]
@@ -381,27 +384,26 @@ def _means(values: Floats) -> Floats:
     return stats.means(values, np.ones(len(values)))
 
 
-@verb(gives="whole")
+class Tuned(OfRuns, Intervals, total=False):
+    """Runs to fuse, and intervals."""
+
+
+@verb(gives="whole", usual={"resamples": 10_000})
 def tune(
     table: Table[R],
     method: Annotated[str | Sequence[str], ReadInside],
     *,
     metric: Request = "ndcg@10",
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     qrels: object = None,
     normalize: str | Sequence[str] | None = None,
     options: Mapping[str, Sequence[object]] | None = None,
     step: Annotated[float, Range(above=0, most=1)] = 0.1,
     search: Search | None = None,
     folds: Annotated[int, Range(least=2)] = 5,
-    seed: Seed = 0,
     test: DifferenceTest = "auto",
     correction: Correction | None = "holm",
-    ci: Confidence = 0.95,
     interval: Interval = "auto",
-    resamples: Resamples = 10_000,
-    progress: bool = True,
+    **shared: Unpack[Tuned],
 ) -> TunedFusion[R]:
     """Choose the weights and options of a method of fusion, and estimate their gain on other queries.
 
@@ -473,9 +475,9 @@ def tune(
     choices = dict(options or {})
     if normalize is not None:
         choices["normalize"] = [normalize] if isinstance(normalize, str) else list(normalize)
-    tuning = Tuning(texts, choices, step, search, folds, seed)
-    rows, setup, chosen_runs = table.rows, table.setup, Runs.of(runs, run).required()
-    significance, resampling = Significance(test, correction), Resampling(ci, interval, resamples, seed, progress)
+    significance, resampling = Significance(test, correction), Resampling.of(shared, interval)
+    tuning = Tuning(texts, choices, step, search, folds, resampling.seed)
+    rows, setup, chosen_runs = table.rows, table.setup, runs_of(shared).required()
     (measured,) = averaged([metric], "tune('wsum', metric='ndcg@10', runs=['bm25', 'dense'])", of_rankings=True)
     refuse_bounds(setup)
     of_queries = chosen_runs.queries(setup)
@@ -491,7 +493,7 @@ def tune(
         raise InvalidOption(option(folds=folds), f" are more than the {queries.height} queries of the table")
     with Progress("tuning", resampling.progress) as progressing:
         values = Values(partial(entries_of, rows, setup, chosen_runs, names), of_queries, measured, progressing)
-        order = _shuffled(queries, seed)
+        order = _shuffled(queries, tuning.seed)
         fold = np.empty(len(order), dtype=np.int64)
         fold[order] = np.arange(len(order)) % folds
         chosen = [_chosen(spaces, values, order[fold[order] != i], folds) for i in range(folds)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -27,15 +27,13 @@ from ..._support.statistical_options import (
     CORRECTIONS,
     OF_GROUPS,
     VERY_FEW,
-    Confidence,
     Correction,
     OfGroups,
-    Resamples,
-    Seed,
 )
 from ..._table.run_and_judgments import runs_in
 from ..._table.runs import Runs, names_of
 from ..._table.setup import refuse_bounds
+from ..._table.shared_options import IntervalsOfGroups
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidData, InvalidOption, did_you_mean, option, warn
 from ..decide.compare import adjusted
@@ -44,6 +42,9 @@ from ..sample.declaration import verb
 from ..sample.resampling import CLUSTER, Resampling, limits
 from ..sample.slices import keys
 from .spread_of_groups import TABLE as SPREAD, Spread
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 TABLE = {
     "metric": pl.String, "baseline": pl.String, "group": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
@@ -138,7 +139,7 @@ def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> 
     return f", p after {CORRECTIONS[correction]} for {n} {of}" if correction and n > 1 else ""
 
 
-@verb(gives="whole", among=METRICS, watched=True, by_parts=True)
+@verb(gives="whole", among=METRICS, watched=True, by_parts=True, usual={"resamples": 10_000})
 def compare_groups(
     table: Table[R],
     *metrics: Request,
@@ -146,12 +147,7 @@ def compare_groups(
     baseline: Column | None = None,
     test: OfGroups = "auto",
     correction: Correction | None = "holm",
-    ci: Confidence = 0.95,
-    weights: Column | None = None,
-    cluster: Column | None = None,
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[IntervalsOfGroups],
 ) -> GroupComparison[R]:
     """Compare groups that share no query, such as the arms of an A/B test or users by age: the unpaired (two-sample) test.
 
@@ -172,19 +168,11 @@ def compare_groups(
         values of each group are equal.
     correction
         The correction of the p-values of several metrics and pairs of groups together, as for :meth:`compare`.
-    ci
-        The confidence of the intervals.
-    weights
-        The column of the queries' weights, or a metric, as for :meth:`summarize`.
     cluster
         The column of the users, or of other clusters of queries that are not independent, if they and not queries were
         assigned to groups. Each cluster counts as one unit, with the weighted mean of its queries and the sum of their weights.
     resamples
         The number of draws of ``"permutation"`` and ``"bounded"``, and of the spread of three groups or more.
-    seed
-        The seed of the draws. Equal seeds give equal results, for any order of the rows.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------
@@ -214,10 +202,11 @@ def compare_groups(
     >>> table["group"][0], table["difference"].to_list(), table["ratio"].to_list()
     ('young', [-0.75], [0.25])
     """
-    of, resampling = names_of(by), Resampling(ci, "auto", resamples, seed, progress)
+    of, resampling = names_of(by), Resampling.of(options, "auto")
     calls = averaged(metrics, "compare_groups('ndcg@10', by='age')", table.setup)
     refuse_bounds(table.setup)
     refuse_names(["metric", "mean", "n_queries"], of, "by")
+    weights, cluster = options.get("weights"), options.get("cluster")
     summary = Summary(tuple(calls), table.setup, Runs(), of, weights, resampling, cluster=cluster)
     users = table.by_parts(summary.of_part)
     for name in runs_in(table.setup):
@@ -226,7 +215,7 @@ def compare_groups(
             warn(f"{says}, which makes differences look surer; keep one run")
     groups = Groups.of(users, of, summary)
     pairs = groups.pairs(baseline)
-    with Progress("resampling queries", progress) as bar:
+    with Progress("resampling queries", resampling.progress) as bar:
         of_pairs = groups.table(pairs, test, bar)
         spread = groups.spread(bar)
     if test == "auto":

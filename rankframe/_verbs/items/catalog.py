@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -24,9 +24,10 @@ from ..._support.draws import each, words
 from ..._support.floats import Booleans, Floats, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Correction, Family, Resamples, Seed
-from ..._table.runs import RUN, Runs, TheRuns, names_of
+from ..._support.statistical_options import Correction, Family
+from ..._table.runs import RUN, names_of
 from ..._table.setup import Setup
+from ..._table.shared_options import ChosenIntervalsOfSlices, Intervals, SlicesOfRuns, runs_of
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidOption, RankframeError, option, shown
 from ..decide.compare import Significance
@@ -36,6 +37,9 @@ from ..sample.resampling import Resampling
 from ..sample.slices import Sliced, in_slices, keys, table_of
 from .item_tables import ITEM, Catalog, Unknown, catalog_and_past, lists_of
 from .recount import ItemMetrics, Recount, about, evaluated, resamples_of, users_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -224,12 +228,8 @@ def catalog(
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    by: ColumnNames | None = None,
-    ci: Confidence | None = 0.95,
     unknown_items: Unknown = "error",
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[ChosenIntervalsOfSlices],
 ) -> pl.DataFrame:
     """Metrics of the items that all users are shown, as coverage and Gini: one row per slice and metric.
 
@@ -255,10 +255,6 @@ def catalog(
         other items keep their ranks.
     resamples
         The number of resamples of the users of a slice; all metrics share the same draws.
-    seed
-        The seed of the draws. Equal seeds give equal intervals, for any order of the rows.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------
@@ -289,8 +285,9 @@ def catalog(
     >>> found["metric"].to_list(), found["value"].to_list()
     (['coverage@1', 'coverage@2'], [0.25, 0.75])
     """
-    parts = Parts.of(table.setup, None, *metrics, by=by, unknown_items=unknown_items)
-    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    parts = Parts.of(table.setup, None, *metrics, by=options.get("by"), unknown_items=unknown_items)
+    resampling = Resampling.of(options)
+    ci = resampling.ci
     measured, lists = parts.lists(table.rows)
     rows: list[tuple[object, ...]] = []
     with Progress("resampling users", resampling.progress) as bar:
@@ -398,23 +395,21 @@ class CatalogComparison(Result[R_co]):
         return [Grid(names, figures, body, (test, *left_out(self, rows, most)))]
 
 
+class Compared(SlicesOfRuns, Intervals, total=False):
+    """Runs compared in slices, with intervals."""
+
+
 @verb(gives="whole", among=CATALOG_METRICS, labels=reads_labels)
 def compare(
     table: Table[R],
     *metrics: Request,
     items: object = None,
     interactions: object = None,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     baseline: Column | None = None,
     correction: Correction | None = "holm",
     family: Family = "all",
-    by: ColumnNames | None = None,
-    ci: Confidence = 0.95,
     unknown_items: Unknown = "error",
-    resamples: Resamples = 1_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[Compared],
 ) -> CatalogComparison[R]:
     """Compare two or more runs by metrics of the whole table, such as coverage, on the same users.
 
@@ -431,8 +426,6 @@ def compare(
     resamples
         The number of resamples, and of random exchanges in the permutation test, which exchanges the lists of some
         users between two runs. If there are at most `resamples` ways to exchange them, all ways are tried.
-    seed, progress
-        As for :meth:`catalog`.
 
     Returns
     -------
@@ -455,9 +448,9 @@ def compare(
     >>> found["baseline_value"].item(), found["value"].item(), found["p_value"].item()       # 1/20, 8/20, 2/256
     (0.05, 0.4, 0.0078125)
     """
-    design = Design(Runs.of(runs, run), baseline, names_of(by), None, "zero")
+    design = Design(runs_of(options), baseline, names_of(options.get("by")), None, "zero")
     significance = Significance("permutation", correction, family)
-    resampling = Resampling(ci, "percentile", resamples, seed, progress)
+    resampling = Resampling.of(options)
     rows, setup = table.rows, table.setup
     calls = catalog_calls(metrics, setup, "items.compare('coverage@10', runs=['bm25', 'ltr'], items=...)")
     refuse_names([*COMPARED], design.by, "by")

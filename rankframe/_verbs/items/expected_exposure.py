@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import polars as pl
 from polars import selectors as cs
 
 from ..._plan.parts import in_parts
 from ..._plan.per_query import refuse_faults
-from ..._support.option_kinds import Column
 from ..._table.columns import Columns
 from ..._table.policies import Cutoff
 from ..._table.roles import ROW
-from ..._table.runs import Runs, TheRuns
+from ..._table.runs import Runs
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import OfRuns, runs_of
 from ..._table.table import Table, refuse_names
 from ..._words.ranking import Persistence
 from ..fuse.fuse import LISTED, Names, per_document
 from ..sample.declaration import verb
 from ..sample.entries import Entries, entries_of
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 Judgments: TypeAlias = Literal["complete", "incomplete"]
 
@@ -34,11 +37,10 @@ QUERY, LEVEL, N = "#query", "#level", "#n"
 def expected_exposure(
     table: Table[Any],
     *,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
     k: Cutoff | None = None,
     persistence: Persistence = 0.5,
     judgments: Judgments = "complete",
+    **options: Unpack[OfRuns],
 ) -> pl.DataFrame:
     r"""The attention that each query's documents get from several rankings, compared with equal attention for equal labels.
 
@@ -101,7 +103,7 @@ def expected_exposure(
     """
     setup = table.setup
     refuse_bounds(setup)
-    named = Runs.of(runs, run)
+    named = runs_of(options)
     chosen = named if named.columns else Runs((setup.roles.score,))
     of_query, names = chosen.queries(setup), None if table.whole is None else table.whole.runs
     refuse_names([*FIGURES], of_query.roles.query, "the query")

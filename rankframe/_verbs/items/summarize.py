@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from ..._catalog.call import Call
 from ..._catalog.requests import EITHER, OfItems, Request, averaged
-from ..._support.option_kinds import Column, ColumnNames
-from ..._support.statistical_options import Confidence, Resamples, Seed, SummaryInterval
-from ..._table.runs import RUN_OF_TABLE, Runs, TheRuns, names_of
+from ..._support.option_kinds import Column
+from ..._support.statistical_options import SummaryInterval
+from ..._table.runs import RUN_OF_TABLE, Runs, names_of
 from ..._table.setup import Setup
+from ..._table.shared_options import Summarized, runs_of
 from ..._table.table import Table, in_memory
 from ...errors import InvalidOption, option
 from ..measure.judged_summary import JudgedSummary
 from ..measure.summary import Summary, figures_of
 from ..sample.declaration import verb
 from .catalog import catalog
+
+if TYPE_CHECKING:
+    from typing import Unpack
 
 MOST_RESAMPLES = 1_000
 """The most resamples of users for the interval of a metric of the whole table: each counts all lists again."""
@@ -39,21 +43,13 @@ def _kept(table: Table[Any], *metrics: Any, **options: Any) -> pl.DataFrame:
     return summary_of(table.setup, None, *metrics, **options).of_part(table)
 
 
-@verb(gives="table", among=EITHER, watched=True, keeps=_kept, merges=summary_of)
+@verb(gives="table", among=EITHER, watched=True, keeps=_kept, merges=summary_of, usual={"resamples": 10_000})
 def summarize(
     table: Table[Any],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    by: ColumnNames | None = None,
-    ci: Confidence | None = 0.95,
     interval: SummaryInterval = "auto",
-    weights: Column | None = None,
-    cluster: Column | None = None,
     model_labels: Column | None = None,
-    resamples: Resamples = 10_000,
-    seed: Seed = 0,
-    progress: bool = True,
+    **options: Unpack[Summarized],
 ) -> pl.DataFrame:
     """The metrics summarized over the queries, with confidence intervals: one row per run, slice and metric.
 
@@ -97,8 +93,6 @@ def summarize(
         The number of resamples of the queries of a slice; all metrics share the same draws.
     seed
         The seed of the draws. Equal seeds give equal intervals, on every machine and for any order of the rows.
-    progress
-        Whether long computations show a progress bar; only on a terminal, and only if ``rich`` is installed.
 
     Returns
     -------
@@ -153,25 +147,22 @@ def summarize(
     >>> found["mean"].to_list(), found["n_judged"].to_list(), found["n_queries"].to_list()
     ([0.5], [40], [80])
     """
-    options: dict[str, Any] = {
-        "runs": runs, "run": run, "by": by, "ci": ci, "interval": interval, "weights": weights, "cluster": cluster,
-        "model_labels": model_labels, "resamples": resamples, "seed": seed, "progress": progress,
-    }  # fmt: skip
+    given: dict[str, Any] = {**options, "interval": interval, "model_labels": model_labels}
     of_items = [table.setup.resolve(metric.call)[1] for metric in metrics if isinstance(metric, OfItems)]
     of_queries = [metric for metric in metrics if not isinstance(metric, OfItems)]
     if not of_items:
-        summary = summary_of(table.setup, None, *of_queries, **options)
+        summary = summary_of(table.setup, None, *of_queries, **given)
         return summary.table(summary.per_query(table.rows) if table.kept is None else table.kept)
     for name in ("weights", "model_labels"):
-        if options[name] is not None:
+        if given[name] is not None:
             says = f"{of_items[0].text} is no mean of queries that could be weighed; ask for it separately, without "
-            raise InvalidOption(says, option(**{name: options[name]}))
-    chosen = Runs.of(runs, run)
+            raise InvalidOption(says, option(**{name: given[name]}))
+    chosen = runs_of(options)
     chosen.require(table.rows, table.setup)
     found = []
     if of_queries:
-        found = [summary_of(table.setup, None, *of_queries, **options).of_table(table.rows)]
-    found += _of_items(table, of_items, chosen, options)
+        found = [summary_of(table.setup, None, *of_queries, **given).of_table(table.rows)]
+    found += _of_items(table, of_items, chosen, given)
     order = [pl.col("metric").cast(pl.Enum(_texts(metrics, of_items)))]
     if chosen.scores:
         order = [pl.col(RUN_OF_TABLE).cast(pl.Enum(chosen.scores)), *order]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -18,6 +18,7 @@ from ..._statistics.sample import Limits, Sample
 from ..._support.floats import Booleans, Floats, Integers, np
 from ..._table.runs import RUN, Runs
 from ..._table.setup import Roles, Setup, refuse_bounds
+from ..._table.shared_options import Lacking as Lacking
 from ..._table.table import Table, Whole, in_memory, refuse_names
 from ...errors import Advice, InvalidData, InvalidOption, Text, option
 from ...stats import NOISE
@@ -30,7 +31,6 @@ from ..sample.unequal_runs import HELD, RunSizes, size_calls, with_facts
 from .evaluate import agreement, explain
 from .summary import refuse_values_of_scores, weigher
 
-Lacking: TypeAlias = Literal["error", "drop", "zero"]
 Pairs: TypeAlias = Sequence[tuple[int, int]]
 
 

@@ -28,6 +28,7 @@ from ..._support.progress import Progress
 from ..._support.statistical_options import FEW
 from ..._table.runs import RUN, RUN_OF_TABLE, Runs, TheRuns, names_of
 from ..._table.setup import Setup, refuse_bounds
+from ..._table.shared_options import SlicesOfRuns
 from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, RankframeError, option
 from ..sample.declaration import verb, with_names
@@ -35,7 +36,7 @@ from ..sample.resampling import CLUSTER, UNITS, Resampling, intervals_of, limits
 from ..sample.slices import by_query, in_slices, keys
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Self, Unpack
 
 R = TypeVar("R")
 
@@ -398,10 +399,8 @@ def _kept(table: Table[Any], *metrics: Request, **options: Any) -> pl.DataFrame:
 def mean(
     table: Table[Any],
     *metrics: Request,
-    runs: TheRuns | None = None,
-    run: Column | None = None,
-    by: ColumnNames | None = None,
     weights: Column | None = None,
+    **options: Unpack[SlicesOfRuns],
 ) -> pl.DataFrame:
     """The mean of each metric over the queries, as papers print it: one row, or one per run and slice.
 
@@ -409,10 +408,6 @@ def mean(
     ----------
     *metrics
         Texts, functions, values and expressions, as for :meth:`evaluate`.
-    runs
-        The columns of the runs' scores, or a table for each run, as for :meth:`compare`.
-    run
-        The column that names the run of each row, instead of `runs`.
     by
         The column, or columns, whose values slice the queries, as for :meth:`summarize`; also one of the query
         columns, such as that of the runs.
@@ -450,7 +445,7 @@ def mean(
     >>> means["run"].to_list(), means["rr"].to_list()
     (['a', 'b'], [0.5, 1.0])
     """
-    summary = means_of(table.setup, None, *metrics, runs=runs, run=run, by=by, weights=weights)
+    summary = means_of(table.setup, None, *metrics, weights=weights, **options)
     refuse_names([call.text for call in summary.calls], summary.by, "by")
     per_query = summary.per_query(table.rows) if table.kept is None else table.kept
     return summary.in_columns(summary.summed(per_query))

@@ -15,12 +15,14 @@ from ..._catalog.flat_names import flat_names
 from ..._catalog.registry import Metric
 from ..._catalog.requests import Request, averaged, calls_of, each_of, read_requests
 from ..._plan.per_query import names_of
+from ..._results.grid import is_setting
 from ..._results.result import Result
 from ..._support.extras import versions
 from ..._support.methods import F
 from ..._support.option_kinds import Column, annotation_of, bind, check, kinds_of, names_columns
 from ..._table.runs import Runs, names_of as columns_of
-from ..._table.setup import OPTIONS, TABLES, Setup
+from ..._table.setup import OPTIONS, OTHER_TABLES, Setup
+from ..._table.shared_options import with_options
 from ..._table.table import Table, refuse_names
 
 P = ParamSpec("P")
@@ -162,15 +164,13 @@ class Verb:
     def takes_metrics(self) -> str:
         """The parameter of its metrics; empty if it has none."""
         several = (name for name, x in self.parameters.items() if x.kind is x.VAR_POSITIONAL and name not in self.reads)
-        hints = ((name, annotation_of(name, x.annotation, self.function)) for name, x in self.parameters.items())
+        original = inspect.unwrap(self.function)
+        hints = ((name, annotation_of(name, x.annotation, original)) for name, x in self.parameters.items())
         one = (name for name, hint in hints if hint == Request)
         return next(several, next(one, ""))
 
 
 ONE_RUN = Runs()
-
-OTHER_TABLES = (*TABLES, "qrels", "tables")
-"""Options that are tables, which no result writes down."""
 
 
 @lru_cache(maxsize=512)
@@ -299,15 +299,6 @@ class VerbCall:
         return self.changed(**{self.verb.takes_metrics: kept or (self.requests[0],)})
 
 
-def is_setting(value: object) -> bool:
-    """Whether an argument is written down with a result: a number, a text or several, and no table."""
-    if isinstance(value, Mapping):
-        return all(isinstance(key, str) and is_setting(x) for key, x in value.items())
-    if isinstance(value, (list, tuple)):
-        return all(map(is_setting, value))
-    return value is None or isinstance(value, (bool, int, float, str))
-
-
 def _names_in(given: Any) -> Iterable[str]:
     """The names of columns in an argument."""
     if isinstance(given, Runs):
@@ -325,12 +316,16 @@ def with_names(result: Any, setup: Setup, calls: Sequence[Call]) -> Any:
     return result.rename({text: name for text, name in flat.items() if text in there})
 
 
-def verb(**declared: Any) -> Callable[[F], F]:
-    """Declare a function of a :class:`Table` and options as a verb; see :class:`Verb`."""
+def verb(*, usual: Mapping[str, object] | None = None, **declared: Any) -> Callable[[F], F]:
+    """Declare a function of a :class:`Table` and options as a verb; see :class:`Verb`.
+
+    `usual` are its own defaults of options that it shares with other verbs.
+    """
 
     def declare(function: F) -> F:
-        function.verb = Verb(function, **declared)  # type: ignore[attr-defined]
-        return function
+        shown = with_options(function, usual or {})
+        shown.verb = Verb(shown, **declared)  # type: ignore[attr-defined]
+        return shown
 
     return declare
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..._statistics.weighted_means import effective_number, weighed
 from ..._support.floats import Booleans, Floats, np
 from ..._support.progress import Progress
 from ..._support.statistical_options import OfDifferences, SummaryInterval, Test
+from ..._table.shared_options import ChosenIntervals, Intervals
 from ...errors import InvalidOption, option, warn
 
 
@@ -31,10 +32,24 @@ class Resampling:
     seed: int
     progress: bool
 
+    @classmethod
+    def of(
+        cls, options: Intervals | ChosenIntervals, interval: SummaryInterval | OfDifferences = "percentile"
+    ) -> Resampling:
+        """The settings that a call names, with a kind of interval."""
+        given: Mapping[str, Any] = {**options}
+        return cls(given["ci"], interval, given["resamples"], given["seed"], given["progress"])
+
     def __post_init__(self) -> None:
         if self.resamples < self.least:
             takes = f", as an interval of {self.ci:g} takes"
             raise InvalidOption(option(resamples=self.resamples), f": write a whole number from {self.least} on{takes}")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The shares of the draws that lie below the two ends of an interval; NaN without one."""
+        ci = math.nan if self.ci is None else self.ci
+        return (1 - ci) / 2, (1 + ci) / 2
 
     @property
     def least(self) -> int:
