@@ -11,7 +11,7 @@ from .._catalog.call import Call
 from .._catalog.parse import parse
 from .._support.option_values import Range
 from .._support.statistical_options import INTERVALS
-from ..errors import InvalidOption, RankframeError
+from ..errors import RankframeError
 
 Record: TypeAlias = Mapping[str, Any]
 """A row of a table, its values by column, as Polars types it."""
@@ -105,39 +105,6 @@ def queries_of(table: Sequence[Record]) -> str:
     n = sorted({row["n_queries"] for row in table})
     counted = f"{n[0]:,}" if len(n) == 1 else f"{n[0]:,} to {n[-1]:,}" if n else "no"
     return "1 query" if n == [1] else f"{counted} queries"
-
-
-NAMES = {"metric": "metric", "mean": "mean", "std": "std", "total": "total", "n_queries": "queries"}
-INTERVAL = ("ci_low", "ci_high")
-
-
-def of_summary(frame: Any, digits: int) -> Grid:
-    """A frame that `summarize` made."""
-    if not (hasattr(frame, "collect_schema") or hasattr(frame, "columns")):
-        says = "is no table of rankframe's; give what compare, summarize or check made"
-        raise InvalidOption(f"{type(frame).__name__} {says}")
-    table = records(frame)
-    names = list(table[0]) if table else []
-    if not {"metric", "mean"} <= set(names):
-        there, made = ", ".join(names) or "none", "give what df.rank.summarize(...) made"
-        raise InvalidOption(f"the frame has columns {there}, and is no summary; {made}")
-    by = [name for name in names if name not in {*NAMES, *INTERVAL, "interval"}]
-    with_interval = set(INTERVAL) <= set(names)
-    figures = ["mean", *(["interval"] if with_interval else []), *(x for x in ("std", "n_queries") if x in names)]
-    if any(row.get("total") is not None for row in table):
-        figures.append("total")
-    rows = []
-    for row in table:
-        cells = named(row, *by, "metric")
-        for figure in figures:
-            if figure == "interval":
-                ends = [number(row[end], digits) for end in INTERVAL]
-                cells.append(Cell(f"[{ends[0]}, {ends[1]}]" if all(ends) else ""))
-            else:
-                cells.append(Cell(number(row[figure], digits)))
-        rows.append(tuple(cells))
-    notes = (f"Interval: {intervals_of(row['interval'] for row in table)}.",) if "interval" in names else ()
-    return Grid((*by, "metric"), tuple(NAMES.get(figure, figure) for figure in figures), rows, notes)
 
 
 def records(frame: Any) -> list[dict[str, Any]]:

@@ -14,7 +14,8 @@ from ..._catalog.call import Call, call_of
 from ..._catalog.registry import AGREEMENTS, METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import measure
-from ..._results.grid import Cell, Grid, estimated, intervals_of, left_out, named, numbers, percent, queries_of, records
+from ..._results.columns import grid, schema
+from ..._results.grid import Cell, Grid, Record, estimated, intervals_of, left_out, queries_of, records
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, best_of, quoted
 from ..._support.floats import Booleans, Floats, Integers, np
@@ -39,11 +40,8 @@ from ..sample.resampling import Resampling, warn_of_t
 if TYPE_CHECKING:
     from typing import Unpack
 
-PAIRS = {
-    "run": pl.String, "other": pl.String, "overlap": pl.Float64, "jaccard": pl.Float64, "rbo": pl.Float64,
-    "n_queries": pl.UInt32,
-}  # fmt: skip
-OF_RUNS = {"run": pl.String, **dict.fromkeys(["retrieved", "only", "relevant", "only_relevant"], pl.UInt32)}
+PAIRS = schema("run other overlap jaccard rbo n_queries")
+OF_RUNS = schema("run retrieved only relevant only_relevant")
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,17 +86,14 @@ class Overlap(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """The figures of pairs of runs and of single runs."""
         pairs, runs, k = records(self.table), records(self.runs), self.settings["k"]
-        figures = ("overlap", "jaccard", "rbo")
-        body = [(*named(row, "run", "other"), *numbers(row, *figures)) for row in pairs[:most]]
         over = "the length of the longer ranking" if k is None else k
         note = f"Means over {queries_of(pairs)}. overlap: common documents over {over}; jaccard: over those of either run; rbo: rank-biased overlap of the whole rankings."
         names = ("retrieved", "only", "relevant", "only_relevant")
         counts = [name for name in names if any(row[name] is not None for row in runs)]
-        of_runs = [(*named(row, "run"), *(Cell(f"{row[name]:,}", row[name]) for name in counts)) for row in runs]
         own = f"Documents{self._top} over all queries; only: those that no other run has there."
-        of_pairs = Grid(("run", "other"), figures, body, (note,))
-        heads = tuple(name.replace("_", " ") for name in counts)
-        return [of_pairs, Grid(("run",), heads, of_runs, (own, *left_out(self, pairs, most)))]
+        of_pairs = grid(self, pairs, ("run", "other"), "overlap jaccard rbo", (note,), most)
+        notes = (own, *left_out(self, pairs, most))
+        return [of_pairs, grid(self, runs, ("run",), " ".join(counts), notes, None)]
 
     @property
     def _top(self) -> str:
@@ -273,15 +268,15 @@ class Oracle(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and run."""
         rows = records(self.table)
-        body = []
-        for row in rows[:most]:
-            better = Cell(f"{row['better']:,} of {row['n_queries']:,}", row["better"])
-            means = numbers(row, "mean", "oracle")
-            body.append((*named(row, "metric", "run"), *means, estimated(row, "gain"), better))
         note = "oracle: each query's best run, which only the labels tell; gain: the oracle less the run; better: on how many queries. "
         note += f"Interval: {intervals_of(row['interval'] for row in rows)}."
-        figures = ("mean", "oracle", f"gain [{percent(self.settings)} interval]", "better")
-        return [Grid(("metric", "run"), figures, body, (note, *left_out(self, rows, most)))]
+        notes = (note, *left_out(self, rows, most))
+        return [grid(self, rows, ("metric", "run"), "mean oracle gain better", notes, most, cells={"better": of_all})]
+
+
+def of_all(row: Record, name: str) -> Cell:
+    """On how many of all queries."""
+    return Cell(f"{row[name]:,} of {row['n_queries']:,}", row[name])
 
 
 @verb(gives="whole", among=METRICS, watched=True, usual={"resamples": 10_000})

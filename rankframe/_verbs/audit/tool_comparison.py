@@ -16,6 +16,7 @@ from ..._catalog.means import Mean
 from ..._catalog.registry import CATALOG_METRICS, METRICS
 from ..._catalog.requests import averaged, calls_of
 from ..._plan.per_query import measure
+from ..._results.columns import schema
 from ..._results.grid import Cell, Grid, Record, left_out, number, numbers, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes
@@ -129,10 +130,7 @@ def in_words(name: str, value: object, shown: str) -> str:
     return clause.format(shown)
 
 
-SCHEMA = {
-    "tool": pl.String, "value": pl.Float64, "metric": pl.String, "differs_by": pl.String, "note": pl.String,
-    "says": pl.String,
-}  # fmt: skip
+SCHEMA = schema("tool value metric differs_by note says")
 OURS, ONE_CHOICE = "rankframe", "one choice"
 
 NO_TOOL_COUNTS = ("NaN score", "label not finite", "repeated document")

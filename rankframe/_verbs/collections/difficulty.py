@@ -10,6 +10,7 @@ import polars as pl
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import measure
+from ..._results.columns import schema, table_in
 from ..._support.draws import counts, each
 from ..._support.extras import load
 from ..._support.floats import Floats, np
@@ -24,10 +25,7 @@ from ..sample.resampling import Resampling
 if TYPE_CHECKING:
     from typing import Unpack
 
-TABLE = {
-    "predictor": pl.String(), "metric": pl.String(), "correlation": pl.String(), "value": pl.Float64(), "ci_low": pl.Float64(),
-    "ci_high": pl.Float64(), "p_value": pl.Float64(), "n_queries": pl.UInt32(),
-}  # fmt: skip
+TABLE = schema("predictor metric correlation value ci_low ci_high p_value n_queries")
 
 CORRELATIONS = {"pearson": "pearsonr", "spearman": "spearmanr", "kendall": "kendalltau", "nauc": None}
 """The correlations, and their functions in SciPy."""
@@ -100,7 +98,7 @@ def difficulty(
                 known = found[~np.isnan(found)]
                 ends = np.quantile(known, resampling.ends).tolist() if len(known) else [math.nan] * 2
                 result.append((call.text, metric.text, name, value, *ends, p, n))
-    return pl.DataFrame(result, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
+    return table_in(result, TABLE)
 
 
 def _correlation(name: str, both: Floats) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from ..._plan.parts import in_parts
+from ..._results.columns import schema
 from ..._statistics.interleaving import NO_TEAM, Method, Pick, interleaved
 from ..._support.draws import seeds_of, uniforms
 from ..._support.floats import np
@@ -26,9 +27,7 @@ from ..sample.entries import entries_of
 if TYPE_CHECKING:
     from typing import Unpack
 
-SHOWN: dict[Any, Any] = {
-    "rank": pl.UInt32, "team": pl.String, "credit": pl.Float64, "team_rank": pl.UInt32, "other_rank": pl.UInt32,
-}  # fmt: skip
+SHOWN = schema("rank team credit team_rank other_rank")
 """The columns between the document and the label."""
 
 
@@ -131,7 +130,11 @@ def _lists(
     place, credit = np.arange(1, len(picks) + 1) - start, np.array([pick[2] for pick in picks], dtype=np.float64)
     of_teams = [np.where(team == NO_TEAM, np.nan, ranks[document, x]) for x in (team, other)]
     named = [None if x == NO_TEAM else names[x] for x in team]
-    shown = pl.DataFrame(dict(zip(SHOWN, (place, named, credit, *of_teams), strict=True))).fill_nan(None).cast(SHOWN)
+    shown = (
+        pl.DataFrame(dict(zip(SHOWN, (place, named, credit, *of_teams), strict=True)))
+        .fill_nan(None)
+        .cast(pl.Schema(SHOWN))
+    )
     found = documents[document].with_columns(shown)
     last = [name for name in (setup.roles.label, ROW) if name in documents.columns]
     if ROW in documents.columns:

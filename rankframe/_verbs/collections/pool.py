@@ -11,6 +11,7 @@ from ..._catalog.means import Mean
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import largest_in, measure
+from ..._results.columns import schema
 from ..._table.policies import Cutoff
 from ..._table.roles import require
 from ..._table.runs import RUN, Runs
@@ -26,10 +27,7 @@ from ..sample.slices import in_slices
 if TYPE_CHECKING:
     from typing import Unpack
 
-TABLE = {
-    "metric": pl.String(), "run": pl.String(), "mean": pl.Float64(), "mean_without": pl.Float64(), "difference": pl.Float64(),
-    "rank": pl.UInt32(), "rank_without": pl.UInt32(), "n_unique": pl.UInt32(), "n_unique_relevant": pl.UInt32(),
-}  # fmt: skip
+TABLE = schema("metric run mean mean_without difference rank rank_without n_unique n_unique_relevant")
 
 
 def _ranked(rows: pl.DataFrame, setup: Setup, runs: Runs) -> tuple[pl.DataFrame, list[str]]:

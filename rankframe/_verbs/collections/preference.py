@@ -12,19 +12,16 @@ import polars as pl
 from ... import stats
 from ..._plan.per_query import collect
 from ..._plan.rank_order import numbered
+from ..._results.columns import grid, schema
 from ..._results.grid import (
     ALPHA,
     Cell,
     Grid,
     Record,
     decimals,
-    estimated,
     interval,
     left_out,
     name_of,
-    named,
-    p_cell,
-    percent,
     records,
     signed,
 )
@@ -53,12 +50,10 @@ from ..sample.slices import by_query, in_slices, keys, table_of
 if TYPE_CHECKING:
     from typing import Unpack
 
-TABLE = {
-    "baseline": pl.String, "run": pl.String, "delta": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "interval": pl.String, "p_value": pl.Float64, "p_adjusted": pl.Float64, "wins": pl.UInt32, "ties": pl.UInt32,
-    "losses": pl.UInt32, "n_impressions": pl.UInt32, "n_users": pl.UInt32, "difference": pl.Float64, "power": pl.Float64,
-    "impressions_needed": pl.Int64,
-}  # fmt: skip
+TABLE = schema(
+    "baseline run delta ci_low ci_high interval p_value p_adjusted wins ties losses "
+    "n_impressions n_users difference power impressions_needed"
+)
 
 
 CREDIT = ("credit", "team_rank", "other_rank")
@@ -112,24 +107,20 @@ class Preference(Result[R_co]):
         """A row per slice."""
         rows = records(self.table)
         names = (*self.settings["by"], "run", "baseline")
-        body = [
-            (
-                *named(row, *names),
-                estimated(row, "delta"),
-                Cell(p_cell(row), row["p_adjusted"]),
-                Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
-                Cell("" if row["impressions_needed"] is None else f"{row['impressions_needed']:,}"),
-            )
-            for row in rows[:most]
-        ]
-        figures = (f"delta [{percent(self.settings)} interval]", "p", "wins-ties-losses", "needed")
         x = self.settings
         test = "permutation" if x["test"] == "sign" and x["user"] is not None else x["test"]
         needed = f"impressions with which a t-test detects a delta of {x['difference']:g} with a probability of {x['power']:g}"
         corrected = correction_of({**x, "metrics": ()}, len(rows))
         note = f"p by the {test} test{f', after {corrected}' if corrected else ''}. needed: {needed}."
         note += " Interval and p hold at every look, whenever you stop." if test == "sequential" else ""
-        return [Grid(names, figures, body, (note, *left_out(self, rows, most)))]
+        figures, notes = "delta p_adjusted wins impressions_needed", (note, *left_out(self, rows, most))
+        heads, cells = {"wins": "wins-ties-losses"}, {"wins": won}
+        return [grid(self, rows, names, figures, notes, most, heads=heads, cells=cells)]
+
+
+def won(row: Record, name: str) -> Cell:
+    """How often the run wins, ties and loses."""
+    return Cell("-".join(f"{row[x]:,}" for x in ("wins", "ties", "losses")), row[name])
 
 
 MANY = 10_000

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 import polars as pl
 
 from ..._plan.rank_order import numbered
+from ..._results.columns import schema
 from ..._statistics.examination import chained, harvested, swapped
 from ..._support.draws import resampled
 from ..._support.floats import Floats, Integers, np
@@ -34,10 +35,7 @@ Ranks: TypeAlias = Annotated[int, Range(least=2, most=100)]
 
 ESTIMATES: Mapping[str, Callable[[Floats], Floats]] = {"harvest": harvested, "swap": swapped, "adjacent": chained}
 
-TABLE = {
-    "rank": pl.UInt32(), "propensity": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
-    "n_documents": pl.UInt32(), "n_clicks": pl.UInt32(),
-}  # fmt: skip
+TABLE = schema("rank propensity ci_low ci_high n_documents n_clicks")
 
 CELLS = 5_000_000
 """The most numbers in memory, k^2 for each group of contexts; of more contexts, several share a group, and are resampled as one."""

@@ -8,12 +8,11 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-import polars as pl
-
 from ..._catalog.means import scaled
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
-from ..._results.grid import Cell, Grid, Record, left_out, named, percent, queries_of, records
+from ..._results.columns import Shows, grid, schema, table_in
+from ..._results.grid import Cell, Grid, Record, left_out, queries_of, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes
 from ..._support.draws import counts, each, words
@@ -39,10 +38,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 OfPairs: TypeAlias = Literal[PairedTest, "tukey"]
 
-TABLE = {
-    "metric": pl.String, "figure": pl.String, "other": pl.String, "difference": pl.Float64, "value": pl.Float64,
-    "ci_low": pl.Float64, "ci_high": pl.Float64, "n_pairs": pl.UInt32, "n_queries": pl.UInt32,
-}  # fmt: skip
+TABLE = schema("metric figure other difference value ci_low ci_high n_pairs n_queries")
 
 SENTENCES = {
     "discriminative_power": "{metric} tells {value} of {n_pairs:,} pairs of runs apart",
@@ -89,14 +85,16 @@ class Reliability(Result[R_co]):
 
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric and figure."""
-        rows, of, body = records(self.table), self.settings, []
-        for row in rows[:most]:
-            least = f", differences from {row['difference']:g} on" if row["difference"] else ""
-            what = f"{row['figure'].replace('_', ' ')}{least}{' with ' + row['other'] if row['other'] else ''}"
-            body.append((*named(row, "metric"), Cell(what), Cell(_shown(row, ".3f"), row["value"])))
+        rows, of = records(self.table), self.settings
         note = f"Discriminative power: share with p < {of['alpha']:g} by {TESTS[of['test']]}, over {queries_of(rows)}."
-        figures = (f"value [{percent(of)} interval]",)
-        return [Grid(("metric", "figure"), figures, body, (note, *left_out(self, rows, most)))]
+        cells: dict[str, Shows] = {"figure": _what, "value": lambda row, name: Cell(_shown(row, ".3f"), row[name])}
+        return [grid(self, rows, ("metric", "figure"), "value", (note, *left_out(self, rows, most)), most, cells=cells)]
+
+
+def _what(row: Record, name: str) -> Cell:
+    """A figure, with the least difference or the other metric that it is about."""
+    least = f", differences from {row['difference']:g} on" if row["difference"] else ""
+    return Cell(f"{row[name].replace('_', ' ')}{least}{' with ' + row['other'] if row['other'] else ''}")
 
 
 def _shown(row: Record, how: str) -> str:
@@ -196,8 +194,7 @@ def reliability(
         for name, *of_name in zip(names, *(y.tolist() for y in (value, low, high)), strict=True)
     ]
     settings = {**design.settings, "difference": least, "interval": resampling.interval, "runs": found.runs}
-    frame = pl.DataFrame(rows, TABLE, orient="row").with_columns(pl.col(pl.Float64).fill_nan(None))
-    return Reliability(table.give(frame), settings)
+    return Reliability(table.give(table_in(rows, TABLE)), settings)
 
 
 def _figures(x: Floats, w: Floats, a: Any, b: Any, split: Booleans, least: Floats, critical: float) -> Floats:

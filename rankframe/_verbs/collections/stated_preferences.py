@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import polars as pl
 
 from ..._plan.rank_order import numbered
+from ..._results.columns import schema
 from ..._statistics.preferences import fulfilled, preferred, strengths
 from ..._support.floats import np
 from ..._support.option_kinds import Column, check
@@ -130,10 +131,7 @@ def _measured(judged: pl.DataFrame) -> dict[str, float]:
     return fulfilled(groups, relations, judged.filter(pl.col("#rank").is_not_null())["#doc"].n_unique())
 
 
-STRENGTHS: dict[Any, Any] = {
-    "wins": pl.UInt32, "ties": pl.UInt32, "losses": pl.UInt32, "win_rate": pl.Float64, "rate_low": pl.Float64,
-    "rate_high": pl.Float64, "strength": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "tie_rate": pl.Float64,
-}  # fmt: skip
+STRENGTHS = schema("wins ties losses win_rate rate_low rate_high strength ci_low ci_high tie_rate")
 
 
 @verb(gives="whole", labels=False, scores=False)
@@ -232,7 +230,7 @@ def bradley_terry(
         x = strengths(one, two, outcome, len(names), prior=prior, clusters=clusters, ci=ci)
         figures = x.wins, x.ties, x.losses, x.rate, *x.rate_ends, x.strength, *x.ends, np.full(len(names), x.tie)
         columns = dict(zip(found[0].columns, (of_query[:1].repeat(len(names)), names, *figures), strict=True))
-        found.append(pl.DataFrame(columns).fill_nan(None).cast(STRENGTHS))
+        found.append(pl.DataFrame(columns).fill_nan(None).cast(pl.Schema(STRENGTHS)))
     order, falling = ["#query", "strength", "win_rate", "#id"], [False, True, True, False]
     best = pl.concat(found).sort(order, descending=falling, nulls_last=True)
     named = rows[pl.Series(queries.first)[best["#query"]]].select(*own, ids[best["#id"]])

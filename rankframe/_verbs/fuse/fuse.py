@@ -12,6 +12,7 @@ from ..._catalog.call import Call
 from ..._catalog.fusions import NORMALIZATIONS, Fusion, fusion_of
 from ..._plan.parts import in_parts
 from ..._plan.rank_order import in_rank_order
+from ..._results.columns import schema
 from ..._support.floats import Floats, Integers, np
 from ..._table.columns import Columns
 from ..._table.policies import Cutoff
@@ -247,10 +248,7 @@ def fuse(
     return over_runs(fused, table, method, runs, options, [SCORE])
 
 
-FIGURES = {
-    RUN_OF_TABLE: pl.String, "rank": pl.UInt32, SCORE: pl.Float64, "normalized": pl.Float64,
-    "contribution": pl.Float64, "fused": pl.Float64, "fused_rank": pl.UInt32,
-}  # fmt: skip
+FIGURES = schema("run rank score normalized contribution fused fused_rank")
 """The columns between the document and the label."""
 
 

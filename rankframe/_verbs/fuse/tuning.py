@@ -17,7 +17,8 @@ from ..._catalog.fusions import fusion_of
 from ..._catalog.means import scaled, unscaled
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import measure
-from ..._results.grid import Cell, Grid, interval, intervals_of, number, percent, queries_of, records
+from ..._results.columns import grid, schema
+from ..._results.grid import Cell, Grid, Record, interval, intervals_of, number, percent, queries_of, records
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, headlines
 from ..._support.floats import Floats, Integers, np
@@ -236,10 +237,7 @@ def _simplex(steps: int, n: int) -> list[tuple[float, ...]]:
 TUNED, IN_SAMPLE, UNTUNED = "tuned, out of fold", "tuned, in sample", "untuned"
 """The names of the rankings beside the single runs."""
 
-TABLE = {
-    "ranking": pl.String, "method": pl.String, "mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64,
-    "interval": pl.String, "n_queries": pl.UInt32,
-}  # fmt: skip
+TABLE = schema("ranking method mean ci_low ci_high interval n_queries")
 
 COLUMNS = ("fold", "method", "ranking", *(TUNED, IN_SAMPLE, UNTUNED))
 """The columns of the results, which no query column may have."""
@@ -314,13 +312,12 @@ class TunedFusion(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per ranking with its mean."""
         rankings = records(self.table)
-        body = []
-        for row in rankings:
-            mean = f"{number(row['mean'], 3)}{interval(row['ci_low'], row['ci_high'], 3)}"
-            body.append((Cell(row["ranking"]), Cell(row["method"] or ""), Cell(mean)))
         chosen = (f"Fold {row['fold']}: {row['method']}" for row in records(self.folds))
         kinds = f"Interval: {intervals_of(row['interval'] for row in rankings)}."
-        return [Grid(("ranking", "method"), (f"mean [{percent(self.settings)} interval]",), body, (kinds, *chosen))]
+        heads = {"mean": f"mean [{percent(self.settings)} interval]"}
+        cells = {"method": _of_method, "mean": _mean}
+        named = ("ranking", "method")
+        return [grid(self, rankings, named, "mean", (kinds, *chosen), None, heads=heads, cells=cells)]
 
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """The comparison with the other rankings comes below."""
@@ -382,6 +379,16 @@ class Values:
 def _means(values: Floats) -> Floats:
     """The mean of each column; NaN without a value."""
     return stats.means(values, np.ones(len(values)))
+
+
+def _of_method(row: Record, name: str) -> Cell:
+    """A method of fusion; empty for a single run."""
+    return Cell(row[name] or "")
+
+
+def _mean(row: Record, name: str) -> Cell:
+    """A mean and its interval, with three decimals."""
+    return Cell(f"{number(row[name], 3)}{interval(row['ci_low'], row['ci_high'], 3)}")
 
 
 class Tuned(OfRuns, Intervals, total=False):

@@ -14,7 +14,8 @@ from ..._catalog.call import Call
 from ..._catalog.means import Mean, scaled, unscaled
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged
-from ..._results.grid import Cell, Grid, decimals, interval, left_out, name_of, named, number, p_cell, percent, records
+from ..._results.columns import Shows, grid, schema
+from ..._results.grid import Cell, Grid, Record, decimals, interval, left_out, name_of, number, records
 from ..._results.result import MOST_ROWS, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, gap_sentence, group_sentence
 from ..._statistics.sample import Limits, Sample, difference_of_logarithms
@@ -46,12 +47,10 @@ from .spread_of_groups import TABLE as SPREAD, Spread
 if TYPE_CHECKING:
     from typing import Unpack
 
-TABLE = {
-    "metric": pl.String, "baseline": pl.String, "group": pl.String, "baseline_mean": pl.Float64, "mean": pl.Float64,
-    "difference": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64, "ratio": pl.Float64,
-    "ratio_low": pl.Float64, "ratio_high": pl.Float64, "interval": pl.String, "p_value": pl.Float64,
-    "p_adjusted": pl.Float64, "n_baseline": pl.UInt32, "n_group": pl.UInt32,
-}  # fmt: skip
+TABLE = schema(
+    "metric baseline group baseline_mean mean difference ci_low ci_high ratio ratio_low "
+    "ratio_high interval p_value p_adjusted n_baseline n_group"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,37 +99,45 @@ class GroupComparison(Result[R_co]):
 
     def _pairs(self, most: int | None) -> Grid:
         rows = records(self.table)
-        body = []
-        for row in rows[:most]:
-            digits = decimals(row["difference"])
-            groups = [Cell(name_of(row[name])) for name in ("group", "baseline")]
-            figures = [Cell(number(row[name], digits)) for name in ("mean", "baseline_mean")]
-            ends = (("difference", "ci_low", "ci_high"), ("ratio", "ratio_low", "ratio_high"))
-            figures += [
-                Cell(f"{number(row[x], digits)}{interval(row[low], row[high], digits)}") for x, low, high in ends
-            ]
-            body.append((*named(row, "metric"), *groups, *figures, Cell(p_cell(row))))
-        of = f"[{percent(self.settings)} interval]"
-        figures_named = ("mean", "baseline's", f"difference {of}", f"ratio {of}", "p")
         used = {row["interval"] for row in rows}
         tests = " and ".join(text for name, text in OF_GROUPS.items() if name in used)
         note = f"Intervals and p by {tests}{_corrected(self.settings, len(rows))}." if tests else ""
         notes = (*filter(None, [note]), *left_out(self, rows, most))
-        return Grid(("metric", "group", "baseline"), figures_named, body, notes)
+        cells: dict[str, Shows] = {"mean": _mean, "baseline_mean": _mean, "difference": _estimate, "ratio": _estimate}
+        named, figures = ("metric", "group", "baseline"), "mean baseline_mean difference ratio p_adjusted"
+        return grid(self, rows, named, figures, notes, most, heads={"baseline_mean": "baseline's"}, cells=cells)
 
     def _spread(self, most: int | None) -> Grid:
         rows = records(self.spread)
-        body = []
-        for row in rows[:most]:
-            value = row["value"]
-            ends = interval(row["ci_low"], row["ci_high"], decimals(value))
-            shown = "" if value is None else f"{number(value, decimals(value))}{ends}"
-            groups = (Cell(name_of(row[name] or "")) for name in ("best", "worst"))
-            body.append((*named(row, "metric"), *groups, *named(row, "gap"), Cell(shown), Cell(p_cell(row))))
-        figures = (f"value [{percent(self.settings)} interval]", "p")
         corrected = _corrected(self.settings, len(self.settings["metrics"]), "metrics")
         note = f"Intervals and p by resampling inside the groups of {' and '.join(self.settings['by'])}{corrected}."
-        return Grid(("metric", "best", "worst", "gap"), figures, body, (note, *left_out(self, rows, most)))
+        cells: dict[str, Shows] = {"best": _one_group, "worst": _one_group, "value": _spread}
+        named, notes = ("metric", "best", "worst", "gap"), (note, *left_out(self, rows, most))
+        return grid(self, rows, named, "value p_adjusted", notes, most, cells=cells)
+
+
+def _mean(row: Record, name: str) -> Cell:
+    """A mean, with as many decimals as the difference."""
+    return Cell(number(row[name], decimals(row["difference"])))
+
+
+def _estimate(row: Record, name: str) -> Cell:
+    """The difference or the ratio of two groups, and its interval."""
+    low, high = {"difference": ("ci_low", "ci_high"), "ratio": ("ratio_low", "ratio_high")}[name]
+    digits = decimals(row["difference"])
+    return Cell(f"{number(row[name], digits)}{interval(row[low], row[high], digits)}")
+
+
+def _one_group(row: Record, name: str) -> Cell:
+    """A group; empty if there is none."""
+    return Cell(name_of(row[name] or ""))
+
+
+def _spread(row: Record, name: str) -> Cell:
+    """A figure of the spread, and its interval."""
+    value = row[name]
+    digits = decimals(value)
+    return Cell("" if value is None else f"{number(value, digits)}{interval(row['ci_low'], row['ci_high'], digits)}")
 
 
 def _corrected(settings: Mapping[str, Any], n: int, of: str = "comparisons") -> str:

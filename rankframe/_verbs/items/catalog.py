@@ -17,7 +17,8 @@ import polars as pl
 from ..._catalog.call import Call
 from ..._catalog.registry import CATALOG_METRICS
 from ..._catalog.requests import Request, calls_of
-from ..._results.grid import Cell, Grid, estimated, left_out, named, numbers, p_cell, percent, queries_of, records
+from ..._results.columns import adjusted_p, both_ps, figure, grid, schema
+from ..._results.grid import Grid, left_out, queries_of, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes, correction_of, test_of
 from ..._support.draws import each, words
@@ -46,10 +47,7 @@ R_co = TypeVar("R_co", covariant=True)
 SUM, VALUE, USERS = "#sum", "#value", "#n_queries"
 """The columns of a sum's name and value (the item is null for a sum over users), and the name of the number of users."""
 
-TABLE = {
-    "metric": pl.String(), "value": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
-    "n_queries": pl.UInt32(), "n_items": pl.Int64(),
-}  # fmt: skip
+TABLE = schema("metric value ci_low ci_high n_queries n_items")
 """The columns of catalog metrics, beside the slices."""
 
 WITHOUT_INTERVALS = {name: dtype for name, dtype in TABLE.items() if not name.startswith("ci_")}
@@ -341,11 +339,9 @@ def counts(
     return ItemCounts(parts, parts.part(table.rows))
 
 
-COMPARED = {
-    "metric": pl.String(), "baseline": pl.String(), "run": pl.String(), "baseline_value": pl.Float64(),
-    "value": pl.Float64(), "n_queries": pl.UInt32(), "n_items": pl.Int64(), "p_value": pl.Float64(),
-    "difference": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(), "p_adjusted": pl.Float64(),
-}  # fmt: skip
+COMPARED = schema(
+    "metric baseline run baseline_value value n_queries n_items p_value difference ci_low ci_high p_adjusted"
+)
 """The columns; a frame prints its first and last ones, so the answer comes last."""
 
 NOISE = 1e-12
@@ -380,19 +376,11 @@ class CatalogComparison(Result[R_co]):
         rows, of = records(self.table), self.settings
         names = (*of["by"], "metric", "run", "baseline")
         corrected = correction_of(of, len(rows)) is not None
-        body = [
-            (
-                *named(row, *names),
-                *numbers(row, "baseline_value", "value"),
-                estimated(row, "difference"),
-                Cell(p_cell(row, corrected)),
-            )
-            for row in rows[:most]
-        ]
         test = f"p by {test_of(rows, of)}, over {queries_of(rows)}. Difference: value less baseline value."
-        p = "p (adjusted)" if corrected else "p"
-        figures = ("baseline value", "value", f"difference [{percent(of)} interval]", p)
-        return [Grid(names, figures, body, (test, *left_out(self, rows, most)))]
+        heads = {"value": "value", "p_adjusted": "p (adjusted)" if corrected else "p"}
+        cells = {"value": figure, "p_adjusted": both_ps if corrected else adjusted_p}
+        figures, notes = "baseline_value value difference p_adjusted", (test, *left_out(self, rows, most))
+        return [grid(self, rows, names, figures, notes, most, heads=heads, cells=cells)]
 
 
 class Compared(SlicesOfRuns, Intervals, total=False):

@@ -9,6 +9,7 @@ from polars import selectors as cs
 
 from ..._plan.parts import in_parts
 from ..._plan.per_query import refuse_faults
+from ..._results.columns import schema
 from ..._table.columns import Columns
 from ..._table.policies import Cutoff
 from ..._table.roles import ROW
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 Judgments: TypeAlias = Literal["complete", "incomplete"]
 
-FIGURES = {"ee_d": pl.Float64, "ee_r": pl.Float64, "ee_l": pl.Float64, "n_rankings": pl.UInt32}
+FIGURES = schema("ee_d ee_r ee_l n_rankings")
 """The columns of the result after the query columns."""
 
 QUERY, LEVEL, N = "#query", "#level", "#n"

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from ..._plan.per_query import collect
+from ..._results.columns import schema
 from ..._results.grid import Cell, Grid, Record, left_out, named, numbers, records
 from ..._results.markup import WIDTH, visible
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
@@ -148,8 +149,8 @@ class Findings(Result[R_co]):
     @classmethod
     def of(cls, rows: pl.DataFrame, settings: Mapping[str, Any] | None = None) -> Findings[pl.DataFrame]:
         """The findings in rows, also by kind."""
-        schema = {**dict.fromkeys(KINDS, pl.String), "findings": pl.UInt32, "rows": pl.UInt32}
-        return Findings(pl.DataFrame(by_kind(rows.to_dicts()), schema, orient="row"), rows, settings or {})
+        columns = schema(" ".join(KINDS))
+        return Findings(pl.DataFrame(by_kind(rows.to_dicts()), columns, orient="row"), rows, settings or {})
 
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """How many errors and notes there are."""

@@ -21,6 +21,7 @@ from ..._catalog.means import SUMS, Mean, added, by_metric, merged, scaled, sums
 from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged, calls_of
 from ..._plan.per_query import collect, measure
+from ..._results.columns import schema
 from ..._support.draws import seeds_of, uniforms
 from ..._support.floats import Floats, Unsigned, np
 from ..._support.option_kinds import Column, ColumnNames
@@ -45,15 +46,11 @@ LISTS = ("draws", "sums", "values", "weights", "counts")
 OF_CLICKS = {call.text: pl.Float64() for call in CLICKS}
 """The sums of clicks that estimates have beside their values."""
 
-PARTIAL = {"metric": pl.String(), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
+PARTIAL = {**schema("metric"), **SUMS, **dict.fromkeys(LISTS, pl.List(pl.Float64))}
 """The figures of a part for a slice and a metric: its sums; per resample the weight and the sum of its draws; and its different
 pairs of value and weight with their counts, null for more than `FEW`. Of estimates from clicks also `OF_CLICKS`."""
 
-FIGURES = {
-    "metric": pl.String(), "n_queries": pl.UInt32(), "n_clicks": pl.UInt32(), "effective_sample_size": pl.Float64(),
-    "std": pl.Float64(), "total": pl.Float64(),
-    "interval": pl.String(), "mean": pl.Float64(), "ci_low": pl.Float64(), "ci_high": pl.Float64(),
-}  # fmt: skip
+FIGURES = schema("metric n_queries n_clicks effective_sample_size std total interval mean ci_low ci_high")
 """The columns beside the slices: mean and interval last, since a wide frame prints its first and last columns."""
 
 OF_INTERVALS = ("ci_low", "ci_high", "interval")

@@ -11,6 +11,7 @@ import polars as pl
 from ..._catalog.call import Call
 from ..._catalog.requests import averaged, refuse_geometric
 from ..._plan.per_query import needs_largest_label
+from ..._results.columns import schema
 from ..._results.grid import Record, queries
 from ..._statistics.prediction_powered import Estimates, estimates
 from ..._support.floats import Booleans, Floats, Integers, np
@@ -23,9 +24,7 @@ Helper = Literal["model_labels", "adjust"]
 KINDS: Mapping[Helper, str] = {"model_labels": "prediction_powered", "adjust": "adjusted"}
 """The kind of interval and of test, as results name it."""
 
-OF_JUDGED = {
-    "n_judged": pl.UInt32(), "tuned_weight": pl.Float64(), "variance_saved": pl.Float64(), "queries_to_halve": pl.Int64(),
-}  # fmt: skip
+OF_JUDGED = schema("n_judged tuned_weight variance_saved queries_to_halve")
 """The columns that results have in addition."""
 
 LEAST = 30
