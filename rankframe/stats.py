@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from ._statistics.estimators import ESTIMATORS, sums_of, with_one_more
 from ._statistics.sample import Limits, Sample
 from ._statistics.student import quantiles
+from ._statistics.tukey import honest_differences
 from ._statistics.weighted_means import NOISE, TwoEnds, effective_number, errors, means, over, spreads, weighed
-from ._support.draws import Step, parts, resampled, streams
+from ._support.draws import Step, resampled
 from ._support.extras import load
 from ._support.floats import Booleans, Floats, np
 from ._support.statistical_options import FEW, Bound, Correction, PairedTest, Test
@@ -170,33 +171,7 @@ def tukey(
     B. Carterette (2012), Multiple testing in statistical analysis of systems-based information retrieval experiments,
     ACM TOIS 30.
     """
-    whole = ~np.isnan(values).any(axis=1)
-    runs = values.shape[1]
-    if np.isinf(values).any() or not whole.any():
-        low, high, p = np.full((3, runs, runs), np.nan)
-        return low, high, p
-    worth = values[whole] * weights[whole, None]
-    sums = worth.sum(axis=0)
-    gaps = np.abs(sums[:, None] - sums)
-    noise = NOISE * np.abs(worth).sum()
-    worth = worth[np.ptp(worth, axis=1) > 0]
-    exceeded, drawn = np.zeros((runs, runs), dtype=np.int64), []
-    for stream, size, done in streams(resamples, seed):
-        for rows in parts(size, worth.size):
-            keys = stream.random_raw(rows * worth.size).reshape(rows, *worth.shape)
-            dealt = np.take_along_axis(worth[None], np.argsort(keys, axis=2), axis=2).sum(axis=1)
-            ranges = np.ptp(dealt, axis=1) + noise
-            exceeded += (ranges[:, None, None] >= gaps).sum(axis=0)
-            drawn.append(ranges)
-        if step is not None:
-            step(done, resamples)
-    half, total = np.nan, resamples + 1
-    nth = 0 if ci is None else math.ceil(round((1 - ci) * total, 6)) - 1
-    if nth > 0 and whole.sum() > 1:
-        widest = float(np.sort(np.concatenate(drawn))[-nth])
-        half = widest / weights[whole].sum() if widest > 2 * noise else 0.0
-    center = (sums[:, None] - sums) / weights[whole].sum()
-    return center - half, center + half, (exceeded + 1) / total
+    return honest_differences(values, weights, math.nan if ci is None else round(1 - ci, 12), resamples, seed, step)
 
 
 def adjust(p: Floats, correction: Correction | None) -> Floats:

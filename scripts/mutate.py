@@ -68,8 +68,9 @@ AREAS = {
         (
             "stats.py",
             "_support/draws.py",
-            *(f"_statistics/{name}.py" for name in ("estimators", "sample", "weighted_means")),
-            *_verbs("decide", "compare", "gate", "power"),
+            *(f"_statistics/{name}.py" for name in ("estimate", "estimators", "sample", "tukey", "weighted_means")),
+            "_results/compared_runs.py",
+            *_verbs("decide", "compare", "estimation", "gate", "power", "slice_of_pairs"),
             *_verbs("groups"),
             *_verbs("measure", "paired_values", "summary"),
             *_verbs("sample", "resampling", "slices"),

@@ -13,6 +13,7 @@ from .._catalog.call import Call
 from .._catalog.flat_names import flat_name
 from .._catalog.means import Mean
 from .._catalog.requests import Request, averaged
+from .._statistics.estimators import ESTIMATORS
 from .._support.extras import load, versions
 from .._support.floats import np
 from .._support.methods import called_by_users
@@ -23,7 +24,7 @@ from .._table.run_and_judgments import is_usual
 from .._table.runs import names_of
 from .._table.table import R
 from .._verbs.decide.compare import TABLE, Comparison, adjusted
-from .._verbs.decide.gate import Verdict, budgets_of, judged, queries_needed
+from .._verbs.decide.gate import Verdict, budgets_of, judged
 from .._verbs.measure.summary import FIGURES
 from ..errors import Code, InvalidData, InvalidOption, MissingColumn, option, warn
 from .callers_frames import in_polars
@@ -211,8 +212,9 @@ class PartialSums(Generic[R]):
         figures = self._compared(by, 2 * check("confidence", confidence, Share) - 1)
         figures = figures.filter(pl.col("metric").is_in([call.text for call in budget_of]))
         figures = figures.with_columns(pl.col("n_queries").alias("#number"))  # sums have no weights
-        needed = [queries_needed(budget, 1.0, confidence, call, "t") for call, budget in budget_of.items()]
-        found = judged(figures, budget_of, needed, self._by(by), "t")
+        student = ESTIMATORS["t"]
+        needed = [student.enough(budget, 2 * confidence - 1) for budget in budget_of.values()]
+        found = judged(figures, budget_of, needed, self._by(by), student)
         failures = found.filter(~pl.col("passed"))
         budget_by_text = {call.text: budget for call, budget in budget_of.items()}
         settings = self._settings(by, figures) | {"budgets": budget_by_text, "confidence": confidence}

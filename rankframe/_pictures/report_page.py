@@ -39,10 +39,11 @@ from .._results.grid import (
 from .._results.markup import visible
 from .._results.result import Result
 from .._results.sentences import IN_HTML, direction, sentence, test_of, uncorrected
+from .._statistics.estimators import INTERVALS
 from .._support.extras import load, versions
 from .._support.option_kinds import Column, ColumnNames, ReadInside
 from .._support.option_values import Range
-from .._support.statistical_options import INTERVALS, Bound, Resamples, Seed
+from .._support.statistical_options import Bound, Resamples, Seed
 from .._support.whole_files import write_whole
 from .._table.check import findings
 from .._table.roles import carried, require

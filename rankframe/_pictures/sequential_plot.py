@@ -9,11 +9,12 @@ import polars as pl
 
 from .._results.grid import percent
 from .._statistics.confidence_sequences import confidence_sequence
+from .._statistics.estimators import INTERVALS
 from .._support.floats import np
 from .._support.option_kinds import Column
-from .._support.statistical_options import INTERVALS
+from .._support.statistical_options import PLANNED, Planned
 from .._table.table import Table
-from .._verbs.decide.sequential import PLANNED, Planned, Sequential, State
+from .._verbs.decide.sequential import Sequential, State
 from .._verbs.measure.paired_values import Design, differences, paired_values
 from .._verbs.sample.resampling import limits
 from .figure import CI, Axis, Estimated, Figure, Mark, banded, one_call, plot, unpacked

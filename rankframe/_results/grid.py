@@ -9,8 +9,8 @@ from typing import Annotated, Any, TypeAlias
 
 from .._catalog.call import Call
 from .._catalog.parse import parse
+from .._statistics.estimators import INTERVALS
 from .._support.option_values import Range
-from .._support.statistical_options import INTERVALS
 from ..errors import RankframeError
 
 Record: TypeAlias = Mapping[str, Any]

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from .._support.statistical_options import CORRECTIONS, TESTS
+from .._statistics.estimators import ESTIMATORS, TESTS
+from .._support.statistical_options import CORRECTIONS
 from .grid import ALPHA, Record, decimals, higher_is_better, in_words, interval, name_of, p_value, queries, signed
 
 SENTENCES = 3
@@ -195,10 +196,16 @@ def test_of(table: Sequence[Record], settings: Mapping[str, Any]) -> str:
     return f"{tests}{f', after {corrected}' if corrected else ''}"
 
 
+def corrects_itself(settings: Mapping[str, Any]) -> bool:
+    """Whether the p-values of a comparison hold for all of its pairs at once."""
+    row = ESTIMATORS.get(settings["test"])
+    return row is not None and row.corrected
+
+
 def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
     """The correction of a comparison's p-values and the family that it is for; None where nothing is corrected."""
     correction, metrics = settings["correction"], len(settings["metrics"])
-    if correction is None or settings["test"] == "tukey":
+    if correction is None or corrects_itself(settings):
         return None
     by_metric = settings.get("family") == "metric" and metrics > 1
     n = comparisons // metrics if by_metric else comparisons
@@ -208,7 +215,7 @@ def correction_of(settings: Mapping[str, Any], comparisons: int) -> str | None:
 
 def uncorrected(settings: Mapping[str, Any], comparisons: int) -> str:
     """The end of a note on intervals beside corrected p-values."""
-    if settings["test"] == "tukey" and len(settings["runs"]) > 2:
+    if corrects_itself(settings) and len(settings["runs"]) > 2:
         return (
             " p holds for all pairs at once."
             if settings["ci"] is None

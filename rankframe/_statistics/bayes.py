@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import polars as pl
+
 from .._support.draws import Step, exponentials, parts, streams
 from .._support.floats import Floats, np
 from .weighted_means import NOISE
+
+CHANCES: Mapping[str, pl.DataType] = dict.fromkeys(("p_better", "p_equivalent", "p_worse"), pl.Float64())
+"""The columns that results have in addition."""
 
 PRIOR = 0.5
 """The weight of the prior, a difference of 0; each query weighs 1."""

@@ -7,16 +7,22 @@ exactly where the interval at the confidence 1 - alpha leaves out 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from inspect import signature
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
 from statistics import NormalDist
 
 from .._support.draws import Step, affordable, exponentials, of_blocks, parts, product, resampled, words
 from .._support.floats import Booleans, Floats, np
-from .._support.statistical_options import Resamples, Seed
-from .sample import Sample
+from .._support.statistical_options import PLANNED, OfDifferences, Planned, Resamples, Rope, Seed
+from .bayes import CHANCES, signed_rank
+from .confidence_sequences import confidence_sequence, method_for, values_needed
+from .estimate import Estimate, Estimator
+from .poisson import means_of_draws, sums_of_draws
+from .prediction_powered import OF_JUDGED, estimates
+from .sample import Sample, given
 from .student import quantiles, upper_tail
+from .tukey import honest_differences
 from .weighted_means import NOISE, acceleration, by_column, effective_number, ends, errors, means, over, weighed
 
 ENUMERATED = 16
@@ -25,61 +31,11 @@ ENUMERATED = 16
 MANY = 5_000
 """The number of values other than 0 above which sums of random signs are as good as normal."""
 
+TUNED_AND_MEAN = 2
+"""The judged units that a mean and a tuned weight take; more tell how sure they are."""
+
 ENOUGH = 6
 """The fewest units that differ from the commonest difference for sign flips: of five, p is 2 / 2^5 or more."""
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """What an estimator tells of each column.
-
-    Attributes
-    ----------
-    value
-        The weighted mean.
-    low, high
-        The ends of the interval; NaN without one. Where the test can reject no mean, they are the limits of the values.
-    p
-        The two-sided p-value of a mean of 0; NaN without a value.
-    more
-        What else it tells, such as whether p is ``"exact"``.
-    """
-
-    value: Floats
-    low: Floats
-    high: Floats
-    p: Floats
-    more: Mapping[str, Floats] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Estimator:
-    """A way from a sample to an estimate.
-
-    Attributes
-    ----------
-    name
-        The name of its interval and, if a test is named otherwise, of that test.
-    function
-        Takes a sample and alpha, which is NaN without an interval, and its own options by name.
-    bounded
-        Whether it needs limits of the values.
-    """
-
-    name: str
-    function: Callable[..., Estimate]
-    bounded: bool = False
-
-    @property
-    def options(self) -> list[str]:
-        """The names of its own options."""
-        return [name for name, x in signature(self.function).parameters.items() if x.kind is x.KEYWORD_ONLY]
-
-    def __call__(self, sample: Sample, ci: float | None, **options: object) -> Estimate:
-        """The estimate, with those of some options that the estimator takes."""
-        alpha = math.nan if ci is None else round(1 - ci, 12)
-        own = {name: options[name] for name in self.options if name in options}
-        return self.function(sample, alpha, **own)
 
 
 def automatic(sample: Sample) -> list[str]:
@@ -101,18 +57,18 @@ def automatic(sample: Sample) -> list[str]:
     return names
 
 
-def estimated(
-    sample: Sample, name: str, ci: float | None, resamples: int, seed: int, step: Step | None = None
-) -> tuple[Estimate, list[str]]:
-    """The estimate of each column by the named estimator or, as ``"auto"``, by its `automatic` one; and their names."""
-    names = automatic(sample) if name == "auto" else [name] * sample.columns
+def auto(
+    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+) -> Estimate:
+    """Each column by its `automatic` estimator."""
+    kinds = automatic(sample)
     value, low, high, p, exact = np.full((5, sample.columns), np.nan)
-    for each in dict.fromkeys(names):
-        at = np.array([x == each for x in names])
-        found = ESTIMATORS[each](sample.at(at), ci, resamples=resamples, seed=seed, step=step)
+    for kind in dict.fromkeys(kinds):
+        at = np.array([x == kind for x in kinds])
+        found = ESTIMATORS[kind].at(sample.at(at), alpha, resamples=resamples, seed=seed, step=step)
         value[at], low[at], high[at], p[at] = found.value, found.low, found.high, found.p
         exact[at] = found.more.get("exact", 0.0)
-    return Estimate(value, low, high, p, {"exact": exact}), names
+    return Estimate(value, low, high, p, {"exact": exact}, kinds)
 
 
 # sign flips
@@ -285,6 +241,16 @@ def bounded(
     return Estimate(value, low, high, np.where((number > 0) & ~fit, 1.0, p))
 
 
+def enough_bounded(share: float, ci: float) -> int:
+    """After how many units without a change the bounded interval rules out the loss; an interval takes two units.
+
+    A loss of the whole range on a share of all units changes none of n with probability (1 - share)^n.
+    """
+    if share >= 1 or share < NOISE:
+        return 2
+    return max(2, math.ceil(math.log((1 - ci) / 2) / math.log1p(-share)))
+
+
 def with_one_more(sample: Sample, resamples: int, seed: int, step: Step | None) -> tuple[Floats, Floats]:
     """Randomly weighted means, with one more unit at the least and at the greatest value."""
     limits = sample.limits.least, sample.limits.greatest
@@ -359,6 +325,22 @@ def _of_resamples(
             quantiles = Quantiles.of(column[~np.isnan(column)], value[i], a if corrected else None, of_column)
             low[i], high[i], p[i] = (*quantiles.interval(alpha), quantiles.p())
     return Estimate(value, low, high, np.where((number > 0) & ~fit, 1.0, p))
+
+
+def poisson(sample: Sample, alpha: float, *, resamples: Resamples = 10_000) -> Estimate:
+    """The quantiles of means of random numbers of each unit, and the level at which they meet 0.
+
+    The numbers come from the units' ids, so that sums over parts of a sample add up to those of the whole.
+    """
+    value, number = means(sample.values, sample.weights), effective_number(weighed(sample.values, sample.weights)[1])
+    low, high, p = np.full((3, sample.columns), np.nan)
+    weights, sums = sums_of_draws(sample.values, sample.weights, given(sample.ids), resamples)
+    within = np.transpose(ends(sample.values, sample.weights))
+    for i in np.flatnonzero((number > 1) & np.isfinite(value)):
+        drawn = means_of_draws(weights[:, i], sums[:, i], *within[i])
+        quantiles = Quantiles.of(drawn, value[i], None, within[i])
+        low[i], high[i], p[i] = (*quantiles.interval(alpha), quantiles.p())
+    return Estimate(value, low, high, np.where((number > 0) & (number <= 1), 1.0, p))
 
 
 @dataclass(frozen=True)
@@ -485,15 +467,187 @@ def _all_zero(sample: Sample) -> Booleans:
     return np.asarray(~(weighed(sample.values, sample.weights)[0] != 0).any(axis=0))
 
 
+# several runs at once
+
+
+def tukey(
+    sample: Sample, alpha: float, *, resamples: Resamples = 10_000, seed: Seed = 0, step: Step | None = None
+) -> Estimate:
+    """The randomised honestly significant difference, whose intervals and p hold for all pairs of a metric at once.
+
+    Units count of which all runs have a value, also for the middle of the interval.
+    """
+    runs = given(sample.runs)
+    ends = []
+    for metric in runs.samples:
+        weights = by_column(metric.weights)[:, 0]  # the same for all runs
+        of_metric = honest_differences(metric.values, weights, alpha, resamples, seed, step)
+        ends.append([end[runs.second, runs.first] for end in of_metric])
+    low, high, p = np.concatenate(ends, axis=1)
+    return Estimate(means(sample.values, sample.weights), low, high, p)
+
+
+# several looks
+
+
+def sequential(
+    sample: Sample,
+    alpha: float,
+    *,
+    planned: Planned = PLANNED,
+    single: OfDifferences = "auto",
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
+) -> Estimate:
+    """The confidence sequence of values in the order in which they came, and its p, which hold at all looks at once.
+
+    It tells how many times as wide it is as the interval of a single look, which `single` names, with `resamples` and `seed`; and
+    where the looks contradict each other, so that there is no interval.
+    """
+    method = method_for(planned)
+    limits = sample.limits.least, sample.limits.greatest
+    values = sample.values[given(sample.order)]
+    (low,), (high,), (p,) = confidence_sequence(values, limits, 1 - alpha, method)
+    crossed = low > high
+    low, high = (np.where(crossed, np.nan, end) for end in (low, high))
+    alone = ESTIMATORS[single].at(sample, alpha, resamples=resamples, seed=seed, step=step)
+    more = {"width_ratio": over(high - low, alone.high - alone.low), "crossed": crossed.astype(np.float64)}
+    return Estimate(means(sample.values, sample.weights), low, high, p, more, [method] * sample.columns)
+
+
+def enough_looks(share: float, ci: float, *, planned: Planned = PLANNED) -> int:
+    """After how many values of 0 a confidence sequence rules out the loss; differences have twice the range of their values."""
+    return values_needed(share / 2, ci, method_for(planned))
+
+
+# few judged units
+
+
+def prediction_powered(sample: Sample, alpha: float) -> Estimate:
+    """The mean of judged units, moved by what a model says of the others, with Student's interval and test (PPI++)."""
+    return _of_judged(sample, alpha, within=True)
+
+
+def adjusted(sample: Sample, alpha: float, *, adjust_mean: float | None = None) -> Estimate:
+    """The mean of judged units, adjusted for a quantity known before, with Student's interval and test (CUPED).
+
+    `adjust_mean` is the mean of that quantity over all units; None for that of the sample.
+    """
+    return _of_judged(sample, alpha, within=False, mean=adjust_mean)
+
+
+def _of_judged(sample: Sample, alpha: float, *, within: bool, mean: float | None = None) -> Estimate:
+    """The mean of each column, with Student's interval and test; NaN for fewer than three judged units."""
+    known = given(sample.known)
+    judged = known.judged & (by_column(sample.weights)[:, 0] > 0)
+    if np.count_nonzero(judged) <= TUNED_AND_MEAN:
+        nothing = np.full(sample.columns, np.nan)
+        return Estimate(nothing, nothing, nothing, nothing, dict.fromkeys(OF_JUDGED, nothing))
+    found = estimates(sample.values, known.values, known.judged, sample.weights, within=within, mean=mean)
+    half = found.reach(1 - alpha)
+    p = np.where(np.isnan(found.mean), np.nan, found.p_values())
+    return Estimate(found.mean, found.mean - half, found.mean + half, p, found.columns)
+
+
+def _mean_predicted(sample: Sample) -> Floats:
+    """The mean of each column alone."""
+    return prediction_powered(sample, math.nan).value
+
+
+def _mean_adjusted(sample: Sample, *, adjust_mean: float | None = None) -> Floats:
+    """The mean of each column alone."""
+    return adjusted(sample, math.nan, adjust_mean=adjust_mean).value
+
+
+# chances
+
+
+def bayes(
+    sample: Sample,
+    alpha: float,
+    *,
+    rope: Rope = 0.0,
+    interval: OfDifferences = "auto",
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    step: Step | None = None,
+) -> Estimate:
+    """The probabilities of the Bayesian signed-rank test, in place of p, beside the interval of another estimator."""
+    other = ESTIMATORS[interval].at(sample, alpha, resamples=resamples, seed=seed, step=step)
+    gains = (sample.values * given(sample.directions)).T
+    worse, equivalent, better = np.transpose([signed_rank(x, rope, resamples, seed, step) for x in gains])
+    more = dict(zip(CHANCES, (better, equivalent, worse), strict=True))
+    return Estimate(other.value, other.low, other.high, np.full(sample.columns, np.nan), more, other.kinds)
+
+
 ESTIMATORS: Mapping[str, Estimator] = {
     each.name: each
     for each in (
-        Estimator("permutation", permutation),
-        Estimator("bounded", bounded, bounded=True),
-        Estimator("bca", bca),
-        Estimator("percentile", percentile),
-        Estimator("bootstrap", bootstrap),
-        Estimator("t", t),
+        Estimator(
+            "auto", auto, "the paired permutation test, or the bounded interval where fewer than six queries differ"
+        ),
+        Estimator("permutation", permutation, "the paired permutation test", "sign flips"),
+        Estimator("bca", bca, "the BCa bootstrap", "BCa"),
+        Estimator("percentile", percentile, "the percentile bootstrap", "percentile"),
+        Estimator("t", t, "the paired t-test", "Student's t"),
+        Estimator(
+            "bounded",
+            bounded,
+            "the bounded interval",
+            "bounded",
+            needs=("limits",),
+            holds_for_few=True,
+            enough=enough_bounded,
+        ),
+        Estimator("poisson", poisson, "the Poisson bootstrap", "Poisson bootstrap", needs=("ids",)),
+        Estimator(
+            "prediction_powered",
+            prediction_powered,
+            "Student's test of the prediction-powered mean",
+            "prediction-powered",
+            needs=("known", "plain means"),
+            units=("weights",),
+            columns=OF_JUDGED,
+            mean=_mean_predicted,
+        ),
+        Estimator(
+            "adjusted",
+            adjusted,
+            "Student's test of the adjusted mean",
+            "adjusted",
+            needs=("known", "plain means"),
+            units=("weights",),
+            columns=OF_JUDGED,
+            mean=_mean_adjusted,
+        ),
+        Estimator(
+            "sequential",
+            sequential,
+            "the sequential test",
+            {"betting": "betting", "empirical_bernstein": "empirical Bernstein"},
+            needs=("bounds", "order", "confidence"),
+            units=("look",),
+            holds_for_few=True,
+            enough=enough_looks,
+        ),
+        Estimator("bootstrap", bootstrap, "the paired bootstrap test", "bootstrap of Student's t"),
+        Estimator("tukey", tukey, "Tukey's test", "simultaneous, of Tukey's test", needs=("runs",), corrected=True),
+        Estimator(
+            "bayes",
+            bayes,
+            "the Bayesian signed-rank test",
+            needs=("directions", "plain means"),
+            units=(),
+            columns=CHANCES,
+            gives_p=False,
+        ),
     )
 }
 """The estimators by their names."""
+
+TESTS: Mapping[str, str] = {row.name: row.test for row in ESTIMATORS.values()}
+"""The tests in sentences."""
+
+INTERVALS: Mapping[str, str] = dict(chain.from_iterable(row.intervals.items() for row in ESTIMATORS.values()))
+"""The kinds of interval in sentences."""

@@ -7,11 +7,19 @@ mean(Y) + weight (mean(U) - mean(H)), with the weight that makes its variance le
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
+
+import polars as pl
 
 from .._support.extras import load
 from .._support.floats import Booleans, Floats, np
-from .weighted_means import NOISE, effective_number
+from .weighted_means import NOISE, effective_number, over
+
+OF_JUDGED: Mapping[str, pl.DataType] = {
+    "n_judged": pl.UInt32(), "tuned_weight": pl.Float64(), "variance_saved": pl.Float64(), "queries_to_halve": pl.Int64(),
+}  # fmt: skip
+"""The columns that results have in addition."""
 
 
 class Estimates(NamedTuple):
@@ -41,6 +49,12 @@ class Estimates(NamedTuple):
     effective: float
 
     @property
+    def columns(self) -> dict[str, Floats]:
+        """The figures of `OF_JUDGED`."""
+        figures = (np.full(len(self.mean), float(self.n)), self.weight, self.saved, self.to_halve)
+        return dict(zip(OF_JUDGED, figures, strict=True))
+
+    @property
     def freedom(self) -> Floats:
         """The degrees of freedom: the known values less one for the mean and, where it is not 0, one for the tuned weight."""
         left = self.effective - np.where(self.weight != 0, 2.0, 1.0)
@@ -68,6 +82,10 @@ def estimates(
 ) -> Estimates:
     """The mean of each column of `values`, of which few rows are known, with the help of another quantity.
 
+    In the symbols of PPI++, for n known values Y with predictions f and N predictions f~ of the others:
+    theta = mean(Y) + lambda (mean(f~) - mean(f)), with lambda = Cov(Y, f) / ((1 + n / N) Var(f)), where Var is that of all n + N
+    predictions. With a known mean of a control variate X (CUPED), N is infinite and lambda is theta = Cov(Y, X) / Var(X).
+
     Parameters
     ----------
     values, other
@@ -88,27 +106,42 @@ def estimates(
     experiments by utilizing pre-experiment data, WSDM.
     """
     known, rest = known & (weights > 0), ~known & (weights > 0) & (mean is None)
-    y, h, u, n = values[known], other[known], other[rest], int(known.sum())
-    w, w_rest = (x[:, None] * len(x) / x.sum() for x in (weights[known], weights[rest]))
-    n_rest = np.inf if mean is not None else float(rest.sum())
-    both, w_both = np.vstack([h, u]), np.vstack([w, w_rest])
-    of_y, of_h = (w * (x - (w * x).mean(axis=0)) for x in (y, h))
-    spread = (w_both * (both - (w_both * both).mean(axis=0))).var(axis=0, ddof=1)
-    if not within:  # least squares: of a skewed column, the variance of all queries would bias the mean
-        spread = of_h.var(axis=0)
-    helps = (spread > NOISE * (both**2).max(axis=0)) & (n_rest > 0)
+    y, f, f_rest = values[known], other[known], other[rest]
+    w, w_rest = _of_mean_1(weights[known]), _of_mean_1(weights[rest])
+    n, n_rest = len(y), np.inf if mean is not None else float(len(f_rest))
+    off_y, off_f = (w * (x - (w * x).mean(axis=0)) for x in (y, f))  # from the weighted means
+    all_f, all_w = np.vstack([f, f_rest]), np.vstack([w, w_rest])
+    # else least squares: of a skewed column, the variance of all queries would bias the mean
+    spread = _spread(all_f, all_w) if within else off_f.var(axis=0)
+    helps = (spread > NOISE * (all_f**2).max(axis=0)) & (n_rest > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        together = np.where(helps, (of_y * of_h).mean(axis=0) / spread, 0.0)
-        weight = together / (1 + n / np.float64(n_rest))
+        slope = np.where(helps, (off_y * off_f).mean(axis=0) / spread, 0.0)
+        weight = slope / (1 + n / np.float64(n_rest))
         weight = np.clip(weight, 0, 1) if within else weight
-        explained = np.where(weight != 0, np.clip(together**2 * spread / of_y.var(axis=0), 0, 1), 0.0)
-        all_u = (w_rest * u).sum(axis=0) / n_rest if mean is None else mean
-        gain = np.where(weight != 0, weight * (all_u - (w * h).mean(axis=0)), 0.0)
-        of_rest = np.where(weight != 0, weight**2 * (w_rest * (u - all_u)).var(axis=0) / n_rest if len(u) else 0.0, 0.0)
-        of_known = (of_y - weight * of_h).var(axis=0) / n
-        saved = np.clip(np.nan_to_num(1 - (of_known + of_rest) * n / of_y.var(axis=0)), 0, 1)
-    found, effective = (w * y).mean(axis=0) + gain, float(effective_number(weights[known]))
-    return Estimates(found, weight, of_known, of_rest, saved, _to_halve(explained, n, n + n_rest), n, effective)
+        mean_rest = (w_rest * f_rest).sum(axis=0) / n_rest if mean is None else mean
+        of_rest = (w_rest * (f_rest - mean_rest)).var(axis=0) / n_rest if len(f_rest) else 0.0
+        variance_y = off_y.var(axis=0)
+        explained = np.clip(slope**2 * spread / variance_y, 0, 1)
+    moved = weight != 0  # elsewhere, the other quantity may have no finite mean
+    gain = np.where(moved, weight * (mean_rest - (w * f).mean(axis=0)), 0.0)
+    of_rest = np.where(moved, weight**2 * of_rest, 0.0)
+    of_known = (off_y - weight * off_f).var(axis=0) / n
+    left = over((of_known + of_rest) * n, variance_y)
+    saved = np.clip(np.nan_to_num(1 - left), 0, 1)
+    to_halve = _to_halve(np.where(moved, explained, 0.0), n, n + n_rest)
+    effective = float(effective_number(weights[known]))
+    return Estimates((w * y).mean(axis=0) + gain, weight, of_known, of_rest, saved, to_halve, n, effective)
+
+
+def _of_mean_1(weights: Floats) -> Floats:
+    """The weights times a number, so that their mean is 1, as a column."""
+    return np.asarray(weights[:, None] * len(weights) / weights.sum())
+
+
+def _spread(values: Floats, weights: Floats) -> Floats:
+    """The variance of each column, with weights of mean 1."""
+    off = weights * (values - (weights * values).mean(axis=0))
+    return np.asarray(off.var(axis=0, ddof=1))
 
 
 def _to_halve(explained: Floats, n: int, total: float) -> Floats:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from .._support.floats import Booleans, Floats, Integers, np
+from .._support.floats import Booleans, Floats, Integers, Unsigned, np
 from .weighted_means import NOISE, by_column, over, weighed
+
+T = TypeVar("T")
 
 
 class Limits(NamedTuple):
@@ -25,9 +28,32 @@ class Limits(NamedTuple):
         return Limits(self.least[columns], self.greatest[columns], self.declared[columns])
 
 
+class Known(NamedTuple):
+    """What is known of all units, of which people judged some: a quantity in each column, and whether people judged each unit."""
+
+    values: Floats
+    judged: Booleans
+
+
+class RunsOfPairs(NamedTuple):
+    """The runs whose differences the columns of a sample are, by metric and then pair.
+
+    Attributes
+    ----------
+    samples
+        Of each metric a sample with a column per run.
+    first, second
+        The numbers of the runs of each pair; a difference is the second less the first.
+    """
+
+    samples: Sequence[Sample]
+    first: Integers
+    second: Integers
+
+
 @dataclass(frozen=True)
 class Sample:
-    """What a decision looks at: a value of each unit in each column.
+    """What a decision looks at: a value of each unit in each column, and facts that some estimators need.
 
     Attributes
     ----------
@@ -37,11 +63,26 @@ class Sample:
         The weight of each unit, or of each unit in each column.
     limits
         The limits of each column's values.
+    directions
+        1 for a column whose larger values are better, otherwise -1.
+    order
+        The numbers of the units in the order in which they came.
+    ids
+        A number for each unit, derived from its id and a seed.
+    runs
+        The runs whose differences the columns are.
+    known
+        What is known of all units, of which people judged some; others have no value.
     """
 
     values: Floats
     weights: Floats
     limits: Limits
+    directions: Floats | None = None
+    order: Integers | None = None
+    ids: Unsigned | None = None
+    runs: RunsOfPairs | None = None
+    known: Known | None = None
 
     @property
     def columns(self) -> int:
@@ -51,7 +92,7 @@ class Sample:
     def at(self, columns: Booleans) -> Sample:
         """The sample of some of the columns."""
         weights = self.weights[:, columns] if self.weights.ndim == 2 else self.weights
-        return Sample(self.values[:, columns], weights, self.limits.at(columns))
+        return Sample(self.values[:, columns], weights, self.limits.at(columns))  # for estimators that need no more
 
     def of_clusters(self, cluster: Integers) -> Sample:
         """The sample whose units are clusters: the weighted mean of each one's units, and the sum of their weights.
@@ -64,7 +105,10 @@ class Sample:
         np.add.at(size, cluster, np.abs(worth))
         np.add.at(of_weights, cluster, weights)
         total[(np.abs(total) <= NOISE * size) & np.isfinite(size)] = 0.0  # values that cancel out but for rounding
-        return replace(self, values=over(total, of_weights), weights=of_weights)
+        runs = self.runs
+        if runs is not None:
+            runs = runs._replace(samples=[sample.of_clusters(cluster) for sample in runs.samples])
+        return replace(self, values=over(total, of_weights), weights=of_weights, runs=runs)
 
     def number_differing(self) -> Floats:
         """How many units of equal weight those are worth whose value is not the commonest one of their column."""
@@ -78,6 +122,13 @@ class Sample:
                 distinct, group, counts = np.unique(digits, return_inverse=True, return_counts=True)
                 numbers[i] = _kish(w[group != counts.argmax()]) if len(distinct) > 1 else 0.0
         return numbers
+
+
+def given(fact: T | None) -> T:
+    """A fact of a sample that its estimator needs."""
+    if fact is None:
+        raise TypeError("the sample lacks a fact that its estimator needs")
+    return fact
 
 
 def _kish(weights: Floats) -> float:

@@ -1,4 +1,4 @@
-"""The words for tests, corrections and intervals, and their names in sentences."""
+"""The words for tests, corrections and intervals, and the types of their options."""
 
 from __future__ import annotations
 
@@ -22,14 +22,6 @@ Confidence: TypeAlias = Annotated[float, Range(above=0, below=1)]
 Resamples: TypeAlias = Annotated[int, Range(least=1, most=10_000_000)]
 Seed: TypeAlias = Annotated[int, Range(least=0)]
 
-INTERVALS: Mapping[str, str] = {
-    "permutation": "sign flips", "bca": "BCa", "percentile": "percentile", "t": "Student's t", "bounded": "bounded",
-    "poisson": "Poisson bootstrap", "prediction_powered": "prediction-powered", "adjusted": "adjusted",
-    "betting": "betting", "empirical_bernstein": "empirical Bernstein",
-    "bootstrap": "bootstrap of Student's t", "tukey": "simultaneous, of Tukey's test",
-}  # fmt: skip
-"""The kinds of interval in sentences."""
-
 FEW = 50
 """The fewest values that differ for which, in simulations, a bootstrap interval of 95% holds in 93% of cases or more."""
 
@@ -39,14 +31,14 @@ VERY_FEW = 10
 PairedTest: TypeAlias = Literal["permutation", "t", "bootstrap"]
 DifferenceTest: TypeAlias = Literal["auto", PairedTest]
 Test: TypeAlias = Literal["auto", PairedTest, "tukey", "bayes", "sequential"]
-TESTS: Mapping[str, str] = {
-    "auto": "the paired permutation test, or the bounded interval where fewer than six queries differ",
-    "permutation": "the paired permutation test", "t": "the paired t-test", "bootstrap": "the paired bootstrap test",
-    "bounded": "the bounded interval", "bca": "the BCa bootstrap", "percentile": "the percentile bootstrap",
-    "tukey": "Tukey's test", "bayes": "the Bayesian signed-rank test", "sequential": "the sequential test",
-    "prediction_powered": "Student's test of the prediction-powered mean", "adjusted": "Student's test of the adjusted mean",
-}  # fmt: skip
-"""The tests in sentences, and the estimators of `OfDifferences`; the last two are those of `model_labels` and of `adjust`."""
+
+Rope: TypeAlias = Annotated[float, Range(least=0)]
+"""The largest difference that counts as none."""
+
+Planned: TypeAlias = Annotated[int, Range(least=2, most=10**9)]
+
+PLANNED = 1_000
+"""The planned number of queries by default."""
 
 OfGroups: TypeAlias = Literal["auto", "t", "permutation", "bounded"]
 """The estimators of groups that share no query."""

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats as scipy_stats
 
 import rankframe as rf
-from rankframe._statistics.estimators import ESTIMATORS, estimated
+from rankframe._statistics.estimators import ESTIMATORS
 from rankframe._statistics.sample import Limits, Sample
 from tests.support.each import each
 from tests.support.runs import LONG, RUNS, table
@@ -126,9 +126,9 @@ def test_two_queries_of_two_runs_have_weights_of_queries_and_not_of_runs() -> No
 
 def test_clusters_are_refused_where_all_queries_count_alike() -> None:
     for test in ("bayes", "sequential"):
-        with pytest.raises(rf.InvalidOption, match=f"test='{test}' counts all queries alike; leave out cluster='user'"):
+        with pytest.raises(rf.InvalidOption, match=f"test='{test}' takes no cluster; leave out cluster='user'"):
             USERS.rank.compare("map", **TWO, test=test, cluster="user")
-    with pytest.raises(rf.InvalidOption, match="a sequential gate counts all queries alike; leave out cluster='user'"):
+    with pytest.raises(rf.InvalidOption, match="a sequential gate takes no cluster; leave out cluster='user'"):
         USERS.rank.gate({"map": 0.1}, **TWO, sequential=True, cluster="user")
     with pytest.raises(rf.InvalidOption, match="leave out cluster='user'"):
         USERS.rank.compare("map", **TWO, adjust="asked", adjust_mean=4.0, cluster="user")
@@ -153,7 +153,7 @@ def alarms(d: Any, weights: Any) -> tuple[float, float]:
     """The share of p-values below 0.05, of users and of queries; no interval of users contradicts its p-value."""
     times = d.shape[1]
     of_queries = Sample(d, weights, Limits(np.full(times, -1.0), np.ones(times), np.ones(times, dtype=bool)))
-    found, _ = estimated(of_queries.of_clusters(np.arange(100) // 5), "auto", 0.95, 999, 0)
+    found = ESTIMATORS["auto"](of_queries.of_clusters(np.arange(100) // 5), 0.95, resamples=999)
     assert ((found.p < 0.05) == ((found.low > 0) | (found.high < 0))).all()
     alone = ESTIMATORS["t"](of_queries, 0.95)
     return float(np.mean(found.p < 0.05)), float(np.mean(alone.p < 0.05))

@@ -469,5 +469,5 @@ def test_without_a_confidence_there_is_no_interval_and_all_else_is_the_same(opti
     assert_frame_equal(found.ranks.drop("rank_low", "rank_high"), wanted.ranks.drop("rank_low", "rank_high"))
     assert found.ranks["rank_low"].null_count() == found.ranks["rank_high"].null_count() == 3
     assert "[" not in str(found)
-    with pytest.raises(rf.InvalidOption, match=r"ci=None leaves nothing that holds at every look; write ci=0\.95"):
+    with pytest.raises(rf.InvalidOption, match=r"test='sequential' needs an interval; write ci=0\.95"):
         DF.rank.compare("map", runs=RUNS, test="sequential", ci=None)

@@ -230,7 +230,7 @@ def test_a_query_is_judged_by_people_if_each_of_its_documents_has_a_label_that_i
         (
             lambda df: df,
             {"model_labels": "llm", "interval": "bca"},
-            "has its own interval and test; leave out interval='bca'",
+            "model_labels='llm' takes no interval; leave out interval='bca'",
         ),
     ],
 )

@@ -14,9 +14,10 @@ from scipy import stats
 
 import rankframe as rf
 from rankframe._lift.arrow_kernel import arrow_kernel, bound
+from rankframe._statistics.poisson import times_drawn
 from rankframe._support.draws import seeds_of
 from rankframe._verbs.items.summarize import summarize
-from rankframe._verbs.measure.summary import Summary, _poisson
+from rankframe._verbs.measure.summary import Summary
 from rankframe._verbs.sample.declaration import call_of_verb
 from tests.support.each import each
 from tests.support.tables import BY_CHANCE, frame, random_table
@@ -156,7 +157,7 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_python() -> None:
 
 def test_draws_are_poisson_distributed_and_independent() -> None:
     queries = pl.DataFrame({"q": range(400)})
-    drawn = _poisson(seeds_of(queries, ["q"], 0), 500)
+    drawn = times_drawn(seeds_of(queries, ["q"], 0), 500)
     counts = np.bincount(drawn.astype(int).ravel(), minlength=8)
     wanted = stats.poisson.pmf(np.arange(6), 1) * drawn.size
     assert stats.chisquare([*counts[:6], counts[6:].sum()], [*wanted, drawn.size - wanted.sum()]).pvalue > 1e-3

@@ -299,7 +299,7 @@ def test_what_holds_at_no_look_is_refused() -> None:
             DF.rank.compare(metric, **TWO, test="sequential")
     with pytest.raises(rf.InvalidOption, match="precision@3 has no bounds"):  # of weighted documents
         DF.with_columns(w=2).rank.on(weight="w").compare("precision@3", **TWO, test="sequential")
-    with pytest.raises(rf.InvalidOption, match="test='sequential' counts all queries alike; leave out weights='asked'"):
+    with pytest.raises(rf.InvalidOption, match="test='sequential' takes no weights; leave out weights='asked'"):
         DF.rank.compare("map", **TWO, test="sequential", weights="asked")
     with pytest.raises(rf.InvalidOption, match="correction='by'"):
         DF.rank.compare("map", **TWO, test="sequential", correction="bh")

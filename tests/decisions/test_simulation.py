@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from rankframe import stats
-from rankframe._statistics.estimators import ESTIMATORS, estimated
+from rankframe._statistics.estimators import ESTIMATORS
 from rankframe._statistics.sample import Limits, Sample
 from rankframe._support.progress import Progress
 from rankframe._support.statistical_options import FEW
@@ -110,10 +110,10 @@ def test_the_default_interval_holds_the_mean_in_93_of_100_experiments_or_more(va
 def test_the_default_interval_of_a_difference_holds_it_and_agrees_with_p(metric: str, n: int) -> None:
     drawn, mean = changes(np.random.default_rng(n), n, metric)
     sample = Sample(drawn, np.ones(n), Limits(np.full(TIMES, -1.0), np.ones(TIMES), np.ones(TIMES, dtype=bool)))
-    found, names = estimated(sample, "auto", 0.95, RESAMPLES, 0)
+    found = ESTIMATORS["auto"](sample, 0.95, resamples=RESAMPLES)
     student = ESTIMATORS["t"](sample, 0.95)
     held, by_t = (float(np.mean((x.low <= mean + 1e-12) & (mean - 1e-12 <= x.high))) for x in (found, student))
-    flipped = np.array(names) == "permutation"
+    flipped = np.array([kind == "permutation" for kind in found.kinds])
     widths = (found.high - found.low)[flipped].sum() / max((student.high - student.low)[flipped].sum(), 1e-9)
     print(
         f"coverage of differences {metric:>11} n={n:<3} {held:.1%}, t {by_t:.1%}, sign flips {flipped.mean():.0%}, width {widths:.2f}"

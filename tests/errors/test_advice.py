@@ -18,6 +18,7 @@ import pytest
 import rankframe as rf
 from rankframe._catalog import call, fusions, parse, registry, requests, values as values_module
 from rankframe._plan import values as values_of_rows
+from rankframe._statistics import estimate
 from rankframe._support import option_kinds
 from rankframe._table import (
     background,
@@ -32,6 +33,7 @@ from rankframe._table import (
 from rankframe._table.table import Table, Whole
 from rankframe._verbs.audit import reproduces
 from rankframe._verbs.collections import label_agreement
+from rankframe._verbs.decide import estimation
 from rankframe._verbs.fuse import fuse
 from rankframe._verbs.groups import compare_groups as items_compare_groups
 from rankframe._verbs.items import catalog as items_catalog, item_exposure as items_exposure, item_tables, recount
@@ -842,6 +844,18 @@ CASES = {
         "MODELLED", f"df.rank.compare('map', adjust_mean=2.0, {OF_TWO})",
         f"df.rank.compare('map', ADVICE, adjust_mean=2.0, {OF_TWO}).table", r"(adjust=\.\.\.)", fill="'known'",
     ),
+    "a mean of all queries beside slices": Case(
+        "MODELLED.with_columns(g=1)", f"df.rank.compare('map', adjust='known', adjust_mean=2.0, by='g', {OF_TWO})",
+        f"df.rank.compare('map', ADVICE, adjust_mean=2.0, {OF_TWO}).table", r"(adjust=\.\.\.)", fill="'known'",
+    ),
+    "an option of another test": Case(
+        "TWO", f"df.rank.compare('rr', rope=0.1, {OF_TWO})", f"df.rank.compare('rr', rope=0.1, ADVICE, {OF_TWO}, resamples=99).table",
+        r"is for (test=.*)$",
+    ),
+    "a sequential test without an interval": Case(
+        "TWO", f"df.rank.compare('rr', test='sequential', ci=None, {OF_TWO})",
+        f"df.rank.compare('rr', test='sequential', ADVICE, {OF_TWO}, resamples=99).table", r"write (ci=.*)$",
+    ),
     "a model and a column": Case(
         "JUDGED", f"df.rank.compare('map', model_labels='llm', adjust='known', {OF_TWO})",
         f"df.rank.compare('map', adjust='known', {OF_TWO}).table",
@@ -1084,6 +1098,8 @@ def test_what_was_asked_is_answered_once_the_advice_is_followed(name: str, libra
 
 MODULES: list[ModuleType] = [
     entries,
+    estimate,
+    estimation,
     fuse,
     fusions,
     background,

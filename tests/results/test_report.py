@@ -18,8 +18,9 @@ import pytest
 import rankframe as rf
 from rankframe import report
 from rankframe._results.grid import letters
-from rankframe._statistics.estimators import ESTIMATORS
-from rankframe._support.statistical_options import CORRECTIONS, INTERVALS, TESTS, Correction, OfDifferences, Test
+from rankframe._statistics.estimators import ESTIMATORS, INTERVALS, TESTS
+from rankframe._support.option_kinds import kinds_of
+from rankframe._support.statistical_options import CORRECTIONS, Correction, OfDifferences, SummaryInterval, Test
 from rankframe._verbs.decide.compare import Comparison
 from rankframe._verbs.sample.judged import KINDS
 from rankframe.errors import InvalidOption
@@ -549,6 +550,12 @@ def test_a_report_explains_a_run_by_the_largest_label_of_the_whole_table(tmp_pat
 
 
 def test_every_test_and_correction_has_its_words() -> None:
-    assert set(TESTS) == {*get_args(Test), *ESTIMATORS, *KINDS.values()}
-    assert {*ESTIMATORS} == {*get_args(OfDifferences)} - {"auto"} <= {*INTERVALS}
+    asked_for = {*get_args(Test), *get_args(OfDifferences), *get_args(SummaryInterval)}
+    assert {*ESTIMATORS} == {*asked_for, *KINDS.values()}
+    assert all(TESTS[name] for name in ESTIMATORS)
+    assert all(INTERVALS.values())
+    assert {name for name, row in ESTIMATORS.items() if not row.intervals} == {"auto", "bayes"}
+    for row in ESTIMATORS.values():
+        kinds = kinds_of(row.function)[1]
+        assert {*row.options} - {"step"} <= {*kinds}, f"{row.name} has an option whose values are not declared"
     assert set(CORRECTIONS) == set(get_args(Correction))

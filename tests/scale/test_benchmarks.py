@@ -18,7 +18,9 @@ from by_hand import DUCKDB
 from shapes import Shape
 from tool import check
 
-pytestmark = pytest.mark.scale
+from tests.support.tables import BY_CHANCE
+
+pytestmark = [BY_CHANCE, pytest.mark.scale]
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "larger_than_memory.py"
 

@@ -19,7 +19,11 @@ pytestmark = [BY_CHANCE, pytest.mark.scale, pytest.mark.filterwarnings("ignore:.
 PAGE = Path(__file__).parents[2] / "docs" / "scale.md"
 DF = frame(random_table(9)).with_columns(market=pl.col("query_id").str.len_chars().cast(pl.Int64))
 RUNS = DF.with_columns(bm25=pl.col("score"), dense=-pl.col("score"))
+RANKINGS = ["bm25", "dense"]
 RUN = DF.filter(pl.col("score").is_not_null()).drop("label")
+SYSTEMS = pl.concat(
+    DF.with_columns(pl.col("score") * factor, system=pl.lit(name)) for name, factor in (("A", 1), ("B", -1), ("C", 0))
+)
 QRELS = DF.filter(pl.col("label").is_not_null()).drop("score", "market")
 
 
@@ -54,17 +58,21 @@ def test_the_lines_at_the_top_of_the_page_run(spark: Any, tmp_path: Path, monkey
 
     monkeypatch.chdir(tmp_path)
     Path("judged").mkdir()
-    DF.write_parquet("judged/a.parquet")
-    judged = DF.to_arrow(compat_level=pl.CompatLevel.oldest())
+    RUNS.write_parquet("judged/a.parquet")
+    judged = RUNS.to_arrow(compat_level=pl.CompatLevel.oldest())
     with duckdb.connect() as connection:
         connection.register("judged", judged)
         names = {"rf": rf, "pl": pl, "rankframe": rankframe, "duckdb": connection, "multiprocessing": multiprocessing}
-        names |= {"sdf": spark.createDataFrame(judged), "ddf": dd.from_pandas(DF.to_pandas(), npartitions=2)}
+        names |= {"sdf": spark.createDataFrame(judged), "ddf": dd.from_pandas(RUNS.to_pandas(), npartitions=2)}
         lines = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[0].splitlines()
-        one, of_spark, of_dask, of_duckdb, kernel, pool = [eval(line, names) for line in lines]
+        one, of_spark, of_dask, *gates, of_duckdb, kernel, pool = [eval(line, names) for line in lines]
         assert one is None
         wanted = DF.rank.evaluate("ndcg@10", "map")
         pool.terminate()
+        gate = RUNS.rank.gate({"ndcg@10": 0.01}, runs=RANKINGS)
+        of_lazy, of_spark_table, of_dask_frame = [found.table for found in gates]
+        for table in (of_lazy.collect(), of_spark_table, pl.from_pandas(of_dask_frame)):
+            assert_same(table, gate.table)
         for found in (
             pl.read_parquet("metrics.parquet"),
             pl.DataFrame(of_spark.toArrow()),
@@ -94,13 +102,17 @@ def assert_shared(found: dict[str, pl.DataFrame]) -> None:
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that PySpark leaves to the garbage collector
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_spark(spark: Any) -> None:
-    tables = {"df": RUNS, "run": RUN.drop("market"), "qrels": QRELS}
+    tables = {"df": RUNS, "systems": SYSTEMS, "run": RUN.drop("market"), "qrels": QRELS}
     names = {
         name: spark.createDataFrame(df.to_arrow(compat_level=pl.CompatLevel.oldest())) for name, df in tables.items()
     }
     done = recipe("Spark", **names, catalog=DF.select("doc_id").unique())
     found = {name: pl.DataFrame(done[name].toArrow()) for name in (*SHARED, "from_two_tables")}
     assert_shared(found)
+    assert_same(done["compared"].table, RUNS.rank.compare("ndcg@10", "map", runs=RANKINGS, by="market").table)
+    assert_same(done["verdict"].table, RUNS.rank.gate({"ndcg@10": 0.01}, runs=RANKINGS).table)
+    assert_same(done["needed"], RUNS.rank.power("ndcg@10", runs=RANKINGS, difference=0.01))
+    assert_same(done["how_sure"].table, SYSTEMS.rank.collection.reliability("ndcg@10", run="system").table)
     assert_same(found["from_two_tables"], RUN.rank.judge(QRELS, run_only="drop").rank.evaluate("ndcg@10", "map"))
 
 
@@ -111,6 +123,7 @@ def test_dask() -> None:
     done = recipe("Dask", **{name: dd.from_pandas(df.to_pandas(), npartitions=3) for name, df in names.items()})
     found = {name: pl.from_pandas(done[name].compute().reset_index()) for name in (*SHARED, "judged")}
     assert_shared(found)
+    assert_same(pl.DataFrame(done["verdict"].table), RUNS.rank.gate({"ndcg@10": 0.01}, runs=RANKINGS).table)
     assert_same(found["judged"], RUN.rank.judge(QRELS, run_only="drop"))
 
 

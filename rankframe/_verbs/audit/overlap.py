@@ -29,6 +29,7 @@ from ..._table.shared_options import IntervalsOfRuns, OfRuns, runs_of
 from ..._table.table import R, Table, in_memory
 from ...errors import InvalidOption
 from ..decide.compare import compared_values
+from ..decide.estimation import Estimation
 from ..fuse.fitted import FittedFusion, FusionMethod, text_of
 from ..fuse.fuse import SCORE, fuse
 from ..measure.evaluate import agreement
@@ -353,7 +354,7 @@ def oracle(
     pairs = [(run, len(found.runs) - 1) for run in range(len(found.runs) - 1)]
     (of_all,) = found.slices
     with Progress("comparing runs", resampling.progress) as bar:
-        figures, _ = compared_values(found, of_all, pairs, resampling, bar)
+        figures = compared_values(found, of_all, pairs, Estimation.by(interval, resampling), bar)
     warn_of_t(figures, resampling)
     figures = figures.select(pl.col(other).alias(name) for name, other in TABLE.items())
     fused = None if fusion is None else text_of(fusion)

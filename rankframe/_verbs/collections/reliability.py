@@ -15,15 +15,17 @@ from ..._results.columns import Shows, grid, schema, table_in
 from ..._results.grid import Cell, Grid, Record, left_out, queries_of, records
 from ..._results.result import MOST_ROWS, Result
 from ..._results.sentences import IN_TEXT, Quotes
+from ..._statistics.estimators import TESTS
 from ..._support.draws import counts, each, words
 from ..._support.extras import load
 from ..._support.floats import Booleans, Floats, np
 from ..._support.progress import Progress
-from ..._support.statistical_options import TESTS, PairedTest, Resamples
+from ..._support.statistical_options import PairedTest, Resamples
 from ..._table.shared_options import IntervalsOfRuns, runs_of
 from ..._table.table import Table
 from ...stats import NOISE
 from ..decide.compare import compared_values
+from ..decide.estimation import Estimation
 from ..decide.power import Chance, Effect, effects_of
 from ..measure.paired_values import Design, paired_values
 from ..sample.declaration import verb
@@ -182,9 +184,9 @@ def reliability(
             value = _figures(x, np.ones(len(x)), a, b, split, np.array(least), critical)
             drawn = each(counts, resampling.resamples, resampling.seed, len(x), bar)
             sampled = np.stack([_figures(x, w, a, b, split[:SPLITS], np.array(least), critical) for w in drawn])
-        of_test = replace(resampling, ci=None, interval="auto" if test == "tukey" else test)
+        of_test = Estimation.by(test, replace(resampling, ci=None))
         with Progress("comparing runs", resampling.progress) as bar:
-            figures, _ = compared_values(found, part, pairs, of_test, bar, test)
+            figures = compared_values(found, part, pairs, of_test, bar)
         p = figures["p_value"].fill_null(np.nan).to_numpy().reshape(len(calls), -1)
         value[: len(calls)] = np.where(np.isnan(p).any(axis=1), np.nan, (p < alpha).mean(axis=1))
         sampled = np.where(np.isnan(value), 0.0, sampled)

@@ -4,67 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 import polars.selectors as cs
 
 from ... import stats
 from ..._catalog.call import Call
-from ..._catalog.means import Mean, scaled, unscaled
+from ..._catalog.means import Mean, unscaled
 from ..._catalog.registry import COMPARED
-from ..._catalog.requests import Request, averaged, refuse_geometric
+from ..._catalog.requests import Request, averaged
+from ..._results.compared_runs import MeansOfRuns, gives_chances, of_pairs, pairs_shown
 from ..._results.grid import (
     ALPHA,
-    Cell,
     Grid,
     Record,
-    estimated,
-    higher_is_better,
-    intervals_of,
     left_out,
-    letters,
-    name_of,
-    named,
-    number,
-    numbers,
-    p_cell,
-    percent,
-    queries_of,
     records,
 )
-from ..._results.markup import WIDTH, width
 from ..._results.result import MOST_ROWS, Block, Format, Result, quotes_of
 from ..._results.sentences import (
     IN_TEXT,
     Quotes,
-    chances_in,
     chances_of,
-    correction_of,
     headlines,
-    test_of,
-    uncorrected,
 )
-from ..._statistics.agreement import quotient
-from ..._statistics.bayes import signed_rank
-from ..._statistics.sample import Limits, difference_of_logarithms
+from ..._statistics.estimate import Estimate
+from ..._statistics.sample import difference_of_logarithms
+from ..._statistics.weighted_means import over, spreads
 from ..._support.floats import Floats, Integers, np
 from ..._support.option_kinds import Column, ColumnNames
-from ..._support.option_values import Range
 from ..._support.progress import Progress
-from ..._support.statistical_options import Confidence, Correction, Family, OfDifferences, Resamples, Seed, Test
+from ..._support.statistical_options import (
+    CORRECTIONS,
+    PLANNED,
+    Confidence,
+    Correction,
+    Family,
+    OfDifferences,
+    Planned,
+    Resamples,
+    Rope,
+    Seed,
+    Test,
+)
 from ..._table.runs import Runs, TheRuns, names_of
 from ..._table.table import Table, refuse_names
-from ...errors import InvalidOption, option
-from ..measure.paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values, sides
+from ..measure.paired_values import Design, Lacking, PairedValues, Pairs, differences, paired_values
 from ..sample.declaration import verb
-from ..sample.judged import KINDS, NO_HELP, OF_JUDGED, Help, in_addition, sentences_of
-from ..sample.resampling import CLUSTER, Resampling, estimator_of, limits, warn_of_t
+from ..sample.judged import Help, sentences_of
+from ..sample.resampling import CLUSTER, Resampling, warn_of_t
 from ..sample.settings import settings_of
 from ..sample.slices import in_slices
 from ..sample.unequal_runs import unequal
+from .estimation import Choice, Estimation
 from .ranks import ranks_of, tied_for_top
-from .sequential import PLANNED, Planned, Sequential, price
+from .sequential import Looks, price, warn_of_drift
+from .slice_of_pairs import SliceOfPairs
 
 R = TypeVar("R")
 
@@ -80,8 +76,8 @@ TABLE = {
 OF_CLUSTERS: dict[str, Any] = {"n_clusters": pl.UInt32}
 """The column with `cluster`."""
 
-CHANCES = {"p_better": pl.Float64, "p_equivalent": pl.Float64, "p_worse": pl.Float64}
-"""The columns of the Bayesian test."""
+HIDDEN = {"#number": pl.Float64, "#exact": pl.Float64, "#width_ratio": pl.Float64, "#crossed": pl.Float64}
+"""Figures for the settings and for gates: how many queries of equal weight count, and what estimators tell beside the columns."""
 
 MOST_RUNS = 8
 """The most runs whose pairs a terminal and a notebook show; of more they show the ranking."""
@@ -133,7 +129,7 @@ class Comparison(Result[R_co]):
     def sentences(self, quotes: Quotes = IN_TEXT) -> list[str]:
         """Of more than two runs those tied for the top; then a sentence for each row, or for each pair of runs or metric."""
         rows = records(self.table)
-        if self.settings["test"] == "bayes":
+        if gives_chances(self.settings):
             return chances_of(rows, self.settings, quotes)
         tied = tied_for_top(records(self.ranks), self.settings, quotes)
         return [*tied, *headlines(rows, self.settings, quotes), *sentences_of(rows, self.settings)]
@@ -141,7 +137,11 @@ class Comparison(Result[R_co]):
     def grids(self, most: int | None = MOST_ROWS) -> list[Grid]:
         """A row per metric, slice and pair of runs."""
         rows = records(self.table)
-        return [of_pairs(rows, self.settings, most, left_out(self, rows, most))]
+        return [of_pairs(rows, self.settings, most, self._notes(rows, most))]
+
+    def _notes(self, rows: Sequence[Record], most: int | None) -> list[str]:
+        """What the figures need to be read right: how runs differ in judgments, what looks cost, which rows are left out."""
+        return [*unequal(self.settings), *price(self.settings), *left_out(self, rows, most)]
 
     def grid(self, digits: int = 3, alpha: float = ALPHA) -> Grid:
         """A row per run and slice; letters name the runs that it is significantly better than."""
@@ -151,7 +151,7 @@ class Comparison(Result[R_co]):
     def shown(self, how: Format, most: int | None = MOST_ROWS) -> list[Block]:
         """Of more than eight runs the ranking comes first; a notebook also has a row per run."""
         rows, runs = records(self.table), self.settings["runs"]
-        legend, pairs = pairs_shown(rows, self.settings, how, most, left_out(self, rows, most))
+        legend, pairs = pairs_shown(rows, self.settings, how, most, self._notes(rows, most))
         means = MeansOfRuns.of(rows, self.settings, ALPHA)
         by_run = [means.by_run(3)] if how == "html" and len(runs) > 2 else []
         if len(runs) <= MOST_RUNS:
@@ -166,15 +166,23 @@ class Comparison(Result[R_co]):
 
 @dataclass(frozen=True)
 class Significance:
-    """The test of a difference, and the correction for several tests in a family."""
+    """The test of a difference, and the correction for several tests in a family; or the test that corrects by itself."""
 
-    test: Test
-    correction: Correction | None
+    test: str
+    correction: str | None
     family: Family = "all"
+
+    def by(self, choice: Choice) -> Significance:
+        """That of the estimator which a call asks for: it may be no test, correct by itself, or give no p-value."""
+        row = choice.estimator
+        test = self.test if choice.is_test else row.name
+        correction = self.correction if row.gives_p else None
+        return replace(self, test=test, correction=row.name if row.corrected else correction)
 
     def adjusted(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with its p-values corrected, family by family."""
-        return adjusted(table, self.correction, [] if self.family == "all" else ["metric"])
+        correction = next((name for name in CORRECTIONS if name == self.correction), None)
+        return adjusted(table, correction, [] if self.family == "all" else ["metric"])
 
 
 def adjusted(table: pl.DataFrame, correction: Correction | None, family: Sequence[str]) -> pl.DataFrame:
@@ -201,7 +209,7 @@ def compare(
     weights: Column | None = None,
     cluster: Column | None = None,
     missing: Lacking = "error",
-    rope: Annotated[float, Range(least=0)] = 0.0,
+    rope: Rope = 0.0,
     model_labels: Column | None = None,
     adjust: Column | None = None,
     adjust_mean: float | None = None,
@@ -321,359 +329,149 @@ def compare(
     >>> df.rank.compare("rr", runs=["old", "new"], test="bayes", rope=0.1).table["p_better"].item() > 0.99
     True
     """
-    known = Help(model_labels, adjust, adjust_mean)
-    known.checked(names_of(by), test=(test, "auto"), interval=(interval, "auto"), cluster=(cluster, None))
-    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
-    if test in ("bayes", "sequential"):
-        design.refuse_weights(option(test=test))
-    if test != "bayes" and rope:
-        raise InvalidOption(
-            option(rope=rope), " is the width of no difference for the Bayesian test; say ", option(test="bayes")
-        )
-    significance = Significance(test, correction, family)
-    resampling = Resampling(ci, estimator_of(test, interval), resamples, seed, progress)
-    example = "compare('ndcg@10', runs=['bm25', 'ltr'])"
-    calls = averaged(metrics, example, table.setup, weighs=test != "bayes")
-    if test == "bayes":
-        refuse_geometric(calls)
-    sequential = None
-    if test == "sequential":
-        if ci is None:
-            raise InvalidOption(option(ci=None), " leaves nothing that holds at every look; write ", option(ci=0.95))
-        sequential = Sequential(ci, planned, look).checked(calls, correction)
-    if look is not None and sequential is None:
-        raise InvalidOption(option(look=look), " is for ", option(test="sequential"))
-    for call in calls:
-        if call.of_pairs and (test == "tukey" or known != NO_HELP):
-            wrong = (
-                option(test=test)
-                if test == "tukey"
-                else option(model_labels=model_labels)
-                if adjust is None
-                else option(adjust=adjust)
-            )
-            raise InvalidOption(wrong, f" needs a value of each run, and {call.text} compares two; leave it out")
-    found, figures, enumerated = compared(table, calls, design, test, resampling, rope, sequential)
-    if test != "tukey":
-        figures = significance.adjusted(figures)
-    warn_of_t(figures, resampling)
-    delta = pl.concat(
-        found.rows(
-            {"baseline": found.runs[a], "run": found.runs[b]},
-            differences(*found.sides([(a, b)], np.arange(len(found.queries)))),
-        )
-        for a, b in design.pairs(found.runs)
+    known = Help(model_labels, adjust, adjust_mean).checked(names_of(by))
+    choice = Choice.of_test(test, interval, known).checked(
+        ci,
+        test=(test, "auto"),
+        interval=(interval, "auto"),
+        rope=(rope, 0.0),
+        look=(look, None),
+        planned=(planned, PLANNED),
+        weights=(weights, None),
+        cluster=(cluster, None),
+        adjust_mean=(adjust_mean, None),
     )
-    of_test = asdict(significance) | ({"correction": "tukey"} if test == "tukey" else {})
-    of_draws = asdict(resampling) | {"interval": interval}
-    if test == "bayes":
-        of_test |= {"correction": None, "rope": rope}
-    elif found.control is not None:
-        of_test["test"] = KINDS[found.control.of]
-    of_looks = {} if sequential is None else sequential.settings(found, figures["#ratio"])
+    estimator = choice.estimator
+    design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
+    of_interval = interval if estimator.takes("interval") else estimator.name
+    resampling = Resampling(ci, of_interval, resamples, seed, progress)
+    calls = averaged(
+        metrics, "compare('ndcg@10', runs=['bm25', 'ltr'])", table.setup, weighs=estimator.takes("weights")
+    )
+    choice.refuse_metrics(calls)
+    looks = Looks.of(estimator, ci, planned, look).checked(calls, correction)
+    own = {"rope": rope} if estimator.takes("rope") else {}
+    options = {**own, **looks.options, "interval": interval, "adjust_mean": adjust_mean}
+    found, figures = compared(table, calls, design, Estimation(estimator, resampling, options), looks)
+    significance = Significance(test, correction, family).by(choice)
+    figures = significance.adjusted(figures)
+    warn_of_t(figures, resampling)
     settings = settings_of(
         table,
         calls,
         design.settings,
-        of_test,
-        of_looks,
-        of_draws,
+        asdict(significance),
+        own,
+        looks.settings(found, figures),
+        asdict(resampling) | {"interval": interval},
         found.settings,
         runs=found.runs,
-        enumerated=enumerated,
+        enumerated=int(figures["#exact"].sum()),
     )
-    figures, ranks = figures.drop("#ratio", strict=False), ranks_of(found, figures, design, resampling)
+    figures = figures.drop(HIDDEN)
+    delta, ranks = deltas(found, design), ranks_of(found, figures, design, resampling)
     return Comparison(table.give(figures), table.give(found.long()), table.give(delta), table.give(ranks), settings)
 
 
+def deltas(found: PairedValues, design: Design) -> pl.DataFrame:
+    """The differences of each pair of runs, query by query."""
+    every = np.arange(len(found.queries))
+    return pl.concat(
+        found.rows({"baseline": found.runs[a], "run": found.runs[b]}, differences(*found.sides([(a, b)], every)))
+        for a, b in design.pairs(found.runs)
+    )
+
+
 def compared(
-    table: Table[Any],
-    calls: Sequence[Call],
-    design: Design,
-    test: Test | None,
-    resampling: Resampling,
-    rope: float = 0.0,
-    sequential: Sequential | None = None,
-) -> tuple[PairedValues, pl.DataFrame, int]:
-    """The runs' values, a row per metric, slice and pair of runs, and how many p-values are exact."""
-    schema = TABLE | (OF_JUDGED if design.help != NO_HELP else {}) | (CHANCES if test == "bayes" else {})
-    schema |= OF_CLUSTERS if design.cluster is not None else {}
+    table: Table[Any], calls: Sequence[Call], design: Design, estimation: Estimation, looks: Looks
+) -> tuple[PairedValues, pl.DataFrame]:
+    """The runs' values, and a row per metric, slice and pair of runs, with the columns `HIDDEN`."""
+    clusters = OF_CLUSTERS if design.cluster is not None else {}
+    schema = {**TABLE, **clusters, **estimation.estimator.columns, **HIDDEN}
     refuse_names([*schema], design.by, "by")
-    found = paired_values(table, calls, design, sized=True)
-    if sequential is not None:
-        found, schema = sequential.arranged(found, table), {**schema, "#ratio": pl.Float64}
-    pairs, enumerated = design.pairs(found.runs), 0
-    of_values = resampling if found.control is None else replace(resampling, ci=None, interval="t")  # replaced below
+    found = looks.arranged(paired_values(table, calls, design, sized=True), table)
+    pairs = design.pairs(found.runs)
     tables = [pl.DataFrame([*found.of_slices([]), *pl.DataFrame(schema=schema)])]
-    with Progress("comparing runs", resampling.progress) as progress:
+    with Progress("comparing runs", estimation.resampling.progress) as progress:
         for rows in found.slices:
-            figures, exact = compared_values(found, rows, pairs, of_values, progress, test)
-            figures = helped(figures, found, rows, pairs, resampling.ci)
-            if test == "bayes":
-                figures = with_chances(figures, found, rows, pairs, rope, resampling, progress)
-            if sequential is not None:
-                ordered = rows[found.queries["#place"].to_numpy()[rows].argsort()]
-                figures = sequential.applied(figures, differences(*found.sides(pairs, ordered)), found.calls)
-            tables.append(pl.DataFrame([*found.of_slices(rows[:1].tolist() * figures.height), *figures]))
-            enumerated += exact
+            figures = of_slice(SliceOfPairs.of(found, rows, pairs), estimation, progress)
+            warn_of_drift(figures)
+            where = found.of_slices(rows[:1].tolist() * figures.height)
+            tables.append(pl.DataFrame([*where, *figures]))
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
-    return found, pl.concat(tables).sort(by_metric, maintain_order=True), enumerated
+    return found, pl.concat(tables).sort(by_metric, maintain_order=True)
 
 
 def compared_values(
-    found: PairedValues,
-    rows: Integers,
-    pairs: Pairs,
-    resampling: Resampling,
-    progress: Progress,
-    test: Test | None = None,
-) -> tuple[pl.DataFrame, int]:
-    """The figures of a slice, by metric and then pair of runs; and the number of exact p-values."""
-    calls, weights = found.calls, found.queries["#weight"].to_numpy()[rows]
-    of_pairs = [call for call in calls for _ in pairs]
-    of_both = np.array([call.of_pairs for call in of_pairs])
-    geometric = np.array([Mean.of(call).is_geometric for call in of_pairs])
-    a, b = found.sides(pairs, rows)
-    d = differences(a, b)
-    a, b = (np.where(np.isnan(d), np.nan, x) for x in (a, b))
-    on_scale_a, on_scale_b = (scaled(x, of_pairs) for x in (a, b))
-    mean_a, mean_b = (stats.means(x, weights) for x in (on_scale_a, on_scale_b))
-    low, high, declared = limits(found.values, calls).repeated(len(pairs))
-    least, greatest = np.where(of_both, low, low - high), np.where(of_both, high, high - low)
-    tested = d
-    if geometric.any():
-        defined = np.isfinite(mean_a) & np.isfinite(mean_b)  # a value of 0 has no logarithm
-        with np.errstate(invalid="ignore"):
-            tested = np.where(geometric, np.where(defined, differences(on_scale_a, on_scale_b), np.nan), d)
-    sample = found.sample(rows, tested, Limits(least, greatest, declared))
-    estimate, kinds = resampling.estimated(sample, progress)
-    low, high, p, enumerated = estimate.low, estimate.high, estimate.p, int(estimate.more["exact"].sum())
-    if test == "tukey":
-        low, high, p = _tukey(found, rows, pairs, resampling, progress)
-        kinds, enumerated = [None if np.isnan(end) else "tukey" for end in low], 0
-    if test == "bayes":
-        p, enumerated = np.full(len(of_pairs), np.nan), 0
-    on_scale = estimate.value, low, high
-    difference, low, high = (np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale)
-    mean_a, mean_b = unscaled(mean_a, of_pairs), unscaled(mean_b, of_pairs)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        effect = estimate.value / stats.spreads(tested, weights)
-    better = d * [1 if call.higher_is_better else -1 for call in of_pairs]
+    found: PairedValues, rows: Integers, pairs: Pairs, estimation: Estimation, progress: Progress
+) -> pl.DataFrame:
+    """The figures of a slice, by metric and then pair of runs."""
+    return of_slice(SliceOfPairs.of(found, rows, pairs), estimation, progress).drop(HIDDEN)
+
+
+def of_slice(part: SliceOfPairs, estimation: Estimation, progress: Progress) -> pl.DataFrame:
+    """The figures of a slice, by metric and then pair of runs, with the columns `HIDDEN`."""
+    part.refuse_unfit_judgments()
+    sample = part.sample(estimation.estimator.needs)
+    estimate = estimation.of(sample, progress)
     figures = {
-        "metric": [call.text for call in of_pairs],
-        "baseline": [found.runs[first] for first, _ in pairs] * len(calls),
-        "run": [found.runs[second] for _, second in pairs] * len(calls),
-        "baseline_mean": np.where(of_both, np.nan, mean_a),
-        "mean": np.where(of_both, np.nan, mean_b),
+        **names_of_pairs(part),
+        **means_and_intervals(part, estimate, estimation),
+        **counts(part),
+        **({"n_clusters": (~np.isnan(sample.values)).sum(axis=0)} if CLUSTER in part.found.queries else {}),
+        **{name: estimate.more[name] for name in estimation.estimator.columns},
+        **hidden(part, estimate),
+    }
+    table = pl.DataFrame(figures).with_columns(cs.float().fill_nan(None))
+    dtypes = {**TABLE, **OF_CLUSTERS, **estimation.estimator.columns, **HIDDEN}
+    return table.cast({name: dtypes[name] for name in table.columns})
+
+
+def names_of_pairs(part: SliceOfPairs) -> dict[str, Any]:
+    """The metric, the baseline and the run of each column."""
+    runs, times = part.found.runs, len(part.found.calls)
+    return {
+        "metric": [call.text for call in part.calls],
+        "baseline": [runs[first] for first, _ in part.pairs] * times,
+        "run": [runs[second] for _, second in part.pairs] * times,
+    }
+
+
+def means_and_intervals(part: SliceOfPairs, estimate: Estimate, estimation: Estimation) -> dict[str, Any]:
+    """The means of both sides, their difference, its interval, p and effect size, on the metrics' own scales."""
+    calls = part.calls
+    mean_a, mean_b = (estimation.mean(side) for side in (part.first, part.second))
+    of_both = np.array([call.of_pairs for call in calls])
+    geometric = np.array([Mean.of(call).is_geometric for call in calls])
+    on_scale = (estimate.value, estimate.low, estimate.high)
+    difference, low, high = (np.where(geometric, difference_of_logarithms(x, mean_a, mean_b), x) for x in on_scale)
+    effect = over(estimate.value, spreads(part.tested, part.weights))
+    return {
+        "baseline_mean": np.where(of_both, np.nan, unscaled(mean_a, calls)),
+        "mean": np.where(of_both, np.nan, unscaled(mean_b, calls)),
         "difference": difference,
         "ci_low": low,
         "ci_high": high,
-        "interval": pl.Series(kinds, dtype=pl.String),
-        "p_value": p,
-        "p_adjusted": p,
+        "interval": pl.Series([*estimate.kinds], dtype=pl.String),
+        "p_value": estimate.p,
+        "p_adjusted": estimate.p,
         "effect_size": np.where(np.isfinite(effect), effect, np.nan),
+    }
+
+
+def counts(part: SliceOfPairs) -> dict[str, Any]:
+    """On how many queries the run is better, equal and worse, and how many queries have a difference."""
+    better = part.changes * [1 if call.higher_is_better else -1 for call in part.calls]
+    return {
         "wins": (better > 0).sum(axis=0),
         "ties": (better == 0).sum(axis=0),
         "losses": (better < 0).sum(axis=0),
-        "n_queries": (~np.isnan(d)).sum(axis=0),
+        "n_queries": (~np.isnan(better)).sum(axis=0),
     }
-    if CLUSTER in found.queries:
-        figures["n_clusters"] = (~np.isnan(sample.values)).sum(axis=0)
-    table = pl.DataFrame(figures, schema_overrides=TABLE | OF_CLUSTERS)
-    return table.with_columns(cs.float().fill_nan(None)), enumerated
 
 
-def _tukey(
-    found: PairedValues, rows: Integers, pairs: Pairs, resampling: Resampling, progress: Progress
-) -> tuple[Floats, Floats, Floats]:
-    """The simultaneous intervals and the p-values by Tukey's test, from each metric's values of all runs."""
-    tables = []
-    for i, call in enumerate(found.calls):
-        values = scaled(found.values[:, rows, i, None], [call])[..., 0].T
-        values[np.isnan(values).any(axis=1)] = np.nan
-        sample = found.sample(rows, values)
-        weights = sample.weights if sample.weights.ndim == 1 else sample.weights[:, 0]  # the same for all runs
-        tables.append(
-            stats.tukey(sample.values, weights, resampling.resamples, resampling.seed, progress, resampling.ci)
-        )
-    first, second = np.transpose(pairs)
-    low, high, p = (np.concatenate([table[second, first] for table in of_end]) for of_end in zip(*tables, strict=True))
-    return low, high, p
-
-
-def helped(figures: pl.DataFrame, found: PairedValues, rows: Integers, pairs: Pairs, ci: float | None) -> pl.DataFrame:
-    """The figures of a slice, with means, intervals and p-values that use what is known of all queries."""
-    if found.control is None:
-        return figures
-    if not len(rows):
-        return figures.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in OF_JUDGED.items())
-    control, weights = found.control.of_slice(rows), found.queries["#weight"].to_numpy()[rows]
-    values = found.values[:, rows]
-    own, known = sides(values, pairs), sides(np.broadcast_to(control.values, values.shape), pairs)
-    d, e = differences(*own), differences(*known) if control.of == "model_labels" else known[0]
-    where = "".join(f" of {x.name} {x.item()}" for x in found.of_slices(rows[:1].tolist()))
-    name = f"differences of {', '.join(call.text for call in found.calls)}"
-    difference = control.estimated(name, where, d, e, weights)
-    mean, reach = difference.mean, difference.reach(np.nan if ci is None else ci)
-    spread = stats.spreads(d[control.judged], weights[control.judged])
-    columns = {
-        name: control.estimates(x, y, weights).mean
-        for name, x, y in zip(("baseline_mean", "mean"), own, known, strict=True)
-    }
-    columns |= {"difference": mean, "ci_low": mean - reach, "ci_high": mean + reach, "p_value": difference.p_values()}
-    columns["p_adjusted"], columns["effect_size"] = columns["p_value"], quotient(mean, spread)
-    nulls = {name: pl.Series(x).fill_nan(None) for name, x in columns.items()}
-    return figures.with_columns(
-        **nulls, interval=pl.lit(None if ci is None else KINDS[control.of], pl.String), **in_addition(difference)
-    )
-
-
-def with_chances(
-    figures: pl.DataFrame,
-    found: PairedValues,
-    rows: Integers,
-    pairs: Pairs,
-    rope: float,
-    draws: Resampling,
-    step: Progress,
-) -> pl.DataFrame:
-    """The figures of a slice, with the probabilities that each run is better than the baseline, equivalent and worse."""
-    signs = [1 if call.higher_is_better else -1 for call in found.calls for _ in pairs]
-    gains = (differences(*found.sides(pairs, rows)) * signs).T
-    worse, equivalent, better = np.transpose([signed_rank(x, rope, draws.resamples, draws.seed, step) for x in gains])
-    named = zip(CHANCES, (better, equivalent, worse), strict=True)
-    return figures.with_columns(pl.Series(name, x).fill_nan(None) for name, x in named)
-
-
-def of_pairs(
-    rows: Sequence[Record], settings: Mapping[str, Any], most: int | None = MOST_ROWS, notes: Sequence[str] = ()
-) -> Grid:
-    """The figures of a comparison: means, difference, interval, p, and on how many queries a run is better."""
-    names, bayes = (*settings["by"], "metric", "run", "baseline"), settings["test"] == "bayes"
-    corrected = correction_of(settings, len(rows)) is not None
-    tested = "better / equal / worse" if bayes else "p (adjusted)" if corrected else "p"
-    difference = "difference" if settings["ci"] is None else f"difference [{percent(settings)} interval]"
-    figures = ("baseline mean", "mean", difference, tested, "wins-ties-losses")
-    body = [
-        (
-            *named(row, *names),
-            *numbers(row, "baseline_mean", "mean"),
-            estimated(row, "difference"),
-            Cell(chances_in(row), row["p_better"]) if bayes else Cell(p_cell(row, corrected), row["p_adjusted"]),
-            Cell("-".join(f"{row[name]:,}" for name in ("wins", "ties", "losses")), row["wins"]),
-        )
-        for row in rows[:most]
-    ]
-    kinds = intervals_of(row["interval"] for row in rows)
-    between = (
-        "the model's labels weigh as its variance asks" if "model_labels" in settings else "mean less baseline mean"
-    )
-    tested = f"{'Probabilities' if bayes else 'p'} by {test_of(rows, settings)}, over {queries_of(rows)}{in_clusters(rows)}. Difference: {between}. Interval: {kinds}."
-    tested += uncorrected(settings, len(rows))
-    return Grid(names, figures, body, (tested, *unequal(settings), *price(settings), *notes))
-
-
-def in_clusters(rows: Sequence[Record]) -> str:
-    """In how many clusters the queries of some rows are; empty without clusters."""
-    numbers = sorted({row["n_clusters"] for row in rows if "n_clusters" in row})
-    return f" in {' to '.join(f'{n:,}' for n in dict.fromkeys((numbers[0], numbers[-1])))} clusters" if numbers else ""
-
-
-def pairs_shown(
-    rows: Sequence[Record], settings: Mapping[str, Any], how: Format, most: int | None, notes: Sequence[str] = ()
-) -> tuple[list[str], Grid]:
-    """A row per pair of runs; in a terminal letters replace names that make it too wide, with a line for each letter."""
-    grid = of_pairs(rows, settings, most, notes)
-    if how == "text" and (wide := width(grid)) > WIDTH:
-        letter = {run: letters(i) for i, run in enumerate(settings["runs"])}
-        renamed = [{**row, **{x: letter[row[x]] for x in ("run", "baseline")}} for row in rows]
-        short = of_pairs(renamed, settings, most, notes)
-        if width(short) < wide:
-            return ["", *(f"{letter[run]} = {run}" for run in letter)], short
-    return [], grid
-
-
-@dataclass(frozen=True)
-class MeansOfRuns:
-    """The mean of each run by slice and metric, and the runs that it is significantly better than."""
-
-    rows: Sequence[Record]
-    settings: Mapping[str, Any]
-    alpha: float
-    by: Sequence[str]
-    of_run: Mapping[tuple[object, ...], float | None]
-    beaten: Mapping[tuple[object, ...], Sequence[str]]
-
-    @classmethod
-    def of(cls, rows: Sequence[Record], settings: Mapping[str, Any], alpha: float) -> MeansOfRuns:
-        """Those of a comparison's table."""
-        by = settings["by"]
-        means: dict[tuple[object, ...], float | None] = {}
-        beaten: dict[tuple[object, ...], list[str]] = {}
-        for row in rows:
-            at = (tuple(row[name] for name in by), row["metric"])
-            run, base, difference = row["run"], row["baseline"], row["difference"]
-            means[(*at, run)] = row["mean"]
-            if row["baseline_mean"] is not None:
-                means.setdefault((*at, base), row["baseline_mean"])
-            if row["p_adjusted"] is not None and row["p_adjusted"] < alpha and difference:
-                better = (difference > 0) == higher_is_better(row["metric"])
-                beaten.setdefault((*at, run if better else base), []).append(base if better else run)
-        return cls(rows, settings, alpha, by, means, beaten)
-
-    @property
-    def slices(self) -> list[tuple[object, ...]]:
-        """The slices, in the order of the table."""
-        return list(dict.fromkeys(tuple(row[name] for name in self.by) for row in self.rows))
-
-    def by_run(self, digits: int) -> Grid:
-        """A row per slice and run: its mean of each metric with the letters of the runs that it is better than, the best bold."""
-        runs, metrics = list(self.settings["runs"]), list(self.settings["metrics"])
-        letter = {run: letters(i) for i, run in enumerate(runs)}
-        rows = []
-        for part in self.slices:
-            cells = {}
-            for metric in metrics:
-                shown = {run: number(self.of_run.get((part, metric, run)), digits) for run in runs}
-                best = [shown[run] for run in self._in_order(part, metric)[:1]]
-                for run in runs:
-                    marks = [letter[other] for other in self.beaten.get((part, metric, run), ())]
-                    marks.sort(key=lambda mark: (len(mark), mark))
-                    cells[run, metric] = Cell(shown[run], best=shown[run] in best, marks=tuple(marks))
-            for run in runs:
-                head = (*(Cell(name_of(value)) for value in part), Cell(letter[run]), Cell(run))
-                rows.append((*head, *(cells[run, metric] for metric in metrics)))
-        notes = (
-            f"Letters name the runs that a run is significantly better than: {self._tested}.",
-            f"Bold: the best of its column. Means over {queries_of(self.rows)}.",
-        )
-        return Grid((*self.by, "", "run"), tuple(metrics), rows, notes)
-
-    def ranking(self) -> Grid:
-        """The runs of each slice by their mean of the first metric, each with the number of runs that it is better than."""
-        metrics = list(self.settings["metrics"])
-        rows = []
-        for part in self.slices:
-            ranked = self._in_order(part, metrics[0])
-            for run in [*ranked, *(run for run in self.settings["runs"] if run not in ranked)]:
-                figures = [
-                    text
-                    for at in ((part, metric, run) for metric in metrics)
-                    for text in (number(self.of_run.get(at), 3), f"{len(self.beaten.get(at, ())):,}")
-                ]
-                rows.append(tuple(map(Cell, (*map(name_of, part), run, *figures))))
-        notes = (
-            f"beats: the number of runs that a run is significantly better than, {self._tested}. "
-            f"Means over {queries_of(self.rows)}.",
-        )
-        return Grid((*self.by, "run"), tuple(name for metric in metrics for name in (metric, "beats")), rows, notes)
-
-    def _in_order(self, part: tuple[object, ...], metric: str) -> list[str]:
-        """The runs with a mean of the metric, the best first."""
-        means = {run: self.of_run.get((part, metric, run)) for run in self.settings["runs"]}
-        there = {run: mean for run, mean in means.items() if mean is not None}
-        return sorted(there, key=there.__getitem__, reverse=higher_is_better(metric))
-
-    @property
-    def _tested(self) -> str:
-        return f"p < {self.alpha:g} by {test_of(self.rows, self.settings)}"
+def hidden(part: SliceOfPairs, estimate: Estimate) -> dict[str, Floats]:
+    """The columns `HIDDEN`."""
+    unknown = np.full(len(part.calls), np.nan)
+    of_estimator = {name: estimate.more.get(name.removeprefix("#"), unknown) for name in HIDDEN}
+    return {**of_estimator, "#number": part.numbers}

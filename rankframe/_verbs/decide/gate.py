@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -20,11 +19,10 @@ from ..._results.grid import Cell, Grid, Record, in_words, left_out, name_of, na
 from ..._results.markup import visible
 from ..._results.result import MOST_ROWS, Block, Format, Result
 from ..._results.sentences import IN_TEXT, Quotes
-from ..._statistics.weighted_means import effective_number, weighed
-from ..._support.floats import Floats, np
+from ..._statistics.estimate import Estimator
 from ..._support.option_kinds import Column, ColumnNames, check
 from ..._support.option_values import Range, is_number
-from ..._support.statistical_options import FEW, Bound, Resamples, Seed
+from ..._support.statistical_options import Bound, Planned, Resamples, Seed
 from ..._table.policies import GREATEST
 from ..._table.runs import Runs, TheRuns, names_of
 from ..._table.setup import Setup
@@ -32,12 +30,13 @@ from ..._table.table import Table, refuse_names
 from ...errors import Code, InvalidOption, option, warn
 from ..measure.paired_values import Design, Lacking, PairedValues, differences, explained
 from ..sample.declaration import verb
-from ..sample.judged import KINDS, Help
+from ..sample.judged import Help
 from ..sample.resampling import Resampling, limits
 from ..sample.settings import settings_of
 from ..sample.unequal_runs import unequal
 from .compare import OF_CLUSTERS, compared
-from .sequential import Planned, Sequential, State, price
+from .estimation import Choice, Estimation
+from .sequential import Looks, State, price
 
 R = TypeVar("R")
 
@@ -192,7 +191,8 @@ def gate(
     interval
         The kind of the interval that has the bound, as for :meth:`summarize`. Only ``"bounded"`` (of a value, with its
         bounds given) guarantees that probability. The other kinds need 50 queries, where queries whose weights differ count as
-        fewer. They pass more of the runs that are no worse, but also more of those with rare, large losses.
+        fewer. They pass more of the runs that are no worse, but also more of those with rare, large losses. A sequential gate has
+        an interval of its own.
     model_labels, adjust, adjust_mean
         As for :meth:`compare`; ``n_queries`` are then those that people judged, and 50 are needed. The bound is Student's.
     sequential
@@ -235,40 +235,34 @@ def gate(
     >>> bool(df.rank.gate("rr", "map", margin=0.01, runs=["old", "new"]))
     True
     """
-    known = Help(model_labels, adjust, adjust_mean)
-    looked = None if sequential is None else ...
-    known.checked(names_of(by), interval=(interval, "bounded"), sequential=(looked, None), cluster=(cluster, None))
+    known = Help(model_labels, adjust, adjust_mean).checked(names_of(by))
+    looks = Looks.of_gate(sequential, confidence, planned)
+    choice = Choice.of_bound(interval, looks, known).checked(
+        interval=(interval, "bounded"),
+        sequential=(looks.given, None),
+        planned=(planned, None),
+        weights=(weights, None),
+        cluster=(cluster, None),
+        adjust_mean=(adjust_mean, None),
+    )
+    estimator = choice.estimator
     setup = table.setup
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
-    resampling = Resampling(2 * confidence - 1, interval, resamples, seed, progress)
+    resampling = Resampling(2 * confidence - 1, estimator.name, resamples, seed, progress)
     if design.baseline is None:
         design = replace(design, baseline=_first(design.runs))
     budget_of = budgets_of(budgets, margin, setup)
     calls = list(budget_of)
-    for call in calls:
-        if interval == "bounded" and not call.of_ranking and None in call.bounds:
-            raise InvalidOption(
-                f"{call.text} has no bounds, within which ",
-                option(interval=interval),
-                " is valid for any losses; give them",
-                Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
-            )
+    choice.refuse_metrics(calls)
+    if "limits" in estimator.needs:
+        refuse_unbounded(calls, interval)
     refuse_names(JUDGED, design.by, "by")
-    looks = None
-    if sequential is not None:
-        design.refuse_weights("a sequential gate")
-        looks = Sequential.of_state(sequential, confidence, planned).checked(calls)
-    found, figures, _ = compared(table, calls, design, None, resampling, sequential=looks)
-    low, high, _ = limits(found.values, found.calls)
-    spans = zip(budget_of.items(), (high - low).tolist(), strict=True)
-    kind = resampling.interval if found.control is None else KINDS[found.control.of]
-    if looks is None:
-        needed = [queries_needed(budget, span, confidence, call, kind) for (call, budget), span in spans]
-    else:
-        needed = [looks.needed(budget / span) for (_, budget), span in spans]
-    of_looks = {} if looks is None else looks.settings(found, figures["#ratio"])
-    figures = figures.with_columns(pl.Series("#number", _numbers(found, design)))
-    figures = judged(figures, budget_of, needed, design.by, kind if looks is None else None)
+    looks = looks.checked(calls)
+    options = {**looks.options, "single": interval, "adjust_mean": adjust_mean}
+    estimation = Estimation(estimator, resampling, options)
+    found, figures = compared(table, calls, design, estimation, looks)
+    of_looks = looks.settings(found, figures)
+    figures = judged(figures, budget_of, needed_of(budget_of, found, estimation, confidence), design.by, estimator)
     failures = figures.filter(~pl.col("passed"))
     moved = _moved(table, found, design, calls, most_moved)
     budget_by_text = {call.text: budget for call, budget in budget_of.items()}
@@ -278,13 +272,41 @@ def gate(
         (),
         {"budgets": budget_by_text, "confidence": confidence},
         design.settings,
-        of_interval,
+        of_interval | {"interval": interval},
         of_looks,
         found.settings,
         runs=found.runs,
     )
-    state = None if looks is None else table.give(looks.kept(found))
+    kept = looks.kept(found)
+    state = None if kept is None else table.give(kept)
     return Verdict(failures.is_empty(), table.give(figures), table.give(failures), table.give(moved), settings, state)
+
+
+def refuse_unbounded(calls: Sequence[Call], interval: str) -> None:
+    """Refuse a value without bounds, within which the interval is valid."""
+    for call in calls:
+        if not call.of_ranking and None in call.bounds:
+            raise InvalidOption(
+                f"{call.text} has no bounds, within which ",
+                option(interval=interval),
+                " is valid for any losses; give them",
+                Code("rf.value('latency', bounds=(0, 10))", command="value:latency(bounds=[0,10])", phrase=", as {}"),
+            )
+
+
+def needed_of(
+    budget_of: Mapping[Call, float], found: PairedValues, estimation: Estimation, confidence: float
+) -> list[int]:
+    """The fewest queries with which a run that changes nothing passes, for each metric.
+
+    A run that loses the span of the metric's values on a share budget / span of all queries lowers the mean by the budget.
+    """
+    low, high, _ = limits(found.values, found.calls)
+    needed = []
+    for (call, budget), span in zip(budget_of.items(), (high - low).tolist(), strict=True):
+        by_share = span > 0 and not Mean.of(call).is_geometric
+        needed.append(estimation.enough(budget / span if by_share else 1.0, 2 * confidence - 1))
+    return needed
 
 
 def judged(
@@ -292,11 +314,11 @@ def judged(
     budget_of: Mapping[Call, float],
     needed: Sequence[int],
     by: Sequence[str],
-    interval: str | None,
+    estimator: Estimator,
 ) -> pl.DataFrame:
     """The verdict of each row of a comparison: its bound is the end of the interval to the worse side.
 
-    Without a kind of `interval` there may be later looks, so that only a run that is beyond its budget even at best failed.
+    Where there may be later looks, only a run that is beyond its budget even at best failed.
     """
     of_metrics = {"metric": [call.text for call in budget_of], "#higher": [call.higher_is_better for call in budget_of]}
     of_metrics |= {"#budget": [float(budget) for budget in budget_of.values()], "#needed": [*needed]}
@@ -306,26 +328,16 @@ def judged(
     within = pl.when(higher).then(-pl.col("ci_low")).otherwise("ci_high") <= allowed
     beyond = pl.when(higher).then(-pl.col("ci_high")).otherwise("ci_low") > allowed  # even at best
     n = pl.col("n_judged" if "n_judged" in figures.columns else "n_queries")
-    few = pl.lit(True) if interval is None else pl.col("#number") < takes
-    passed = (within if interval in ("bounded", None) else within & ~few).fill_null(False)
+    may_grow = pl.lit(estimator.takes("look"))
+    few = may_grow | (pl.col("#number") < takes)
+    enough = pl.lit(estimator.holds_for_few) | ~few
+    passed = (within & enough).fill_null(False)
     gains = pl.when(higher).then(pl.col("difference") >= 0).otherwise(pl.col("difference") <= 0).fill_null(False)
     missed = pl.when(gains).then(pl.lit(NOT_SHOWN)).otherwise(pl.lit(FAILED))
     verdict = pl.when(passed).then(pl.lit(PASSED)).when(~few | beyond).then(missed).otherwise(pl.lit(TOO_FEW))
     columns = dict(zip(JUDGED, (worst, allowed, verdict, passed, n, takes), strict=True))
     clusters = [name for name in OF_CLUSTERS if name in figures.columns]
     return figures.select(*by, *COMPARED, **columns).hstack(figures.select(clusters))
-
-
-def _numbers(found: PairedValues, design: Design) -> Floats:
-    """How many queries of equal weight those of each row are worth, by metric, slice and pair of runs."""
-    calls, pairs = found.calls, design.pairs(found.runs)
-    numbers = [np.empty((len(calls), 0))]
-    for rows in found.slices:
-        there = ~np.isnan(differences(*found.sides(pairs, rows)))
-        there &= True if found.control is None else found.control.judged[rows, None]
-        sample = found.sample(rows, np.where(there, 0.0, np.nan))
-        numbers.append(effective_number(weighed(sample.values, sample.weights)[1]).reshape(len(calls), -1))
-    return np.concatenate(numbers, axis=1).ravel()
 
 
 def budgets_of(
@@ -379,20 +391,6 @@ def _first(runs: Runs) -> str:
         return named[0]
     why = " without a baseline, the run that the others may replace: write "
     raise InvalidOption(option(run=runs.column), why, option(baseline="base"))
-
-
-def queries_needed(budget: float, span: float, confidence: float, call: Call, interval: str) -> int:
-    """The fewest queries with which a run that changes nothing passes.
-
-    A run that loses the `span` of the metric's values on a share budget / span of all queries lowers the mean by the
-    budget, and changes none of n queries with probability (1 - budget / span)^n. An interval needs two queries.
-    """
-    if interval != "bounded":
-        return FEW
-    share = budget / span if span > 0 else 1.0
-    if share >= 1 or share < stats.NOISE or Mean.of(call).is_geometric:  # the formula does not apply
-        return 2
-    return max(2, math.ceil(math.log(1 - confidence) / math.log1p(-share)))
 
 
 MOVED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import polars as pl
@@ -15,17 +15,22 @@ from ..._catalog.requests import Request, averaged, refuse_geometric
 from ..._results.grid import queries, queries_of
 from ..._results.sentences import IN_TEXT, SENTENCES, metric_of, quoted
 from ..._statistics.sample import Sample
-from ..._statistics.weighted_means import NOISE, by_column, means, spreads
-from ..._support.floats import np
+from ..._statistics.weighted_means import NOISE, by_column, means, over, spreads
+from ..._support.floats import Floats, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.option_values import Range
+from ..._support.progress import Progress
 from ..._table.runs import Runs, TheRuns, names_of
 from ..._table.table import Table, refuse_names
 from ...errors import InvalidOption, option
-from ..measure.paired_values import Design, Lacking, differences, paired_values
+from ..measure.paired_values import Design, Lacking, paired_values
 from ..sample.declaration import verb
-from ..sample.judged import NO_HELP, Help
+from ..sample.judged import Help
+from ..sample.resampling import Resampling
 from ..sample.slices import table_of
+from .compare import names_of_pairs
+from .estimation import Choice, Estimation
+from .slice_of_pairs import SliceOfPairs
 
 R = TypeVar("R")
 
@@ -38,7 +43,10 @@ TABLE = {
 }  # fmt: skip
 
 SAVED = {"variance_saved": pl.Float64}
-"""The column with `adjust`."""
+"""The column of an estimator that saves variance."""
+
+ALONE = Resampling(None, "t", 1, 0, progress=False)
+"""No intervals."""
 
 
 def effects_of(difference: Effect | Sequence[Effect]) -> tuple[Effect, ...]:
@@ -113,45 +121,84 @@ def power(
     >>> found["std"].to_list(), found["queries_needed"].to_list()
     ([0.7071067811865476], [395])
     """
-    known = Help(adjust=adjust).checked(names_of(by), cluster=(cluster, None))
+    known = Help(adjust=adjust)
+    choice = Choice.of_test("t", "auto", known).checked(cluster=(cluster, None))
+    estimation = Estimation(choice.estimator, ALONE, {"adjust_mean": 0.0})  # any mean: the spread counts
     design = Design(Runs.of(runs, run), baseline, names_of(by), weights, missing, known, cluster)
     effects = effects_of(difference)
     example = "power('ndcg@10', runs=['bm25', 'ltr'], difference=0.01)"
     calls = refuse_geometric(averaged(metrics, example))
-    schema = TABLE | ({} if design.help == NO_HELP else SAVED)
+    saved = {name: dtype for name, dtype in SAVED.items() if name in choice.estimator.columns}
+    schema = TABLE | saved
     refuse_names([*schema], design.by, "by")
     found = paired_values(table, calls, design)
-    rows = []
-    for i, call in enumerate(calls):
-        for part in found.slices:
-            where = [x.item() for x in found.of_slices(part[:1].tolist())]
-            for a, b in design.pairs(found.runs):
-                d = differences(found.values[a][part, i], found.values[b][part, i])
-                weight, saved = found.queries["#weight"].to_numpy()[part], tuple[float, ...]()
-                n = int((~np.isnan(d)).sum())
-                units, std = _units(found.sample(part, d[:, None]))
-                if found.control is not None:
-                    control = replace(found.control.of_slice(part), mean=0.0)  # any: the spread counts
-                    saved = tuple(control.estimates(d[:, None], control.values[0], weight).saved.tolist())
-                    std *= math.sqrt(1 - saved[0])
-                for effect in effects:
-                    there = stats.power(effect / std, units, alpha) if std > 0 else None
-                    needed = stats.queries_needed(effect / std, power, alpha) if std > 0 else None
-                    if needed is not None and cluster is not None:
-                        needed = math.ceil(needed * n / units)  # with as many queries in a cluster
-                    names = call.text, found.runs[a], found.runs[b]
-                    rows.append((*where, *names, std if units > 1 else None, effect, n, there, needed, *saved))
-    return table.give(table_of(rows, design.by, found.queries.schema, schema))
+    tables = [table_of([], design.by, found.queries.schema, schema)]
+    for part in found.slices:
+        of_slice = SliceOfPairs.of(found, part, design.pairs(found.runs))
+        where = [x.item() for x in found.of_slices(part[:1].tolist())]
+        for spread in Spread.of(of_slice, estimation):
+            also = [spread.saved for _ in saved]
+            rows = [(*where, *spread.row(effect, power, alpha), *also) for effect in effects]
+            tables.append(table_of(rows, design.by, found.queries.schema, schema))
+    by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
+    return table.give(pl.concat(tables).sort(by_metric, maintain_order=True))
 
 
-def _units(sample: Sample) -> tuple[int, float]:
-    """The number of queries or clusters with a difference, and its standard error times the root of that number."""
-    d, weights = sample.values, by_column(sample.weights)
-    known = ~np.isnan(d)
-    units = int(known.sum())
-    off = (d - means(d, weights)) * weights * units / (weights[known].sum() or np.nan)
-    off[np.abs(off) <= NOISE * np.nanmax(np.abs(d), initial=0.0)] = 0.0
-    return units, float(spreads(off, np.ones(len(off)))[0])
+@dataclass(frozen=True)
+class Spread:
+    """How far the differences of a metric and pair of runs spread.
+
+    Attributes
+    ----------
+    names
+        The metric, the baseline and the run.
+    n_queries, n_units
+        The numbers of queries and of units (queries, or clusters of them) with a difference.
+    std
+        The standard error of the mean difference times the root of the number of units; NaN without one.
+    saved
+        The share of the variance that the estimator saves, of which `std` is what is left; None if it saves none.
+    """
+
+    names: tuple[str, str, str]
+    n_queries: int
+    n_units: int
+    std: float
+    saved: float | None
+
+    @classmethod
+    def of(cls, part: SliceOfPairs, estimation: Estimation) -> list[Spread]:
+        """Those of each metric and pair of runs."""
+        sample = part.sample(estimation.estimator.needs)
+        more = estimation.of(sample, Progress("", False)).more
+        saved = more.get("variance_saved", np.zeros(sample.columns))
+        std = _unit_spreads(sample) * np.sqrt(1 - saved)
+        units = (~np.isnan(sample.values)).sum(axis=0)
+        queries = (~np.isnan(part.changes)).sum(axis=0)
+        names = pl.DataFrame(names_of_pairs(part)).rows()
+        known = pl.Series(saved).fill_nan(None)
+        figures = zip(names, queries.tolist(), units.tolist(), std.tolist(), known.to_list(), strict=True)
+        return [cls(*of_column) for of_column in figures]
+
+    def row(self, effect: float, power: float, alpha: float) -> tuple[object, ...]:
+        """The figures of `TABLE` for a difference."""
+        std = self.std if self.n_units > 1 else None
+        if not self.std > 0:
+            return (*self.names, std, effect, self.n_queries, None, None)
+        there = stats.power(effect / self.std, self.n_units, alpha)
+        units = stats.queries_needed(effect / self.std, power, alpha)
+        needed = math.ceil(units * self.n_queries / self.n_units)  # with as many queries in a cluster
+        return (*self.names, std, effect, self.n_queries, there, needed)
+
+
+def _unit_spreads(sample: Sample) -> Floats:
+    """The standard error of each column's mean times the root of its number of units."""
+    values, weights = sample.values, by_column(sample.weights)
+    known = ~np.isnan(values)
+    total = np.where(known, weights, 0.0).sum(axis=0)
+    off = over((values - means(values, weights)) * weights * known.sum(axis=0), total)
+    rounding = NOISE * np.fmax.reduce(np.abs(values), axis=0, initial=0.0)
+    return spreads(np.where(np.abs(off) <= rounding, 0.0, off), np.ones(len(off)))
 
 
 def power_sentences(rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:

@@ -8,15 +8,18 @@ from typing import Any
 import polars as pl
 
 from ... import stats
+from ..._catalog.call import Call
 from ..._catalog.means import scaled, unscaled
 from ..._results.grid import ALPHA, Record
 from ..._results.sentences import NAMED, Quotes, metric_of, quoted
+from ..._statistics.order import Order
 from ..._support.draws import affordable
-from ..._support.floats import Floats, Integers, np
+from ..._support.floats import Booleans, Floats, Integers, np
 from ..._support.statistical_options import Bound
-from ..measure.paired_values import Design, PairedValues
+from ..measure.paired_values import Design, PairedValues, Pairs
 from ..sample.resampling import Resampling
 from ..sample.slices import table_of
+from .slice_of_pairs import by_people
 
 TABLE = {
     "metric": pl.String, "run": pl.String, "mean": pl.Float64, "rank": pl.UInt32, "rank_low": pl.UInt32,
@@ -29,58 +32,63 @@ LEAST = -1e300
 
 def ranks_of(found: PairedValues, figures: pl.DataFrame, design: Design, resampling: Resampling) -> pl.DataFrame:
     """A row per metric, slice and run; `figures` has the corrected tests, by metric, slice and pair."""
-    calls, runs, pairs, slices = found.calls, found.runs, design.pairs(found.runs), found.slices
+    calls, pairs = found.calls, design.pairs(found.runs)
     level = ALPHA if resampling.ci is None else 1 - resampling.ci
-    sign = np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
     gains, p = (
         figures[name].fill_null(np.nan).to_numpy().reshape(len(calls), -1, len(pairs))
         for name in ("difference", "p_adjusted")
     )
+    sign = _signs(calls)
     winner = np.where(p < level, np.sign(gains * sign[:, None, None]), 0.0)  # 1: the second of the pair
     rows: list[tuple[object, ...]] = []
-    for j, part in enumerate(slices):
+    for j, part in enumerate(found.slices):
         where = [x.item() for x in found.of_slices(part[:1].tolist())]
-        x = scaled(found.values[:, part], calls) * sign
-        x = np.where(np.isnan(x).any(axis=0), np.nan, x).swapaxes(0, 1)  # queries by runs by metrics
-        if found.control is not None:
-            x[~found.control.judged[part]] = np.nan
-        kinds: list[Bound | None] = ["percentile"] * (len(runs) * len(calls))
-        flat = np.nan_to_num(x.reshape(len(part), len(kinds)), nan=np.nan, neginf=LEAST)
-        sample = found.sample(part, flat)
-        means = stats.means(sample.values, sample.weights)
-        drawn = means[None]
-        if len(part) and resampling.ci is not None:
-            resamples = affordable(resampling.resamples, len(part))
-            drawn, _ = stats.replicates(
-                sample.values, sample.weights, kinds, (means, means), resamples, resampling.seed
-            )
-        of_draws = drawn.reshape(-1, len(runs), len(calls))
+        means, drawn = _means_and_draws(found, part, resampling)
         for i, call in enumerate(calls):
-            mean = means.reshape(len(runs), len(calls))[:, i]
-            rank, ranks = _ranks(mean), _ranks(of_draws[..., i])
-            beats = np.zeros((len(runs), len(runs)), dtype=bool)
-            for (a, b), won in zip(pairs, winner[i, j], strict=True):
-                beats[b, a], beats[a, b] = won > 0, won < 0
-            low = np.minimum(np.quantile(ranks, level / 2, axis=0, method="lower"), 1 + beats.sum(axis=0))
-            high = np.maximum(np.quantile(ranks, 1 - level / 2, axis=0, method="higher"), len(runs) - beats.sum(axis=1))
-            shown, group = unscaled(mean[:, None] * sign[i], [call])[:, 0], np.zeros(len(runs), dtype=int)
-            for _ in runs:  # as many steps as the longest chain of runs of which each beats the next
-                group = 1 + (beats * group[:, None]).max(axis=0)
-            for at in np.argsort(rank, kind="stable"):
-                counts = rank[at], low[at], high[at], beats[at].sum(), beats[:, at].sum(), group[at]
-                numbers: list[int | None] = [None if np.isnan(mean[at]) else int(x) for x in counts]
-                if resampling.ci is None:
-                    numbers[1:3] = None, None
-                numbers[-1] = numbers[-1] if design.baseline is None and not np.isnan(p[i, j]).all() else None
-                rows.append((*where, call.text, runs[at], float(shown[at]), *numbers))
+            beats = _beats(winner[i, j], pairs, len(found.runs))
+            order = Order(means[:, i], drawn[..., i], beats)
+            shown = unscaled(means[:, [i]] * sign[i], [call])[:, 0]
+            groups = design.baseline is None and not np.isnan(p[i, j]).all()
+            numbers = order.numbers(None if resampling.ci is None else level, groups=groups)
+            names = [(*where, call.text, run) for run in found.runs]
+            rows += [(*names[at], float(shown[at]), *numbers[at]) for at in np.argsort(order.ranks, kind="stable")]
     by_metric = pl.col("metric").cast(pl.Enum([call.text for call in calls]))
     return table_of(rows, design.by, found.queries.schema, TABLE).sort(by_metric, maintain_order=True)
 
 
-def _ranks(means: Floats) -> Integers:
-    """The rank of each mean in the last axis, 1 for the largest; equal ones share the best rank."""
-    above = [(means > (x + stats.NOISE * np.abs(x))[..., None]).sum(axis=-1) for x in np.moveaxis(means, -1, 0)]
-    return 1 + np.stack(above, axis=-1)
+def _signs(calls: Sequence[Call]) -> Floats:
+    """1 for each metric whose larger values are better, otherwise -1."""
+    return np.array([1.0 if call.higher_is_better else -1.0 for call in calls])
+
+
+def _means_and_draws(found: PairedValues, part: Integers, resampling: Resampling) -> tuple[Floats, Floats]:
+    """The means of a slice, runs by metrics, on scales where more is better; and those of resamples, one after the other.
+
+    Queries count on which all runs have a value; without intervals, the means are the one resample.
+    """
+    runs, calls = len(found.runs), found.calls
+    values = scaled(found.values[:, part], calls) * _signs(calls)
+    values = np.where(np.isnan(values).any(axis=0), np.nan, values)
+    by_query = values.swapaxes(0, 1).reshape(len(part), runs * len(calls))
+    by_query[~by_people(found, part)] = np.nan
+    sample = found.sample(part, np.nan_to_num(by_query, nan=np.nan, neginf=LEAST))
+    means = stats.means(sample.values, sample.weights)
+    drawn = means[None]
+    if len(part) and resampling.ci is not None:
+        resamples = affordable(resampling.resamples, len(part))
+        kinds: list[Bound | None] = ["percentile"] * len(means)
+        limits = means, means
+        drawn, _ = stats.replicates(sample.values, sample.weights, kinds, limits, resamples, resampling.seed)
+    return means.reshape(runs, len(calls)), drawn.reshape(-1, runs, len(calls))
+
+
+def _beats(winner: Floats, pairs: Pairs, runs: int) -> Booleans:
+    """Which run (a row) beats which, by the winner of each pair."""
+    beats = np.zeros((runs, runs), dtype=bool)
+    for (first, second), won in zip(pairs, winner, strict=True):
+        beats[second, first] = won > 0
+        beats[first, second] = won < 0
+    return beats
 
 
 def tied_for_top(rows: Sequence[Record], settings: Mapping[str, Any], quotes: Quotes) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 import polars as pl
 
@@ -16,12 +16,14 @@ from ..._catalog.call import Call
 from ..._catalog.requests import refuse_ratios
 from ..._plan.per_query import collect
 from ..._results.grid import queries as counted
-from ..._statistics.confidence_sequences import Method, confidence_sequence, method_for, values_needed
+from ..._statistics.confidence_sequences import Method, method_for
+from ..._statistics.estimate import Estimator
+from ..._statistics.estimators import INTERVALS
 from ..._support.draws import seeds_of
-from ..._support.floats import Floats, np
+from ..._support.floats import np
 from ..._support.option_kinds import ReadInside
 from ..._support.option_values import Range, is_number
-from ..._support.statistical_options import INTERVALS, Correction
+from ..._support.statistical_options import PLANNED, Correction
 from ..._table.roles import require_all
 from ..._table.runs import RUN_OF_TABLE
 from ..._table.table import Table, refuse_names
@@ -32,11 +34,6 @@ from ..sample.slices import by_query, keys
 
 State: TypeAlias = Annotated[object, ReadInside]
 """The table of earlier looks, of Polars or pandas; True at the first look."""
-
-Planned: TypeAlias = Annotated[int, Range(least=2, most=10**9)]
-
-PLANNED = 1_000
-"""The planned number of queries by default."""
 
 AGAIN = Code("sequential=True", command="another file of --sequential")
 """How a gate begins."""
@@ -58,8 +55,52 @@ AS_GIVEN = "give the state of the last look alone, as the gate gave it"
 """What to do with a state that no gate has given."""
 
 
+class Looks:
+    """When the queries of a comparison came, and how often it is read; this one is read once."""
+
+    estimator: ClassVar[str | None] = None
+    """The estimator that holds at all of them."""
+
+    given: ClassVar[object] = None
+    """What stands for a state that is given."""
+
+    @classmethod
+    def of(cls, estimator: Estimator, ci: float | None, planned: int, look: str | None) -> Looks:
+        """Those of a comparison by an estimator."""
+        return Sequential(ci, planned, look) if "order" in estimator.needs and ci is not None else ONCE
+
+    @classmethod
+    def of_gate(cls, state: Any, confidence: float, planned: int | None) -> Looks:
+        """Those of a gate, by its option `sequential`."""
+        return ONCE if state is None else Sequential.of_state(state, confidence, planned)
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The options of the estimator."""
+        return {}
+
+    def checked(self, calls: Sequence[Call], correction: Correction | None = None) -> Looks:
+        """Itself, unless the metrics or the correction do not fit."""
+        return self
+
+    def arranged(self, found: PairedValues, table: Table[Any]) -> PairedValues:
+        """The values of all queries, with what looks add to them."""
+        return found
+
+    def settings(self, found: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
+        """What a result records of the looks."""
+        return {}
+
+    def kept(self, found: PairedValues) -> pl.DataFrame | None:
+        """What the next look needs."""
+        return None
+
+
+ONCE = Looks()
+
+
 @dataclass(frozen=True)
-class Sequential:
+class Sequential(Looks):
     """How a comparison is read more than once.
 
     Attributes
@@ -79,6 +120,9 @@ class Sequential:
     look: str | None = None
     state: pl.DataFrame | None = None
 
+    estimator: ClassVar[str | None] = "sequential"
+    given: ClassVar[object] = ...
+
     @classmethod
     def of_state(cls, given: Any, confidence: float | None = None, planned: int | None = None) -> Sequential:
         """That of a gate, which begins with True and continues from a state: both have the same plan."""
@@ -96,6 +140,11 @@ class Sequential:
                     says = f" is not the {began:g} of the first look, and a plan that changes makes looks invalid; keep it, or begin again with "
                     raise InvalidOption(option(**{name: now}), says, AGAIN)
         return cls(2 * (plan["confidence"] or CONFIDENCE) - 1, int(plan["planned"] or PLANNED), state=state)
+
+    @property
+    def options(self) -> dict[str, object]:
+        """The options of the estimator."""
+        return {"planned": self.planned}
 
     @property
     def method(self) -> Method:
@@ -130,10 +179,6 @@ class Sequential:
             place[np.lexsort((of_hash, found.queries["#look"].to_numpy()))] = place.copy()
         return _with(found, place=place)
 
-    def needed(self, loss: float) -> int:
-        """After how many queries a run that changes nothing passes, with a budget of this share of the metric's range."""
-        return values_needed(loss / 2, self.ci, self.method)
-
     def kept(self, found: PairedValues) -> pl.DataFrame:
         """The state after a look: a row per run and query."""
         rows, look = found.long(), pl.concat([found.queries["#look"]] * len(found.runs)).cast(pl.Int64)
@@ -142,30 +187,11 @@ class Sequential:
             look.alias("look"), pl.all(), planned=pl.lit(self.planned, pl.Int64), confidence=pl.lit((1 + self.ci) / 2)
         )
 
-    def applied(self, figures: pl.DataFrame, d: Floats, calls: Sequence[Call]) -> pl.DataFrame:
-        """The figures of a slice with the interval and the p-value of the differences `d`, whose rows are in order."""
-        within = limits(np.empty((0, 0, len(calls))), calls).repeated(d.shape[1] // len(calls))
-        of = within.greatest - within.least
-        of[np.repeat([call.of_pairs for call in calls], len(of) // len(calls))] /= 2  # their values are differences
-        (low,), (high,), (p,) = confidence_sequence(d, (-of, of), self.ci, self.method)
-        if (crossed := low > high).any():
-            row = figures.row(int(crossed.argmax()), named=True)
-            warn(
-                f"no mean of {row['metric']} of {row['run']} less {row['baseline']} agrees with all looks: the order of the queries goes "
-                "with their values, or the mean changed"
-            )
-        low, high = (np.where(crossed, np.nan, x) for x in (low, high))
-        ratio = pl.Series("#ratio", high - low) / (figures["ci_high"] - figures["ci_low"])
-        kind = pl.Series([None if np.isnan(end) else self.method for end in low], dtype=pl.String)
-        columns = {"ci_low": low, "ci_high": high, "p_value": p, "p_adjusted": p}
-        ends = {name: pl.Series(x).fill_nan(None) for name, x in columns.items()}
-        return figures.with_columns(ratio, interval=kind, **ends)
-
-    def settings(self, found: PairedValues, ratios: pl.Series) -> dict[str, object]:
+    def settings(self, found: PairedValues, figures: pl.DataFrame) -> dict[str, object]:
         """The method, the plan, the looks, how many queries came again, and how much wider each interval is."""
-        queries = found.queries
+        queries, ratios = found.queries, figures["#width_ratio"].to_list()
         own = {"method": self.method, "planned": self.planned, "look": self.look, "looks": queries["#look"].n_unique()}
-        return {"sequential": {**own, "repeated": int(queries["#again"].sum()), "width_ratio": ratios.to_list()}}
+        return {"sequential": {**own, "repeated": int(queries["#again"].sum()), "width_ratio": ratios}}
 
 
 @dataclass(frozen=True)
@@ -179,6 +205,17 @@ class Came:
         require_all(part.rows.schema, [(self.look, "look")])
         looks = by_query(part.rows, self.query, (self.look,), None).rename({"#by0": "#came"})
         return collect(looks.drop("#weight"), part.rows, part.setup)
+
+
+def warn_of_drift(figures: pl.DataFrame) -> None:
+    """Warn of a mean with which no look agrees with the others."""
+    crossed = figures.filter(pl.col("#crossed") > 0)
+    if not crossed.is_empty():
+        row = crossed.row(0, named=True)
+        warn(
+            f"no mean of {row['metric']} of {row['run']} less {row['baseline']} agrees with all looks: the order of the queries goes "
+            "with their values, or the mean changed"
+        )
 
 
 def price(settings: Mapping[str, Any]) -> list[str]:

@@ -18,6 +18,7 @@ from ..._catalog.means import scaled, unscaled
 from ..._catalog.requests import Request, averaged
 from ..._plan.per_query import measure
 from ..._results.columns import grid, schema
+from ..._results.compared_runs import pairs_shown
 from ..._results.grid import Cell, Grid, Record, interval, intervals_of, number, percent, queries_of, records
 from ..._results.result import MOST_ROWS, Block, Format, R_co, Result
 from ..._results.sentences import IN_TEXT, Quotes, headlines
@@ -31,7 +32,8 @@ from ..._table.setup import Setup, refuse_bounds
 from ..._table.shared_options import Intervals, OfRuns, runs_of
 from ..._table.table import R, Table, refuse_names
 from ...errors import InvalidOption, option
-from ..decide.compare import Significance, compared_values, pairs_shown
+from ..decide.compare import Significance, compared_values
+from ..decide.estimation import Estimation
 from ..measure.paired_values import PairedValues, two_or_more
 from ..sample.declaration import verb
 from ..sample.entries import Entries, entries_of, of_run
@@ -516,9 +518,9 @@ def tune(
     found = PairedValues(query, [*rankings], [measured], weighted, of_rankings)
     (of_all,) = found.slices
     pairs = [(i, 0) for i, name in enumerate(found.runs) if name not in (TUNED, IN_SAMPLE)]
-    of_pairs = resampling if test == "auto" else replace(resampling, interval=test)
+    of_pairs = Estimation.by(interval if test == "auto" else test, resampling)
     with Progress("comparing runs", resampling.progress) as progressing:
-        compared, _ = compared_values(found, of_all, pairs, of_pairs, progressing)
+        compared = compared_values(found, of_all, pairs, of_pairs, progressing)
     chosen_texts = [call.text for call in chosen]
     methods = pl.Series("method", [chosen_texts[i] for i in fold], pl.String)
     columns = [pl.Series(name, x[:, 0]).fill_nan(None) for name, x in zip(found.runs, found.values, strict=True)]

@@ -11,11 +11,18 @@ import polars as pl
 from ... import stats
 from ..._catalog.call import Call
 from ..._plan.per_query import measure
+from ..._statistics.estimators import ESTIMATORS
+from ..._statistics.sample import Known, Sample
+from ..._support.floats import np
 from ..._table.setup import Setup
 from ...errors import InvalidOption, option
-from ..sample.judged import KINDS, OF_JUDGED, PEOPLE, Control, Help, by_people, in_addition
+from ..sample.judged import KINDS, PEOPLE, Control, Help, by_people
+from ..sample.resampling import limits
 from ..sample.slices import in_slices
-from .summary import FIGURES, OF_INTERVALS, Summary, weigher
+from .summary import FIGURES, Summary, weigher
+
+ESTIMATOR = ESTIMATORS[KINDS["model_labels"]]
+"""The estimator of means by the labels of people and of a model."""
 
 OF_MODEL = "#model "
 """The prefix of a metric's column by the model's labels."""
@@ -30,13 +37,14 @@ class JudgedSummary(Summary):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Help(self.model_labels).checked((), interval=(self.resampling.interval, "auto"), cluster=(self.cluster, None))
+        options = {"interval": (self.resampling.interval, "auto"), "cluster": (self.cluster, None)}
+        ESTIMATOR.refuse_others(Help(self.model_labels).given, options)
 
     @property
     def figures(self) -> Mapping[str, pl.DataType]:
         """The columns of the summary without the slices."""
         own = {name: dtype for name, dtype in super().figures.items() if name not in ("metric", "n_queries")}
-        return {"metric": FIGURES["metric"], "n_queries": FIGURES["n_queries"], **OF_JUDGED, **own}
+        return {"metric": FIGURES["metric"], "n_queries": FIGURES["n_queries"], **ESTIMATOR.columns, **own}
 
     def _of_run(self, frame: pl.DataFrame, run: str, setup: Setup) -> pl.DataFrame:
         if any(call.labels and call.metric.from_clicks != "same" for call in weigher(self.weights, frame.schema)):
@@ -76,11 +84,14 @@ class JudgedSummary(Summary):
         people, known, by_model, weights = numbers.T
         control = Control("model_labels", str(self.model_labels), people > 0, by_model[None, :, None])
         named = "".join(f" of {name} {x}" for name, x in zip(self.slices.values(), where, strict=True))
-        found = control.estimated(call.text, named, known[:, None], by_model[:, None], weights)
-        (mean,), (std,) = found.mean, stats.spreads(known[people > 0, None], weights[people > 0])
-        (reach,) = (0.0,) if self.resampling.ci is None else found.reach(self.resampling.ci)
+        values, other = known[:, None], by_model[:, None]
+        control.refuse_unfit(call.text, named, values, other, weights)
+        sample = Sample(values, weights, limits(values, [call]), known=Known(other, people > 0))
+        estimate = ESTIMATOR(sample, self.resampling.ci)
         least, greatest = (x if end is None else end for end, x in zip(call.bounds, (-math.inf, math.inf), strict=True))
-        ends = (min(max(x, least), greatest) for x in (mean, mean - reach, mean + reach))
-        figures = {"n_queries": len(known), "std": std, "total": None, "interval": KINDS["model_labels"]}
-        figures |= dict(zip(("mean", *OF_INTERVALS[:2]), ends, strict=True)) | in_addition(found)
-        return [x.item() if isinstance(x, pl.Series) else x for x in map(figures.get, [*self.figures][1:])]
+        ends = {"mean": estimate.value, "ci_low": estimate.low, "ci_high": estimate.high}
+        (std,) = stats.spreads(known[people > 0, None], weights[people > 0])
+        more = {name: pl.Series(estimate.more[name]).cast(dtype).item() for name, dtype in ESTIMATOR.columns.items()}
+        figures = {"n_queries": len(known), "std": std, "total": None, "interval": ESTIMATOR.name, **more}
+        figures |= {name: float(np.clip(end, least, greatest).item()) for name, end in ends.items()}
+        return [figures[name] for name in [*self.figures][1:]]

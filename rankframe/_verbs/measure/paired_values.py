@@ -84,12 +84,6 @@ class Design:
             raise InvalidOption(option(weights=self.weights), says, option(weights="num_ret"))
         return calls
 
-    def refuse_weights(self, wrong: Text) -> None:
-        """Refuse weights and clusters for what counts all queries alike."""
-        given = {name: x for name in ("weights", "cluster") if (x := getattr(self, name)) is not None}
-        if given:
-            raise InvalidOption(wrong, " counts all queries alike; leave out ", option(**given))
-
     def marked(self, frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> tuple[pl.DataFrame, list[str]]:
         """The frame with what is known of queries that people did not judge, and the names of its columns."""
         setup = self.runs.queries(setup)

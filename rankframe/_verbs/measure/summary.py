@@ -9,7 +9,6 @@ the interval of few queries is one that holds for few.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,8 +21,9 @@ from ..._catalog.registry import METRICS
 from ..._catalog.requests import Request, averaged, calls_of
 from ..._plan.per_query import collect, measure
 from ..._results.columns import schema
-from ..._support.draws import seeds_of, uniforms
-from ..._support.floats import Floats, Unsigned, np
+from ..._statistics.poisson import means_of_draws, sums_of_draws
+from ..._support.draws import seeds_of
+from ..._support.floats import Floats, np
 from ..._support.option_kinds import Column, ColumnNames
 from ..._support.progress import Progress
 from ..._support.statistical_options import FEW
@@ -60,9 +60,6 @@ OF_ESTIMATES = ("n_clicks", "effective_sample_size")
 """The figures of estimates from clicks."""
 
 NO_INTERVALS: Mapping[str, Any] = {"ci": None, "interval": "auto", "resamples": 1, "seed": 0, "progress": False}
-
-AT_ONCE = 4_000_000
-"""The most draws in memory at a time."""
 
 
 def figures_of(setup: Setup, ci: float | None) -> dict[str, pl.DataType]:
@@ -235,7 +232,7 @@ class Summary:
 
     def _of_queries(self, per_query: pl.DataFrame) -> pl.DataFrame:
         resampling = self.resampling
-        if resampling.interval == "poisson" and resampling.ci is not None:
+        if resampling.merges and resampling.ci is not None:
             return self.merge(self._part(per_query))
         table = averages(per_query, self.resampled, self.calls, [*self.slices], resampling)
         table = self._with_clicks(table, per_query, [*self.slices]).rename({**self.slices})
@@ -282,20 +279,9 @@ class Summary:
         """The weights and the sums of the resamples of a slice: resamples by metrics."""
         values = queries.select(call.text for call in self.calls).to_numpy().astype(float)
         weights = queries.select(pl.col(call.weights).alias(call.text) for call in self.calls).to_numpy()
-        counts = ~np.isnan(values)
-        on_scale = np.where(counts, scaled(values, self.calls), 0.0)
-        weighed = np.where(weights > 0, on_scale, 0.0) * weights  # log 0 times the weight 0 would be NaN
         resamples = 0 if self.resampling.ci is None else self.resampling.resamples
-        draws = np.zeros((resamples, len(self.calls)))
-        sums = np.zeros_like(draws)
-        seeds = seeds_of(queries, self.resampled, self.resampling.seed)
-        step = max(1, AT_ONCE // max(1, resamples))
-        for start in range(0, len(queries), step):
-            some = slice(start, start + step)
-            drawn = _poisson(seeds[some], resamples)
-            draws += drawn @ (counts * weights)[some]
-            sums += _product(drawn, weighed[some])
-        return draws, sums
+        ids = seeds_of(queries, self.resampled, self.resampling.seed)
+        return sums_of_draws(scaled(values, self.calls), weights, ids, resamples)
 
     def merge(self, parts: pl.DataFrame) -> pl.DataFrame:
         """Merge the figures of parts: one row per slice and metric, or the means of a slice in a row."""
@@ -339,12 +325,12 @@ class Summary:
         ci = self.resampling.ci
         if ci is None or sums["n"] < 2 or not sums["weight"]:
             return None, None, None
-        if self.resampling.interval != "poisson" and not parts["values"].has_nulls():
+        if not self.resampling.merges and not parts["values"].has_nulls():
             low, high, kind = self._of_values(call, parts)
             if kind != "bca":
                 return low, high, kind
         weights, totals = (np.sum(parts[name].to_list(), axis=0) for name in ("draws", "sums"))
-        means = np.clip(totals[weights > 0] / weights[weights > 0], sums["least"], sums["greatest"])
+        means = means_of_draws(weights, totals, sums["least"], sums["greatest"])
         low, high = np.quantile(unscaled(means[:, None], [call])[:, 0], [(1 - ci) / 2, (1 + ci) / 2])
         return float(low), float(high), "poisson"
 
@@ -482,17 +468,3 @@ def _different(queries: pl.DataFrame, call: Call) -> tuple[list[float] | None, .
     there = queries.select(values=call.text, weights=call.weights).drop_nulls().filter(pl.col("weights") > 0)
     found = there.cast(pl.Float64).group_by(pl.all()).agg(counts=pl.len())
     return tuple(x.to_list() if len(x) <= FEW else None for x in found)
-
-
-def _product(drawn: np.ndarray[Any, Any], added: np.ndarray[Any, Any]) -> Floats:
-    """The sums of each replicate; a query drawn 0 times adds 0, even if its value is log 0."""
-    finite = np.isfinite(added)
-    product: Floats = drawn @ np.where(finite, added, 0.0)
-    product[drawn @ ~finite > 0] = -np.inf
-    return product
-
-
-def _poisson(seeds: Unsigned, resamples: int) -> Floats:
-    """How often each replicate draws each query: a row per replicate."""
-    below = np.cumsum([math.exp(-1) / math.factorial(k) for k in range(18)])
-    return np.searchsorted(below, uniforms(seeds, resamples), side="right").astype(float)

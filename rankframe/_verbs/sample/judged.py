@@ -11,21 +11,16 @@ import polars as pl
 from ..._catalog.call import Call
 from ..._catalog.requests import averaged, refuse_geometric
 from ..._plan.per_query import needs_largest_label
-from ..._results.columns import schema
 from ..._results.grid import Record, queries
-from ..._statistics.prediction_powered import Estimates, estimates
 from ..._support.floats import Booleans, Floats, Integers, np
 from ..._support.statistical_options import VERY_FEW
 from ..._table.roles import require, require_number
 from ..._table.setup import Setup
-from ...errors import Code, InvalidData, InvalidOption, RankframeError, Text, on, option, warn
+from ...errors import Advice, Code, InvalidData, InvalidOption, RankframeError, Text, on, option, warn
 
 Helper = Literal["model_labels", "adjust"]
 KINDS: Mapping[Helper, str] = {"model_labels": "prediction_powered", "adjust": "adjusted"}
 """The kind of interval and of test, as results name it."""
-
-OF_JUDGED = schema("n_judged tuned_weight variance_saved queries_to_halve")
-"""The columns that results have in addition."""
 
 LEAST = 30
 """The fewest judged queries whose mean has an interval."""
@@ -63,12 +58,13 @@ class Control:
         """What is known of some of the queries."""
         return replace(self, judged=self.judged[rows], values=self.values[:, rows])
 
-    def estimates(self, values: Floats, other: Floats, weights: Floats) -> Estimates:
-        """The mean of each column."""
-        return estimates(values, other, self.judged, weights, within=self.of == "model_labels", mean=self.mean)
+    @property
+    def differs_by_run(self) -> bool:
+        """Whether runs have values of their own."""
+        return self.of == "model_labels"
 
-    def estimated(self, name: str, where: str, values: Floats, other: Floats, weights: Floats) -> Estimates:
-        """The mean of each column of a slice, called `where`, if enough queries have values; warns where its interval misleads."""
+    def refuse_unfit(self, name: str, where: str, values: Floats, other: Floats, weights: Floats) -> None:
+        """Refuse values of a slice, called `where`, of which people judged too few; warn where their interval misleads."""
         judged, rest = (x & (weights > 0) for x in (self.judged, ~self.judged))
         n, of, mine, theirs = int(judged.sum()), option(**{self.of: self.name}), other[judged], other[rest]
         if n < LEAST:
@@ -93,7 +89,6 @@ class Control:
         if mean is not None and (np.abs(mine.mean(axis=0) - mean) > FAR * np.sqrt(error)).any():
             far = f"judged queries{where} have a mean of {mine.mean():.3f} by {self.name}, others {np.mean(mean):.3f}"
             warn(f"the interval of {name} holds for judged queries that were drawn at random: {far}")
-        return self.estimates(values, other, weights)
 
 
 @dataclass(frozen=True)
@@ -117,17 +112,23 @@ class Help:
         """The options that are given."""
         return {name: x for name, x in asdict(self).items() if x is not None}
 
-    def checked(self, by: Sequence[str], **options: tuple[object, object]) -> Help:
-        """Itself; refuse options that do not go with it: each has its value and its default, as ``interval=("bca", "auto")``."""
-        if self.adjust_mean is not None and (self.adjust is None or by):
+    @property
+    def estimator(self) -> str | None:
+        """The estimator that uses what is known; None where nothing is."""
+        return next((KINDS[name] for name in KINDS if name in self.settings), None)
+
+    @property
+    def given(self) -> Advice:
+        """The option that says what is known."""
+        return option(**{name: x for name, x in self.settings.items() if name in KINDS})
+
+    def checked(self, by: Sequence[str]) -> Help:
+        """Itself; refuse two stand-ins for people, and a mean over all queries beside slices."""
+        if self.adjust_mean is not None and by:
             says = " is the mean of a column over all queries, not over slices; name it alone: "
             raise InvalidOption(option(adjust_mean=self.adjust_mean), says, option(adjust=...))
-        given = option(**{name: x for name, x in self.settings.items() if name != "adjust_mean"})
         if self.model_labels is not None and self.adjust is not None:
-            raise InvalidOption(given, " both stand in for labels of people; take one of them")
-        for name, (value, usual) in options.items() if self.settings else ():
-            if value != usual:
-                raise InvalidOption(given, " has its own interval and test; leave out ", option(**{name: value}))
+            raise InvalidOption(self.given, " both stand in for labels of people; take one of them")
         return self
 
     def marked(self, frame: pl.DataFrame, setup: Setup, calls: Sequence[Call]) -> tuple[pl.DataFrame, list[str]]:
@@ -208,12 +209,6 @@ def by_people(frame: pl.DataFrame, setup: Setup, model_labels: str, calls: Seque
     people = pl.col("#given") > 0
     merged = pl.when(people).then(pl.col(label).cast(pl.Float64)).otherwise(pl.col(model_labels).cast(pl.Float64))
     return rows.with_columns(people.alias(PEOPLE), merged.alias(label)).drop("#given", "#rows")
-
-
-def in_addition(found: Estimates) -> dict[str, pl.Series]:
-    """The columns `OF_JUDGED` of the means."""
-    columns = (np.full(len(found.mean), found.n), found.weight, found.saved, found.to_halve)
-    return {name: pl.Series(x).cast(dtype) for (name, dtype), x in zip(OF_JUDGED.items(), columns, strict=True)}
 
 
 def sentences_of(rows: Sequence[Record], settings: Mapping[str, Any]) -> list[str]:

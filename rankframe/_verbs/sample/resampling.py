@@ -12,12 +12,11 @@ import polars as pl
 from ... import stats
 from ..._catalog.call import Call
 from ..._catalog.means import Mean, lifted, scaled, unscaled
-from ..._statistics.estimators import Estimate, estimated
-from ..._statistics.sample import Limits, Sample
+from ..._statistics.estimators import ESTIMATORS
+from ..._statistics.sample import Limits
 from ..._statistics.weighted_means import effective_number, weighed
 from ..._support.floats import Booleans, Floats, np
 from ..._support.progress import Progress
-from ..._support.statistical_options import OfDifferences, SummaryInterval, Test
 from ..._table.shared_options import ChosenIntervals, Intervals
 from ...errors import InvalidOption, option, warn
 
@@ -27,15 +26,13 @@ class Resampling:
     """The confidence and the kind of an interval, the number of resamples, and the seed."""
 
     ci: float | None
-    interval: SummaryInterval | OfDifferences
+    interval: str
     resamples: int
     seed: int
     progress: bool
 
     @classmethod
-    def of(
-        cls, options: Intervals | ChosenIntervals, interval: SummaryInterval | OfDifferences = "percentile"
-    ) -> Resampling:
+    def of(cls, options: Intervals | ChosenIntervals, interval: str = "percentile") -> Resampling:
         """The settings that a call names, with a kind of interval."""
         given: Mapping[str, Any] = {**options}
         return cls(given["ci"], interval, given["resamples"], given["seed"], given["progress"])
@@ -54,13 +51,14 @@ class Resampling:
     @property
     def least(self) -> int:
         """The least number of resamples: one is expected beyond each end of the interval."""
-        return 1 if self.ci is None or self.interval == "t" else math.ceil(round(2 / (1 - self.ci), 6)) - 1
+        if self.ci is None or "resamples" not in ESTIMATORS[self.interval].options:
+            return 1
+        return math.ceil(round(2 / (1 - self.ci), 6)) - 1
 
-    def estimated(self, sample: Sample, step: Progress) -> tuple[Estimate, list[str | None]]:
-        """The estimate of each column of differences by the estimator `interval`, and the kind of its interval, if it has one."""
-        estimate, names = estimated(sample, self.interval, self.ci, self.resamples, self.seed, step)
-        there = ~np.isnan(estimate.low)
-        return estimate, [name if has else None for name, has in zip(names, there, strict=True)]
+    @property
+    def merges(self) -> bool:
+        """Whether draws come from the queries' ids, so that figures of parts merge."""
+        return "ids" in ESTIMATORS[self.interval].needs
 
     def intervals(
         self, values: Floats, weights: Floats, limits: Limits, progress: Progress
@@ -79,18 +77,6 @@ class Resampling:
             ends[:, at] = stats.intervals(values[:, at], weights, *how, within)
         there = ~np.isnan(ends[0])
         return ends[0], ends[1], [kind if has else None for kind, has in zip(kinds, there, strict=True)]
-
-
-def estimator_of(test: Test, interval: OfDifferences) -> OfDifferences:
-    """The estimator that gives the interval and the p-value of differences: the named test's, or the named interval's."""
-    if test in ("tukey", "sequential") and interval != "auto":
-        raise InvalidOption(option(test=test), " has an interval of its own; leave out ", option(interval=interval))
-    if test in ("auto", "tukey", "bayes", "sequential"):
-        return interval
-    if interval not in ("auto", test):
-        says = " gives the interval, too, so that both agree; leave out "
-        raise InvalidOption(option(test=test), says, option(interval=interval))
-    return test  # type: ignore[return-value]
 
 
 UNITS = "#units"

@@ -1,0 +1,136 @@
+"""The estimator that a call asks for, what the call may ask of it, and its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from ..._catalog.call import Call
+from ..._catalog.requests import refuse_geometric
+from ..._statistics.estimate import Estimate, Estimator
+from ..._statistics.estimators import ESTIMATORS
+from ..._statistics.sample import Sample
+from ..._support.floats import Floats
+from ..._support.progress import Progress
+from ..._support.statistical_options import Bound, OfDifferences, Test
+from ...errors import InvalidOption, Text, option
+from ..sample.judged import KINDS, Help
+from ..sample.resampling import Resampling
+from .sequential import AGAIN, Looks
+
+OF_KNOWN: Sequence[tuple[Estimator, Text]] = [(ESTIMATORS[kind], option(**{name: ...})) for name, kind in KINDS.items()]
+"""How a call asks for the estimators of few judged queries."""
+
+OF_INTERVALS: Sequence[tuple[Estimator, Text]] = [
+    (ESTIMATORS[name], option(interval=name)) for name in get_args(OfDifferences) if name not in get_args(Test)
+]
+"""How `compare` asks for the estimators that are no test."""
+
+OF_TESTS = [*((ESTIMATORS[name], option(test=name)) for name in get_args(Test)), *OF_INTERVALS, *OF_KNOWN]
+"""How `compare` asks for its estimators."""
+
+OF_GATES: Sequence[tuple[Estimator, Text]] = [
+    *((ESTIMATORS[name], option(interval=name)) for name in get_args(Bound)),
+    (ESTIMATORS["sequential"], AGAIN),
+    *OF_KNOWN,
+]
+"""How `gate` asks for its estimators."""
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """An estimator with its options.
+
+    Attributes
+    ----------
+    estimator
+        The estimator.
+    resampling
+        The confidence of intervals, the resamples and the seed.
+    options
+        Further options, of which it reads its own.
+    """
+
+    estimator: Estimator
+    resampling: Resampling
+    options: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def by(cls, name: str, resampling: Resampling) -> Estimation:
+        """That of the named estimator without further options."""
+        return cls(ESTIMATORS[name], resampling)
+
+    def of(self, sample: Sample, step: Progress) -> Estimate:
+        """The estimate of each column."""
+        ci, resamples, seed = self.resampling.ci, self.resampling.resamples, self.resampling.seed
+        return self.estimator(sample, ci, resamples=resamples, seed=seed, step=step, **self.options)
+
+    def mean(self, sample: Sample) -> Floats:
+        """The mean of each column alone."""
+        options = self.estimator.own(self.estimator.mean, self.options)
+        return self.estimator.mean(sample, **options)
+
+    def enough(self, share: float, ci: float) -> int:
+        """After how many queries without a change a bound rules out the loss of a share of the values' range."""
+        options = self.estimator.own(self.estimator.enough, self.options)
+        return self.estimator.enough(share, ci, **options)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which estimator a call asks for.
+
+    Attributes
+    ----------
+    estimator
+        The estimator.
+    said
+        How the call asks for it.
+    ways
+        How calls of the verb ask for others.
+    """
+
+    estimator: Estimator
+    said: Text
+    ways: Sequence[tuple[Estimator, Text]]
+
+    @classmethod
+    def of_test(cls, test: Test, interval: OfDifferences, known: Help) -> Choice:
+        """That of a comparison: what is known of queries, or else the test, or else the interval names it."""
+        if known.estimator is not None:
+            return cls(ESTIMATORS[known.estimator], known.given, OF_TESTS)
+        if test == "auto" and interval != "auto":
+            return cls(ESTIMATORS[interval], option(interval=interval), OF_TESTS)
+        return cls(ESTIMATORS[test], option(test=test), OF_TESTS)
+
+    @classmethod
+    def of_bound(cls, interval: Bound, looks: Looks, known: Help) -> Choice:
+        """That of a gate: what is known of queries, or else several looks, or else the interval names it."""
+        if known.estimator is not None:
+            return cls(ESTIMATORS[known.estimator], known.given, OF_GATES)
+        if looks.estimator is not None:
+            return cls(ESTIMATORS[looks.estimator], "a sequential gate", OF_GATES)
+        return cls(ESTIMATORS[interval], option(interval=interval), OF_GATES)
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the call asks by a test or an interval, and not by what is known of queries."""
+        return all(self.estimator is not row for row, _ in OF_KNOWN)
+
+    def checked(self, ci: float | None = 0.95, **options: tuple[object, object]) -> Choice:
+        """Itself; refuse options that the estimator does not take, each with its value and its default."""
+        self.estimator.refuse_others(self.said, options, self.ways)
+        if ci is None and "confidence" in self.estimator.needs:
+            raise InvalidOption(self.said, " needs an interval; write ", option(ci=0.95))
+        return self
+
+    def refuse_metrics(self, calls: Sequence[Call]) -> None:
+        """Refuse metrics without the means or the values that the estimator needs."""
+        needs = {*self.estimator.needs}
+        if "plain means" in needs:
+            refuse_geometric(calls)
+        for call in calls:
+            if call.of_pairs and needs & {"runs", "known"}:
+                says = f" needs a value of each run, and {call.text} compares two; leave it out"
+                raise InvalidOption(self.said, says)
