@@ -102,6 +102,18 @@ class Summarized(SlicesOfRuns, Weighed, ChosenIntervals, total=False):
     """Means of runs and slices, with intervals."""
 
 
+class OfDecision(OfSameQueries, Sliced, Weighed, total=False):
+    """Runs on the same queries, in slices, and how queries count."""
+
+
+class OfGate(OfDecision, Drawn, total=False):
+    """The options of a gate, whose confidence is its own."""
+
+
+class OfComparison(OfDecision, ChosenIntervals, total=False):
+    """The options of a comparison of runs."""
+
+
 class IntervalsOfRuns(OfSameQueries, Intervals, total=False):
     """Runs on the same queries, with intervals."""
 

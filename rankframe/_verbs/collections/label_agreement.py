@@ -25,11 +25,11 @@ from ..._support.progress import Progress
 from ..._table.roles import require, require_number
 from ..._table.runs import RUN, Runs, TheRuns
 from ..._table.setup import Setup
-from ..._table.shared_options import IntervalsOfRuns, runs_of
+from ..._table.shared_options import IntervalsOfRuns, Lacking, runs_of
 from ..._table.table import Table, in_memory
 from ...errors import Code, InvalidData, InvalidOption
 from ..measure.evaluate import ranks_of
-from ..measure.paired_values import Design, Lacking, differences, paired_values
+from ..measure.paired_values import Design, differences, paired_values
 from ..sample.declaration import verb
 from ..sample.judged import has_label
 from ..sample.resampling import Resampling

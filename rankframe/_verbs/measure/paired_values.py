@@ -16,9 +16,9 @@ from ..._plan.per_query import collect, measure
 from ..._results.markup import visible
 from ..._statistics.sample import Limits, Sample
 from ..._support.floats import Booleans, Floats, Integers, np
-from ..._table.runs import RUN, Runs
+from ..._table.runs import RUN, Runs, names_of
 from ..._table.setup import Roles, Setup, refuse_bounds
-from ..._table.shared_options import Lacking as Lacking
+from ..._table.shared_options import Lacking, OfDecision, runs_of
 from ..._table.table import Table, Whole, in_memory, refuse_names
 from ...errors import Advice, InvalidData, InvalidOption, Text, option
 from ...stats import NOISE
@@ -64,6 +64,12 @@ class Design:
 
     def __post_init__(self) -> None:
         self.runs.required()
+
+    @classmethod
+    def of(cls, options: OfDecision, baseline: str | None, known: Help) -> Design:
+        """The design that a call names, with what is known of the queries beside people's labels."""
+        by, missing = names_of(options.get("by")), options.get("missing", "error")
+        return cls(runs_of(options), baseline, by, options.get("weights"), missing, known, options.get("cluster"))
 
     @property
     def names(self) -> set[str]:

@@ -17,7 +17,7 @@ from ..._statistics.sample import Limits
 from ..._statistics.weighted_means import effective_number, weighed
 from ..._support.floats import Booleans, Floats, np
 from ..._support.progress import Progress
-from ..._table.shared_options import ChosenIntervals, Intervals
+from ..._table.shared_options import Drawn
 from ...errors import InvalidOption, option, warn
 
 
@@ -32,9 +32,9 @@ class Resampling:
     progress: bool
 
     @classmethod
-    def of(cls, options: Intervals | ChosenIntervals, interval: str = "percentile") -> Resampling:
-        """The settings that a call names, with a kind of interval."""
-        given: Mapping[str, Any] = {**options}
+    def of(cls, options: Drawn, interval: str = "percentile", ci: float | None = None) -> Resampling:
+        """The settings that a call names, with a kind of interval; `ci` is for options that have none."""
+        given: Mapping[str, Any] = {"ci": ci, **options}
         return cls(given["ci"], interval, given["resamples"], given["seed"], given["progress"])
 
     def __post_init__(self) -> None:
